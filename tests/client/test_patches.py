@@ -190,3 +190,12 @@ def test_a_line_that_is_longer_than_the_limit_is_refused_even_if_it_ends_in_its_
         framer.feed(chunk)
     with pytest.raises(LineTooLong):
         framer.feed(last)
+
+
+def test_a_null_inside_a_list_is_sent_in_a_patch_that_keeps_it() -> None:
+    """API servers drop nulls of objects inside the lists of merge patches."""
+    original = {"spec": {"tiers": [{"name": "a"}]}}
+    modified = {"spec": {"tiers": [{"name": "a", "limit": None}]}}
+    kind, patch = patch_between(original, modified)
+    assert kind is PatchType.JSON
+    assert json_patch.apply(original, json_patch.decode(json.dumps(patch))) == modified

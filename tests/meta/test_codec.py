@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import sys
 from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar
@@ -29,6 +30,7 @@ from setpoint.meta import (
     encode,
     from_wire,
     head_of,
+    json_of,
     members,
     plain,
     raw_of,
@@ -298,3 +300,12 @@ def test_what_is_not_unicode_is_read_as_go_reads_it(text: bytes, read: str) -> N
 def test_a_number_that_nothing_can_hold_is_told_of_the_object(number: bytes) -> None:
     with pytest.raises(DecodeError, match=r"^Gadget a: "):
         decode(Gadget, b'{"metadata":{"name":"a"},"spec":{"nodeName":%b}}' % number)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_numbers_that_json_does_not_have_are_refused_with_their_place(number: float) -> None:
+    with pytest.raises(
+        ValueError, match=rf"Thing a/b: spec\.sizes\[1\]: the number is {number}, which no JSON can hold"
+    ):
+        json_of({"metadata": None, "spec": {"sizes": [1.5, number]}}, "Thing", "a/b")
+    assert json_of({"a": None, "b": [1.5]}) == b'{"a":null,"b":[1.5]}'

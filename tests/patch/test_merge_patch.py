@@ -71,3 +71,18 @@ def test_applying_twice_is_applying_once_and_changes_no_input(document: Any, pat
 
 def test_a_patch_tells_true_from_one() -> None:
     assert merge_patch.diff({"a": 1}, {"a": True}) == {"a": True}
+
+
+@pytest.mark.parametrize(
+    ("document", "patch", "result"),
+    [
+        ({}, {"a": [{"b": None, "c": [{"d": None}]}, None]}, {"a": [{"c": [{}]}, None]}),
+        ({"a": [1]}, {"a": [{"b": None}]}, {"a": [{}]}),
+        ({"a": None}, {"a": [{"b": None}]}, {"a": [{}]}),
+        ({"a": {"x": 1}}, {"a": [{"b": None}]}, {"a": [{"b": None}]}),
+        ({"a": [1]}, {"a": {"b": [{"c": None}]}}, {"a": {"b": [{}]}}),
+    ],
+)
+def test_nulls_inside_lists_are_dropped_as_by_the_library_of_api_servers(document: Any, patch: Any, result: Any) -> None:
+    """Observed answers of gopkg.in/evanphx/json-patch.v4, 4.13."""
+    assert merge_patch.apply(document, patch) == result

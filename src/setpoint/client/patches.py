@@ -60,7 +60,7 @@ def _changes(obj: Object, raw: bytes) -> tuple[PatchType, bytes] | None:
             patch.append({"op": "replace", "path": "/metadata/resourceVersion", "value": version})
         else:
             patch.setdefault("metadata", {})["resourceVersion"] = version
-    return kind, msgspec.json.encode(patch)
+    return kind, json_of(patch, type(obj).__name__, str(obj.key))
 
 
 def patch_between(original: dict[str, Any], modified: dict[str, Any]) -> tuple[PatchType, Any]:

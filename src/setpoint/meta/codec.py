@@ -6,6 +6,7 @@ repaired and decoded again (`setpoint.meta.repair`), so every answer from a real
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
 from functools import cache
 from typing import Any, TypeVar, cast
@@ -59,7 +60,7 @@ def from_wire(kind: type[M], value: Any) -> M:
     Raises:
         TooDeep: the values are nested too deeply.
         DecodeError: a value is not valid for its field.
-        ValueError: a string contains an unpaired surrogate; see `json_of`.
+        ValueError: a string contains an unpaired surrogate, or a number is not finite; see `json_of`.
     """
     raw = json_of(value, kind.__name__)
     return decode(kind, raw)
@@ -119,7 +120,7 @@ def encode(value: Any) -> bytes:
 
     Raises:
         TooDeep: ``value`` is nested too deeply.
-        ValueError: a string contains an unpaired surrogate; see `json_of`.
+        ValueError: a string contains an unpaired surrogate, or a number is not finite; see `json_of`.
     """
     return json_of(to_wire(value), type(value).__name__)
 
@@ -129,27 +130,35 @@ def json_of(value: Any, *what: str) -> bytes:
 
     Raises:
         TooDeep: the values are nested too deeply.
-        ValueError: a string contains an unpaired surrogate; the message names the string.
+        ValueError: a string contains an unpaired surrogate, or a number is infinite or NaN; the message names it.
     """
     try:
-        return msgspec.json.encode(value)
+        raw = msgspec.json.encode(value)
+        found = _not_json(value) if b"null" in raw else None  # which msgspec writes for nan and inf
     except RecursionError:
         raise TooDeep(f"{' '.join(what)}: nested too deeply to be encoded") from None
     except UnicodeEncodeError:
-        path, text = _half_a_character(value)
-        told = f"the text {text!r} holds half of a surrogate pair, which no JSON can hold"
-        raise ValueError(": ".join(part for part in (" ".join(what), path, told) if part)) from None
+        found = _not_json(value)
+    if found is None:
+        return raw
+    path, odd = found
+    told = f"the text {odd!r} holds half of a surrogate pair" if isinstance(odd, str) else f"the number is {odd}"
+    told += ", which no JSON can hold"
+    raise ValueError(": ".join(part for part in (" ".join(what), path, told) if part)) from None
 
 
-def _half_a_character(value: Any) -> tuple[str, str]:
-    """The first string that contains half of a surrogate pair, with its path: a value, or a key of the map at that
-    path.
+def _not_json(value: Any) -> tuple[str, str | float] | None:
+    """The first string that contains half of a surrogate pair, or number that is not finite, with its path: a value, or
+    a key of the map at that path. None if there is none.
     """
     left: list[tuple[str, Any]] = [("", value)]
     while left:
         path, found = left.pop()
         if isinstance(found, str):
             if not _is_unicode(found):
+                return path, found
+        elif isinstance(found, float):
+            if not math.isfinite(found):
                 return path, found
         elif isinstance(found, Mapping):
             for key in found:
@@ -159,7 +168,7 @@ def _half_a_character(value: Any) -> tuple[str, str]:
             left.extend(reversed(inner))
         elif isinstance(found, (list, tuple)):
             left.extend(reversed([(f"{path}[{index}]", item) for index, item in enumerate(found)]))
-    return "", ""
+    return None
 
 
 def _is_unicode(text: str) -> bool:

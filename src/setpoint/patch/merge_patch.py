@@ -1,7 +1,8 @@
-"""JSON merge patch (RFC 7386).
+"""JSON merge patch (RFC 7386) as API servers apply it.
 
 A merge patch cannot express every change: null means *remove*, so no patch can set a field of an object to null, and
-lists are replaced as a whole.
+lists are replaced as a whole. Unlike the RFC, the library of API servers (evanphx/json-patch v4) also drops the nulls
+of objects inside lists, except in a list that replaces an object.
 """
 
 from __future__ import annotations
@@ -26,15 +27,22 @@ def apply(document: Any, patch: Any) -> Any:
         elif isinstance(value, dict):
             result[key] = apply(result.get(key), value)
         else:
-            result[key] = value
+            result[key] = value if isinstance(result.get(key), dict) else _without_nulls(value)
     return result
+
+
+def _without_nulls(value: Any) -> Any:
+    """``value`` without the nulls of objects; those that are items of lists stay."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def diff(original: Any, modified: Any) -> Any:
     """The smallest patch with ``apply(original, patch) == modified``, if no object in ``modified`` holds a null.
 
-    Nulls in ``modified`` in place of other values become removals; nulls inside lists are kept, because lists are
-    replaced as a whole. The result shares parts with ``modified``.
+    Nulls in ``modified`` in place of other values become removals; nulls that are items of lists are kept, because
+    lists are replaced as a whole. The result shares parts with ``modified``.
     """
     if not isinstance(original, dict) or not isinstance(modified, dict):
         return modified
