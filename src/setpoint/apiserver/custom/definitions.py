@@ -103,7 +103,8 @@ class CustomResources:
         self._register(crd, old)
         if not crd["metadata"].get("deletionTimestamp"):
             return self._settle(record, crd)
-        self._refresh(record, crd)  # a conversion that is mended may be what the deletion waits for
+        if crd["spec"] != old["spec"]:  # a conversion that is mended may be what the deletion waits for
+            self._refresh(record, crd)
         if CLEANUP_FINALIZER not in (crd["metadata"].get("finalizers") or ()):
             return record
         return self._terminate(record)
