@@ -30,7 +30,7 @@ class _Need(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """What a pod lacks, in the words of a kubelet."""
+    """The missing Secrets, ConfigMaps and keys of a pod, in the words of a kubelet."""
 
     volume: str = ""
     """The reason why a volume can't be mounted, so no container starts; empty if all can be."""
@@ -50,7 +50,7 @@ def sources_of(pod: Pod) -> set[Source]:
 
 
 def lack_of(pod: Pod, found: Found) -> Lack:
-    """What is missing for the pod, given its sources."""
+    """The sources and keys that the pod lacks, given what its sources have."""
     volume = ""
     for name, need in _of_volumes(pod):
         problem = _unmounted(need, found[need.source])

@@ -1,4 +1,4 @@
-"""How programs that stand for pods reach the API server: by a kubeconfig with a token of their service account."""
+"""Kubeconfigs for the processes of pods, with tokens of their service accounts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PodAccess:
                 )
             except NotFound:  # a pod may be here before its account
                 return {}
-            self._files[pod.uid] = self._write(pod, granted.status.token)
+            self._files[pod.uid] = self._write(pod, granted.status.token or "")
         return {"KUBECONFIG": str(self._files[pod.uid])}
 
     def _write(self, pod: Pod, token: str) -> Path:
