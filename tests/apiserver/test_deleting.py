@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from tests.apiserver.harness import DEPLOYMENTS, MAPS, PODS, Api, config_map, deployment, pod, serving
+
+from setpoint.apiserver.errors import ApiStatusError
 
 NAMESPACES = "/api/v1/namespaces"
 
@@ -213,3 +216,34 @@ async def test_every_namespace_is_labelled_with_its_name_and_active(api: Api) ->
     made = (await api.get(f"{NAMESPACES}/kube-node-lease")).ok()
     assert made["metadata"]["labels"] == {"kubernetes.io/metadata.name": "kube-node-lease"}
     assert (made["spec"], made["status"]) == ({"finalizers": ["kubernetes"]}, {"phase": "Active"})
+
+
+async def test_other_requests_run_while_a_collection_is_deleted(api: Api) -> None:
+    for number in range(50):
+        (await api.post(MAPS, config_map(f"m{number}"))).ok()
+    deleting = asyncio.ensure_future(api.delete(MAPS))
+    left = []
+    while not deleting.done():
+        left.append(len((await api.get(MAPS)).ok()["items"]))
+        await asyncio.sleep(0)
+    assert len((await deleting).ok()["items"]) == 50
+    assert left == sorted(left, reverse=True)
+    assert len(set(left)) > 10
+    assert (await api.get(MAPS)).ok()["items"] == []
+
+
+async def test_what_is_deleted_before_another_deletion_is_refused_stays_deleted(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c"):
+        (await api.post(MAPS, config_map(name))).ok()
+    served = api.server.registry.find("", "v1", "configmaps")
+    assert served is not None
+
+    def check(_call: Any, obj: Any) -> None:
+        if obj["metadata"]["name"] == "b":
+            raise ApiStatusError(403, "Forbidden", "b stays")
+
+    monkeypatch.setattr(served.strategy, "check_delete", check)
+    (await api.delete(MAPS)).failed(403, "Forbidden", "b stays")
+    assert [item["metadata"]["name"] for item in (await api.get(MAPS)).ok()["items"]] == ["b", "c"]

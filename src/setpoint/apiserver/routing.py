@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from setpoint.apiserver.errors import (
@@ -44,8 +44,10 @@ _SCALE: Final[dict[str, Handler]] = {
 _PARTIAL: Final[dict[str, Handler]] = {"GET": get, "HEAD": get, "PUT": update, "PATCH": patch}
 
 
-def route(call: Call) -> Response:
-    """The response of the handler for the path and the method. Raises ApiStatusError."""
+def route(call: Call) -> Response | Awaitable[Response]:
+    """The response of the handler for the path and the method; for work on a whole collection, which lets other
+    requests run meanwhile, an awaitable of it. Raises ApiStatusError.
+    """
     path = call.path
     if not path.name:
         return _collection(call)
@@ -56,7 +58,7 @@ def route(call: Call) -> Response:
     return _object(call)
 
 
-def _collection(call: Call) -> Response:
+def _collection(call: Call) -> Response | Awaitable[Response]:
     resource, method = call.served.resource, call.request.method
     if method in ("GET", "HEAD"):
         options = ListOptions.parse(call.query, watch=call.path.watch)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import secrets
 import socket
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from datetime import UTC, datetime
 from ipaddress import IPv4Network
 from random import Random
@@ -309,7 +309,8 @@ class ApiServer:
             if request.method not in _READS and self.hooks.active:
                 return await self._replayed(request)
             try:
-                return self._at_once(request)
+                answer = self._at_once(request)
+                return await answer if isinstance(answer, Awaitable) else answer
             except Suspended:
                 return await self._replayed(request)
         except ApiStatusError as error:
@@ -337,18 +338,19 @@ class ApiServer:
                 if key is not None:
                     await self.state.locks.wait(key)
                 replay = self.state.replay()
-                return await replay.run(lambda: self._answer(request, replay), self.state.locks, key)
+                answer = await replay.run(lambda: self._answer(request, replay), self.state.locks, key)
+                return await answer if isinstance(answer, Awaitable) else answer
         except TimeoutError:
             raise timeout("request did not complete within requested timeout - context deadline exceeded") from None
 
-    def _at_once(self, request: IncomingRequest) -> Response:
+    def _at_once(self, request: IncomingRequest) -> Response | Awaitable[Response]:
         """Runs a request that need not wait. Its writes are stored only if it succeeds."""
         if request.method in _READS:
             return self._answer(request, None)
         with self.state.storage.transaction():
             return self._answer(request, None)
 
-    def _answer(self, request: IncomingRequest, replay: Replay | None) -> Response:
+    def _answer(self, request: IncomingRequest, replay: Replay | None) -> Response | Awaitable[Response]:
         state = self.state
         if not state.running:
             raise ApiStatusError(503, "ServiceUnavailable", "the server is not running")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -53,9 +54,11 @@ def delete(call: Call) -> Response:
     return respond(document, status, warnings=call.warnings, media=shape.media, pretty=shape.pretty)
 
 
-def delete_collection(call: Call) -> Response:
-    """Deletes the objects that the selectors match, or a page of them; the response lists the deleted objects. If a
-    deletion is refused, earlier deletions may already have taken effect, and are not undone.
+def delete_collection(call: Call) -> Response | Awaitable[Response]:
+    """Deletes the objects that the selectors match, or a page of them; the response lists the deleted objects.
+
+    Each object is deleted by itself, and other requests run between two deletions. So if a deletion is refused, earlier
+    ones have taken effect. Only where webhooks may have to be asked, all are deleted together or none is.
     """
     shape = Representation.negotiate(call)
     served = call.served
@@ -66,11 +69,26 @@ def delete_collection(call: Call) -> Response:
     admission = call.admission
     if admission is not None:
         admission.deletions([_question(call, served, record, options) for record in records])
+    answer = shape.document(call, shape.items(call, values, metadata))
+    if call.replay is None:
+        return _one_by_one(call, records, options, answer)
     for record in records:
-        current = call.storage.get(served.collection, record.namespace, record.name)
-        if current is not None:
-            remove(call, served, current, options.copy())
-    return shape.document(call, shape.items(call, values, metadata))
+        _remove_current(call, record, options)
+    return answer
+
+
+async def _one_by_one(call: Call, records: Sequence[Record], options: DeleteOptions, answer: Response) -> Response:
+    for record in records:
+        await asyncio.sleep(0)
+        with call.storage.transaction():
+            _remove_current(call, record, options)
+    return answer
+
+
+def _remove_current(call: Call, record: Record, options: DeleteOptions) -> None:
+    current = call.storage.get(call.served.collection, record.namespace, record.name)
+    if current is not None:
+        remove(call, call.served, current, options.copy())
 
 
 def remove(

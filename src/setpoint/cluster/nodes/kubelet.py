@@ -146,7 +146,7 @@ class HollowKubelet:
                 del self._waiting[place]
 
     async def _lack(self, pod: Pod, ctx: Context) -> Lack:
-        """The sources that the pod lacks, as the server has them. Until it has all, each change of a source wakes it."""
+        """The sources that the pod lacks now. Until it has all of them, each change of a source wakes it."""
         sources = sources_of(pod)
         for source in sources:  # before they are read, so that no change is missed
             self._waiting.setdefault((source, pod.namespace), set()).add(pod.key)
