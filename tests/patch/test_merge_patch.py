@@ -83,6 +83,6 @@ def test_a_patch_tells_true_from_one() -> None:
         ({"a": [1]}, {"a": {"b": [{"c": None}]}}, {"a": {"b": [{}]}}),
     ],
 )
-def test_nulls_inside_lists_are_dropped_as_by_the_library_of_api_servers(document: Any, patch: Any, result: Any) -> None:
+def test_nulls_inside_lists_are_dropped_as_by_api_servers(document: Any, patch: Any, result: Any) -> None:
     """Observed answers of gopkg.in/evanphx/json-patch.v4, 4.13."""
     assert merge_patch.apply(document, patch) == result
