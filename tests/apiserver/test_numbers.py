@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from tests.apiserver.harness import (
@@ -12,13 +14,17 @@ from tests.apiserver.harness import (
     JSON_PATCH,
     MAPS,
     MYKINDS,
+    PODS,
     STRATEGIC,
     Api,
     crd,
     deployment,
     mykind,
+    pod,
     serving,
 )
+
+from setpoint.apiserver.objects.go_times import time_problem
 
 MERGE = "application/merge-patch+json"
 YAML = "application/yaml"
@@ -99,3 +105,29 @@ async def test_yes_and_no_in_yaml_are_booleans(api: Api) -> None:
     refused = await api.patch(f"{MAPS}/z", body, APPLY, fieldManager="m")
     text = ".metadata.labels.false: expected string, got &value.valueUnstructured{Value:false}"
     assert text in refused.json["message"]
+
+
+def test_times_are_refused_with_the_words_of_go() -> None:
+    """Observed errors of ``time.Parse(time.RFC3339, text)``; an empty one is a time."""
+    observed = json.loads((Path(__file__).parent / "observed_times.json").read_text("utf-8"))
+    assert {text: time_problem(text) for text in observed} == observed
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("2020-01-01T1:00:00Z", "2020-01-01T01:00:00Z"),
+        ("2020-01-01T00:00:00+24:00", "2019-12-31T00:00:00Z"),
+        ("2020-01-01T23:59:59,5Z", "2020-01-01T23:59:59Z"),
+    ],
+)
+async def test_a_time_in_any_form_of_go_is_accepted(api: Api, text: str, answer: str) -> None:
+    status = {"conditions": [{"type": "A", "status": "True", "lastTransitionTime": text}]}
+    (await api.post(PODS, pod())).ok()
+    changed = (await api.patch(f"{PODS}/web/status", {"status": status}, STRATEGIC)).ok()
+    assert changed["status"]["conditions"][0]["lastTransitionTime"] == answer
+
+
+async def test_a_time_in_another_form_is_refused_in_a_request(api: Api) -> None:
+    refused = await api.post(PODS, pod() | {"status": {"startTime": "2020-01-01T24:00:00Z"}})
+    refused.failed(400, "BadRequest", 'Pod: parsing time "2020-01-01T24:00:00Z": hour out of range')

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from setpoint.apiserver.objects.go_times import time_problem
 from setpoint.apiserver.objects.go_types import GoField, go_fields
 from setpoint.meta import GroupVersionKind, MicroTime, Quantity, format_micro_time, format_time, parse_time
 from setpoint.models import definition_name
@@ -241,6 +242,8 @@ def _leaf(kind: str, value: Any) -> Any:
         except ValueError:
             raise ValueError(QUANTITY_PROBLEM) from None
     if value and kind == _TIME:
+        if problem := time_problem(value):
+            raise ValueError(problem)
         return format_time(parse_time(value))
     if value and kind == _MICRO_TIME:
         rest = value[_SECONDS:]

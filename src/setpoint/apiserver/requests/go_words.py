@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from setpoint.apiserver.objects.go_form import QUANTITY_PROBLEM
+from setpoint.apiserver.objects.go_times import time_problem
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.models import definition_name, schemas
 from setpoint.schema import FieldError
@@ -29,12 +30,12 @@ def type_problem(served: ServedResource, obj: dict[str, Any], error: FieldError,
     that is out of range. ``raw`` is the text from which the value was decoded; a message shows numbers as they stand
     there.
 
-    The message is empty for base64 that Go accepts although it violates the schema's format.
+    The message is empty for base64 and times that Go accepts although they violate the schema's format.
     """
     steps, value = _found(obj, error.field)
     if isinstance(value, str):
         if "must be of type date-time" in error.detail:
-            return f'parsing time "{value}" as "2006-01-02T15:04:05Z07:00": cannot parse "{value}" as "2006"'
+            return time_problem(value)
         if "must be of type byte" in error.detail:
             wrong = _bad_byte(value)
             return "" if wrong is None else f"illegal base64 data at input byte {wrong}"
