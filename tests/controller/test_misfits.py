@@ -192,6 +192,35 @@ async def test_the_clean_up_may_change_the_object() -> None:
 
 
 @virtual_time
+async def test_what_a_journal_has_of_a_misfit_is_removed() -> None:
+    journal = sp.Journal(f"{GROUP}/bucket")
+    buckets: list[str] = []
+
+    async def find(token: str) -> str | None:
+        return token if token in buckets else None
+
+    async def create(token: str) -> str:
+        buckets.append(token)
+        return token
+
+    async def delete(found: str) -> None:
+        buckets.remove(found)
+
+    async def reconcile(thing: Thing, ctx: sp.Context) -> None:
+        await journal.ensure(ctx, find=find, create=create)
+
+    async def finalize(thing: Thing, ctx: sp.Context) -> None:
+        await journal.remove(ctx, find=find, delete=delete)
+
+    async with cluster(sp.Controller(Thing, reconcile).finalize(finalize), control_plane=False, rbac=False) as world:
+        await store(world, "odd", {"spec": {"n": 50}})
+        assert len(buckets) == 1
+        await world.client.delete("things", "odd")
+        await advance(60)
+        assert (buckets, await world.list(Thing)) == ([], [])
+
+
+@virtual_time
 async def test_defaults_and_checks_are_not_applied_to_a_misfit_that_is_cleaned_up() -> None:
     seen = Observed()
 

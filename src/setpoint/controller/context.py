@@ -122,7 +122,8 @@ class Context(ContextReads):
     @property
     def client(self) -> Client:
         """The client, for requests that a context has no method for. Writes through it count as writes of this
-        reconcile: the next reconcile of the key sees them.
+        reconcile: the next reconcile of the key sees them. Ask for it each time: a client that a task keeps beyond the
+        end of the reconcile is not refused.
         """
         return self._open_env.client
 
