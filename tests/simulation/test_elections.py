@@ -46,7 +46,7 @@ def test_a_write_of_a_leader_that_stood_still_before_it_was_sent_is_refused() ->
             raise
 
     setup = Setup(scenario=life, factory=lambda: [sp.Controller(App, reconcile)], leader_election=True)
-    frozen = fault("freeze", "apply configmaps default/of-one #1", seconds=200.0)
+    frozen = fault("freeze", "apply configmaps default/of-one #1", seconds=1000.0)
     result = run_here(setup, Plan((frozen,)), Options(quiet=False))
     assert result.struck == [0]
     assert [told.partition(": ")[2] for told in refused] == ["another process may have taken over by now"]

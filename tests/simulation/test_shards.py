@@ -48,7 +48,7 @@ def test_keys_change_hands_while_a_process_stands_still_and_come_back() -> None:
     assert len(set().union(*(writers(calm, name) for name in NAMES))) == 2, "both of them work"
     assert all(len(writers(calm, name)) == 1 for name in NAMES), "each object is one's alone"
     (frozen,) = writers(calm, "one")
-    stopped = run_of(fault("freeze", "patch apps.test.example.com/status default/one #1", seconds=200.0))
+    stopped = run_of(fault("freeze", "patch apps.test.example.com/status default/one #1", seconds=1000.0))
     assert writers(stopped, "one") > {frozen}, "the other process takes over, and gives it back"
     assert Reference(calm, []).judge(Plan(), stopped) == []
     killed = run_of(fault("crash-after", "apply secrets default/of-one #1"))

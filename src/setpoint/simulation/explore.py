@@ -15,7 +15,7 @@ LONG: Final = 1000.0
 is as long as the longest back-off of a key by default.
 """
 SHORT: Final = 2.0
-FROZEN: Final = 200.0
+FROZEN: Final = 1000.0
 """The length in seconds of a fault during which another process takes over (see ``LEASE`` in ``process.py``)."""
 SHUFFLES: Final = 3
 """The number of runs in which everything without a guaranteed order comes in a random order."""

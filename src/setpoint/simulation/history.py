@@ -123,6 +123,8 @@ class History(MemoryStorage):
         """The collection and label of every object that has ever existed, as one text, by uid."""
         self.ended: set[str] = set()
         """Conditions that the control plane has set from True to False, as ``collection label path``."""
+        self.heard: set[str] = set()
+        """The collections that processes of the program have watched."""
         self.made: Counter[str] = Counter()
         """The number of objects that were ever created with each collection and label."""
         self._counts: Counter[str] = Counter()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Never, Protocol
 
 from setpoint.simulation.actor import Actor
@@ -36,6 +38,21 @@ class Life:
         self.actor = Actor(f"controller/{number}", "controller")
         self.seen: set[str] = set()
         """The uids of all objects that this process has ever seen."""
+        self._calls = 0
+
+    @property
+    def waits(self) -> bool:
+        """Whether the process waits for an answer, from the server or from an external system."""
+        return self._calls > 0
+
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """Notes that the process waits for an answer within the block."""
+        self._calls += 1
+        try:
+            yield
+        finally:
+            self._calls -= 1
 
     def kill(self) -> None:
         """Kills the process as SIGKILL does: none of its code runs any more."""

@@ -21,9 +21,9 @@ from setpoint.simulation.life import Host, Life
 from setpoint.simulation.telephone import Telephone
 from setpoint.simulation.wire import Network, Wire
 
-LEASE: Final = 60.0
+LEASE: Final = 300.0
 """The duration in seconds of a leader's lease, or of a process's membership among those that share the keys. It is
-longer than in production, so that virtual hours are not full of renewals.
+longer than in production, so that virtual hours are not full of renewals, which would be most of a run's work.
 """
 
 
@@ -164,6 +164,8 @@ class Process(Life):
         if self.actor.state != "running" or self.failed is not None:
             return False
         manager = self.manager
+        if self.waits:
+            return True
         if manager is None or not manager.started.is_set() or not self.wire.listens():
             return True
         if self.far_wire is not None and not self.far_wire.listens():

@@ -111,8 +111,10 @@ class Processes:
         """Whether any process has something to do now, is about to be elected, or is about to take over another
         process's keys.
         """
-        if any(process.busy() for process in self._all):
-            return True
+        return any(process.busy() for process in self._all) or self.electing()
+
+    def electing(self) -> bool:
+        """Whether no process is active, or keys are being handed over."""
         candidates = [process for process in self.alive() if process.actor.state == "running"]
         if self._setup.sharding:
             members = {process.member() for process in candidates}
@@ -143,5 +145,6 @@ class Processes:
                         process.actor.call(running.enqueue, ObjectKey(key), Cause("sync", at=self._place.loop.time()))
 
     def collections(self) -> list[str]:
-        """The kinds that the controllers under test watch."""
-        return [str(resource_of(kind).group_resource) for kind in watched_kinds(self._setup.controllers())]
+        """The kinds that the program watches: those that its controllers declare, and those of other watches."""
+        declared = [str(resource_of(kind).group_resource) for kind in watched_kinds(self._setup.controllers())]
+        return list(dict.fromkeys([*declared, *sorted(self._place.history.heard - self._place.history.untold)]))

@@ -160,7 +160,8 @@ class Search:
                 if any(each.oracle in ("hot loop", "scenario", "determinism", "hang") for each in baseline.findings):
                     return
             controllers = self._setup.controllers()
-            kinds = [str(resource_of(kind).group_resource) for kind in watched_kinds(controllers)]
+            declared = [str(resource_of(kind).group_resource) for kind in watched_kinds(controllers)]
+            kinds = list(dict.fromkeys([*declared, *baseline.heard]))
             primaries = frozenset(str(each.resource.group_resource) for each in controllers)
             off = frozenset(self._setup.off)
             several = self._setup.processes > 1
@@ -381,7 +382,7 @@ class Search:
     ) -> Options:
         baseline = self._references[0].baseline
         since = 0
-        if plan.seed == self._seed and not plan.stop:
+        if plan.seed == self._seed and not plan.stop and not trace:  # a trace begins at the beginning
             since = min((baseline.step_of(each.at) for each in plan.faults), default=0)
         stays = self._references[0].stays
         return Options(

@@ -37,6 +37,7 @@ class Stage(Protocol):
     @property
     def options(self) -> Options: ...
     def busy(self) -> bool: ...
+    def electing(self) -> float: ...
     def retries(self) -> list[float]: ...
     def describe(self) -> str: ...
     def early(self, step: int) -> Fault | None: ...
@@ -113,15 +114,17 @@ class Steps:
 
     async def quiesce(self, patience: float) -> None:
         """Waits until nothing more is due within ``patience`` seconds, counted from the call and again from the end of
-        each fault that lasts for a time. Faults that outlast the step stay in effect.
+        each fault that lasts for a time, and until a process has taken over from one that died. Faults that outlast the
+        step stay in effect.
         """
-        loop = self._world.loop
-        deadline = loop.time() + patience
+        world, loop = self._world, self._world.loop
+        began = loop.time()
+        deadline = began + patience
         while True:
             await loop.settle()
             deadline = self._extended(deadline, patience)
             due = self._next()
-            if due is None or due > deadline:
+            if due is None or due > max(deadline, began + world.electing()):
                 return
             await asyncio.sleep(max(due - loop.time(), 0.0))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol
 
 from setpoint.simulation.actor import Actor
@@ -37,6 +38,7 @@ class Operator(Protocol):
     @property
     def tape(self) -> Tape: ...
     def life_of(self, actor: Actor) -> Life: ...
+    def calling(self, actor: Actor) -> AbstractContextManager[None]: ...
     def crash(self, life: Life, fault: Fault) -> None: ...
     @property
     def harness(self) -> Actor: ...
@@ -70,7 +72,8 @@ class Telephone:
         """
         world = self._world
         if late is not None:
-            await asyncio.sleep(LATENCY)
+            with world.calling(actor):
+                await asyncio.sleep(LATENCY)
         fault = self._trouble(faults, point, late)
         if fault is None:
             return
@@ -78,7 +81,8 @@ class Telephone:
             life = world.life_of(actor)
             await (life.freeze(fault) if fault.kind == "freeze" else life.die(fault))
             return
-        await world.steps.pass_by(fault)
+        with world.calling(actor):
+            await world.steps.pass_by(fault)
 
     def external_gate_now(
         self, point: str, faults: list[Fault], actor: Actor, late: Callable[[], Any] | None = None

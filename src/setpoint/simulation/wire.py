@@ -141,7 +141,13 @@ class Wire:
             self.record.note_request(request)
         asked = Asked.of(request)
         if asked is not None and asked.verb == "watch":
+            network.history.heard.add(asked.collection)
             return await self._watch(request, asked)
+        with life.calling():
+            return await self._request(request, asked)
+
+    async def _request(self, request: Request, asked: Asked | None) -> Answer:
+        network, life = self._network, self._life
         caching = asked is not None and asked.verb == "list" and request.timeout is None
         if asked is None or (asked.collection in ASIDE and not caching):
             await asyncio.sleep(self.latency())

@@ -7,7 +7,7 @@ import copy
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import AsyncExitStack, nullcontext
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from datetime import datetime, timedelta
 from functools import partial
 from random import Random
@@ -42,7 +42,7 @@ from setpoint.simulation.loop import SimulationLoop
 from setpoint.simulation.plan import Fault, Plan
 from setpoint.simulation.plane import Plane
 from setpoint.simulation.port import Port
-from setpoint.simulation.process import Process
+from setpoint.simulation.process import LEASE, Process
 from setpoint.simulation.processes import Processes
 from setpoint.simulation.result import Options, Point, Result
 from setpoint.simulation.setup import Setup, awaited, failure_of
@@ -233,6 +233,7 @@ class World:
         result.gone = {step: dict(gone) for step, gone in judge.gone.items()}
         result.collected = sorted(judge.collected)
         result.provided = sorted(judge.provided)
+        result.heard = sorted(self.history.heard - self.history.untold)
         result.ended = sorted(set().union(*(land.ended() for land in self.lands)))
         result.writes, result.steps = judge.writes, self.steps.number
         result.struck = self.strikes.numbers()
@@ -277,6 +278,11 @@ class World:
     def life_of(self, actor: Actor) -> Life:
         return next(each for each in self.processes if each.actor is actor)
 
+    def calling(self, actor: Actor) -> AbstractContextManager[None]:
+        """Notes that the actor's process, if it is one of the program's, waits for an answer within the block."""
+        life = next((each for each in self.processes if each.actor is actor), None)
+        return nullcontext() if life is None else life.calling()
+
     @property
     def manager(self) -> Manager | None:
         """The manager of the most recently started process; None while that process is still starting."""
@@ -292,6 +298,10 @@ class World:
     def busy(self) -> bool:
         """Whether any actor has something to do now."""
         return self.processes.busy() or self.plane.busy() or (self.far is not None and self.far.plane.busy())
+
+    def electing(self) -> float:
+        """The most seconds that it takes until a process has taken over; 0 if none is about to."""
+        return 2 * LEASE if self.setup.processes > 1 and self.processes.electing() else 0.0
 
     def retries(self) -> list[float]:
         """The loop times at which failed and deferred keys are next due, in all processes and in the control plane."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -10,6 +12,7 @@ from tests.simulation.corpus.f11_strangers import DERIVED, Store, StoreSpec, cha
 from tests.simulation.corpus.pair import Pair
 
 import setpoint as sp
+from setpoint.cache import Lister
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.simulation import External, call
 
@@ -159,7 +162,44 @@ async def puts_with_the_generation(store: Store, ctx: sp.Context) -> None:
         store.status.current = store.spec.image
 
 
+# -- a cache that a lifespan opens -------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def defaults(manager: sp.Manager) -> AsyncGenerator[Lister[ConfigMap]]:
+    """A cache of all config maps, which no controller declares."""
+    informer = manager.factory.informer(ConfigMap)
+    yield informer.lister
+
+
+async def by_the_cache_of_the_lifespan(store: Store, ctx: sp.Context) -> None:
+    kept = ctx.state(Lister).try_get("default/defaults")
+    image = kept.data["image"] if kept is not None else "none"
+    await ctx.apply(Secret.named(f"{store.name}-chosen", string_data={"image": image}))
+
+
+async def by_the_server(store: Store, ctx: sp.Context) -> None:
+    kept = await ctx.client.get(ConfigMap, "defaults", namespace=store.namespace)
+    await ctx.apply(Secret.named(f"{store.name}-chosen", string_data={"image": kept.data["image"]}))
+
+
+async def defaults_first(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(ConfigMap.named("defaults", "default", data={"image": "store:1"}))
+    await cluster.settle()
+    await cluster.apply(Store.named("main", "default"))
+    await cluster.settle()
+
+
 PAIRS = [
+    Pair(
+        name="a-cache-that-nothing-declares",
+        root="R41",
+        source=DERIVED,
+        scenario=defaults_first,
+        buggy=made(by_the_cache_of_the_lifespan, Secret),
+        correct=made(by_the_server, Secret),
+        options={"lifespan": defaults, "control_plane": ["*", "-root-ca-certificate-publisher-controller"]},
+    ),
     Pair(
         name="a-record-that-an-old-call-sets-last",
         root="R61",

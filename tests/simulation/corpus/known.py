@@ -12,6 +12,7 @@ KNOWN: dict[str, tuple[Fault, ...]] = {
     "a-ticket-for-a-minute": (Fault("crash-after", "patch stores.strange.example.com/status default/main #4"),),
     "a-trace-by-a-hash-of-the-time": (Fault("lost-answer", "create configmaps default/main-in #1"),),
     "letters-by-the-time-between": (),
+    "a-cache-that-nothing-declares": (Fault("lag", "ADDED configmaps default/defaults #1", (("until", "step"),)),),
     "a-record-that-an-old-call-sets-last": (
         Fault("external-late", "call records.put('main', 'store:1', 1) #1", (("until", "step"),)),
     ),
@@ -63,7 +64,7 @@ KNOWN: dict[str, tuple[Fault, ...]] = {
             "restart", "step 4", (("behind", "MODIFIED ensembles.corpus.example.com default/zk #3"), ("kinds", "all"))
         ),
     ),
-    "a-leader-that-was-one-once": (Fault("freeze", "call bank.pay('pool') #1", (("seconds", 200.0),)),),
+    "a-leader-that-was-one-once": (Fault("freeze", "call bank.pay('pool') #1", (("seconds", 1000.0),)),),
     "the-set-of-the-name": (
         Fault("restart", "step 4", (("behind", "MODIFIED ensembles.corpus.example.com default/zk #3"),)),
     ),
