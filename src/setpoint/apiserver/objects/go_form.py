@@ -242,9 +242,10 @@ def _leaf(kind: str, value: Any) -> Any:
         except ValueError:
             raise ValueError(QUANTITY_PROBLEM) from None
     if value and kind == _TIME:
-        if problem := time_problem(value):
-            raise ValueError(problem)
-        return format_time(parse_time(value))
+        try:
+            return format_time(parse_time(value))
+        except ValueError as error:
+            raise ValueError(time_problem(value) or str(error)) from None
     if value and kind == _MICRO_TIME:
         rest = value[_SECONDS:]
         if not _MICROS.match(rest):
