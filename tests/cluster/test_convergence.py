@@ -11,6 +11,7 @@ from tests.cluster.test_autoscalers import deployment as measured
 from tests.cluster.test_cleaning import pod as finalized
 from tests.cluster.test_cleaning import role
 from tests.cluster.test_deployments import deployment
+from tests.cluster.test_policy_types import policy
 from tests.cluster.test_resource_quotas import pod as quota_pod
 from tests.cluster.test_resource_quotas import quota
 from tests.cluster.test_storage_migrations import migration
@@ -20,6 +21,7 @@ from tests.cluster.workloads import budget, claim, daemon_set, job, service, sta
 
 from setpoint.cluster.catalog import ENTRIES, entry_of
 from setpoint.meta import LabelSelector
+from setpoint.models.admissionregistration_v1 import ValidatingAdmissionPolicy, Validation
 from setpoint.models.apps_v1 import (
     ControllerRevision,
     DaemonSet,
@@ -350,6 +352,13 @@ async def migrations(plane: Restartable) -> None:
         await plane.settle()
 
 
+async def policies(plane: Restartable) -> None:
+    """One whose types fit, and one whose types don't."""
+    for name, text in (("fits", "object.spec.replicas > 1"), ("confused", "object.spec.replicas > '1'")):
+        await plane.world.create(policy(name, Validation(expression=text)))
+        await plane.settle()
+
+
 SCENARIOS: dict[str, Play] = {
     "autoscalers": Play(
         autoscalers,
@@ -380,6 +389,7 @@ SCENARIOS: dict[str, Play] = {
     "placed pods": Play(
         placed, ("persistentvolume-binder",), (PersistentVolume, PersistentVolumeClaim, Pod), any_write
     ),
+    "policies": Play(policies, ("validatingadmissionpolicy-status",), (ValidatingAdmissionPolicy,)),
     "pods": Play(pods, (), (Pod, Node, Lease), any_write),
     "refused pods": Play(refused, ("deployment", "replicaset", "resourcequota"), (Deployment, ReplicaSet, Pod)),
     "replication controllers": Play(

@@ -9,6 +9,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.cluster.test_autoscalers import autoscaler, deployment
+from tests.cluster.test_policy_types import policy
 from tests.cluster.test_resource_quotas import Thing, pod, quota
 from tests.cluster.test_signing_requests import asked, decide
 from tests.cluster.test_storage_migrations import migration
@@ -19,6 +20,7 @@ from tests.simulation.test_control_plane import Scenario, survives
 import setpoint as sp
 from setpoint.cluster.catalog import ENTRIES, GARBAGE_COLLECTOR
 from setpoint.cluster.nodes.usage import ANNOTATION
+from setpoint.models.admissionregistration_v1 import ValidatingAdmissionPolicy, Validation
 from setpoint.models.apps_v1 import Deployment
 from setpoint.models.autoscaling_v2 import HorizontalPodAutoscaler
 from setpoint.models.certificates_v1 import CertificateSigningRequest
@@ -130,6 +132,17 @@ async def migrations(cluster: sp.testing.Cluster) -> None:
         await cluster.settle()
 
 
+async def policies(cluster: sp.testing.Cluster) -> None:
+    for name, text in (("fits", "object.spec.replicas > 1"), ("confused", "object.spec.replicas > '1'")):
+        await cluster.create(policy(name, Validation(expression=text)))
+        await cluster.settle()
+
+    async def are_checked() -> bool:
+        return all(each.status.type_checking is not None for each in await cluster.list(ValidatingAdmissionPolicy))
+
+    await cluster.until(are_checked)
+
+
 async def requests(cluster: sp.testing.Cluster) -> None:
     for request in (SIGNED, REFUSED):
         await cluster.create(request)
@@ -163,6 +176,7 @@ SCENARIOS: dict[str, Scenario] = {
     "namespace-controller": namespaces,
     "resourcequota-controller": quotas,
     "storage-version-migrator-controller": migrations,
+    "validatingadmissionpolicy-status-controller": policies,
 }
 OPTIONS: dict[str, dict[str, Any]] = {
     "certificatesigningrequest-signing-controller": {

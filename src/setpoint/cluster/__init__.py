@@ -31,6 +31,7 @@ from setpoint.cluster.nodes import (
 )
 from setpoint.cluster.persistent_volumes import PersistentVolumes
 from setpoint.cluster.pod_garbage import PodGarbage
+from setpoint.cluster.policy_types import PolicyTypes
 from setpoint.cluster.replicasets import ReplicaSets, ReplicationControllers
 from setpoint.cluster.resource_quotas import ResourceQuotas
 from setpoint.cluster.resources import ServedResources
@@ -74,6 +75,7 @@ __all__ = [
     "PersistentVolumes",
     "PodBehaviour",
     "PodGarbage",
+    "PolicyTypes",
     "ReplicaSets",
     "ReplicationControllers",
     "ResourceQuotas",

@@ -24,6 +24,7 @@ from setpoint.cluster.namespaces import DefaultServiceAccounts, NamespaceLifecyc
 from setpoint.cluster.nodes import NodeLifecycle, TaintEvictions
 from setpoint.cluster.persistent_volumes import PersistentVolumes
 from setpoint.cluster.pod_garbage import PodGarbage
+from setpoint.cluster.policy_types import PolicyTypes
 from setpoint.cluster.replicasets import ReplicaSets, ReplicationControllers
 from setpoint.cluster.resource_quotas import ResourceQuotas
 from setpoint.cluster.resources import ServedResources
@@ -35,6 +36,7 @@ from setpoint.cluster.volume_claims import VolumeClaims
 from setpoint.cluster.volume_protection import AttributesProtection, ClaimProtection, VolumeProtection
 from setpoint.controller import Controller
 from setpoint.meta import Object
+from setpoint.models.admissionregistration_v1 import ValidatingAdmissionPolicy
 from setpoint.models.apps_v1 import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from setpoint.models.autoscaling_v2 import HorizontalPodAutoscaler
 from setpoint.models.batch_v1 import CronJob, Job
@@ -187,6 +189,11 @@ ENTRIES: Final = (
     ),
     Entry("taint-eviction-controller", lambda _: [TaintEvictions().controller], (Node,)),
     Entry("ttl-after-finished-controller", lambda _: [FinishedJobs().controller], (Job,)),
+    Entry(
+        "validatingadmissionpolicy-status-controller",
+        lambda _: [PolicyTypes().controller],
+        (ValidatingAdmissionPolicy,),
+    ),
     Entry(
         "volumeattributesclass-protection-controller",
         lambda _: [AttributesProtection().controller],

@@ -12,6 +12,7 @@ from setpoint.cel.declarations import Environment
 from setpoint.cel.library import SERVER
 from setpoint.cel.library.authorization import AUTHORIZER, RESOURCE_CHECK
 from setpoint.cel.library.texts import JSON_PATCH
+from setpoint.cel.schema_types import Declared, SchemaFields
 from setpoint.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Type, list_of, map_of, struct
 
 __all__ = ["VARIABLES", "admission_environment"]
@@ -77,9 +78,10 @@ _STRUCTS: Final[dict[str, dict[str, Type]]] = {
 class _Fields:
     """The types of the fields in the structs of admission, and of one policy's variables."""
 
-    def __init__(self, variables: dict[str, Type], patches: PatchTypes | None) -> None:
+    def __init__(self, variables: dict[str, Type], patches: PatchTypes | None, declared: SchemaFields) -> None:
         self._variables = variables
         self._patches = patches
+        self._declared = declared
 
     def field(self, struct: str, name: str) -> Type | None:
         if struct == VARIABLES.name:
@@ -88,7 +90,7 @@ class _Fields:
             return _STRUCTS[struct].get(name)
         if self._patches is not None:
             return self._patches.field(struct, name)
-        raise KeyError(struct)
+        return self._declared.field(struct, name)
 
     def named(self, name: str) -> Type | None:
         return None if self._patches is None else self._patches.named(name)
@@ -100,24 +102,28 @@ def admission_environment(
     authorizer: bool = True,
     variables: dict[str, Type] | None = None,
     patches: bool = False,
+    object_type: Declared | None = None,
+    params_type: Declared | None = None,
 ) -> Environment:
     """The environment of an admission expression.
 
     It always declares ``object``, ``oldObject``, ``namespaceObject`` and ``request``. The arguments decide whether it
     also declares ``params``, ``authorizer``, ``variables`` and the types of patches. ``variables`` maps the variables'
-    names to their types; later additions to this dictionary take effect.
+    names to their types; later additions to this dictionary take effect. ``object_type`` and ``params_type`` are the
+    types of the objects and of the parameters, whose fields are then checked; they are dynamic without them.
     """
     names: dict[str, Type] = {
-        "object": DYN,
-        "oldObject": DYN,
+        "object": DYN if object_type is None else object_type.type,
+        "oldObject": DYN if object_type is None else object_type.type,
         "namespaceObject": struct("kubernetes.Namespace"),
         "request": struct("kubernetes.AdmissionRequest"),
     }
     if params:
-        names["params"] = DYN
+        names["params"] = DYN if params_type is None else params_type.type
     if authorizer:
         names |= {"authorizer": AUTHORIZER, "authorizer.requestResource": RESOURCE_CHECK}
     if variables is not None:
         names["variables"] = VARIABLES
-    provider = _Fields({} if variables is None else variables, PatchTypes() if patches else None)
+    declared = SchemaFields(*(each for each in (object_type, params_type) if each is not None))
+    provider = _Fields({} if variables is None else variables, PatchTypes() if patches else None, declared)
     return SERVER.extend(names, provider, (JSON_PATCH,) if patches else ())
