@@ -212,6 +212,18 @@ async def test_a_failure_is_reported_through_a_definition_that_controller_gen_ha
         assert "." not in raw["status"]["conditions"][0]["lastTransitionTime"]
 
 
+@virtual_time
+async def test_a_message_of_any_length_fits_its_condition() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        ctx.set_condition("Ready", False, reason="Long", message="ä" * 40_000)
+
+    async with cluster(sp.Controller(Widget, reconcile), control_plane=False) as world:
+        await world.create(widget())
+        await world.settle()
+        (condition,) = (await world.get(Widget, "a")).status.conditions
+        assert condition.message == "ä" * 32_768
+
+
 def test_definitions_limit_conditions_as_those_of_controller_gen_do() -> None:
     schema = crd_for(Widget)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     fields = schema["properties"]["status"]["properties"]["conditions"]["items"]["properties"]

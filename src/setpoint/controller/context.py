@@ -30,6 +30,7 @@ from setpoint.meta import (
     resource_of,
     set_condition,
 )
+from setpoint.meta.condition import MAX_MESSAGE
 
 T = TypeVar("T", bound=Object)
 S = TypeVar("S")
@@ -162,7 +163,8 @@ class Context(ContextReads):
     def set_condition(self, type: str, status: str | bool, reason: str, message: str = "") -> bool:
         """Sets a condition in the status; returns whether that changed anything.
 
-        Transition time and observed generation are filled in. ``reason`` is one CamelCase word.
+        Transition time and observed generation are filled in. ``reason`` is one CamelCase word. ``message`` is cut to
+        32,768 characters, the limit of ``metav1.Condition``.
 
         Raises:
             AttributeError: the kind has no status, or its status has no conditions.
@@ -170,7 +172,9 @@ class Context(ContextReads):
         word = status if isinstance(status, str) else ("True" if status else "False")
         counts = "status" in self._env.resource.subresources  # else this very write would move it
         generation = self.object.metadata.generation if counts else 0
-        condition = Condition(type=type, status=word, reason=reason, message=message, observed_generation=generation)
+        condition = Condition(
+            type=type, status=word, reason=reason, message=message[:MAX_MESSAGE], observed_generation=generation
+        )
         return set_condition(self.status.conditions, condition, now=self.now())
 
     # -- writing -------------------------------------------------------------------------------------------------------

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct, field
 
+MAX_MESSAGE: Final = 32768
+"""The maximum length of a condition's message in ``metav1.Condition``, in characters."""
 ConditionStatus = Literal["True", "False", "Unknown"]
 
 
