@@ -218,3 +218,16 @@ async def test_a_job_that_somebody_else_made_for_it_is_told_and_does_not_count()
         assert "Saw a job that the controller did not create or forgot: manual" in {
             each.note for each in await world.list(Event) if each.reason == "UnexpectedJob"
         }
+
+
+@virtual_time
+async def test_a_zone_that_does_not_exist_is_reported_by_name() -> None:
+    async with cluster() as world:
+        await world.create(cron_job())
+        stored = world.server.storage.get("cronjobs.batch", "default", "tick")
+        assert stored is not None
+        value = stored.value.replace(b'"schedule":', b'"timeZone":"Nowhere/Land","schedule":')
+        world.server.storage.put("cronjobs.batch", "default", "tick", lambda _: value, expected=stored.revision)
+        await world.settle()
+        notes = {event.note for event in await world.list(Event) if event.reason == "UnknownTimeZone"}
+        assert notes == {'invalid timeZone: "Nowhere/Land": unknown time zone Nowhere/Land'}

@@ -115,6 +115,8 @@ async def test_a_pod_that_is_deleted_or_has_ended_comes_back_under_its_name() ->
         after = {pod.name: pod.uid for pod in await world.list(Pod)}
         assert sorted(after) == ["web-0", "web-1"]
         assert not set(before.values()) & set(after.values())
+        notes = {(event.type, event.note) for event in await world.list(Event) if event.reason == "RecreatingFailedPod"}
+        assert ("Warning", "StatefulSet default/web is recreating failed Pod web-1") in notes
 
 
 @virtual_time

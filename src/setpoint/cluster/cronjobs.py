@@ -12,6 +12,7 @@ from setpoint.cluster.cron import Cron, CronError
 from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.controller.reference import reference_to
 from setpoint.meta import ObjectMeta
+from setpoint.meta.text import quote
 from setpoint.models.batch_v1 import CronJob, Job
 
 SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
@@ -42,11 +43,14 @@ class CronJobs:
         try:
             zone = zone_of(cron_job)
             schedule = Cron.parse(cron_job.spec.schedule)
-        except ZoneInfoNotFoundError as problem:
-            ctx.event("Warning", "UnknownTimeZone", f"invalid timeZone: {problem}")
+        except ZoneInfoNotFoundError:
+            name = cron_job.spec.time_zone or ""
+            ctx.event("Warning", "UnknownTimeZone", f"invalid timeZone: {quote(name)}: unknown time zone {name}")
             return done()
         except CronError as problem:
-            ctx.event("Warning", "UnparseableSchedule", f"unparseable schedule: {cron_job.spec.schedule!r}: {problem}")
+            ctx.event(
+                "Warning", "UnparseableSchedule", f"unparseable schedule: {quote(cron_job.spec.schedule)} : {problem}"
+            )
             return done()
         now = ctx.now()
         due = self._due(cron_job, schedule, zone, now, ctx)

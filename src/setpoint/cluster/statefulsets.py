@@ -123,6 +123,11 @@ class StatefulSets:
             return True
         if pod.is_finished:
             if not pod.is_deleting:
+                failed = pod.status.phase == "Failed"
+                how = "failed" if failed else "terminated"
+                said = f"StatefulSet {stateful_set.key} is recreating {how} Pod {pod.name}"
+                type_, reason = ("Warning", "RecreatingFailedPod") if failed else ("Normal", "RecreatingTerminatedPod")
+                ctx.event(type_, reason, said)
                 await self._delete(stateful_set, pod, ctx)
             return True
         if pod.status.phase == "Pending" and not pod.is_deleting:
