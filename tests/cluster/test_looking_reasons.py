@@ -277,7 +277,10 @@ async def test_a_controller_that_declares_a_finalizer_is_named() -> None:
         await client.delete(made)
         await asyncio.sleep(5)
         told = await asked(pages, "stored", lambda: manager.controllers, kind="configmaps", key="default/berlin")
-        assert told["text"] == "waits for the finalizer shop.example.com/archive, which shop removes"
+        assert told["text"] == (
+            "ConnectionError: the archive does not answer; waits for the finalizer shop.example.com/archive, which shop "
+            "removes"
+        )
 
 
 @pytest.mark.parametrize(

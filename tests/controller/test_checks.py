@@ -73,7 +73,7 @@ async def test_a_refused_object_waits_for_a_change_and_says_why() -> None:
         assert "spec.size: Invalid value: 12: must be at most 9" in condition.message
         (event,) = (await world.client.list(Event)).items
         assert (event.type, event.reason) == ("Warning", "InvalidObject")
-        assert event.note == "InvalidObject: spec.size: Invalid value: 12: must be at most 9"
+        assert event.note == "spec.size: Invalid value: 12: must be at most 9"
         assert seen == []
         assert world.running("widget").metrics.results["error"] == 1
         refused.spec.size = 9
@@ -147,7 +147,7 @@ async def test_an_exception_in_a_check_is_a_failure_and_no_verdict() -> None:
         assert len(calls) == 3
         (event,) = (await world.client.list(Event)).items
         assert event.reason == "LookupError"
-        assert (event.note or "").startswith("LookupError: the catalogue is not there yet (test_checks.py:")
+        assert (event.note or "").startswith("the catalogue is not there yet (test_checks.py:")
         assert event.series is not None
         assert event.series.count == 2
 

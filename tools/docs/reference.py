@@ -51,7 +51,7 @@ LABELS = {
 EVENTS = {
     (
         "controller/told.py",
-        "reason_of(end.problem)[:MAX_WORD]",
+        "reason",
     ): "a reconcile failed, such as `InvalidObject`, `StatusNotServed`; the message is that of the condition",
     ("controller/checks.py", "'ValidationWarning'"): "a check (`Controller.validates`) has warned",
     ("manager/lifecycle.py", "'LeaderElection'"): "a process became the leader, or stopped leading; about the Lease",

@@ -21,8 +21,8 @@ from setpoint.meta import ObjectKey
 
 class Told:
     """Records the causes, the writes and the ends of reconciles, and which reconciles are under way. With ``reports``,
-    each failed reconcile is reported as an event about its object, with the reason and the message of the condition;
-    equal failures are one event with a count.
+    each failed reconcile is reported as an event about its object, with the reason of the condition and its message,
+    which does not repeat the reason; equal failures are one event with a count.
     """
 
     __slots__ = ("_env", "_memory", "_reports", "causes", "metrics", "running", "seen", "timeline")
@@ -96,7 +96,8 @@ class Told:
                 end.problem is not None,
             )
             if end.problem is not None and end.result == "error" and self._reports:
-                self._env.event(context.object, "Warning", reason_of(end.problem)[:MAX_WORD], end.detail)
+                reason = reason_of(end.problem)[:MAX_WORD]
+                self._env.event(context.object, "Warning", reason, end.detail.removeprefix(f"{reason}: "))
         elif end.result == "error":  # it failed before there was an object to look at
             attempt = Attempt(
                 end.started, end.duration, (), "", 0, (), end.result, end.detail, end.next_in, raised=True
