@@ -19,7 +19,7 @@ from mykinds import Mykind, MykindSpec, MykindV1alpha1, MykindV1alpha1Spec, admi
 import setpoint as sp
 from setpoint.apiserver import ApiServer, HttpCaller
 from setpoint.apps.storage_migration import StorageMigration
-from setpoint.client import Client, InProcessTransport, PatchType
+from setpoint.client import Client, Conflict, InProcessTransport, PatchType
 from setpoint.crd import Versions, crd_for
 from setpoint.meta import from_wire, to_wire
 from setpoint.models.admissionregistration_v1 import MutatingWebhookConfiguration
@@ -106,6 +106,22 @@ async def world() -> AsyncIterator[tuple[Client, Deployment, Load]]:
             load = Load(tasks)
             yield client, deployment, load
             await load.end()
+
+
+async def forget_version(client: Client, name: str) -> None:
+    """Removes the managed fields of v1alpha2: while an object has some, no server applies to it without that version."""
+    while True:
+        obj = await client.get(MykindV1alpha1, name, namespace="default")
+        managed = to_wire(obj)["metadata"]["managedFields"]
+        metadata = {
+            "resourceVersion": obj.metadata.resource_version,
+            "managedFields": [entry for entry in managed if not entry["apiVersion"].endswith("/v1alpha2")],
+        }
+        try:
+            await client.patch(MykindV1alpha1, name, {"metadata": metadata}, namespace="default")
+        except Conflict:
+            continue
+        return
 
 
 # -- who writes what ---------------------------------------------------------------------------------------------------
@@ -279,6 +295,8 @@ async def test_no_object_and_no_request_is_lost_on_the_way_there_and_back() -> N
             assert await stored(client) == ["v1alpha1"]
             await load.end(*modern)
             held = {each.name: each.spec for each in await client.list(Mykind, namespace="default")}
+        for name in held:
+            await forget_version(client, name)
         await uninstall(client, SERVED, "mykind")
         await deployment.stop()
         await client.patch(
