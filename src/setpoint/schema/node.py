@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
-__all__ = ["ANYTHING", "JSON", "UNSET", "ListType", "MapType", "Schema", "Type", "Unset"]
+__all__ = ["ANYTHING", "GO_INT_OR_STRING", "JSON", "UNSET", "ListType", "MapType", "Schema", "Type", "Unset"]
 
 JSON: TypeAlias = Any
 """A plain JSON value: dict with str keys, list, str, int, float, bool or None."""
@@ -41,6 +41,9 @@ class Unset:
 
 
 UNSET: Final = Unset()
+
+GO_INT_OR_STRING: Final = "int32-or-string"
+"""The format of Go's ``IntOrString``, whose numbers are whole and have 32 bits, unlike those of custom resources."""
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, cast
 
-from .node import ANYTHING, JSON, UNSET, ListType, MapType, Schema, Type
+from .node import ANYTHING, GO_INT_OR_STRING, JSON, UNSET, ListType, MapType, Schema, Type
 from .object_meta import with_object_meta
 
 __all__ = ["Schemas", "load_openapi"]
@@ -159,7 +159,7 @@ class _Reading:
         if not isinstance(definition, Mapping):
             raise ValueError(f"definition {name!r} is {type(definition).__name__}, not a schema")
         if name == _INT_OR_STRING or definition.get("format") == "int-or-string":
-            return {"int_or_string": True, "format": "int32", "description": definition.get("description", "")}
+            return {"int_or_string": True, "format": GO_INT_OR_STRING, "description": definition.get("description", "")}
         if name == _QUANTITY:
             alternatives = (Schema(type="string"), Schema(type="number"))
             return {"any_of": alternatives, "description": definition.get("description", "")}

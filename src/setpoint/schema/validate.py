@@ -24,14 +24,14 @@ from .errors import (
 )
 from .formats import is_checked, matches_format
 from .list_types import list_type_errors
-from .node import JSON, UNSET, Schema
+from .node import GO_INT_OR_STRING, JSON, UNSET, Schema
 from .pattern import PatternError, compile_pattern
 from .values import MAX_INT64, MIN_INT64, format_json_number, json_equal, json_type, token
 
 __all__ = ["validate"]
 
 _INT32: Final = (-(2**31), 2**31 - 1)
-_RANGES: Final = {"int32": _INT32, "uint32": (0, 2**32 - 1), "uint64": (0, 2**64 - 1)}
+_RANGES: Final = {"int32": _INT32, GO_INT_OR_STRING: _INT32, "uint32": (0, 2**32 - 1), "uint64": (0, 2**64 - 1)}
 _INT64: Final = (MIN_INT64, MAX_INT64)
 _NUMERIC_FORMATS: Final = {"integer": (*_RANGES, "int64"), "number": ("float", "double")}
 _MAX_FLOAT32: Final = 3.4028235677973366e38
@@ -119,7 +119,9 @@ class _Checker:
         if not wanted and format_ and actual not in ("string", "array"):
             fits = False
         if not fits and actual == "number" and wanted.startswith("integer") and _is_whole(float(value)):
-            fits = schema.type == "integer" or not schema.format  # Go's IntOrString takes no fraction, not even 3.0
+            fits = (
+                schema.type == "integer" or schema.format != GO_INT_OR_STRING
+            )  # Go's IntOrString takes no fraction, not even 3.0
         if not fits:
             if format_ and actual not in ("string", "array"):
                 wanted, actual = format_, {"integer": "int64", "number": "float64"}.get(actual, "")
@@ -180,7 +182,7 @@ class _Checker:
 
     def _range(self, schema: Schema, number: float, what: str, path: str) -> bool:
         """Whether ``number`` fits into the type of ``schema``; if not, adds an error."""
-        if schema.type == "integer" and not schema.int_or_string:
+        if (schema.type == "integer" and not schema.int_or_string) or schema.format == GO_INT_OR_STRING:
             low, high = _RANGES.get(schema.format, _INT64)
             fits = low <= number <= high and float(number).is_integer()
         else:
@@ -188,7 +190,7 @@ class _Checker:
         if not fits:
             format_ = _format_of(schema)
             how = f"with format {format_}" if format_ else "(default format)"
-            self.plain(f"{what} value must be of type {schema.type} {how} in {path}")
+            self.plain(f"{what} value must be of type {schema.type or 'integer'} {how} in {path}")
         return fits
 
     def _list(self, schema: Schema, value: list[JSON], path: str, old: JSON) -> int:
