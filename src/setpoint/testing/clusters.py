@@ -45,7 +45,7 @@ from setpoint.testing.trouble import LostEvent, NotSettled, described, errors_of
 from setpoint.webhook import Admission, Converter, Webhooks, with_conversions
 
 K = TypeVar("K", bound=Object)
-PATIENCE: Final = 60.0
+PATIENCE: Final = 35.0
 """Seconds of virtual time for which `Cluster.settle` follows retries: longer than a `Journal` waits."""
 _STEP: Final = 0.05
 _SLACK: Final = 1.02
