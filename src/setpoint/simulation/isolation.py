@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from setpoint.simulation.actor import ACTOR
-from setpoint.simulation.tape import user_line
+from setpoint.simulation.tape import HOME, user_line
 
 _CONNECTS: Final = frozenset(
     {
@@ -45,8 +45,7 @@ _CHANGES: Final = {
 """Audit events of changes to files, each with the number of its arguments that are paths."""
 _WATCHED: Final = frozenset({"open", *_CONNECTS, *_STARTS, *_CHANGES})
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_HOME: Final = str(Path(__file__).resolve().parent.parent)
-_OURS: Final = (_HOME, "<frozen importlib")
+_OURS: Final = (HOME, "<frozen importlib")
 """Files whose code may write: this framework's, and Python's own import, which keeps what it has compiled."""
 HOW: Final = (
     "give the simulation a stand-in that is a setpoint.simulation.External, as check(externals=...) or yielded by "

@@ -23,7 +23,7 @@ from setpoint.simulation.history import Entry, History, sketch
 from setpoint.simulation.predicates import Objects, Predicate
 from setpoint.simulation.result import Finding, Options, Point
 from setpoint.simulation.state import plain_values, snapshot
-from setpoint.simulation.tape import Tape, user_line
+from setpoint.simulation.tape import HOME, Tape, user_line
 
 CIRCLES: Final = 12
 """An object that returns to an earlier state this many times within one step is in a hot loop."""
@@ -358,7 +358,7 @@ def _mistake(trace: TracebackType | None) -> str:
         return ""
     code = last.tb_frame.f_code
     raised = dis.opname[code.co_code[last.tb_lasti]] in ("RAISE_VARARGS", "RERAISE")
-    return "" if raised and "/setpoint/" not in code.co_filename else place
+    return "" if raised and not code.co_filename.startswith(HOME) else place
 
 
 def _content(value: bytes) -> bytes:

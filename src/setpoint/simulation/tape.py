@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from types import FrameType, MappingProxyType
+from typing import Final
 
 from setpoint.controller.context import Context, current
 from setpoint.meta import Object
 from setpoint.simulation.result import Line, Point
 
-_HOME = str(Path(__file__).resolve().parent.parent)
+HOME: Final = str(Path(__file__).resolve().parent.parent)
+"""The folder of this framework's code."""
 _PYTHON = str(Path(sys.modules["asyncio"].__file__ or "").resolve().parent.parent)
 
 
@@ -118,4 +120,4 @@ def is_users(frame: FrameType) -> bool:
 
 def is_users_file(name: str) -> bool:
     """Whether the file is the user's: not this framework's, Python's or a library's."""
-    return not name.startswith((_HOME, _PYTHON, "<")) and "site-packages" not in name
+    return not name.startswith((HOME, _PYTHON, "<")) and "site-packages" not in name
