@@ -125,6 +125,18 @@ async def test_a_number_that_is_no_32_bit_integer_is_refused_where_a_number_or_t
         answer.failed(400, "BadRequest", f"{wanted} PodDisruptionBudgetSpec.spec.minAvailable of type int32")
 
 
+async def test_a_uid_that_is_no_text_is_refused_with_its_own_type() -> None:
+    async with serving() as api:
+        path = "/api/v1/namespaces/default/configmaps"
+        answer = await api.post(path, b'{"metadata":{"name":"c","uid":5}}')
+        answer.failed(400, "BadRequest", "number into Go struct field ObjectMeta.metadata.uid of type types.UID")
+        await api.post(path, b'{"metadata":{"name":"c"}}')
+        merge = "application/strategic-merge-patch+json"
+        for text, problem in (("5", "cannot convert int64 to types.UID"), ("1.5", "unrecognized type: string")):
+            answer = await api.patch(f"{path}/c", b'{"metadata":{"uid":%s}}' % text.encode(), merge)
+            answer.failed(422, "Invalid", problem)
+
+
 async def test_an_integer_that_is_out_of_range_is_named_with_its_field() -> None:
     async with serving() as api:
         answer = await api.post(DEPLOYMENTS, deployment(replicas=2**31))

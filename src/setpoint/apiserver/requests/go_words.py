@@ -22,6 +22,8 @@ _PARSED = {"IntOrString": "int32", "Time": "string", "MicroTime": "string", "Dur
 _SOURCES = {"array": "slice", "object": "map"}
 _STEP = re.compile(r"[^.\[\]]+|\[[^\]]*\]")
 _BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
+_UID = "types.UID"
+_WITH_UID = frozenset({"ObjectMeta", "OwnerReference", "ObjectReference"})
 _GO = {"integer": "int", "number": "float64", "boolean": "bool", "string": "string", "array": "slice", "object": "map"}
 
 
@@ -43,14 +45,18 @@ def type_problem(served: ServedResource, obj: dict[str, Any], error: FieldError,
     if wanted == "resource.Quantity":
         return QUANTITY_PROBLEM
     names = ".".join(_fields(served, steps))
+    if wanted == "string" and steps[-1] == "uid" and struct in _WITH_UID:
+        wanted = _UID
     shown = {dict: "object", list: "array", str: "string", bool: "bool"}.get(type(value), "number")
     if isinstance(value, int | float) and shown == "number" and wanted.startswith("int"):
         shown = f"number {_as_written(value, raw)}"
     return f"json: cannot unmarshal {shown} into Go struct field {struct}.{names} of type {wanted}"
 
 
-def restored(problem: str) -> str:
-    """A message of Go's decoder in the words of the converter that strategic merge patches go through."""
+def restored(problem: str, *, whole: bool = True) -> str:
+    """A message of Go's decoder in the words of the converter that strategic merge patches go through. ``whole``: a
+    number that the message does not show is an integer.
+    """
     match = _DECODER.fullmatch(problem)
     if match is None:
         return problem
@@ -61,8 +67,11 @@ def restored(problem: str) -> str:
         return f"cannot restore slice from {source}"
     if wanted.startswith("map["):
         return f"cannot restore map from {source}"
-    plain = wanted in ("string", "bool") or wanted.startswith("int")
-    return f"unrecognized type: {wanted}" if plain else f"cannot restore struct from: {source}"
+    if source == "number" and whole and wanted in ("string", _UID):
+        return f"cannot convert int64 to {wanted}"
+    if wanted in ("bool", "string", _UID) or wanted.startswith("int"):
+        return f"unrecognized type: {'string' if wanted == _UID else wanted}"
+    return f"cannot restore struct from: {source}"
 
 
 def _as_written(number: float, raw: bytes) -> str:

@@ -241,7 +241,7 @@ def coerce(
     else:
         problem, call.missing = type_errors(served, obj, call.request.body or b"")
     if problem and shown:
-        raise patched_wrong(go_words.restored(problem), shown)
+        raise patched_wrong(go_words.restored(problem, whole=not may_have_floats(call.request.body or b"")), shown)
     if problem:
         raise _malformed(what, problem, patch)
     check_fields(call, served.schema, obj, validation, duplicates, what, patch=patch, shown=shown)
