@@ -9,7 +9,7 @@ __all__ = ["drop", "stop"]
 
 
 async def stop(*tasks: asyncio.Future[Any]) -> None:
-    """Cancels tasks that would go on for ever, and waits until they have ended.
+    """Cancels tasks that would go on forever, and waits until they have ended.
 
     Raises what one has failed with, before that or because of it. One that returned instead, because it was over
     already or because it swallowed the cancellation, is an AssertionError.

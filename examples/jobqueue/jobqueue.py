@@ -64,7 +64,7 @@ def is_over(job: Job) -> bool:
 def chosen(queue: QueueSpec, jobs: list[Job]) -> list[Job]:
     """The Jobs that are to run: the most important ones first, and of these the ones that run already.
 
-    A Job for which there is no room lets no less important one pass, or large ones would wait for ever. One that its
+    A Job for which there is no room lets no less important one pass, or large ones would wait forever. One that its
     namespace's share or the whole queue is too small for does not hold up the others.
     """
     most = queue.pods if queue.pods_per_namespace is None else min(queue.pods, queue.pods_per_namespace)

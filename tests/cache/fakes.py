@@ -171,7 +171,7 @@ class Asked:
 class ScriptedSource:
     """Answers each request with the next line of the script: an exception, a body, or a `Stream`.
 
-    After the script's end, requests wait for ever.
+    After the script's end, requests wait forever.
     """
 
     def __init__(self, *script: Exception | bytes | Stream) -> None:

@@ -23,7 +23,7 @@ from .test_kubeconfig_forms import encoded, reads, write
 
 
 async def test_credentials_that_change_do_not_end_streams(tmp_path: Path) -> None:
-    """A session that was closed to authenticate anew used to kill every watcher for ever."""
+    """A session that was closed to authenticate anew used to kill every watcher forever."""
     token = tmp_path / "token"
     token.write_text("old")
     go = asyncio.Event()

@@ -40,7 +40,7 @@ async def test_a_loop_that_changes_what_its_own_object_asks_for_is_slowed_down(
             await advance(120)
             assert world.running("widget").metrics.hot_loops == 1
             assert (await world.get(Widget, "a")).spec.size < 50
-    told = [record.fields for record in caplog.records if "to and fro" in record.getMessage()]  # type: ignore[attr-defined]
+    told = [record.fields for record in caplog.records if "back and forth" in record.getMessage()]  # type: ignore[attr-defined]
     assert ["spec.size" in each["fields"] for each in told] == [True]
 
 

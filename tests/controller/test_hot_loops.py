@@ -68,7 +68,7 @@ async def test_a_field_that_alternates_is_noticed_at_any_pace_and_both_managers_
     with caplog.at_level(logging.WARNING):
         metrics = await fought(sp.Controller(Widget, reconcile).owns(ConfigMap), pause=20, seconds=590)
     assert metrics.hot_loops == 1
-    told = [record.fields for record in caplog.records if "to and fro" in record.getMessage()]  # type: ignore[attr-defined]
+    told = [record.fields for record in caplog.records if "back and forth" in record.getMessage()]  # type: ignore[attr-defined]
     assert len(told) == 1
     assert told[0]["fields"] == ["data.x"]
     assert any(manager.startswith("widget.test.example.com ") for manager in told[0]["managers"])
@@ -164,7 +164,7 @@ async def test_a_hot_loop_is_slowed_down_and_explained(caplog: pytest.LogCapture
             await advance(600)
             assert world.running("widget").metrics.hot_loops == 1
             assert calls < 60, "without the detector this would be thousands"
-    told = [record for record in caplog.records if "to and fro" in record.getMessage()]
+    told = [record for record in caplog.records if "back and forth" in record.getMessage()]
     assert told[0].fields["fields"] == ["data.turn"]  # type: ignore[attr-defined]
     assert told[0].fields["managers"] == ["widget.test.example.com (Apply)"]  # type: ignore[attr-defined]
 

@@ -30,7 +30,7 @@ def now() -> datetime:
 
 
 class Cable:
-    """The connection of a process. Cut, its requests wait for ever, as in a network that drops packets."""
+    """The connection of a process. Cut, its requests wait forever, as in a network that drops packets."""
 
     def __init__(self, process: Process, inner: Transport, outside: Context) -> None:
         self.process, self.inner, self.outside = process, inner, outside

@@ -32,7 +32,7 @@ def election(identity: str, **options: Any) -> LeaderElection:
 
 
 class Cable:
-    """A transport whose cable can be cut; requests then wait for ever, as in a network that drops packets."""
+    """A transport whose cable can be cut; requests then wait forever, as in a network that drops packets."""
 
     def __init__(self, inner: Transport) -> None:
         self.inner = inner

@@ -114,7 +114,9 @@ CASES: list[tuple[dict[str, Any], str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("spec", "path", "holds"), CASES, ids=[f"{index}-{path}" for index, (_, path, _) in enumerate(CASES)])
+@pytest.mark.parametrize(
+    ("spec", "path", "holds"), CASES, ids=[f"{index}-{path}" for index, (_, path, _) in enumerate(CASES)]
+)
 def test_a_value_that_does_not_fit_stays_as_read_and_all_others_are_typed(
     spec: dict[str, Any], path: str, holds: Any
 ) -> None:

@@ -53,7 +53,7 @@ def test_a_format_counts_where_the_type_may_be_a_string(schema: dict[str, Any], 
 
 @pytest.mark.parametrize("name", sorted(observed("formats")))
 def test_no_text_keeps_the_check_of_a_format_busy(name: str) -> None:
-    """With several ways to match the same letters, 30 of a host name took for ever."""
+    """With several ways to match the same letters, 30 of a host name took forever."""
     parts = ("a", "1", "1 ", "a-", ".a", "a@", ":", "1h", "1.", "< ", " ", "-", "[", "%")
     for text in (
         start + part * count + end

@@ -66,7 +66,7 @@ def test_patient_users_wait_until_no_fault_lasts_when_the_end_of_one_leads_to_an
 
 
 async def beat(app: App, ctx: sp.Context) -> sp.Outcome:
-    """Writes for ever, as a controller does that renews something."""
+    """Writes forever, as a controller does that renews something."""
     await ctx.apply(ConfigMap.named("beat", "default", data={"at": str(asyncio.get_running_loop().time())}))
     return sp.after(2.5)
 

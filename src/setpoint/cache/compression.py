@@ -60,7 +60,7 @@ class Compressor:
     """Compresses with the newest dictionary, and can decompress with every dictionary that it has used.
 
     Each compressed document has a scheme, a small integer: `PLAIN`, `UNTRAINED`, or the number of a dictionary. A
-    compressed document is never larger than the original. Dictionaries are kept for ever, because a snapshot, a
+    compressed document is never larger than the original. Dictionaries are kept forever, because a snapshot, a
     handler's mailbox or any other part of the program may still hold a record that was compressed with an old
     dictionary; therefore there are at most `MAX_DICTIONARIES`.
     """

@@ -28,7 +28,7 @@ class TakingOver(Reading, Writing):
 
         Do this once, before the first server-side `apply` of an object that was written with client-side apply
         (kubectl's manager is ``kubectl-client-side-apply``) or with updates. Otherwise fields that an apply leaves out
-        would stay for ever, because a manager removes only fields that it owns. The values of the object's fields don't
+        would stay forever, because a manager removes only fields that it owns. The values of the object's fields don't
         change. If ``managers`` own nothing through updates, nothing is written.
 
         Raises:

@@ -103,7 +103,7 @@ class ResourceQuotas:
                 "status": {field: {**gone[field], **status[field]} for field in ("hard", "used")},
             }
             await ctx.patch(quota, patch, subresource="status")
-        # An object that has been counted and goes before its kind is followed would be counted for ever.
+        # An object that has been counted and goes before its kind is followed would be counted forever.
         return after(1.0, f"deletions of {', '.join(deaf)} are not followed yet") if deaf else done()
 
     def _follows(self, resource: Resource) -> bool:

@@ -342,7 +342,7 @@ class Children(Generic[T]):
 
         After a failed reconcile of the parent, the first batch is a single write and each later batch is twice as large
         as the one before, so the server is not flooded with writes that it refuses. Children that failed last time come
-        last, so they do not block others for ever. A batch with a failure is the last.
+        last, so they do not block others forever. A batch with a failure is the last.
         """
         size = AT_ONCE if self._context.failures == 0 else 1
         left = sorted(writes, key=self._failed.__contains__)

@@ -97,7 +97,7 @@ def _check(owner: Object, child: Object, references: Any) -> None:
         return
     if is_same_owner(controller, owner):
         raise Outdated(
-            f"{child.kind} {child.key} belongs to an earlier {owner.kind} {owner.name}: it is awaited that it goes"
+            f"{child.kind} {child.key} belongs to an earlier {owner.kind} {owner.name}: waiting for it to be deleted"
         )
     raise AdoptionError(
         f"{child.kind} {child.key} is controlled by {controller.kind} {controller.name}, so {owner.kind} {owner.key} "

@@ -295,7 +295,7 @@ class HotLoopDetector:
         slow.before = None
         self._log.log(
             logging.WARNING,
-            "hot loop: these fields go to and fro",
+            "hot loop: these fields keep changing back and forth",
             extra={
                 "key": key,
                 "object": f"{slow.resource.kind} {slow.written}",

@@ -39,7 +39,7 @@ def metas_of(extras: Iterable[Any]) -> Iterator[msgspec.Meta]:
             if extra.pattern is not None:
                 raise ValueError(
                     f"msgspec.Meta(pattern={extra.pattern!r}) is matched with Python's engine by every decode, "
-                    "and untrusted input can block it for ever: use setpoint's Field(pattern=...)"
+                    "and untrusted input can block it forever: use setpoint's Field(pattern=...)"
                 )
             yield extra
         elif type(extra).__module__.partition(".")[0] in ("annotated_types", "pydantic"):

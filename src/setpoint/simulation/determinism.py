@@ -37,7 +37,7 @@ def first_difference(one: Result, other: Result) -> list[Finding]:
                     place or ours.text,
                     f"two runs of the same plan differ at {ours.text} ({place or ours.who})"
                     + (f"; what is not the same each time:{told}" if told else
-                       "; nothing of the clock or of chance was asked, so it is an order: of a set, or of threads"),
+                       "; neither the clock nor randomness was used, so the cause is iteration order or thread scheduling"),
                     ours.text,
                     theirs.text,
                     ours.point,

@@ -33,7 +33,7 @@ class SimulationLoop(VirtualTimeLoop):
     *Guarantees*
 
     - After `kill`, no line of the actor's code runs any more: no ``finally``, no ``__aexit__``, no callback. Its
-      coroutines stay suspended for ever, as after SIGKILL.
+      coroutines stay suspended forever, as after SIGKILL.
     - After `pause`, none of the actor's code runs until `resume`. Then all of it continues, and overdue callbacks run
       immediately.
 

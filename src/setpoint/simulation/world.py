@@ -250,7 +250,7 @@ class World:
         return self._complete()
 
     def give_up(self, why: str) -> None:
-        """Ends a run that would otherwise go on for ever."""
+        """Ends a run that would otherwise go on forever."""
         if not self._gave_up and self._main is not None:
             self._gave_up = why
             self._main.cancel()

@@ -7,14 +7,14 @@ the same order. The code under test is the production code: it takes the time fr
 
 - ``loop.time()`` starts at 0.0 and moves only when no callback is ready; then it jumps to the next timer, exactly.
 - A program in which no event can occur any more raises `Deadlock`, naming every waiting task and its position.
-- A program that never waits (a hot loop) raises `Livelock` instead of running for ever.
+- A program that never waits (a hot loop) raises `Livelock` instead of running forever.
 - While a job of `run_in_executor` or `asyncio.to_thread` is running, the clock stands still; the loop waits in real
   time.
 
 *Caveats*
 
 - No sockets, pipes or subprocesses: their events happen in real time. Opening one raises `RuntimeError`.
-- A thread that blocks until a timer of this loop fires blocks for ever: the clock stands still for as long as it runs.
+- A thread that blocks until a timer of this loop fires blocks forever: the clock stands still for as long as it runs.
 - The order in which several threads finish is not deterministic.
 """
 
@@ -70,7 +70,7 @@ class VirtualTimeError(Exception):
 
 
 class Deadlock(VirtualTimeError):
-    """Nothing is ready, no timer is set and no thread is working: the program would hang for ever."""
+    """Nothing is ready, no timer is set and no thread is working: the program would hang forever."""
 
 
 class Livelock(VirtualTimeError):

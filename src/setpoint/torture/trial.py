@@ -231,7 +231,7 @@ class Trial:
         self._outcome.longest = self.edge.longest
 
     def give_up(self, why: str) -> None:
-        """Ends a run that would otherwise go on for ever."""
+        """Ends a run that would otherwise go on forever."""
         if not self._gave_up and self._main is not None:
             self._gave_up = why
             self._main.cancel()

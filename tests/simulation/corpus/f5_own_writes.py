@@ -41,7 +41,7 @@ async def create_and_grow(cluster: sp.testing.Cluster) -> None:
         await cluster.settle()
 
 
-# -- waits for the cache, but not for ever -----------------------------------------------------------------------------
+# -- waits for the cache, but not forever -----------------------------------------------------------------------------
 
 
 def waits_for_a_while() -> list[sp.Controller[Any]]:
@@ -64,7 +64,7 @@ async def keeps(batch: Batch, ctx: sp.Context) -> None:
     await ctx.keep(Pod, [worker(batch)] * batch.spec.size)
 
 
-# -- an answer that is kept, and believed for ever ---------------------------------------------------------------------
+# -- an answer that is kept, and believed forever ---------------------------------------------------------------------
 
 
 async def create_and_disturb(cluster: sp.testing.Cluster) -> None:

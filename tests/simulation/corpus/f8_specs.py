@@ -75,7 +75,7 @@ async def takes_the_problem_back(gateway: Gateway, ctx: sp.Context) -> None:
     await ctx.apply(ConfigMap.named(gateway.name, data={"mode": gateway.spec.mode}))
 
 
-# -- annotations that stay for ever ------------------------------------------------------------------------------------
+# -- annotations that stay forever ------------------------------------------------------------------------------------
 
 
 async def only_adds_annotations(gateway: Gateway, ctx: sp.Context) -> None:

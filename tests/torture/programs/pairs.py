@@ -2,7 +2,7 @@
 and then a second config map, under its name, and both go with it.
 
 ``pairs.py KUBECONFIG [forgets]``: the one that forgets makes the second only if it has just made the first, so that a
-crash between the two leaves it out for ever.
+crash between the two leaves it out forever.
 """
 
 from __future__ import annotations

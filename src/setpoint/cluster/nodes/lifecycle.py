@@ -130,14 +130,14 @@ class NodeLifecycle:
 
 
 class TaintEvictions:
-    """Deletes pods whose node has a ``NoExecute`` taint that they don't tolerate for ever: immediately, or at the end
+    """Deletes pods whose node has a ``NoExecute`` taint that they don't tolerate forever: immediately, or at the end
     of the time for which they tolerate the taint. Finished pods are deleted, too.
     """
 
     def __init__(self) -> None:
         self._tainted: set[str] = set()
         self._began: dict[str, dict[str, float]] = {}
-        """The loop times at which pods were first seen on a node with a taint that they don't tolerate for ever, by
+        """The loop times at which pods were first seen on a node with a taint that they don't tolerate forever, by
         node name and pod uid.
         """
         self.controller = (
@@ -228,7 +228,7 @@ def taints_of(node: Node) -> list[Taint]:
 
 def tolerated(pod: Pod, taints: Iterable[Taint]) -> float | None:
     """The seconds for which a pod tolerates the ``NoExecute`` taints: 0.0 if there is one that it does not tolerate,
-    None if it tolerates all of them for ever.
+    None if it tolerates all of them forever.
 
     For each taint, the first toleration that matches counts. With several taints, the shortest time counts.
     """
