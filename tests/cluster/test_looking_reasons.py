@@ -278,8 +278,8 @@ async def test_a_controller_that_declares_a_finalizer_is_named() -> None:
         await asyncio.sleep(5)
         told = await asked(pages, "stored", lambda: manager.controllers, kind="configmaps", key="default/berlin")
         assert told["text"] == (
-            "ConnectionError: the archive does not answer; waits for the finalizer shop.example.com/archive, which shop "
-            "removes"
+            "ConnectionError: the archive does not answer; waits for the finalizer shop.example.com/archive, which "
+            "shop removes"
         )
 
 

@@ -37,7 +37,8 @@ def first_difference(one: Result, other: Result) -> list[Finding]:
                     place or ours.text,
                     f"two runs of the same plan differ at {ours.text} ({place or ours.who})"
                     + (f"; what is not the same each time:{told}" if told else
-                       "; neither the clock nor randomness was used, so the cause is iteration order or thread scheduling"),
+                       "; neither the clock nor randomness was used, so the cause is iteration order or thread "
+                       "scheduling"),
                     ours.text,
                     theirs.text,
                     ours.point,
