@@ -109,7 +109,7 @@ async def world() -> AsyncIterator[tuple[Client, Deployment, Load]]:
 
 
 async def forget_version(client: Client, name: str) -> None:
-    """Removes the managed fields of v1alpha2: while an object has some, no server applies to it without that version."""
+    """Removes the managed fields of v1alpha2: while an object has some, applies are refused without that version."""
     while True:
         obj = await client.get(MykindV1alpha1, name, namespace="default")
         managed = to_wire(obj)["metadata"]["managedFields"]

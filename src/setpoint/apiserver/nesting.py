@@ -52,6 +52,6 @@ def too_deep(resource: Resource, obj: dict[str, Any]) -> ApiStatusError:
 
 def _may_be_deep(encoded: bytes) -> bool:
     """Whether there are enough brackets to exceed the limit; nearly all objects have fewer, and need not be examined
-    further. (YAML can nest without brackets.)
+    further. YAML can nest without brackets.
     """
     return encoded.count(b"{") + encoded.count(b"[") > MAX_DEPTH or not encoded.startswith(b"{")

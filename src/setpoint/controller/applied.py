@@ -10,7 +10,7 @@ MAX_SELECTORS: Final = 64
 
 
 class Applied(NamedTuple):
-    """This process's record of a child that it applied.
+    """The record of a child that this process applied.
 
     ``desired`` is a digest of the fields that were sent, and ``carried`` is a digest of the same fields as the server
     stored them (with defaults, values in the server's spelling, and the changes made by webhooks). ``version`` is the

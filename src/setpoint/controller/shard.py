@@ -39,7 +39,7 @@ class Share(Protocol):
 
 
 class Shard(Protocol):
-    """This process as one of several processes that share the keys of their controllers."""
+    """One of several processes, this one, that share the keys of their controllers."""
 
     @property
     def share(self) -> Share:

@@ -50,8 +50,8 @@ def new_uid(random: Random) -> str:
 
 
 def clean(metadata: dict[str, Any]) -> None:
-    """Drops the values that Go would not write: nulls, and empty strings, lists and maps. (An empty list of
-    managedFields stays, because it resets the field managers.)
+    """Drops the values that Go would not write: nulls, and empty strings, lists and maps. An empty list of
+    managedFields stays, because it resets the field managers.
     """
     for key in [
         key for key, value in metadata.items() if value in (None, "", {}) or (value == [] and key != "managedFields")

@@ -300,7 +300,7 @@ def _malformed(what: str, problem: str, patch: bool, shown: str = "") -> ApiStat
 
 def patched_wrong(problem: str, shown: str = "") -> ApiStatusError:
     """The error (422) for a patch whose result is not a valid object. The message quotes ``shown``, a strategic merge
-    patch. (Of other patches upstream quotes the whole result.)
+    patch. Of other patches upstream quotes the whole result.
     """
     return invalid(GroupKind("", ""), "", [FieldError(ErrorType.INVALID, "patch", problem, shown or OMITTED)])
 

@@ -118,7 +118,7 @@ class Subscription(Protocol):
 
 
 class Storage(Protocol):
-    """The protocol of storages, which guarantee:
+    """The protocol of storages, with these guarantees.
 
     - Revisions start above 0 and only grow, even across restarts; every write has its own revision.
     - A write happens if and only if the object is at the ``expected`` revision (0: it does not exist).

@@ -1,4 +1,4 @@
-"""Rules for role bindings. (`setpoint.apiserver.strategies.roles` has those for roles.)"""
+"""Rules for role bindings; `setpoint.apiserver.strategies.roles` has those for roles."""
 
 from __future__ import annotations
 
