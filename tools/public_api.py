@@ -3,9 +3,9 @@
 A name is public if a package has it in ``__all__``; so are the public members of its classes. Its tier, in
 ``docs/api/tiers.toml``, says how much is promised. ``docs/api/now.txt`` has a line for each stable name,
 ``docs/api/provisional.txt`` for each provisional one, and ``docs/api/changes.md`` the difference from
-``docs/api/released.txt``, the stable names of the last release. ``--release`` makes today's list that of a release. ``--check`` writes nothing and exits 1 if a file
-differs, if the tiers name what does not exist, or if a name that a release had is gone and neither the changelog nor a
-file in ``changelog.d`` says so.
+``docs/api/released.txt``, the stable names of the last release. ``--release`` makes today's list that of a release.
+``--check`` writes nothing and exits 1 if a file differs, if the tiers name what does not exist, or if a name that a
+release had is gone and neither the changelog nor a file in ``changelog.d`` says so.
 """
 
 from __future__ import annotations

@@ -132,6 +132,7 @@ def json_of(value: Any, *what: str) -> bytes:
         TooDeep: the values are nested too deeply.
         ValueError: a string contains an unpaired surrogate, or a number is infinite or NaN; the message names it.
     """
+    raw = b""
     try:
         raw = msgspec.json.encode(value)
         found = _not_json(value) if b"null" in raw else None  # which msgspec writes for nan and inf
