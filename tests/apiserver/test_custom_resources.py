@@ -268,3 +268,25 @@ async def test_objects_of_before_get_the_defaults_of_now(served: Api) -> None:
     stored = served.server.storage.get("mykinds.grp.example.com", "default", "one")
     assert stored is not None
     assert b'"note":"none"' in stored.value
+
+
+async def test_an_object_of_before_that_does_not_fit_the_schema_of_now_can_go(served: Api) -> None:
+    definition = (await served.get(CRD)).ok()
+    properties = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    properties["parts"] = {"type": "array", "items": {"type": "object", "properties": {"size": {"type": "integer"}}}}
+    (await served.put(CRD, definition)).ok()
+    obj = mykind(spec={"parts": [{"size": 11}]})
+    obj["metadata"]["finalizers"] = ["grp.example.com/guard"]
+    (await served.post(MYKINDS, obj)).ok()
+    definition = (await served.get(CRD)).ok()
+    properties = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    properties["parts"]["items"]["properties"] = {
+        "size": {"type": "integer", "maximum": 10},
+        "unit": {"type": "string", "default": "m"},
+    }
+    (await served.put(CRD, definition)).ok()
+    deleted = (await served.delete(f"{MYKINDS}/one")).ok()
+    assert deleted["spec"]["parts"] == [{"size": 11, "unit": "m"}]
+    (await served.patch(f"{MYKINDS}/one", {"metadata": {"labels": {"a": "b"}}})).ok()
+    (await served.patch(f"{MYKINDS}/one", {"metadata": {"finalizers": None}})).ok()
+    (await served.get(f"{MYKINDS}/one")).failed(404, "NotFound")

@@ -71,12 +71,27 @@ def several() -> None:
     raise ExceptionGroup("unhandled errors in a TaskGroup", [ValueError(str(number // 2)) for number in range(14)])
 
 
+def several_in_lines() -> None:
+    raise ExceptionGroup("two\r\n  of them", [ValueError("a\nb"), ValueError("c")])
+
+
+class Unreadable(Exception):
+    def __str__(self) -> str:
+        raise ZeroDivisionError("x")
+
+
+def unreadable() -> None:
+    raise Unreadable
+
+
 @pytest.mark.parametrize(
     ("function", "said"),
     [
         (lambda: {"a": 1}["x"], f"KeyError: 'x' ({HERE}:LINE)"),
         (lambda: json.loads(ANY), f"TypeError: the JSON object must be str, bytes or bytearray, not int ({HERE}:LINE)"),
         (lambda: ANY.missing, f"AttributeError: 'int' object has no attribute 'missing' ({HERE}:LINE)"),
+        (several_in_lines, "two of them: ValueError: a b; ValueError: c"),
+        (unreadable, "Unreadable: its message can't be read, because its __str__ raised ZeroDivisionError"),
         (several, "ValueError: 0; ValueError: 1; ValueError: 2; ValueError: 3; ValueError: 4; and 2 more"),
     ],
 )  # fmt: skip

@@ -43,6 +43,35 @@ class Contact(pydantic.BaseModel):
     since: datetime | None = None
 
 
+class Phone(pydantic.BaseModel):
+    number: str
+    weight: int = pydantic.Field(default=1, le=10)
+
+    @pydantic.field_validator("number")
+    @classmethod
+    def check_number(cls, number: str) -> str:
+        return {"": "", "1": "one", "one": "one"}[number]
+
+    @pydantic.model_validator(mode="after")
+    def check_weight(self) -> Phone:
+        if not self.number and self.weight:
+            raise ValueError("no number,\nbut a weight")
+        return self
+
+
+class Office(pydantic.BaseModel):
+    phones: list[Phone] = []
+    by_name: dict[str, Phone] = {}
+
+
+class Ratio(sp.Model):
+    part: int = 0
+    whole: int = 1
+
+    def __post_init__(self) -> None:
+        self.part // self.whole
+
+
 class Pair(sp.Model):
     low: int = 0
     high: int = 1
@@ -63,7 +92,9 @@ class Spec(sp.Model):
     limits: Limits = Limits()
     window: Window = Window()
     contact: Contact = Contact()
+    office: Office = Office()
     pair: Pair = Pair()
+    ratio: Ratio = Ratio()
     port: int | str = 0
     level: Annotated[int, msgspec.Meta(le=10, extra_json_schema={"example": [1]})] = 1
     free: dict[str, Any] = {}
@@ -109,6 +140,22 @@ CASES: list[tuple[dict[str, Any], str, Any]] = [
         lambda spec: spec.contact.mail == "x" * 11 and spec.contact.since.year == 2026,
     ),
     ({"pair": {"low": 2, "high": 1}}, "spec.pair", lambda spec: isinstance(spec.pair, Pair) and spec.pair.low == 2),
+    (
+        {"office": {"phones": [{"number": "1"}, {"number": "1", "weight": 11}]}},
+        "spec.office.phones[1].weight",
+        lambda spec: [(phone.number, phone.weight) for phone in spec.office.phones] == [("one", 1), ("one", 11)],
+    ),
+    (
+        {"office": {"byName": {"q": {"number": "2"}}}},
+        "spec.office.byName[q].number",
+        lambda spec: spec.office.by_name["q"].number == "2",
+    ),
+    (
+        {"office": {"phones": [{"number": "", "weight": 2}]}},
+        "spec.office.phones[0]",
+        lambda spec: spec.office.phones[0].weight == 2,
+    ),
+    ({"ratio": {"part": 1, "whole": 0}}, "spec.ratio", lambda spec: (spec.ratio.part, spec.ratio.whole) == (1, 0)),
     ({"level": 11}, "spec.level", lambda spec: spec.level == 11),
     ({"port": []}, "spec.port", lambda spec: spec.port == []),
 ]
@@ -132,6 +179,27 @@ def test_a_value_that_does_not_fit_stays_as_read_and_all_others_are_typed(
     assert (obj.key, obj.uid, obj.spec.free) == ("a", "u", {"other": [1]})
     assert raw_of(obj) == raw
     assert decode_as_read(Thing, encode(obj)) == (obj, misfits)
+
+
+def test_the_problem_of_a_pydantic_model_is_what_pydantic_says_about_the_value_alone() -> None:
+    _, misfits = decode_as_read(Thing, thing(contact={"mail": "x" * 11}))
+    assert [misfit.problem for misfit in misfits] == ["String should have at most 10 characters"]
+    _, misfits = decode_as_read(Thing, thing(office={"phones": [{"number": "", "weight": 2}, {"number": "2"}]}))
+    assert [misfit.problem for misfit in misfits] == ["Value error, no number, but a weight", "KeyError: '2'"]
+    with pytest.raises(DecodeError, match=r"^Thing a: mail: String should have at most 10 characters"):
+        decode(Thing, thing(contact={"mail": "x" * 11}))
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ({"ratio": {"whole": 0}}, "ZeroDivisionError: integer division or modulo by zero"),
+        ({"office": {"phones": [{"number": "2"}]}}, "KeyError: '2'"),
+    ],
+)
+def test_whatever_the_checks_of_a_class_raise_is_an_error_of_the_object(spec: dict[str, Any], problem: str) -> None:
+    with pytest.raises(DecodeError, match=f"^Thing a: {problem}$"):
+        decode(Thing, thing(**spec))
 
 
 def test_an_object_that_fits_is_read_as_by_decode() -> None:

@@ -168,7 +168,7 @@ def describe(problem: BaseException) -> str:
     texts = list(dict.fromkeys(map(_described, leaves(problem))))
     more = len(texts) - MAX_LEAVES
     text = "; ".join(texts[:MAX_LEAVES]) + (f"; and {more} more" if more > 0 else "")
-    return text if problem.message == _TASK_GROUP else f"{unicode_text(problem.message)}: {text}"
+    return text if problem.message == _TASK_GROUP else f"{_in_one_line(problem.message)}: {text}"
 
 
 def reason_of(problem: BaseException) -> str:
@@ -221,10 +221,17 @@ def trace_of(problem: BaseException) -> Hashable:
 
 
 def _described(problem: BaseException) -> str:
-    text = " ".join(filter(None, map(str.strip, unicode_text(str(problem)).splitlines())))
+    try:
+        text = _in_one_line(str(problem))
+    except Exception as second:  # noqa: BLE001 - the failure is reported all the same
+        text = f"its message can't be read, because its __str__ raised {type(second).__name__}"
     text = f"{type(problem).__name__}: {text}" if text else type(problem).__name__
     place = place_of(problem) if isinstance(problem, BUGS) else ""
     return f"{text} ({place})" if place else text
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(filter(None, map(str.strip, unicode_text(text).splitlines())))
 
 
 def _seriousness(problem: BaseException) -> tuple[bool, bool, int, float]:

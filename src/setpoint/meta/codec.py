@@ -37,9 +37,10 @@ def decode(kind: type[M], raw: bytes | memoryview | msgspec.Raw) -> M:
         DecodeError: ``raw`` is not JSON, or a value is not valid for its field.
     """
     raw = bytes(raw)  # its own copy: an object must not keep alive the whole list that it came in
+    decoder = _decoder(cast("Hashable", kind))
     made: M
     try:
-        made = _decoder(cast("Hashable", kind)).decode(raw)
+        made = decoder.decode(raw)
     except msgspec.ValidationError:
         made = _repaired(kind, raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
@@ -49,6 +50,8 @@ def decode(kind: type[M], raw: bytes | memoryview | msgspec.Raw) -> M:
         return decode(kind, better)
     except RecursionError:
         raise TooDeep(f"{_described(kind, raw)}: nested too deeply to be decoded") from None
+    except Exception:  # noqa: BLE001 - validators and __post_init__ of users' classes may raise anything
+        made = _repaired(kind, raw)
     if isinstance(made, Object):
         vars(made)[_RAW] = raw
     return made
@@ -261,19 +264,22 @@ class _ForeignDecoder:
 
     def __init__(self, kind: Any) -> None:
         self._kind = kind
+        self._native = _native_of(kind)
 
     def decode(self, raw: bytes | memoryview | msgspec.Raw) -> Any:
-        return _convert(prepare(self._kind, msgspec.json.decode(raw)), self._kind)
+        # by way of JSON again, because msgspec.convert can't make a Raw
+        return self._native.decode(msgspec.json.encode(prepare(self._kind, msgspec.json.decode(raw))))
+
+
+def _native_of(kind: Any) -> msgspec.json.Decoder[Any]:
+    try:
+        return _native(cast("Hashable", kind))
+    except TypeError:  # a field's metadata may be unhashable
+        return _native.__wrapped__(kind)
 
 
 def _convert(value: Any, kind: Any) -> Any:
-    # by way of JSON again, because msgspec.convert can't make a Raw
-    raw = msgspec.json.encode(value)
-    try:
-        decoder = _native(cast("Hashable", kind))
-    except TypeError:  # a field's metadata may be unhashable
-        decoder = _native.__wrapped__(kind)
-    return decoder.decode(raw)
+    return _native_of(kind).decode(msgspec.json.encode(value))
 
 
 # -- the slow attempts ------------------------------------------------------------------------------------------------
@@ -284,7 +290,7 @@ def _repaired(kind: type[M], raw: bytes) -> M:
     try:
         return cast("M", convert(kind, plain(raw)))
     except DecodeError as problem:
-        raise type(problem)(f"{_described(kind, raw)}: {problem}") from None
+        raise type(problem)(f"{_described(kind, raw)}: {problem}") from problem.__cause__
 
 
 def convert(annotation: Any, value: Any) -> Any:
@@ -294,12 +300,15 @@ def convert(annotation: Any, value: Any) -> Any:
         TooDeep: the values are nested too deeply.
         DecodeError: a value is not valid for its field.
     """
+    decoder = _native_of(annotation)
     try:
-        return _convert(prepare(annotation, repaired(annotation, value)), annotation)
+        return decoder.decode(msgspec.json.encode(prepare(annotation, repaired(annotation, value))))
     except msgspec.ValidationError as problem:
         raise DecodeError(str(problem)) from None
     except RecursionError:
         raise TooDeep("nested too deeply to be decoded") from None
+    except Exception as problem:
+        raise DecodeError(f"{type(problem).__name__}: {problem}") from problem
 
 
 def _described(kind: type, raw: bytes) -> str:

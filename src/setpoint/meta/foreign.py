@@ -54,18 +54,41 @@ def make_pydantic(kind: Any, value: Any, convert: Convert) -> Any:
     Raises:
         ValueError: pydantic rejects the value.
     """
-    return kind.model_validate(_keywords(kind, value, convert) if isinstance(value, dict) else value)
+    prepared = _keywords(kind, value, convert) if isinstance(value, dict) else value
+    try:
+        return kind.model_validate(prepared)
+    except ValueError as problem:
+        raise ValueError(_problem_in(problem)) from problem
 
 
 def pydantic_field(kind: Any, field: FieldInfo, value: Any, convert: Convert) -> Any:
     """The value of one field of a pydantic model, validated without regard to the other fields.
 
     Raises:
-        ValueError: pydantic rejects the value. A validator of the model may raise any other exception.
+        ValueError: pydantic rejects the value. A validator of the field may raise any other exception.
     """
-    model = kind.model_construct()
-    kind.__pydantic_validator__.validate_assignment(model, field.name, _inside(field.type, value, convert))
+    model, prepared = kind.model_construct(), _inside(field.type, value, convert)
+    vars(model).clear()
+    try:
+        kind.__pydantic_validator__.validate_assignment(model, field.name, prepared)
+    except Exception as problem:
+        if field.name in vars(model):  # it is valid by itself; a validator of the whole model missed other fields
+            return getattr(model, field.name)
+        if isinstance(problem, ValueError):
+            raise ValueError(_problem_in(problem, skip=1)) from problem
+        raise
     return getattr(model, field.name)
+
+
+def _problem_in(problem: Any, skip: int = 0) -> str:
+    """The text of pydantic's ``ValidationError`` without its heading, links and inputs, in one line. ``skip`` is the
+    number of parts that are left out of each path.
+    """
+    texts = []
+    for error in problem.errors(include_url=False, include_context=False, include_input=False):
+        path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"][skip:])
+        texts.append(" ".join(f"{path.lstrip('.')}: {error['msg']}".removeprefix(": ").split()))
+    return "; ".join(texts)
 
 
 def _keywords(kind: type, value: dict[str, Any], convert: Convert) -> dict[str, Any]:

@@ -8,8 +8,8 @@ earlier class, or the server may accept more than the class. API servers let suc
 from __future__ import annotations
 
 import types
-from collections.abc import Hashable
-from functools import cache
+from collections.abc import Callable, Hashable
+from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar, cast, get_args, get_origin
 
 import msgspec
@@ -60,18 +60,23 @@ def decode_as_read(kind: type[M], raw: bytes | memoryview | msgspec.Raw) -> tupl
         return cast("M", obj), misfits or [Misfit("", str(problem), obj)]
 
 
-def _read(annotation: Any, raw: bytes, path: str, misfits: list[Misfit]) -> Any:
-    """The value of a field. Its parts are read one by one, so only the parts that do not fit stay as they are."""
+def _read(
+    annotation: Any, raw: bytes, path: str, misfits: list[Misfit], make: Callable[[Any, Any], Any] = convert
+) -> Any:
+    """The value of a field. ``make`` makes it from its type and the plain JSON value. If that fails, its parts are read
+    one by one, so only the parts that do not fit stay as they are.
+    """
     try:
-        return convert(annotation, plain(raw))
-    except DecodeError as problem:
+        return make(annotation, plain(raw))
+    except Exception as problem:  # noqa: BLE001 - a validator of the user's may raise anything
         before = len(misfits)
         try:
             value = _inside(annotation, raw, path, misfits)
         except RecursionError:
             value = msgspec.Raw(raw)
         if len(misfits) == before:
-            misfits.append(Misfit(path, str(problem), value))
+            text = str(problem) if isinstance(problem, ValueError) else f"{type(problem).__name__}: {problem}"
+            misfits.append(Misfit(path, " ".join(text.split()), value))
         return value
 
 
@@ -106,19 +111,15 @@ def _record(kind: Any, raw: bytes, path: str, misfits: list[Misfit]) -> Any:
                 values[field.name] = field.default_factory()
                 continue
         if is_pydantic(kind):
-            values[field.name] = _read_pydantic(kind, field, text, place, misfits)
+            values[field.name] = _read(field.type, text, place, misfits, partial(_validated, kind, field))
         else:
             values[field.name] = _read(field.type, text, place, misfits)
     return _construct(get_origin(kind) or kind, values)
 
 
-def _read_pydantic(kind: Any, field: FieldInfo, raw: bytes, path: str, misfits: list[Misfit]) -> Any:
-    value = plain(raw)
-    try:
-        return pydantic_field(kind, field, value, convert)
-    except Exception as problem:  # noqa: BLE001 - a validator of the user's may raise anything
-        misfits.append(Misfit(path, " ".join(str(problem).split()), value))
-        return value
+def _validated(kind: Any, field: FieldInfo, _: Any, value: Any) -> Any:
+    """The value of a field of a pydantic model, with the checks that are on the field and not in its type."""
+    return pydantic_field(kind, field, value, convert)
 
 
 def _construct(kind: Any, values: dict[str, Any]) -> Any:

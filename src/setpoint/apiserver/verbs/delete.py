@@ -107,7 +107,8 @@ def remove(
     returns whether it changed the object, which is then stored even if it is already being deleted.
     """
     given = options.copy()
-    obj: JsonObject = decode(record.value)
+    # with the defaults of its schema as of now: an object that is stored from here on is not given them again
+    obj = call.versions.decoded(written_version(served, record.value), record)
     strategy = served.strategy
     metadata = obj["metadata"]
     _check_preconditions(served, record, metadata, options)
