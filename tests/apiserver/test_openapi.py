@@ -132,9 +132,16 @@ def test_an_issuer_of_tokens_describes_its_documents() -> None:
         assert path.removeprefix("/") in msgspec.json.decode(index[0])["paths"]
 
 
+def methods(item: Any) -> dict[str, Any]:
+    """The operations on one path by method."""
+    return {method: operation for method, operation in item.items() if method != "parameters"}
+
+
 def test_no_operation_is_named_twice() -> None:
     names = [
-        operation["operationId"] for methods in ask("/openapi/v2")["paths"].values() for operation in methods.values()
+        operation["operationId"]
+        for item in ask("/openapi/v2")["paths"].values()
+        for operation in methods(item).values()
     ]
     assert len(set(names)) == len(names)
     assert {
@@ -149,10 +156,10 @@ def test_operations_say_what_kind_they_are_about_and_which_action_they_are() -> 
     paths = ask("/openapi/v3/apis/apps/v1")["paths"]
     item = paths["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]
     kind = {"group": "apps", "version": "v1", "kind": "Deployment"}
-    assert {method: operation["x-kubernetes-action"] for method, operation in item.items()} == {
+    assert {method: operation["x-kubernetes-action"] for method, operation in methods(item).items()} == {
         "get": "get", "put": "put", "patch": "patch", "delete": "delete",
     }  # fmt: skip
-    assert all(operation["x-kubernetes-group-version-kind"] == kind for operation in item.values())
+    assert all(operation["x-kubernetes-group-version-kind"] == kind for operation in methods(item).values())
     assert paths["/apis/apps/v1/deployments"]["get"]["x-kubernetes-action"] == "list"
     scale = paths["/apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale"]["patch"]
     assert scale["x-kubernetes-group-version-kind"] == {"group": "autoscaling", "version": "v1", "kind": "Scale"}
@@ -186,6 +193,130 @@ def test_only_built_in_kinds_take_strategic_merge_patches() -> None:
     content = mykinds["patch"]["requestBody"]["content"]
     assert "application/apply-patch+yaml" in content
     assert strategic not in content
+
+
+def test_fields_carry_enums_with_the_meaning_of_each_value_and_defaults() -> None:
+    schemas = ask("/openapi/v3/api/v1")["components"]["schemas"]
+    policy = schemas["io.k8s.api.core.v1.Container"]["properties"]["imagePullPolicy"]
+    assert policy["enum"] == ["Always", "IfNotPresent", "Never"]
+    assert '\n\nPossible enum values:\n - `"Always"` means that kubelet' in policy["description"]
+    port = schemas["io.k8s.api.core.v1.ContainerPort"]["properties"]
+    assert port["protocol"]["default"] == "TCP"
+    assert port["containerPort"]["default"] == 0
+    assert schemas["io.k8s.api.core.v1.Pod"]["properties"]["metadata"]["default"] == {}
+
+
+def test_version_2_carries_enums_but_no_defaults() -> None:
+    definitions = ask("/openapi/v2")["definitions"]
+    port = definitions["io.k8s.api.core.v1.ContainerPort"]["properties"]["protocol"]
+    assert port["enum"] == ["SCTP", "TCP", "UDP"]
+    assert "default" not in port
+    properties = definitions["io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"]["properties"]
+    assert "default" in properties, "a field of this name is not a default"
+
+
+CUSTOM_TYPES = ["application/json", "application/yaml"]
+BUILTIN_TYPES = [*CUSTOM_TYPES, "application/vnd.kubernetes.protobuf"]
+STREAMED = ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"]
+
+
+@pytest.mark.parametrize(
+    ("root", "plural", "produced", "listed", "consumed"),
+    [
+        ("/api/v1", "pods", BUILTIN_TYPES, [*BUILTIN_TYPES, *STREAMED], ["*/*"]),
+        (f"/apis/{GROUP}/v1", "mykinds", CUSTOM_TYPES, CUSTOM_TYPES, CUSTOM_TYPES),
+    ],
+)
+def test_operations_name_their_media_types(
+    root: str, plural: str, produced: list[str], listed: list[str], consumed: list[str]
+) -> None:
+    collection = f"{root}/namespaces/{{namespace}}/{plural}"
+    third, second = ask(f"/openapi/v3{root}")["paths"], ask("/openapi/v2")["paths"]
+
+    def media(operation: Any, code: str = "200") -> list[str]:
+        return list(operation["responses"][code]["content"])
+
+    assert media(third[collection]["get"]) == listed == second[collection]["get"]["produces"]
+    assert media(third[collection]["post"], "201") == produced == second[collection]["post"]["produces"]
+    assert list(third[collection]["post"]["requestBody"]["content"]) == consumed
+    assert second[collection]["post"]["consumes"] == consumed
+    item = f"{collection}/{{name}}"
+    assert list(third[item]["delete"]["requestBody"]["content"]) == consumed
+    assert media(third[item]["get"]) == produced
+
+
+def test_parameters_of_all_operations_of_a_path_are_those_of_the_path() -> None:
+    item = ask("/openapi/v3/api/v1")["paths"]["/api/v1/namespaces/{namespace}/pods/{name}"]
+    assert [parameter["name"] for parameter in item["parameters"]] == ["name", "namespace", "pretty"]
+    assert "parameters" not in item["get"]
+    manager = {
+        method: parameter["description"]
+        for method in ("put", "patch")
+        for parameter in item[method]["parameters"]
+        if parameter["name"] == "fieldManager"
+    }
+    assert "required for apply requests" in manager["patch"]
+    assert "required for apply requests" not in manager["put"]
+
+
+def test_watches_and_connections_are_described() -> None:
+    paths = ask("/openapi/v3/api/v1")["paths"]
+    assert paths["/api/v1/watch/pods"]["get"]["operationId"] == "watchCoreV1PodListForAllNamespaces"
+    assert paths["/api/v1/watch/namespaces/{namespace}/pods/{name}"]["get"]["x-kubernetes-action"] == "watch"
+    assert "/api/v1/watch/componentstatuses" not in paths
+    connection = paths["/api/v1/namespaces/{namespace}/pods/{name}/exec"]
+    assert {method: operation["operationId"] for method, operation in methods(connection).items()} == {
+        "get": "connectCoreV1GetNamespacedPodExec",
+        "post": "connectCoreV1PostNamespacedPodExec",
+    }
+    assert "command" in query(connection)
+
+
+@pytest.mark.parametrize(
+    ("document", "place"),
+    [("/openapi/v3", ("components", "securitySchemes")), ("/openapi/v2", ("securityDefinitions",))],
+)
+def test_every_document_names_the_token_that_requests_carry(document: str, place: tuple[str, ...]) -> None:
+    scheme = ask(document + ("/api/v1" if document.endswith("3") else ""))
+    for step in place:
+        scheme = scheme[step]
+    assert scheme["BearerToken"]["in"] == "header"
+
+
+def test_kinds_of_many_groups_are_listed_for_the_group_of_the_document() -> None:
+    options = ask("/openapi/v3/apis/apps/v1")["components"]["schemas"][f"{META}DeleteOptions"]
+    assert options["x-kubernetes-group-version-kind"] == [
+        {"group": "", "kind": "DeleteOptions", "version": "v1"},
+        {"group": "apps", "kind": "DeleteOptions", "version": "v1"},
+    ]
+
+
+def test_documents_of_custom_resources_are_those_of_upstreams_extension_server() -> None:
+    document = ask(f"/openapi/v3/apis/{GROUP}/v1")
+    assert document["info"] == {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
+    assert document["components"].keys() == {"schemas"}
+    paths = document["paths"]
+    assert not [path for path in paths if "/watch/" in path]
+    item = paths[f"/apis/{GROUP}/v1/namespaces/{{namespace}}/mykinds/{{name}}"]
+    assert item["patch"]["responses"].keys() == {"200", "401"}
+    assert query(item["get"]) == {"resourceVersion"}
+    scale = paths[f"/apis/{GROUP}/v1/namespaces/{{namespace}}/mykinds/{{name}}/scale"]["get"]
+    assert scale["x-kubernetes-group-version-kind"] == {"group": GROUP, "kind": "Mykind", "version": "v1"}
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "text"),
+    [
+        ("/api/v1/namespaces/{namespace}/pods", "post", "create a Pod"),
+        ("/api/v1/namespaces/{namespace}/events", "post", "create an Event"),
+        ("/api/v1/namespaces/{namespace}/endpoints/{name}", "delete", "delete Endpoints"),
+        ("/api/v1/namespaces/{namespace}/pods/{name}/eviction", "post", "create eviction of a Pod"),
+        ("/api/v1/namespaces/{namespace}/pods/{name}/status", "put", "replace status of the specified Pod"),
+        ("/api/v1/componentstatuses", "get", "list objects of kind ComponentStatus"),
+    ],
+)
+def test_operations_are_described_in_upstreams_words(path: str, method: str, text: str) -> None:
+    assert ask("/openapi/v3/api/v1")["paths"][path][method]["description"] == text
 
 
 def test_merge_hints_and_descriptions_reach_clients() -> None:

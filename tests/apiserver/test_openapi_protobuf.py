@@ -59,13 +59,34 @@ async def test_operations_say_where_each_parameter_is(api: Api) -> None:
     answer = await api.send("GET", "/openapi/v2", accept=ANSWERED)
     numbers = {"get": 2, "put": 3, "post": 4, "delete": 5, "patch": 8}
     for path, item in named(at(memoryview(answer.body), 8, 2)).items():
+        assert parameters(item, 9) == sorted(parameter["name"] for parameter in plain[path].get("parameters", ()))
         for method, operation in plain[path].items():
-            found = at(item, numbers[method])[0]
-            assert bytes(at(found, 5)[0]).decode() == operation["operationId"]
-            parameters = [parameter["name"] for parameter in operation.get("parameters", ())]
-            bodies = [bytes(name).decode() for name in at(found, 8, 1, 1, 2)]
-            others = [bytes(name).decode() for place in (3, 4) for name in at(found, 8, 1, 2, place, 4)]
-            assert sorted(bodies + others) == sorted(parameters)
+            if method == "parameters":
+                continue
+            message = at(item, numbers[method])[0]
+            assert bytes(at(message, 5)[0]).decode() == operation["operationId"]
+            assert parameters(message, 8) == sorted(parameter["name"] for parameter in operation.get("parameters", ()))
+
+
+def parameters(message: Any, number: int) -> list[str]:
+    bodies = [bytes(name).decode() for name in at(message, number, 1, 1, 2)]
+    others = [bytes(name).decode() for place in (3, 4) for name in at(message, number, 1, 2, place, 4)]
+    return sorted(bodies + others)
+
+
+async def test_the_protobuf_document_names_the_token_that_requests_carry(api: Api) -> None:
+    document = memoryview((await api.send("GET", "/openapi/v2", accept=ANSWERED)).body)
+    (token,) = at(named(at(document, 13, 1))["BearerToken"], 2)
+    assert [bytes(at(token, number)[0]).decode() for number in (1, 2, 3)] == ["apiKey", "authorization", "header"]
+    assert named(at(document, 12, 1)).keys() == {"BearerToken"}
+
+
+async def test_protobuf_carries_the_enums_that_json_carries(api: Api) -> None:
+    name, field = "io.k8s.api.core.v1.Container", "imagePullPolicy"
+    document = memoryview((await api.send("GET", "/openapi/v2", accept=ANSWERED)).body)
+    policy = named(at(named(at(document, 9, 1))[name], 25, 1))[field]
+    values = [json.loads(bytes(value)) for value in at(policy, 20, 2)]
+    assert values == ["Always", "IfNotPresent", "Never"]
 
 
 async def test_other_kinds_of_documents_are_refused(api: Api) -> None:

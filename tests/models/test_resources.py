@@ -47,10 +47,13 @@ def test_a_pod_is_served_as_kubernetes_serves_it() -> None:
     assert (pods.namespaced, pods.list_kind, pods.short_names, pods.categories) == (True, "PodList", ("po",), ("all",))
     assert set(pods.verbs) == {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
     assert pods.subresources == {
+        "attach": GroupVersionKind("", "v1", "PodAttachOptions"),
         "binding": GroupVersionKind("", "v1", "Binding"),
         "ephemeralcontainers": pods.gvk,
         "eviction": GroupVersionKind("policy", "v1", "Eviction"),
+        "exec": GroupVersionKind("", "v1", "PodExecOptions"),
         "log": pods.gvk,
+        "portforward": GroupVersionKind("", "v1", "PodPortForwardOptions"),
         "resize": pods.gvk,
         "status": pods.gvk,
     }

@@ -1,4 +1,4 @@
-"""Names for ``kubectl api-resources`` that no schema has: short names and categories, by group and plural.
+"""Facts about resources that the pinned packages lack, by group and plural: short names, categories, connections.
 
 The singular of every built-in resource is its kind in lower case, so it is not listed. Keep this table complete: the
 generator fails for a line that names no resource.
@@ -12,10 +12,13 @@ from typing import NamedTuple
 class Extra(NamedTuple):
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
+    connections: tuple[tuple[str, str], ...] = ()
+    """Subresources that connect to a container, and the kinds of their parameters."""
 
 
 _ALL = ("all",)
 _API = ("api-extensions",)
+_CONNECTIONS = (("attach", "PodAttachOptions"), ("exec", "PodExecOptions"), ("portforward", "PodPortForwardOptions"))
 
 EXTRAS: dict[tuple[str, str], Extra] = {
     ("", "componentstatuses"): Extra(("cs",)),
@@ -27,7 +30,7 @@ EXTRAS: dict[tuple[str, str], Extra] = {
     ("", "nodes"): Extra(("no",)),
     ("", "persistentvolumeclaims"): Extra(("pvc",)),
     ("", "persistentvolumes"): Extra(("pv",)),
-    ("", "pods"): Extra(("po",), _ALL),
+    ("", "pods"): Extra(("po",), _ALL, _CONNECTIONS),
     ("", "replicationcontrollers"): Extra(("rc",), _ALL),
     ("", "resourcequotas"): Extra(("quota",)),
     ("", "serviceaccounts"): Extra(("sa",)),

@@ -60,9 +60,10 @@ def subresource_only(types: Types, served: list[Served]) -> list[tuple[str, str,
 
 def _subresources(line: Served, served: list[Served]) -> dict[str, tuple[str, str, str]]:
     parent = (line.group, line.version, line.kind)
+    connections = EXTRAS.get((line.group, line.plural), Extra()).connections
     return {
         item.action: (item.group, item.version, item.kind) for item in served if item.action and item.parent == parent
-    }
+    } | {name: (line.group, line.version, kind) for name, kind in connections}
 
 
 def _arguments(

@@ -26,7 +26,7 @@ CORE_V1_COMPONENT_STATUS: Final = Resource(
     singular="componentstatus",
     list_kind="ComponentStatusList",
     short_names=("cs",),
-    verbs=("get", "list", "watch"),
+    verbs=("get", "list"),
 )
 CORE_V1_CONFIG_MAP: Final = Resource(
     group="",
@@ -127,10 +127,13 @@ CORE_V1_POD: Final = Resource(
     short_names=("po",),
     categories=("all",),
     subresources={
+        "attach": GroupVersionKind("", "v1", "PodAttachOptions"),
         "binding": GroupVersionKind("", "v1", "Binding"),
         "ephemeralcontainers": GroupVersionKind("", "v1", "Pod"),
         "eviction": GroupVersionKind("policy", "v1", "Eviction"),
+        "exec": GroupVersionKind("", "v1", "PodExecOptions"),
         "log": GroupVersionKind("", "v1", "Pod"),
+        "portforward": GroupVersionKind("", "v1", "PodPortForwardOptions"),
         "resize": GroupVersionKind("", "v1", "Pod"),
         "status": GroupVersionKind("", "v1", "Pod"),
     },

@@ -32,6 +32,9 @@ async def test_built_in_kinds_are_explained(kubectl: Kubectl) -> None:
     described = await kubectl("explain", "pod.spec.containers.ports")
     assert described.lines[:4] == ["KIND:       Pod", "VERSION:    v1", "", "FIELD: ports <[]ContainerPort>"]
     assert "  containerPort\t<integer> -required-" in described.lines
+    policy = await kubectl("explain", "pod.spec.containers.imagePullPolicy")
+    assert "ENUM:\n    Always\n    IfNotPresent\n    Never" in policy.out
+    assert "Possible enum values:" in policy.out
     recursive = await kubectl("explain", "deployments", "--recursive")
     assert recursive.lines[0] == "GROUP:      apps"
     assert "    strategy\t<DeploymentStrategy>" in recursive.lines

@@ -17,15 +17,15 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.apiserver.discovery.openapi_definitions import (
+    METADATA,
     PREFIX,
     DescribedResource,
     Form,
     built_in,
     custom,
-    kinds_of,
     schema_name,
 )
-from setpoint.apiserver.discovery.openapi_operations import JSON_TYPES, Operation, operations
+from setpoint.apiserver.discovery.openapi_operations import Operation, Parameter, operations
 from setpoint.apiserver.discovery.openapi_roots import Reading, root_documents
 from setpoint.meta import GroupVersionKind
 
@@ -35,7 +35,16 @@ PROTOBUF_TYPES: Final = (PROTOBUF, "application/com.github.proto-openapi.spec.v2
 """The media types of protobuf documents. The second is an older name, with a character that is invalid in
 media types.
 """
-_INFO: Final = {"title": "Kubernetes", "version": "v1.37.0"}
+_INFO: Final = {"title": "Kubernetes", "version": "1.37"}
+_CUSTOM_INFO: Final = {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
+_SECURITY: Final = {
+    "BearerToken": {
+        "description": "Bearer Token authentication",
+        "type": "apiKey",
+        "name": "authorization",
+        "in": "header",
+    }
+}
 
 
 def respond(
@@ -125,27 +134,47 @@ def _in_protobuf(contents: _Contents) -> bytes:
 
 
 def _paths(contents: _Contents) -> dict[str, dict[str, Any]]:
-    render = _operation_v2 if contents.form == "v2" else _operation_v3
-    paths: dict[str, dict[str, Any]] = {}
+    grouped: dict[str, list[Operation]] = {}
     for item in contents.described:
         for path, operation in operations(item.resource, custom=item.schema_document is not None):
-            paths.setdefault(path, {})[operation.method] = render(operation)
+            grouped.setdefault(path, []).append(operation)
+    paths = {path: _path_item(items, contents.form) for path, items in grouped.items()}
     for reading in contents.readings:
         paths[reading.path] = {"get": reading.operation(contents.form)}
     return dict(sorted(paths.items()))
 
 
+def _path_item(items: Sequence[Operation], form: Form) -> dict[str, Any]:
+    """The operations on one path; the parameters that all of them have are those of the path."""
+    shared = [parameter for parameter in items[0].parameters if all(parameter in item.parameters for item in items)]
+    render, describe = (_operation_v2, _parameter_v2) if form == "v2" else (_operation_v3, _parameter_v3)
+    methods: dict[str, Any] = {
+        item.method: render(item, [parameter for parameter in item.parameters if parameter not in shared])
+        for item in items
+    }
+    return methods | ({"parameters": [describe(parameter) for parameter in shared]} if shared else {})
+
+
 def _definitions(contents: _Contents) -> dict[str, Any]:
-    resources = [item.resource for item in contents.described]
-    named = [
-        *(map(schema_name, kinds_of(resources)) if resources else ()),
-        *(item.schema for item in contents.readings),
-    ]
-    definitions = built_in(named, contents.form)
+    names = {item.schema for item in contents.readings}
+    for item in contents.described:
+        if item.schema_document is not None:
+            names.update(METADATA)
+        for _, operation in operations(item.resource, custom=item.schema_document is not None):
+            names.update(schema_name(kind) for kind in (operation.request, operation.response) if kind is not None)
+    definitions = built_in(names, contents.form, _own(contents))
     for item in contents.described:
         if item.schema_document is not None:
             definitions |= custom(item, contents.form)
     return definitions
+
+
+def _own(contents: _Contents) -> tuple[str, str] | None:
+    """The group and version of a version 3 document of built-in resources."""
+    if contents.form == "v2" or not contents.described or contents.described[0].schema_document is not None:
+        return None
+    resource = contents.described[0].resource
+    return resource.group, resource.version
 
 
 def _common(operation: Operation) -> dict[str, Any]:
@@ -156,12 +185,6 @@ def _common(operation: Operation) -> dict[str, Any]:
         "x-kubernetes-action": operation.action,
         "x-kubernetes-group-version-kind": _kind(operation.kind),
     }
-
-
-def _produced(operation: Operation) -> tuple[str, ...]:
-    if operation.response is None:
-        return ("text/plain",)
-    return (*JSON_TYPES, "application/json;stream=watch") if operation.action == "list" else JSON_TYPES
 
 
 def _response(operation: Operation, form: Form) -> dict[str, str]:
@@ -178,33 +201,37 @@ def _kind(kind: GroupVersionKind) -> dict[str, str]:
 
 
 def _v3(contents: _Contents) -> dict[str, Any]:
+    components = {"schemas": schemas} if (schemas := _definitions(contents)) else {}
+    custom = bool(contents.described) and contents.described[0].schema_document is not None
     return {
         "openapi": "3.0.0",
-        "info": _INFO,
+        "info": _CUSTOM_INFO if custom else _INFO,
         "paths": _paths(contents),
-        "components": {"schemas": _definitions(contents)},
+        "components": components if custom else components | {"securitySchemes": _SECURITY},
     }
 
 
-def _operation_v3(operation: Operation) -> dict[str, Any]:
+def _parameter_v3(parameter: Parameter) -> dict[str, Any]:
+    return {
+        "name": parameter.name,
+        "in": parameter.place,
+        "description": parameter.description,
+        **({"required": True} if parameter.place == "path" else {}),
+        "schema": {"type": parameter.type, "uniqueItems": True},
+    }
+
+
+def _operation_v3(operation: Operation, parameters: Sequence[Parameter]) -> dict[str, Any]:
     made = _common(operation)
-    made["parameters"] = [
-        {
-            "name": parameter.name,
-            "in": parameter.place,
-            "description": parameter.description,
-            **({"required": True} if parameter.place == "path" else {}),
-            "schema": {"type": parameter.type, "uniqueItems": True},
-        }
-        for parameter in operation.parameters
-    ]
+    if parameters:
+        made["parameters"] = [_parameter_v3(parameter) for parameter in parameters]
     if operation.request is not None:
         schema = {"$ref": PREFIX["v3"] + schema_name(operation.request)}
         made["requestBody"] = {
             "content": {type_: {"schema": schema} for type_ in operation.consumes},
             **({"required": True} if operation.method != "delete" else {}),
         }
-    content = {type_: {"schema": _response(operation, "v3")} for type_ in _produced(operation)}
+    content = {type_: {"schema": _response(operation, "v3")} for type_ in operation.produces}
     made["responses"] = {
         **{str(code): {"description": text, "content": content} for code, text in operation.codes.items()},
         "401": {"description": "Unauthorized"},
@@ -221,36 +248,39 @@ def _v2(contents: _Contents) -> dict[str, Any]:
         "info": _INFO,
         "paths": _paths(contents),
         "definitions": _definitions(contents),
+        "securityDefinitions": _SECURITY,
+        "security": [{"BearerToken": []}],
     }
 
 
-def _operation_v2(operation: Operation) -> dict[str, Any]:
+def _parameter_v2(parameter: Parameter) -> dict[str, Any]:
+    return {
+        "name": parameter.name,
+        "in": parameter.place,
+        "description": parameter.description,
+        "type": parameter.type,
+        "uniqueItems": True,
+        **({"required": True} if parameter.place == "path" else {}),
+    }
+
+
+def _operation_v2(operation: Operation, own: Sequence[Parameter]) -> dict[str, Any]:
     made = _common(operation)
-    parameters: list[Mapping[str, Any]] = [
-        {
-            "name": parameter.name,
-            "in": parameter.place,
-            "description": parameter.description,
-            "type": parameter.type,
-            "uniqueItems": True,
-            **({"required": True} if parameter.place == "path" else {}),
-        }
-        for parameter in operation.parameters
-    ]
+    parameters = [_parameter_v2(parameter) for parameter in own]
     if operation.request is not None:
         body: dict[str, Any] = {
             "name": "body",
             "in": "body",
             "schema": {"$ref": PREFIX["v2"] + schema_name(operation.request)},
         }
-        parameters.append({**body, "required": True} if operation.method != "delete" else body)
+        parameters.insert(0, {**body, "required": True} if operation.method != "delete" else body)
     response = _response(operation, "v2")
     return {
         **made,
         "consumes": list(operation.consumes) or ["*/*"],
-        "produces": list(_produced(operation)),
+        "produces": list(operation.produces),
         "schemes": ["https"],
-        "parameters": parameters,
+        **({"parameters": parameters} if parameters else {}),
         "responses": {
             **{str(code): {"description": text, "schema": response} for code, text in operation.codes.items()},
             "401": {"description": "Unauthorized"},

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, Literal, Protocol
 
+from setpoint.apiserver.discovery.openapi_details import amended
 from setpoint.apiserver.discovery.openapi_operations import list_kind
 from setpoint.meta import GroupVersionKind, Resource
 from setpoint.models import UnknownKindError, definition_name, schemas
@@ -14,9 +15,14 @@ Form = Literal["v2", "v3"]
 PREFIX: Final[Mapping[Form, str]] = {"v2": "#/definitions/", "v3": "#/components/schemas/"}
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _GVK: Final = "x-kubernetes-group-version-kind"
+METADATA: Final = (f"{_META}ListMeta", f"{_META}ObjectMeta")
 _METADATA_DESCRIPTION: Final = (
     "Standard object's metadata. More info: "
     "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
+)
+_LIST_METADATA_DESCRIPTION: Final = (
+    "Standard list metadata. More info: "
+    "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds"
 )
 # Keywords of version 3 only; in version 2 kubectl would take them for a complete list of the fields.
 _ONLY_V3: Final = frozenset({"oneOf", "anyOf", "allOf", "not", "nullable"})
@@ -51,23 +57,32 @@ def schema_name(kind: GroupVersionKind) -> str:
         return ".".join((*reversed(kind.group.split(".")), kind.version, kind.kind))
 
 
-def built_in(names: Iterable[str], form: Form) -> dict[str, Any]:
-    """The definitions with these names and all definitions that they refer to, by name; unknown names are left out."""
-    found: dict[str, Any] = {}
+def built_in(names: Iterable[str], form: Form, own: tuple[str, str] | None = None) -> dict[str, Any]:
+    """The definitions with these names and all definitions that they refer to, by name; unknown names are left out.
+
+    Kinds such as ``DeleteOptions`` are in many group versions: with ``own``, a group and version, only those in it and
+    in the core group are listed.
+    """
+    definitions: dict[str, Any] = {}
     wanted = list(names)
     while wanted:
         name = wanted.pop()
-        if name in found or name not in schemas():
+        if name in definitions or (converted := _converted(name, form)) is None:
             continue
-        found[name], references = _converted(name, form)
+        definition, references = converted
+        if own is not None and len(kinds := definition.get(_GVK, ())) > 1:
+            shown = [kind for kind in kinds if not kind["group"] or (kind["group"], kind["version"]) == own]
+            definition = {**definition, _GVK: shown}
+        definitions[name] = definition
         wanted += references
-    return dict(sorted(found.items()))
+    return dict(sorted(definitions.items()))
 
 
 @cache
-def _converted(name: str, form: Form) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _converted(name: str, form: Form) -> tuple[dict[str, Any], tuple[str, ...]] | None:
+    schema = amended(name, schemas().get(name))
     references: list[str] = []
-    return _convert(schemas()[name], form, references.append), tuple(references)
+    return None if schema is None else (_convert(schema, form, references.append), tuple(references))
 
 
 def _convert(node: Mapping[str, Any], form: Form, found: Callable[[str], None]) -> dict[str, Any]:
@@ -83,7 +98,7 @@ def _convert(node: Mapping[str, Any], form: Form, found: Callable[[str], None]) 
             made[key] = _convert(value, form, found)
         elif key in ("oneOf", "anyOf", "allOf"):
             made[key] = [_convert(child, form, found) for child in value]
-        else:
+        elif key != "default" or form == "v3":  # upstream's version 2 has no defaults of built-in kinds
             made[key] = value
     if form == "v2" and "oneOf" in made:  # a quantity, or a number or string: version 2 calls both strings
         del made["oneOf"]
@@ -95,7 +110,7 @@ def _convert(node: Mapping[str, Any], form: Form, found: Callable[[str], None]) 
 
 
 def custom(described: DescribedResource, form: Form) -> dict[str, Any]:
-    """The schemas of a custom resource and of its list, by name."""
+    """The schemas of a custom resource and of its list, by name. They refer to ``METADATA``."""
     resource = described.resource
     document = described.schema_document or {}
     kind = list_kind(resource)
@@ -114,7 +129,7 @@ def custom(described: DescribedResource, form: Form) -> dict[str, Any]:
                     "type": "array",
                     "items": {"$ref": PREFIX[form] + name},
                 },
-                "metadata": _reference("ListMeta", "Standard list metadata.", form),
+                "metadata": _reference("ListMeta", _LIST_METADATA_DESCRIPTION, form),
             },
             _GVK: [_gvk(kind)],
         },
@@ -177,14 +192,4 @@ def _gvk(kind: GroupVersionKind) -> dict[str, str]:
     return {"group": kind.group, "kind": kind.kind, "version": kind.version}
 
 
-def kinds_of(resources: Iterable[Resource]) -> Iterator[GroupVersionKind]:
-    """All kinds that requests and responses of these resources may contain."""
-    for kind in ("Status", "DeleteOptions", "Patch", "ObjectMeta", "ListMeta"):
-        yield GroupVersionKind("meta.k8s.io", "v1", kind)
-    for resource in resources:
-        yield resource.gvk
-        yield list_kind(resource)
-        yield from resource.subresources.values()
-
-
-__all__ = ["PREFIX", "DescribedResource", "Form", "built_in", "custom", "kinds_of", "schema_name"]
+__all__ = ["METADATA", "PREFIX", "DescribedResource", "Form", "built_in", "custom", "schema_name"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from setpoint.apiserver.discovery.openapi_details import parameters
 from setpoint.meta import GroupVersionKind, Resource
 
 Method = Literal["get", "post", "put", "patch", "delete"]
@@ -14,7 +15,11 @@ Method = Literal["get", "post", "put", "patch", "delete"]
 STATUS: Final = GroupVersionKind("", "v1", "Status")
 DELETE_OPTIONS: Final = GroupVersionKind("", "v1", "DeleteOptions")
 PATCH: Final = GroupVersionKind("meta.k8s.io", "v1", "Patch")
+WATCH_EVENT: Final = GroupVersionKind("meta.k8s.io", "v1", "WatchEvent")
 JSON_TYPES: Final = ("application/json", "application/yaml")
+PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
+BUILTIN_TYPES: Final = (*JSON_TYPES, PROTOBUF)
+STREAMED_TYPES: Final = ("application/json;stream=watch", f"{PROTOBUF};stream=watch")
 PATCH_TYPES: Final = (
     "application/apply-patch+yaml",
     "application/json-patch+json",
@@ -38,8 +43,7 @@ class Operation:
     """One method on one path.
 
     ``kind`` is the kind on which the operation acts; clients look operations up by it. ``request`` and ``response`` are
-    the kinds of the bodies. A response of kind ``Status`` may also be the deleted object; a ``response`` of None is
-    plain text.
+    the kinds of the bodies, ``consumes`` and ``produces`` their media types. A ``response`` of None is text.
     """
 
     method: Method
@@ -52,73 +56,52 @@ class Operation:
     request: GroupVersionKind | None
     consumes: tuple[str, ...]
     response: GroupVersionKind | None
+    produces: tuple[str, ...]
     codes: Mapping[int, str]
 
 
-PRETTY: Final = Parameter("pretty", "string", "Indent the answer if it is 'true'.")
-_NAMESPACE: Final = Parameter(
-    "namespace", "string", "object name and auth scope, such as for teams and projects", place="path"
-)
-_QUERY: Final = {
-    parameter.name: parameter
-    for parameter in (
-        Parameter("allowWatchBookmarks", "boolean", "Whether a watch may send events of type BOOKMARK."),
-        Parameter("container", "string", "The container whose log is read; it may be omitted if the pod has only one."),
-        Parameter("continue", "string", "The 'continue' token of the previous page of this list."),
-        Parameter("dryRun", "string", "'All' processes the request without storing the result."),
-        Parameter("fieldManager", "string", "The author of this change; at most 128 printable characters."),
-        Parameter("fieldSelector", "string", "Only objects whose fields have these values, such as metadata.name=web."),
-        Parameter(
-            "fieldValidation",
-            "string",
-            "The handling of unknown and duplicate fields: 'Ignore' drops them, 'Warn' drops them and says so in a "
-            "warning, 'Strict' refuses the request.",
-        ),
-        Parameter("follow", "boolean", "Whether new lines are sent as they are written to the log."),
-        Parameter("force", "boolean", "Take over fields that other managers own. For apply requests only."),
-        Parameter("gracePeriodSeconds", "integer", "Seconds until the object is deleted; 0 deletes it at once."),
-        Parameter("labelSelector", "string", "Only objects whose labels match, such as app=web,tier in (a,b)."),
-        Parameter("limitBytes", "integer", "The maximum number of bytes to read from the log."),
-        Parameter("limit", "integer", "The maximum number of objects; a list with more has a 'continue' token."),
-        Parameter("orphanDependents", "boolean", "Deprecated: use propagationPolicy."),
-        Parameter("previous", "boolean", "The log of the container that ran before the last restart."),
-        Parameter(
-            "propagationPolicy",
-            "string",
-            "The fate of the object's dependents: 'Orphan', 'Background' or 'Foreground'.",
-        ),
-        Parameter("resourceVersion", "string", "The version of the collection to read or to watch from."),
-        Parameter("resourceVersionMatch", "string", "The meaning of resourceVersion: 'Exact' or 'NotOlderThan'."),
-        Parameter("sendInitialEvents", "boolean", "Whether a watch begins with an event for each existing object."),
-        Parameter("sinceSeconds", "integer", "The maximum age of the lines to read, in seconds."),
-        Parameter("tailLines", "integer", "The number of lines to read from the end of the log."),
-        Parameter("timeoutSeconds", "integer", "Seconds after which the server ends a list or watch."),
-        Parameter("timestamps", "boolean", "Whether each line begins with its time."),
-        Parameter("watch", "boolean", "Whether changes are sent as a stream of events instead of a list."),
-    )
-}
 _LIST: Final = (
-    *("allowWatchBookmarks", "continue", "fieldSelector", "labelSelector", "limit", "resourceVersion"),
-    *("resourceVersionMatch", "sendInitialEvents", "timeoutSeconds", "watch"),
+    *("allowWatchBookmarks", "continue", "fieldSelector", "labelSelector", "limit", "pretty", "resourceVersion"),
+    *("resourceVersionMatch", "sendInitialEvents", "shardSelector", "timeoutSeconds", "watch"),
 )
-_WRITE: Final = ("dryRun", "fieldManager", "fieldValidation")
-_DELETE: Final = ("dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy")
-_DELETE_COLLECTION: Final = (
-    *_DELETE,
-    *("continue", "fieldSelector", "labelSelector", "limit", "resourceVersion", "resourceVersionMatch"),
+_WRITE: Final = ("dryRun", "fieldManager", "fieldValidation", "pretty")
+_PATCH: Final = ("dryRun", "fieldManager", "fieldValidation", "force", "pretty")
+_DELETE: Final = (
+    *("dryRun", "gracePeriodSeconds", "ignoreStoreReadErrorWithClusterBreakingPotential", "orphanDependents"),
+    *("pretty", "propagationPolicy"),
 )
-_LOG: Final = ("container", "follow", "limitBytes", "previous", "sinceSeconds", "tailLines", "timestamps")
+_DELETE_COLLECTION: Final = tuple(sorted({*_DELETE, *_LIST} - {"allowWatchBookmarks", "watch"}))
+_LOG: Final = (
+    *("container", "follow", "insecureSkipTLSVerifyBackend", "limitBytes", "pretty", "previous", "sinceSeconds"),
+    *("stream", "tailLines", "timestamps"),
+)
+_CONNECT: Final = {
+    "attach": ("container", "stderr", "stdin", "stdout", "tty"),
+    "exec": ("command", "container", "stderr", "stdin", "stdout", "tty"),
+    "portforward": ("ports",),
+}
 _OK: Final = {200: "OK"}
 _CREATED: Final = {200: "OK", 201: "Created"}
 _POSTED: Final = {200: "OK", 201: "Created", 202: "Accepted"}
 _DELETED: Final = {200: "OK", 202: "Accepted"}
 _CREATE_ONLY: Final = frozenset({"binding", "eviction", "token"})
+_DELETED_OBJECT: Final = {
+    "": frozenset(
+        {
+            *("PersistentVolume", "PersistentVolumeClaim", "Pod", "PodTemplate", "ResourceQuota", "Service"),
+            "ServiceAccount",
+        }
+    ),
+    "resource.k8s.io": frozenset({"DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"}),
+    "storage.k8s.io": frozenset({"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"}),
+}
+"""The kinds for which upstream describes the response to a delete as the object; for all others, as a Status."""
 
 
 def operations(resource: Resource, *, custom: bool) -> Iterator[tuple[str, Operation]]:
     """Every operation on ``resource`` with its path, for the verbs and subresources that the resource has.
 
-    A ``custom`` resource does not support strategic merge patches.
+    A ``custom`` resource supports neither protobuf nor strategic merge patches, and has no paths below ``watch``.
     """
     make = _Maker(resource, custom)
     collection = resource.path(namespace="{namespace}")
@@ -130,32 +113,51 @@ def operations(resource: Resource, *, custom: bool) -> Iterator[tuple[str, Opera
     if "create" in verbs:
         yield collection, make("post", "post", "create", _WRITE, resource.gvk, _POSTED)
     if "deletecollection" in verbs:
-        yield collection, make("delete", "deletecollection", "deletecollection", _DELETE_COLLECTION, STATUS, _OK)
+        query = _LIST if custom else _DELETE_COLLECTION
+        yield collection, make("delete", "deletecollection", "deletecollection", query, STATUS, _OK)
     item = f"{collection}/{{name}}"
     if "get" in verbs:
-        yield item, make("get", "get", "read", (), resource.gvk, _OK, named=True)
+        yield item, make("get", "get", "read", make.read, resource.gvk, _OK, named=True)
     if "update" in verbs:
         yield item, make("put", "put", "replace", _WRITE, resource.gvk, _CREATED, named=True)
     if "patch" in verbs:
-        yield item, make("patch", "patch", "patch", (*_WRITE, "force"), resource.gvk, _CREATED, named=True)
+        yield item, make("patch", "patch", "patch", _PATCH, resource.gvk, make.patched, named=True)
     if "delete" in verbs:
-        yield item, make("delete", "delete", "delete", _DELETE, STATUS, _DELETED, named=True)
+        response = resource.gvk if resource.kind in _DELETED_OBJECT.get(resource.group, ()) else STATUS
+        yield item, make("delete", "delete", "delete", _DELETE, response, _DELETED, named=True)
     for name, kind in sorted(resource.subresources.items()):
         yield from ((f"{item}/{name}", operation) for operation in _subresource(make, name, kind))
+    if "watch" in verbs and not custom:
+        yield from _watches(make, resource)
 
 
 def _subresource(make: _Maker, name: str, kind: GroupVersionKind) -> Iterator[Operation]:
-    if name == "log":
+    if name in _CONNECT:
+        yield make.connecting("get", name, kind)
+        yield make.connecting("post", name, kind)
+    elif name == "log":
         yield make("get", "get", "read", _LOG, None, _OK, subresource=name, kind=kind, named=True)
     elif name in _CREATE_ONLY:
         yield make("post", "post", "create", _WRITE, kind, _POSTED, subresource=name, kind=kind, named=True)
     else:
         if name != "finalize":
-            yield make("get", "get", "read", (), kind, _OK, subresource=name, kind=kind, named=True)
+            yield make("get", "get", "read", make.read, kind, _OK, subresource=name, kind=kind, named=True)
         yield make("put", "put", "replace", _WRITE, kind, _CREATED, subresource=name, kind=kind, named=True)
         if name != "finalize":
-            writes = (*_WRITE, "force")
-            yield make("patch", "patch", "patch", writes, kind, _CREATED, subresource=name, kind=kind, named=True)
+            yield make("patch", "patch", "patch", _PATCH, kind, make.patched, subresource=name, kind=kind, named=True)
+
+
+def _watches(make: _Maker, resource: Resource) -> Iterator[tuple[str, Operation]]:
+    """The deprecated paths below ``watch``."""
+    everywhere, collection = (
+        path.replace(resource.root, f"{resource.root}/watch", 1)
+        for path in (resource.path(), resource.path(namespace="{namespace}"))
+    )
+    if resource.namespaced:
+        yield everywhere, make.listing(everywhere=True, watch=True)
+    yield collection, make.listing(watch=True)
+    if "get" in resource.verbs:
+        yield f"{collection}/{{name}}", make.watching()
 
 
 class _Maker:
@@ -163,7 +165,9 @@ class _Maker:
 
     def __init__(self, resource: Resource, custom: bool) -> None:
         self.resource = resource
-        self.patch_types = PATCH_TYPES[:-1] if custom else PATCH_TYPES
+        self.custom = custom
+        self.read = ("pretty", "resourceVersion") if custom else ("pretty",)
+        self.patched = _OK if custom else _CREATED
         words = group_words(resource.group)
         self.tag = f"{words[0].lower()}{''.join(words[1:])}_{resource.version}"
         self.title = "".join(words) + resource.version.title()
@@ -183,59 +187,126 @@ class _Maker:
         named: bool = False,
     ) -> Operation:
         resource = self.resource
-        parameters = [PRETTY, *(_QUERY[name] for name in query)]
-        if resource.namespaced:
-            parameters.append(_NAMESPACE)
-        if named:
-            parameters.append(Parameter("name", "string", f"name of the {resource.kind}", place="path"))
-        what = f"{subresource} of the specified {resource.kind}" if subresource else resource.kind
         request = {"post": response, "put": response, "patch": PATCH, "delete": DELETE_OPTIONS}.get(method)
+        if self.custom and action == "deletecollection":
+            request = None
+        # Upstream names the kind of the resource for all subresources of a custom resource, also for its scale.
+        target = resource.gvk if self.custom or kind is None else kind
+        description = _DESCRIPTIONS[verb].format(f"{subresource} of " if subresource else "", _article(resource.kind))
+        collected = "Collection" if action == "deletecollection" else ""
         return Operation(
             method=method,
             action=action,
-            id=f"{verb}{self.title}{'Collection' if action == 'deletecollection' else ''}{self.scope}{resource.kind}"
-            f"{subresource.title()}".replace("deletecollection", "delete"),
+            id=f"{verb}{self.title}{collected}{self.scope}{resource.kind}{subresource.title()}".replace(
+                "deletecollection", "delete"
+            ),
             tag=self.tag,
-            description=f"{_DESCRIPTIONS[verb]} {what}",
-            kind=kind or resource.gvk,
-            parameters=tuple(parameters),
+            description=f"{description} {resource.kind}".replace("  ", " "),
+            kind=target,
+            parameters=self._parameters(
+                query, action if method == "patch" else subresource, kind=target.kind if named else ""
+            ),
             request=request,
-            consumes=() if request is None else self.patch_types if method == "patch" else JSON_TYPES,
+            consumes=self._consumed(method) if request else (),
             response=response,
+            produces=(*self._produced(), "text/plain") if response is None else self._produced(),
             codes=codes,
         )
 
-    def listing(self, *, everywhere: bool = False) -> Operation:
+    def listing(self, *, everywhere: bool = False, watch: bool = False) -> Operation:
+        """The operation on all objects of a namespace (or, if ``everywhere`` is True, of all namespaces)."""
         resource = self.resource
         everything = "ForAllNamespaces" if everywhere else ""
         scope = "" if everywhere else self.scope
+        words = "list" if self.custom or "watch" not in resource.verbs else "list or watch"
         return Operation(
             method="get",
-            action="list",
-            id=f"list{self.title}{scope}{resource.kind}{everything}",
+            action="watchlist" if watch else "list",
+            id=f"{'watch' if watch else 'list'}{self.title}{scope}{resource.kind}{'List' * watch}{everything}",
             tag=self.tag,
-            description=f"list or watch objects of kind {resource.kind}",
-            kind=resource.gvk,
-            parameters=(
-                PRETTY,
-                *(_QUERY[name] for name in _LIST),
-                *((_NAMESPACE,) if resource.namespaced and not everywhere else ()),
+            description=(
+                f"watch individual changes to a list of {resource.kind}. deprecated: use the 'watch' parameter with a "
+                "list operation instead."
+                if watch
+                else f"{words} objects of kind {resource.kind}"
             ),
+            kind=resource.gvk,
+            parameters=self._parameters(_LIST, everywhere=everywhere),
             request=None,
             consumes=(),
-            response=list_kind(resource),
+            response=WATCH_EVENT if watch else list_kind(resource),
+            produces=self._produced() if self.custom else (*self._produced(), *STREAMED_TYPES),
             codes=_OK,
         )
 
+    def watching(self) -> Operation:
+        """The watch of one object."""
+        kind = self.resource.kind
+        return replace(
+            self.listing(watch=True),
+            action="watch",
+            id=f"watch{self.title}{self.scope}{kind}",
+            description=f"watch changes to an object of kind {kind}. deprecated: use the 'watch' parameter with a list "
+            "operation instead, filtered to a single item with the 'fieldSelector' parameter.",
+            parameters=self._parameters(_LIST, kind=kind),
+        )
+
+    def connecting(self, method: Method, subresource: str, kind: GroupVersionKind) -> Operation:
+        """A request that becomes a connection to a container."""
+        return Operation(
+            method=method,
+            action="connect",
+            id=f"connect{self.title}{method.title()}{self.scope}{self.resource.kind}{subresource.title()}",
+            tag=self.tag,
+            description=f"connect {method.upper()} requests to {subresource} of {self.resource.kind}",
+            kind=kind,
+            parameters=self._parameters(_CONNECT[subresource], subresource, kind=kind.kind),
+            request=None,
+            consumes=(),
+            response=None,
+            produces=("*/*",),
+            codes=_OK,
+        )
+
+    def _parameters(
+        self, query: tuple[str, ...], variant: str = "", *, kind: str = "", everywhere: bool = False
+    ) -> tuple[Parameter, ...]:
+        """The parameters by name; those of one object name its ``kind``. ``variant`` is the action or subresource, for
+        which upstream describes some parameters in other words.
+        """
+        texts = parameters()
+        described = ((name, texts.get(f"{variant}/{name}") or texts[name]) for name in query)
+        made = [Parameter(name, entry["type"], entry["description"]) for name, entry in described]
+        if self.resource.namespaced and not everywhere:
+            made.append(Parameter("namespace", "string", texts["namespace"]["description"], place="path"))
+        if kind:
+            made.append(Parameter("name", "string", f"name of the {kind}", place="path"))
+        return tuple(sorted(made, key=lambda parameter: parameter.name))
+
+    def _produced(self) -> tuple[str, ...]:
+        return JSON_TYPES if self.custom else BUILTIN_TYPES
+
+    def _consumed(self, method: Method) -> tuple[str, ...]:
+        if method == "patch":
+            return PATCH_TYPES[:-1] if self.custom else PATCH_TYPES
+        return JSON_TYPES if self.custom else ("*/*",)
+
 
 _DESCRIPTIONS: Final = {
-    "create": "create",
-    "delete": "delete",
+    "create": "create {}{}",
+    "delete": "delete {}{}",
     "deletecollection": "delete collection of",
-    "patch": "partially update",
-    "read": "read",
-    "replace": "replace",
+    "patch": "partially update {}the specified",
+    "read": "read {}the specified",
+    "replace": "replace {}the specified",
 }
+"""The words before a kind; the places are for the subresource and the article."""
+
+
+def _article(kind: str) -> str:
+    if kind.endswith("s") and not kind.endswith("ss"):
+        return ""
+    return "an" if kind[0] in "AEIOU" else "a"
 
 
 def list_kind(resource: Resource) -> GroupVersionKind:

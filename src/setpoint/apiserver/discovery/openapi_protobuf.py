@@ -127,6 +127,11 @@ def _parameters(values: Any) -> Iterable[bytes]:
     return [chunk(b"\x0a", _parameter(value)) for value in values]
 
 
+def _requirements(values: Any) -> Iterable[bytes]:
+    write = _inside(1, _named(_inside(1, _texts)))
+    return [part for value in values for part in write(value)]
+
+
 # -- the messages -----------------------------------------------------------------------------------------------------
 
 Fields = dict[str, tuple[int, Writer]]
@@ -224,10 +229,18 @@ _INFO: Final[Fields] = {
     "description": (3, _text),
     "x-": (7, _extension),
 }
+_API_KEY: Final[Fields] = {
+    "type": (1, _text),
+    "name": (2, _text),
+    "in": (3, _text),
+    "description": (4, _text),
+}
 _DOCUMENT: Final[Fields] = {
     "swagger": (1, _text),
     "info": (2, _one(_INFO)),
     "paths": (8, _inside(2, _named(_one(_PATH_ITEM)))),
     "definitions": (9, _inside(1, _named(_schema))),
+    "security": (12, _requirements),
+    "securityDefinitions": (13, _inside(1, _named(_inside(2, _one(_API_KEY))))),
     "x-": (16, _extension),
 }

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from setpoint.apiserver.discovery.openapi_definitions import PREFIX, DescribedResource, Form
-from setpoint.apiserver.discovery.openapi_operations import group_words
+from setpoint.apiserver.discovery.openapi_operations import BUILTIN_TYPES, group_words
 
 __all__ = ["CONFIGURATION", "KEYS", "Reading", "root_documents"]
 
@@ -26,7 +26,7 @@ class Reading(NamedTuple):
     tag: str
     description: str
     schema: str
-    media_type: str = _JSON
+    media_types: tuple[str, ...] = BUILTIN_TYPES
 
     def operation(self, form: Form) -> dict[str, Any]:
         """The operation as it is written in OpenAPI documents of version ``form``."""
@@ -34,9 +34,13 @@ class Reading(NamedTuple):
         shown = {"$ref": PREFIX[form] + self.schema} if self.schema else {"type": "string"}
         refused = {"401": {"description": "Unauthorized"}}
         if form == "v3":
-            content = {self.media_type: {"schema": shown}}
+            content = {type_: {"schema": shown} for type_ in self.media_types}
             return made | {"responses": {"200": {"description": "OK", "content": content}, **refused}}
-        media: dict[str, Any] = {"consumes": [_JSON], "produces": [self.media_type], "schemes": ["https"]}
+        media: dict[str, Any] = {
+            "consumes": list(self.media_types),
+            "produces": list(self.media_types),
+            "schemes": ["https"],
+        }
         return made | media | {"responses": {"200": {"description": "OK", "schema": shown}, **refused}}
 
 
@@ -45,19 +49,19 @@ _ROOTS: Final = {
     "/apis": Reading("/apis/", "getAPIVersions", "apis", "get available API versions", f"{_META}APIGroupList"),
     "/version": Reading(
         *("/version/", "getCodeVersion", "version", "get the version information for this server"),
-        "io.k8s.apimachinery.pkg.version.Info",
+        *("io.k8s.apimachinery.pkg.version.Info", (_JSON,)),
     ),
 }
 _ISSUER: Final = {
     CONFIGURATION: Reading(
         *(f"{CONFIGURATION}/", "getServiceAccountIssuerOpenIDConfiguration", "WellKnown"),
         "get service account issuer OpenID configuration, also known as the 'OIDC discovery doc'",
-        "",
+        *("", (_JSON,)),
     ),
     KEYS: Reading(
         *(f"{KEYS}/", "getServiceAccountIssuerOpenIDKeyset", "openid"),
         "get service account issuer OpenID JSON Web Key Set (contains public token verification keys)",
-        *("", "application/jwk-set+json"),
+        *("", ("application/jwk-set+json",)),
     ),
 }
 
