@@ -349,8 +349,11 @@ def test_a_copy_that_can_not_be_made_is_told(tmp_path: Path, closed: Images) -> 
     restored(data, closed)
     other = tmp_path / "other"
     restored(other, {**closed, "setpoint.db-wal": b""})
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
     for file, why in (
         (tmp_path, "it is a directory"),
+        (pipe, "it is not a regular file"),
         (data / "setpoint.db", "it is the database itself"),
         (other / "setpoint.db", f"{other}/setpoint.db-wal belongs to a database"),
         (tmp_path / "missing" / "copy", "No such file or directory"),
@@ -358,3 +361,4 @@ def test_a_copy_that_can_not_be_made_is_told(tmp_path: Path, closed: Images) -> 
         with pytest.raises(StorageError, match=rf"{data}/setpoint\.db can't be copied to {file}: {why}"):
             back_up(data, file)
     assert images(data)["setpoint.db"] == closed["setpoint.db"]
+    assert pipe.is_fifo()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from pathlib import Path
 
@@ -53,6 +54,32 @@ def test_clusters_of_a_folder_and_an_embedded_one_exclude_each_other() -> None:
     app = program("mykind.py", [sp.Controller(ConfigMap, reconcile)])
     with pytest.raises(UsageError, match="--clusters and --embedded exclude each other"):
         app(["run", "--clusters", "folder", "--embedded"])
+
+
+@pytest.mark.parametrize("flag", ["--kubeconfig", "--context"])
+def test_a_cluster_that_is_named_and_an_embedded_one_exclude_each_other(flag: str) -> None:
+    app = program("mykind.py", [sp.Controller(ConfigMap, reconcile)])
+    with pytest.raises(UsageError, match=f"{flag} and --embedded exclude each other"):
+        app(["run", flag, "mine", "--embedded"])
+
+
+@pytest.mark.parametrize(
+    ("flags", "problem"),
+    [
+        (["--ui"], "--ui needs --metrics-bind-address"),
+        (["--profiling"], "--profiling needs --metrics-bind-address"),
+        (["--metrics-secure", "--metrics-cert-dir", "tls"], "--metrics-secure needs --metrics-bind-address"),
+        (["--metrics-bind-address", "8080"], "--metrics-bind-address: bind address '8080' is not of the form"),
+        (["--health-probe-bind-address", "x:y"], "--health-probe-bind-address: bind address 'x:y' is not of the form"),
+    ],
+)
+def test_flags_of_pages_are_checked_before_a_cluster_is_looked_for(
+    flags: list[str], problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "missing"))
+    app = program("mykind.py", [sp.Controller(ConfigMap, reconcile)])
+    with pytest.raises(UsageError, match=re.escape(problem)):
+        app(["run", *flags])
 
 
 async def test_a_program_runs_in_every_cluster_of_a_folder_while_its_kubeconfig_is_there(tmp_path: Path) -> None:

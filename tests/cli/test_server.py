@@ -339,7 +339,7 @@ async def test_what_can_not_work_ends_in_one_line(tmp_path: Path, words: tuple[s
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--metrics-bind-address", "x"), "bind address 'x' is not of the form HOST:PORT"),
+        (("--metrics-bind-address", "x"), "--metrics-bind-address: bind address 'x' is not of the form HOST:PORT"),
         (("--leader-elect", "--leader-election-id", "Bad_Name"), "leader election: name 'Bad_Name'"),
         (
             ("--metrics-bind-address", "127.0.0.1:0", "--metrics-secure", "--metrics-cert-dir", "{home}/none"),

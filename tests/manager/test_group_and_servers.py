@@ -266,6 +266,20 @@ async def test_a_head_that_never_comes_ends_the_connection(sent: bytes, monkeypa
     await stop(running)
 
 
+@pytest.mark.parametrize("target", ["//[metrics", "//metrics", "//healthz/..", "/[::1", "/%00", "/%ff#[", "//[]?/"])
+async def test_a_target_that_is_not_a_page_is_not_found(target: str, caplog: pytest.LogCaptureFixture) -> None:
+    server = HttpServer("127.0.0.1:0", name="test")
+    server.add("/metrics", ProcessMetrics().answer)
+    running = asyncio.ensure_future(server.run())
+    await asyncio.wait_for(server.ready.wait(), DEADLINE)
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(f"GET {target} HTTP/1.0\r\n\r\n".encode())
+    assert (await asyncio.wait_for(reader.read(), DEADLINE)).startswith(b"HTTP/1.1 404 ")
+    assert not caplog.records
+    writer.close()
+    await stop(running)
+
+
 async def test_the_server_answers_by_prefix_and_says_what_there_is() -> None:
     import aiohttp
 

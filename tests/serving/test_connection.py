@@ -317,6 +317,15 @@ async def test_who_does_not_read_its_answers_gets_no_more() -> None:
     assert peer.wire.closed
 
 
+@pytest.mark.parametrize("options", [b"close", b"Close", b"TE, close", b"close,keep-alive"])
+@virtual_time
+async def test_a_client_that_asks_for_it_has_its_connection_closed_after_the_answer(options: bytes) -> None:
+    peer = Peer()
+    await peer.send(b"GET /1 HTTP/1.1\r\nconnection: " + options + b"\r\n\r\nGET /2 HTTP/1.1\r\n\r\n")
+    assert [request.target for request in peer.seen] == ["/1"]
+    assert peer.wire.closed
+
+
 @virtual_time
 async def test_ending_waits_for_the_answer() -> None:
     idle, busy = Peer(), Peer()

@@ -10,6 +10,7 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 from setpoint.apps.failures import UsageError
+from setpoint.manager.http_server import split_address
 
 __all__ = ["ClusterFlags", "LogFlags", "ReplicaFlags", "ServingFlags", "WebhookFlags"]
 
@@ -54,8 +55,9 @@ class ClusterFlags:
         """Raises `UsageError` if two of the flags exclude each other."""
         if not self.embedded and (self.port or self.write_kubeconfig):
             raise UsageError("--port and --write-kubeconfig go with --embedded")
-        if self.clusters and self.embedded:
-            raise UsageError("--clusters and --embedded exclude each other")
+        for flag, value in (("clusters", self.clusters), ("kubeconfig", self.kubeconfig), ("context", self.context)):
+            if value is not None and self.embedded:
+                raise UsageError(f"--{flag} and --embedded exclude each other")
 
     def of_child(self, kubeconfig: Path | None) -> ClusterFlags:
         """The flags of a child process, whose supervisor has the embedded server, with this kubeconfig."""
@@ -133,7 +135,19 @@ class ServingFlags:
     measure: Path | None = None
 
     def check(self) -> None:
-        """Raises `UsageError` if a flag lacks the one that it needs."""
+        """Raises `UsageError` if an address is malformed, or if a flag lacks the one that it needs."""
+        addresses = (("metrics", self.metrics_bind_address), ("health-probe", self.health_probe_bind_address))
+        for name, address in addresses:
+            try:
+                split_address(address)
+            except ValueError as problem:
+                raise UsageError(f"--{name}-bind-address: {problem}") from None
+        serves_health = self.health_probe_bind_address not in ("", _OFF)
+        for flag, given in (("ui", self.ui), ("profiling", self.profiling)):
+            if given and not (self.serves_metrics or serves_health):
+                raise UsageError(f"--{flag} needs --metrics-bind-address")
+        if self.metrics_secure and not self.serves_metrics:
+            raise UsageError("--metrics-secure needs --metrics-bind-address")
         if self.metrics_secure is (self.metrics_cert_dir is None):
             raise UsageError("--metrics-secure and --metrics-cert-dir go together")
 

@@ -105,8 +105,8 @@ class _Comparison:
                 yield self._other(keyword, *inner, path)
 
     def _alternatives(self, old: JSONSchema, new: JSONSchema, path: str) -> Iterator[Change]:
-        """Changes of oneOf, anyOf, allOf and not. What an alternative allows is not computed: one that differs is one
-        that is gone and another that is new.
+        """Changes of oneOf, anyOf, allOf and not. The values that an alternative allows are not computed: one that
+        differs counts as one that is gone and another that is new.
         """
         before, after = old.get("not"), new.get("not")
         if not json_equal(before, after):

@@ -168,8 +168,8 @@ class HttpServer:
         return written
 
     async def _answer(self, request: HttpRequest, body: bytes) -> Reply:
-        place = urlsplit(request.target)
-        path = unquote(place.path)
+        place, _, parameters = request.target.partition("?")
+        path = unquote(place)
         for prefix in sorted(self._handlers, key=len, reverse=True):
             if path == prefix or path.startswith(prefix.rstrip("/") + "/"):
                 access = self._access
@@ -179,7 +179,7 @@ class HttpServer:
                     access = None
                 answer = await access(path, request.headers) if access is not None else None
                 if answer is None:
-                    query = parse_qs(place.query, keep_blank_values=True)
+                    query = parse_qs(parameters, keep_blank_values=True)
                     started = self._handlers[prefix](path[len(prefix) :].strip("/"), query, request.headers)
                     answer = started if isinstance(started, Answer) else await started
                 return Reply(answer.status, {"content-type": answer.content_type, **answer.headers}, answer.body)

@@ -327,7 +327,8 @@ class HttpConnection(asyncio.BufferedProtocol):
         head = buffer[: end + 2].decode("latin-1")
         del buffer[: end + 4]
         request, last = parsed(head, self._peer)
-        self._last = last or request.headers.get("connection", "").lower() == "close"
+        options = request.headers.get("connection", "").lower().split(",")
+        self._last = last or any(option.strip(" \t") == "close" for option in options)
         self._left = framing(request.headers)
         self._limit = self._service.admit(request)
         if self._left > self._limit:

@@ -24,7 +24,7 @@ JsonObject = dict[str, Any]
 _ORDER: Final = ("name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp")
 _PORT: Final = "https"
 _FOR_USERS: Final = ("aggregate-to-", "cluster-admin", "admin", "edit", "view")
-"""How the names of the ClusterRoles for users begin, without ``system:``."""
+"""The beginnings of the names of the ClusterRoles for users, without ``system:``."""
 _LINES: Final = msgspec.json.Decoder()
 
 

@@ -62,6 +62,8 @@ def back_up(directory: Path, file: Path) -> None:
 def _refusal(file: Path, source: Path) -> str:
     if file.is_dir():
         return "it is a directory; name the file of the copy"
+    if file.exists() and not file.is_file():  # a device or a pipe, which a file would replace
+        return "it is not a regular file"
     if file.exists() and file.samefile(source):
         return "it is the database itself"
     log = file.with_name(f"{file.name}-wal")
