@@ -50,6 +50,22 @@ def test_where_none_is_silent_the_new_connection_is_ended() -> None:
     assert not later.aborted
 
 
+def test_the_longest_idle_connection_makes_room_if_no_other_is_silent() -> None:
+    limit = ConnectionLimit(3)
+    first, second, busy, new, later = (Transport() for _ in range(5))
+    for transport in (first, second, busy):
+        limit.open(transport)
+        limit.activate(transport)
+    for transport in (first, second):
+        limit.rest(transport)
+    limit.activate(first)
+    limit.rest(first)
+    limit.open(new)
+    assert [transport.aborted for transport in (first, second, busy, new)] == [False, True, False, False]
+    limit.open(later)
+    assert [transport.aborted for transport in (first, busy, new, later)] == [False, False, True, False]
+
+
 def test_only_so_many_connections_are_silent() -> None:
     limit = ConnectionLimit(10_000)
     active = Transport()
@@ -85,8 +101,12 @@ def admit(request: HttpRequest) -> int:
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "TLS"])
-@pytest.mark.parametrize("sent", [b"", b"GET / HT", b"\x16\x03\x01"], ids=["nothing", "half a head", "half a record"])
-async def test_real_clients_are_served_beside_silent_ones(tls: bool, sent: bytes) -> None:
+@pytest.mark.parametrize(
+    "sent",
+    [b"", b"GET / HT", b"\x16\x03\x01", REQUEST, REQUEST + b"GET"],
+    ids=["nothing", "half a head", "half a record", "one request", "one request and a half"],
+)
+async def test_real_clients_are_served_beside_silent_and_idle_ones(tls: bool, sent: bytes) -> None:
     context, trusted = None, None
     if tls:
         source = MemoryCertificates()

@@ -275,6 +275,8 @@ class HttpConnection(asyncio.BufferedProtocol):
                 self.task = self._loop.create_task(self._wait_for(answer, method))
         if self.task is None and not self._choked:
             self._resume()
+            if self._request is None and self._transport is not None:
+                self._service.limit.rest(self._transport)
 
     async def _wait_for(self, answer: Awaitable[Reply], method: str) -> None:
         try:

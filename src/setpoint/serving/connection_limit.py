@@ -20,37 +20,48 @@ class ConnectionLimit:
     """Keeps the connections of a server below ``most``; by default half of the files that the process may have open,
     and at most 4,096. At most 1,024 of them are silent.
 
-    A connection is silent until the head of its first request has come; over TLS that includes the handshake. Where
-    there are too many connections, the one that has been silent for the longest time makes room for a new one, so
-    clients that send a request are served however many others send nothing. If none is silent, the new one is ended.
+    A connection is silent until the head of its first request has come; over TLS that includes the handshake. It is
+    idle between two requests. Where there are too many connections, the one that has been silent for the longest time
+    makes room for a new one, or, if no other is silent, the one that has been idle for the longest time; so clients
+    that send a request are served however many others send nothing. If none is idle either, the new one is ended.
     """
 
-    __slots__ = ("_active", "_most", "_silent")
+    __slots__ = ("_active", "_idle", "_most", "_silent")
 
     def __init__(self, most: int | None = None) -> None:
         self._most = _default() if most is None else most
         self._silent: dict[_Transport, None] = {}
+        self._idle: dict[_Transport, None] = {}
         self._active: set[_Transport] = set()
 
     def open(self, transport: _Transport) -> None:
         """Counts a connection, if it is not counted yet."""
-        if transport in self._silent or transport in self._active:
+        if transport in self._silent or transport in self._idle or transport in self._active:
             return
         self._silent[transport] = None
-        if len(self._silent) > _MOST_SILENT or len(self._silent) + len(self._active) > self._most:
-            oldest = next(iter(self._silent))
-            del self._silent[oldest]
+        if len(self._silent) > _MOST_SILENT or len(self._silent) + len(self._idle) + len(self._active) > self._most:
+            group = self._silent if len(self._silent) > 1 or not self._idle else self._idle
+            oldest = next(iter(group))
+            del group[oldest]
             oldest.abort()
 
     def activate(self, transport: _Transport) -> None:
         """Notes that the head of a request has come."""
-        if transport in self._silent:
-            del self._silent[transport]
-            self._active.add(transport)
+        for group in (self._silent, self._idle):
+            if transport in group:
+                del group[transport]
+                self._active.add(transport)
+
+    def rest(self, transport: _Transport) -> None:
+        """Notes that no request of the connection is under way."""
+        if transport in self._active:
+            self._active.discard(transport)
+            self._idle[transport] = None
 
     def close(self, transport: _Transport) -> None:
         """Forgets a connection."""
         self._silent.pop(transport, None)
+        self._idle.pop(transport, None)
         self._active.discard(transport)
 
 
