@@ -290,3 +290,24 @@ async def test_an_object_of_before_that_does_not_fit_the_schema_of_now_can_go(se
     (await served.patch(f"{MYKINDS}/one", {"metadata": {"labels": {"a": "b"}}})).ok()
     (await served.patch(f"{MYKINDS}/one", {"metadata": {"finalizers": None}})).ok()
     (await served.get(f"{MYKINDS}/one")).failed(404, "NotFound")
+
+
+async def test_objects_of_before_lose_the_fields_that_the_schema_has_no_more(served: Api) -> None:
+    definition = (await served.get(CRD)).ok()
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
+    strict, schema["spec"] = schema["spec"], {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    (await served.put(CRD, definition)).ok()
+    (await served.post(MYKINDS, mykind(spec={"numpods": 1, "color": {"a": "b"}, "old": [1]}))).ok()
+    start = str(served.revision)
+    (await served.patch(f"{MYKINDS}/one", {"spec": {"older": 1}})).ok()
+    definition = (await served.get(CRD)).ok()
+    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] = strict
+    (await served.put(CRD, definition)).ok()
+    fitted = {"numpods": 1, "color": {}}
+    assert (await served.get(f"{MYKINDS}/one")).ok()["spec"] == fitted
+    assert (await served.get(MYKINDS)).ok()["items"][0]["spec"] == fitted
+    async with served.watch(MYKINDS, resourceVersion=start) as events:
+        _, changed = await events.next()
+    assert changed["spec"] == fitted
+    patched = (await served.patch(f"{MYKINDS}/one", {"metadata": {"labels": {"a": "b"}}})).ok()
+    assert patched["spec"] == fitted, "what is left of an object of another type is not refused when it is left alone"

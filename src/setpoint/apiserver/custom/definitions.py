@@ -282,7 +282,7 @@ class CustomResources:
         for served in made:
             served.terminating = terminating
             served.has_defaults = b'"default":' in msgspec.json.encode(served.schema_document)
-            served.defaults_since = record.revision if served.has_defaults else 0
+            served.schema_since = record.revision
         exposable = [served for served in made if served.resource.version in exposed]
         self._state.storage.then(lambda: self._serve(record.name, spec, made, exposable))
 

@@ -51,14 +51,15 @@ class Versions:
     def encoded(self, served: ServedResource, record: Record) -> bytes:
         """The bytes of a stored object in the served version.
 
-        Custom objects that were written before a change to their schema are given the schema's current defaults, just
-        as upstream applies them when it reads from etcd. The defaults are those of the version in which the object is
-        stored, also if it is read in another.
+        Custom objects that were written before a change to their schema lose the fields that it no longer has, and are
+        given its current defaults, as in upstream when it reads from etcd. The schema is that of the version in which
+        the object is stored, also if it is read in another.
         """
         stored = served.stored_as
-        if record.revision < stored.defaults_since:
+        if record.revision < stored.schema_since:
             source = written_version(served, record.value)
             obj: JsonObject = decode(record.value)
+            prune(source.schema, obj)
             apply_defaults(source.schema, obj)
             if source is not served:
                 obj = self._fitted(obj, source, served)
@@ -122,7 +123,7 @@ def stores_after(served: ServedResource, revision: int) -> None:
     """
     stored = served.stored_as
     if stored is not served and stored.has_defaults:  # which are filled in when it is read
-        stored.defaults_since = max(stored.defaults_since, revision + 2)
+        stored.schema_since = max(stored.schema_since, revision + 2)
 
 
 PLAIN: Final = Versions(None)

@@ -76,8 +76,8 @@ class ServedResource:
         self.terminating = False
         self.has_defaults = False
         """Whether the schema of a custom resource has any defaults."""
-        self.defaults_since = 0
-        """Objects stored before this revision may lack defaults that the schema has now."""
+        self.schema_since = 0
+        """Objects stored before this revision may have fields that the schema no longer has, and lack its defaults."""
         self.siblings: dict[str, ServedResource] = {}
         """All versions of a custom resource that has several, by apiVersion; objects may be stored in any of them."""
         self.asks = False

@@ -107,7 +107,7 @@ def remove(
     returns whether it changed the object, which is then stored even if it is already being deleted.
     """
     given = options.copy()
-    # with the defaults of its schema as of now: an object that is stored from here on is not given them again
+    # as its schema of now wants it, because an object that is stored from here on is no longer fitted when it is read
     obj = call.versions.decoded(written_version(served, record.value), record)
     strategy = served.strategy
     metadata = obj["metadata"]

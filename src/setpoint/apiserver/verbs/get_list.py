@@ -49,7 +49,7 @@ def list_objects(call: Call, options: ListOptions) -> Response:
     shape = Representation.negotiate(call)
     records, metadata = select(call, options)
     served = call.served
-    if served.stored_as is served and not served.defaults_since and not served.siblings:
+    if served.stored_as is served and not served.schema_since and not served.siblings:
         values = [record.value for record in records]
     else:
         values = call.versions.encoded_all(served, records)
