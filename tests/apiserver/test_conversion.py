@@ -204,7 +204,16 @@ async def test_objects_stored_before_an_upgrade_are_read_and_rewritten() -> None
         assert again["metadata"]["resourceVersion"] == written["metadata"]["resourceVersion"]
         converter.spoil = lambda response: (500, b"down")
         (await api.get(f"{V2}/one")).ok()
-        (await api.get(f"{V2}/two")).failed(500, "", "conversion webhook for grp.example.com/v1, Kind=Mykind failed")
+        failed = "conversion webhook for grp.example.com/v1, Kind=Mykind failed: an error on the server"
+        revision = (await api.get(f"{V1}/two")).ok()["metadata"]["resourceVersion"]
+        undecodable = f"object not decodable revision={revision}: {failed}"
+        corrupt = f"StorageError: corrupt object, Code: 7, Key: /grp.example.com/mykinds/{V2.split('/')[-2]}/two, "
+        for refused in (await api.get(f"{V2}/two"), await api.delete(f"{V2}/two")):
+            status = refused.failed(500, "InternalError", f"Internal error occurred: {corrupt}")
+            assert f"ResourceVersion: 0, AdditionalErrorMsg: {undecodable}" in status["message"]
+            assert status["details"]["causes"][0]["message"].startswith(corrupt)
+        changed = {**live, "metadata": {"name": "two"}}
+        (await api.put(f"{V2}/two", changed)).failed(500, "", undecodable)
         (await api.delete(path)).ok()  # nothing has to be converted to be deleted
         (await api.get(path)).failed(404, "NotFound")
 
@@ -426,3 +435,11 @@ async def test_what_annotations_of_v1_say_is_judged_as_in_v2(name: str, text: st
         metadata = {"name": "a", "annotations": {f"{ANNOTATION}{name}": text}}
         spec = {"scaleTargetRef": {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}, "maxReplicas": 3}
         (await api.post(HPAS.format("v1"), {"metadata": metadata, "spec": spec})).failed(422, "Invalid", field)
+
+
+async def test_a_webhook_that_cannot_be_reached_is_named_with_its_timeout() -> None:
+    """Upstream tells the webhook how long it waits."""
+    async with serving(webhook_caller=InProcessCaller({})) as api:
+        (await api.post(CRDS, definition())).ok()
+        failure = (await api.post(V1, mykind(spec={"numpods": 1}))).failed(500, "", "conversion webhook for")
+        assert f'failed: Post "{URL}?timeout=30s": ' in failure["message"]

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from setpoint.apiserver.discovery import groups as discovery
@@ -15,6 +16,11 @@ from setpoint.models import BUILTIN
 class Served:
     resource: Resource
     custom: bool = False
+    stored: Served | None = None
+
+    @property
+    def stored_as(self) -> Served:
+        return self.stored or self
 
 
 def custom(version: str) -> Served:
@@ -71,6 +77,23 @@ def test_one_group_is_answered_alone() -> None:
         "versions": [{"groupVersion": "apps/v1", "version": "v1"}],
         "preferredVersion": {"groupVersion": "apps/v1", "version": "v1"},
     }
+
+
+def test_the_hash_of_a_resource_is_that_of_the_version_in_which_it_is_stored() -> None:
+    resource = Resource(group="ex.example.com", version="v1", kind="Foo", plural="foos")
+    stored = Served(resource, custom=True)
+    other = Served(msgspec.structs.replace(resource, version="v2"), custom=True, stored=stored)
+    for version in ("v1", "v2"):
+        document = discovery.resource_list([stored, other], "ex.example.com", version)
+        assert document is not None
+        assert document["resources"][0]["storageVersionHash"] == "LHPT2NKY1go="
+
+
+def test_a_resource_that_is_not_stored_has_no_hash_and_no_watch() -> None:
+    document, _ = ask("/api/v1")
+    statuses = next(entry for entry in document["resources"] if entry["name"] == "componentstatuses")
+    assert statuses["verbs"] == ["get", "list"]
+    assert "storageVersionHash" not in statuses
 
 
 def test_a_version_lists_resources_and_subresources_with_all_their_names() -> None:

@@ -39,7 +39,7 @@ class ConversionWebhook:
 
     def __init__(self, state: State, config: JsonObject) -> None:
         self._state = state
-        self._target = Target.of(config["clientConfig"])
+        self._target = Target.of(config["clientConfig"], f"timeout={_TIMEOUT:.0f}s")
         self._api_version = f"apiextensions.k8s.io/{review_version(config.get('conversionReviewVersions'))}"
 
     def convert(self, obj: JsonObject, target: ServedResource, replay: Replay | None) -> JsonObject:

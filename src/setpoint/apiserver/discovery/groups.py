@@ -51,6 +51,10 @@ class DiscoveredResource(Protocol):
 
     @property
     def resource(self) -> Resource: ...
+    @property
+    def stored_as(self) -> DiscoveredResource:
+        """The version in which objects are stored."""
+        ...
 
 
 Resources = Iterable[DiscoveredResource]
@@ -173,8 +177,8 @@ def _legacy_entry(served: DiscoveredResource) -> dict[str, Any]:
         entry["shortNames"] = list(resource.short_names)
     if resource.categories:
         entry["categories"] = list(resource.categories)
-    if "list" in resource.verbs:
-        entry["storageVersionHash"] = _storage_version_hash(resource)
+    if "watch" in resource.verbs:  # without it, objects are computed and not stored
+        entry["storageVersionHash"] = _storage_version_hash(served.stored_as.resource)
     return entry
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
+from setpoint.apiserver.errors import ApiStatusError, internal_error
 from setpoint.apiserver.objects.codec import decode, encode
-from setpoint.apiserver.replay import Replay
+from setpoint.apiserver.replay import Learn, Replay, Suspended
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.storage import Record
+from setpoint.meta import Resource
 from setpoint.schema import apply_defaults, copy_json, prune
 
 __all__ = ["PLAIN", "Versions", "stores_after", "written_version"]
@@ -48,13 +51,23 @@ class Versions:
     def __init__(self, replay: Replay | None) -> None:
         self._replay = replay
 
-    def encoded(self, served: ServedResource, record: Record) -> bytes:
+    def encoded(self, served: ServedResource, record: Record, *, read: bool = False) -> bytes:
         """The bytes of a stored object in the served version.
 
         Custom objects that were written before a change to their schema lose the fields that it no longer has, and are
         given its current defaults, as in upstream when it reads from etcd. The schema is that of the version in which
         the object is stored, also if it is read in another.
+
+        If a webhook fails to convert the object, the error names its revision; with ``read``, for requests that only
+        read or delete it, it is upstream's error of a corrupt object (500 InternalError).
         """
+        try:
+            return self._encoded(served, record)
+        except Suspended as pending:
+            learn = partial(_learn, pending.learn, record, served.resource if read else None)
+            raise Suspended(learn) from None
+
+    def _encoded(self, served: ServedResource, record: Record) -> bytes:
         stored = served.stored_as
         if record.revision < stored.schema_since:
             source = written_version(served, record.value)
@@ -115,6 +128,19 @@ class Versions:
         if served.asks and stored is not served:
             stored.convert(copy_json(document), served, self._replay)
         return document
+
+
+async def _learn(learn: Learn, record: Record, resource: Resource | None, replay: Replay) -> None:
+    try:
+        await learn(replay)
+    except ApiStatusError as error:
+        problem = f"object not decodable revision={record.revision}: {error}"
+        if resource is None:
+            raise ApiStatusError(error.code, error.reason, problem) from None
+        key = "/".join(("", resource.group, resource.plural, *filter(None, (record.namespace, record.name))))
+        raise internal_error(
+            f"StorageError: corrupt object, Code: 7, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {problem}"
+        ) from None
 
 
 def stores_after(served: ServedResource, revision: int) -> None:

@@ -37,7 +37,7 @@ def delete(call: Call) -> Response:
         call.warn(served.strategy.propagation_warning)
     record = call.existing()
     if served.asks:
-        call.versions.encoded(served, record)  # what the answer needs must be known before anything is done
+        call.versions.encoded(served, record, read=True)  # what the answer needs must be known before anything is done
     left, gone = remove(call, served, record, options)
     status = 202 if not gone and options.orphan_dependents is False else 200
     if not gone or served.strategy.returns_deleted:

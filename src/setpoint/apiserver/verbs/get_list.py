@@ -41,7 +41,7 @@ def get(call: Call) -> Response:
         if version > call.storage.revision:
             raise too_large_resource_version(version, call.storage.revision)
     record = call.existing()
-    return shape.document(call, shape.item(call, call.versions.encoded(served, record)))
+    return shape.document(call, shape.item(call, call.versions.encoded(served, record, read=True)))
 
 
 def list_objects(call: Call, options: ListOptions) -> Response:
