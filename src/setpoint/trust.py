@@ -29,13 +29,13 @@ def certificates_in(pem: bytes) -> list[bytes]:
     """The certificates of a PEM text, in DER. Everything else is skipped: text between the blocks, in any encoding,
     blocks of other types or with headers, and blocks that are not base64.
     """
-    found = []
+    certificates = []
     for block in _BLOCK.finditer(without_mark(pem)):
         try:
-            found.append(base64.b64decode(b"".join(block[1].split()), validate=True))
+            certificates.append(base64.b64decode(b"".join(block[1].split()), validate=True))
         except binascii.Error:
             continue
-    return found
+    return certificates
 
 
 def trust(context: ssl.SSLContext, pem: bytes) -> None:

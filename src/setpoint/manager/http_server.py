@@ -125,10 +125,10 @@ class HttpServer:
             OSError: the address cannot be bound, or the certificate cannot be used. The message names the address or
                 the files.
         """
-        context, seen = None, b""
+        context, loaded = None, b""
         if self._cert_dir is not None:
             context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-            seen = self._load(context, self._cert_dir)
+            loaded = self._load(context, self._cert_dir)
         service = HttpService(_admit, self._answer, _complain)
         listener = Listener(service, name=f"the {self.name} server", host=self.host, port=self.port, context=context)
         try:
@@ -138,23 +138,23 @@ class HttpServer:
             if context is None or self._cert_dir is None:
                 await asyncio.Event().wait()
             else:
-                await self._follow(context, self._cert_dir, seen)
+                await self._follow(context, self._cert_dir, loaded)
         finally:
             listener.close()
             # A request that waits for a profile must not delay the end of the process.
             await service.drain(GRACE)
             await service.cut()
 
-    async def _follow(self, context: ssl.SSLContext, directory: Path, seen: bytes) -> None:
+    async def _follow(self, context: ssl.SSLContext, directory: Path, loaded: bytes) -> None:
         """Loads new certificates; open connections keep theirs."""
         while True:
             await asyncio.sleep(LOOK_EVERY)
-            if _written(directory) == seen:
+            if _written(directory) == loaded:
                 continue
             try:
                 # A failed attempt would leave the real context half changed.
                 self._load(ssl.create_default_context(ssl.Purpose.CLIENT_AUTH), directory)
-                seen = self._load(context, directory)
+                loaded = self._load(context, directory)
             except OSError as problem:  # half written, or missing for a moment
                 logger.warning("the old certificate stays in use: %s", problem)
 
@@ -216,11 +216,11 @@ def is_local(address: str, headers: Mapping[str, str]) -> bool:
 
 def is_loopback(address: str) -> bool:
     try:
-        found = ip_address(address.partition("%")[0])
+        parsed = ip_address(address.partition("%")[0])
     except ValueError:
         return False
-    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
-    return (mapped or found).is_loopback
+    mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
+    return (mapped or parsed).is_loopback
 
 
 def _written(directory: Path) -> bytes:

@@ -114,31 +114,31 @@ def rows(connection: sqlite3.Connection, path: Path) -> list[Row]:
         DamagedError: a row is not what was written.
     """
     try:
-        found = [Row(*row) for row in connection.execute("SELECT * FROM versions ORDER BY revision")]
+        stored = [Row(*row) for row in connection.execute("SELECT * FROM versions ORDER BY revision")]
     except sqlite3.Error as problem:
         raise _sorted(problem, path) from problem
-    _verify(found, path, wrong)
-    return found
+    _verify(stored, path, wrong)
+    return stored
 
 
 def facts(connection: sqlite3.Connection, path: Path) -> dict[str, int]:
     """The named integers that are stored in a separate table; their checksums are verified. Raises DamagedError."""
-    made: dict[str, int] = {}
+    values: dict[str, int] = {}
     try:
-        found = connection.execute("SELECT name, value, checksum FROM facts").fetchall()
+        stored = connection.execute("SELECT name, value, checksum FROM facts").fetchall()
     except sqlite3.Error as problem:
         raise _sorted(problem, path) from problem
-    for name, value, checksum in found:
+    for name, value, checksum in stored:
         if checksum != fact_checksum(name, value):
-            raise DamagedError(path, f"what is noted as {name} has a wrong checksum")
-        made[name] = value
-    return made
+            raise DamagedError(path, f"the fact {name} has a wrong checksum")
+        values[name] = value
+    return values
 
 
-def write_facts(connection: sqlite3.Connection, noted: dict[str, int]) -> None:
+def write_facts(connection: sqlite3.Connection, values: dict[str, int]) -> None:
     """Writes facts, within the caller's transaction."""
-    made = [(name, value, fact_checksum(name, value)) for name, value in noted.items()]
-    connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", made)
+    stored = [(name, value, fact_checksum(name, value)) for name, value in values.items()]
+    connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", stored)
 
 
 def _make(directory: Path) -> None:
@@ -199,24 +199,26 @@ def _create(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def _verify(found: list[Row], path: Path, wrong: Callable[[Row], str]) -> None:
-    for row in found:
+def _verify(stored: list[Row], path: Path, wrong: Callable[[Row], str]) -> None:
+    for row in stored:
         if why := wrong(row):
             raise DamagedError(path, f"{row.what} at revision {row.revision}: {why}")
 
 
 def _upgrade(connection: sqlite3.Connection, path: Path) -> None:
     """Adds the checksums that format 1 lacks."""
-    found = [Row(*row) for row in connection.execute("SELECT *, NULL FROM versions ORDER BY revision")]
-    noted = dict(connection.execute("SELECT name, value FROM facts"))
-    _verify(found, path, wrong_in_format_1)
+    stored = [Row(*row) for row in connection.execute("SELECT *, NULL FROM versions ORDER BY revision")]
+    values = dict(connection.execute("SELECT name, value FROM facts"))
+    _verify(stored, path, wrong_in_format_1)
     connection.execute("BEGIN")
     connection.execute("DROP TABLE versions")
     connection.execute("DROP TABLE facts")
     connection.execute(_VERSIONS)
     connection.execute(_FACTS)
-    made = [sealed(row.revision, row.resource, row.namespace, row.name, bool(row.deleted), row.value) for row in found]
-    connection.executemany(INSERT, made)
-    write_facts(connection, noted)
+    sealed_rows = [
+        sealed(row.revision, row.resource, row.namespace, row.name, bool(row.deleted), row.value) for row in stored
+    ]
+    connection.executemany(INSERT, sealed_rows)
+    write_facts(connection, values)
     connection.execute(f"PRAGMA user_version={FORMAT}")
     connection.execute("COMMIT")

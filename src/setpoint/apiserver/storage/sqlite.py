@@ -61,9 +61,9 @@ class SqliteStorage(MemoryStorage):
         try:
             self._connection = database.connect(self._path, power_safe=power_safe)
             try:
-                noted = database.facts(self._connection, self._path)
-                self._horizon = self._floor = noted.get("horizon", self._floor)
-                self._revision = max(self._revision, noted.get("revision", 0))
+                values = database.facts(self._connection, self._path)
+                self._horizon = self._floor = values.get("horizon", self._floor)
+                self._revision = max(self._revision, values.get("revision", 0))
                 self._load(database.rows(self._connection, self._path))
             except BaseException:
                 self._connection.close()
