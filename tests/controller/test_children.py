@@ -327,7 +327,7 @@ async def test_what_makes_no_sense_is_said_at_once() -> None:
     problems: dict[str, str] = {}
 
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
-        async def tried(name: str, kind: type[Any], wanted: list[Any], **options: Any) -> None:
+        async def tried(name: str, kind: type[Any], wanted: Any, **options: Any) -> None:
             ctx.kept.clear()
             try:
                 await ctx.keep(kind, wanted, **options)
@@ -339,6 +339,8 @@ async def test_what_makes_no_sense_is_said_at_once() -> None:
         await tried("unlike", ConfigMap, [generated("x-"), generated("x-", a="b")])
         await tried("unlabelled", ConfigMap, [config("x")], selector="app=web")
         await tried("another kind", ConfigMap, [Secret.named("x")])
+        await tried("no list", ConfigMap, config("x"))
+        await tried("nothing", ConfigMap, None)
         await tried("undeclared", Secret, [Secret.named("x")])
         await tried("not ours", ConfigMap, [ConfigMap.named("x", "other")])
         await tried("not namespaced", Namespace, [Namespace.named("x")])
@@ -357,6 +359,8 @@ async def test_what_makes_no_sense_is_said_at_once() -> None:
         assert "not alike" in problems["unlike"]
         assert "don't match the selector app=web" in problems["unlabelled"]
         assert "got a Secret" in problems["another kind"]
+        assert "takes a list of the wanted objects, not a ConfigMap" in problems["no list"]
+        assert "takes a list of the wanted objects, not a NoneType" in problems["nothing"]
         assert problems["undeclared"].startswith(UndeclaredRead.__name__)
         assert problems["not ours"].startswith(OwnerError.__name__)
         assert problems["not namespaced"].startswith(OwnerError.__name__)

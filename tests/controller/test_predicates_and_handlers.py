@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+import setpoint as sp
 from setpoint.cache import Head
 from setpoint.controller import Caches, handlers
 from setpoint.controller import predicates as p
 from setpoint.meta import ObjectKey, OwnerReference, SelectorError, resource_of
 from setpoint.models.apps_v1 import Deployment, ReplicaSet
-from setpoint.models.core_v1 import Node, Pod
+from setpoint.models.core_v1 import ConfigMap, Node, Pod
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -156,3 +157,29 @@ def test_mapping_functions_see_both_heads_and_each_key_counts_once() -> None:
     assert keys(handler, head(labels={"user": "y"}), head(resource_version="2")) == ["default/x", "default/y"]
     assert seen == ["1", "2"]
     assert all(isinstance(key, ObjectKey) for key in handler(None, head()))
+
+
+async def decide_later(old: Any, new: Any) -> bool:
+    return False
+
+
+LATER: Any = decide_later
+
+
+@pytest.mark.parametrize(
+    "declare",
+    [
+        lambda tests: sp.Controller(ConfigMap, LATER, predicates=tests),
+        lambda tests: sp.Controller(Node, LATER).owns(ConfigMap, predicates=tests),
+        lambda tests: sp.Controller(Node, LATER).watches(ConfigMap, lambda head: None, predicates=tests),
+    ],
+)
+def test_a_predicate_that_can_not_decide_is_refused_where_it_is_declared(declare: Any) -> None:
+    with pytest.raises(TypeError, match=r"a predicate is a plain function .*, not <function decide_later"):
+        declare([LATER])
+    with pytest.raises(TypeError, match=r"a predicate is a plain function .*, not <function decide_later"):
+        declare([p.Predicate(LATER)])
+    with pytest.raises(TypeError, match=r"a predicate is a plain function .*, not 'Ready'"):
+        declare(["Ready"])
+    with pytest.raises(TypeError, match=r"predicates is a list of functions: write predicates=\[generation_changed\]"):
+        declare(p.generation_changed)

@@ -73,6 +73,9 @@ class Children(Generic[T]):
 
     async def keep(self, wanted: Iterable[T]) -> list[T]:
         """See `Context.keep`."""
+        if not isinstance(wanted, Iterable):
+            kind = self._kind.__name__
+            raise TypeError(f"keep({kind}) takes a list of the wanted objects, not a {type(wanted).__name__}")
         prepared = [self._prepared(obj) for obj in wanted]
         self._claim(prepared)
         mine = {

@@ -15,7 +15,7 @@ from setpoint.controller.hotloop import HotLoopLimits
 from setpoint.controller.indexing import DeclaredIndex
 from setpoint.controller.needs import Need, need_of_kind, need_of_rule
 from setpoint.controller.outcome import Outcome
-from setpoint.controller.predicates import Test
+from setpoint.controller.predicates import Test, check_predicates
 from setpoint.controller.sources import Keys, Source, keys_of
 from setpoint.controller.status import RECONCILED
 from setpoint.controller.watch import AnyFieldSelector, AnySelector, WatchedKind
@@ -94,7 +94,7 @@ class Declaration(Generic[K]):
             WatchedKind(
                 kind,
                 "for",
-                predicates=tuple(predicates),
+                predicates=check_predicates(predicates),
                 namespace=namespace,
                 selector=selector,
                 field_selector=field_selector,
@@ -154,8 +154,9 @@ class Declaration(Generic[K]):
                 ``metadata_only``.
         """
         handler = handlers.owner(self.resource, any_owner=any_owner)
+        tests = check_predicates(predicates)
         return self._declare(
-            WatchedKind(kind, "owns", handler, None, tuple(predicates), namespace=self._scope(kind), selector=selector)
+            WatchedKind(kind, "owns", handler, None, tests, namespace=self._scope(kind), selector=selector)
         )
 
     def watches(
@@ -193,7 +194,7 @@ class Declaration(Generic[K]):
                 "watches",
                 None,
                 map,
-                tuple(predicates),
+                check_predicates(predicates),
                 self._scope(kind) if namespace is None else namespace,
                 selector,
                 field_selector,

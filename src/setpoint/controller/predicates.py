@@ -10,6 +10,7 @@ whatever event led to the reconcile.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
@@ -65,6 +66,19 @@ def not_(test: Test) -> Predicate:
 def name_of(test: Test) -> str:
     """The name of a test in explanations."""
     return test.name if isinstance(test, Predicate) else getattr(test, "__name__", type(test).__name__)
+
+
+def check_predicates(tests: Iterable[Test]) -> tuple[Test, ...]:
+    """The tests. Raises `TypeError` if one of them is not a function that is called at once: the result of a coroutine
+    function would count as an acceptance of every event.
+    """
+    if callable(tests):
+        raise TypeError(f"predicates is a list of functions: write predicates=[{name_of(tests)}]")
+    for test in (checked := tuple(tests)):
+        function = test.test if isinstance(test, Predicate) else test
+        if not callable(function) or inspect.iscoroutinefunction(function):
+            raise TypeError(f"a predicate is a plain function of the heads before and after a change, not {function!r}")
+    return checked
 
 
 def _join(sign: str, tests: Iterable[Test]) -> str:

@@ -14,7 +14,7 @@ from setpoint.client import Client
 from setpoint.concurrency import end, every
 from setpoint.controller import Controller, RunningController, UnderWay
 from setpoint.controller.context import current
-from setpoint.controller.predicates import Test
+from setpoint.controller.predicates import Test, check_predicates
 from setpoint.controller.sources import Source
 from setpoint.manager.cluster import DRAIN, FleetCluster, Host, Read
 from setpoint.manager.fleet_events import ClusterMap, FleetEvents, FleetListener
@@ -143,7 +143,7 @@ class Fleet:
         `Controller.watches` and `reads`.
         """
         self.reads(kind, **options)
-        return FleetEvents(self.listen, kind, map, predicates)
+        return FleetEvents(self.listen, kind, map, check_predicates(predicates))
 
     # -- coming and going ----------------------------------------------------------------------------------------------
 
