@@ -199,3 +199,10 @@ async def test_a_service_registers_itself_with_the_definition_that_is_there(tmp_
             }
             assert await running.signalled(signal.SIGTERM) == 0
         assert (await client.get(MutatingWebhookConfiguration, GROUP)).webhooks  # replicas come and go
+
+
+def test_an_address_that_is_malformed_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="1"):
+        command([str(APP), "--cert-dir", "certificates", "--metrics-bind-address", "8080"])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("setpoint webhook: --metrics-bind-address: bind address '8080' is not of the form")

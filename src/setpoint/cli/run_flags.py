@@ -12,11 +12,19 @@ from cyclopts.validators import Number
 from setpoint.apps.failures import UsageError
 from setpoint.manager.http_server import split_address
 
-__all__ = ["ClusterFlags", "LogFlags", "ReplicaFlags", "ServingFlags", "WebhookFlags"]
+__all__ = ["ClusterFlags", "LogFlags", "ReplicaFlags", "ServingFlags", "WebhookFlags", "check_address"]
 
 _Switch = Annotated[bool, Parameter(negative="")]
 _Port = Annotated[int, Parameter(validator=Number(gte=0, lte=65535))]
 _OFF: Final = "0"
+
+
+def check_address(flag: str, address: str) -> None:
+    """Raises `UsageError` if the value of a flag is not a bind address."""
+    try:
+        split_address(address)
+    except ValueError as problem:
+        raise UsageError(f"{flag}: {problem}") from None
 
 
 @Parameter(name="*", group=Group("Cluster", sort_key=1))
@@ -136,12 +144,8 @@ class ServingFlags:
 
     def check(self) -> None:
         """Raises `UsageError` if an address is malformed, or if a flag lacks the one that it needs."""
-        addresses = (("metrics", self.metrics_bind_address), ("health-probe", self.health_probe_bind_address))
-        for name, address in addresses:
-            try:
-                split_address(address)
-            except ValueError as problem:
-                raise UsageError(f"--{name}-bind-address: {problem}") from None
+        check_address("--metrics-bind-address", self.metrics_bind_address)
+        check_address("--health-probe-bind-address", self.health_probe_bind_address)
         serves_health = self.health_probe_bind_address not in ("", _OFF)
         for flag, given in (("ui", self.ui), ("profiling", self.profiling)):
             if given and not (self.serves_metrics or serves_health):

@@ -18,6 +18,7 @@ from setpoint.cache import InformerFactory
 from setpoint.cli.declared import served_by
 from setpoint.cli.loading import loaded
 from setpoint.cli.naming import webhook_name
+from setpoint.cli.run_flags import check_address
 from setpoint.cli.webhook_register import (
     FIELD_MANAGER,
     PROGRAM,
@@ -121,6 +122,8 @@ def serve(
         raise SystemExit(f"{PROGRAM}: give exactly one of --cert-dir, --service and --url")
     if register and service is None:
         raise SystemExit(f"{PROGRAM}: --register goes with --service")
+    with reported_trouble():
+        check_address("--metrics-bind-address", metrics_bind_address)
     configure(log_format, log_level.upper())
 
     async def work(served: Sequence[Admission[Any] | Converter], configuration: str) -> None:
