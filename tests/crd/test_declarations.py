@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Annotated, Any, Generic, Literal, NewType, TypeVar
 
 import msgspec
+import pydantic
 import pytest
 import yaml
 
@@ -372,12 +373,22 @@ def test_text_of_a_declaration_that_is_not_unicode_is_told_when_the_definition_i
         crd_for(Deprecated)
 
 
+class Incomplete(pydantic.BaseModel):
+    size: Absent  # type: ignore[name-defined]  # noqa: F821
+
+
 def test_a_type_that_comes_later_is_looked_at_when_the_definition_is_made() -> None:
     class Late(CustomResource, group="example.com", version="v1"):
         spec: Missing  # type: ignore[name-defined]  # noqa: F821
 
     with pytest.raises(DefinitionError, match=r"can't be found at run time.*import it outside TYPE_CHECKING"):
         schema_of(Late)
+
+    class Early(CustomResource, group="example.com", version="v1"):
+        spec: Incomplete
+
+    with pytest.raises(DefinitionError, match=r"run time \(name 'Absent' is not defined\); import"):
+        schema_of(Early)
 
 
 def test_a_bound_that_its_type_can_not_have_is_found_before_the_first_object() -> None:

@@ -182,7 +182,8 @@ def _fields(annotation: Any, kind: type, walk: _Walk) -> tuple[FieldInfo, ...]:
     try:
         return fields_of(annotation)
     except NameError as problem:
-        found = f"a type of {kind.__name__} can't be found at run time ({problem}); import it outside TYPE_CHECKING"
+        missing = str(problem).partition("\n")[0]  # pydantic adds a link
+        found = f"a type of {kind.__name__} can't be found at run time ({missing}); import it outside TYPE_CHECKING"
         raise _NotYet(str(walk.error(found))) from None
     except TypeError as problem:
         raise walk.error(problem) from None
