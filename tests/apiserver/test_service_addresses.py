@@ -9,6 +9,7 @@ import pytest
 from tests.apiserver.harness import Api, serving
 
 SERVICES = "/api/v1/namespaces/default/services"
+IP_ADDRESSES = "/apis/networking.k8s.io/v1/ipaddresses"
 CIDRS = "/apis/networking.k8s.io/v1/servicecidrs"
 
 
@@ -185,3 +186,51 @@ async def moved(api: Api, made: dict[str, Any], address: str) -> None:
     """Said in one of the two fields it counts for both."""
     changed = {**made, "spec": {**made["spec"], "clusterIP": address}}
     (await api.put(f"{SERVICES}/web", changed)).failed(422, "Invalid", "may not change once set")
+
+
+async def addresses(api: Api) -> list[str]:
+    return [item["metadata"]["name"] for item in (await api.get(IP_ADDRESSES)).ok()["items"]]
+
+
+async def test_a_service_has_an_ip_address_object_as_long_as_it_has_the_address() -> None:
+    async with serving() as api:
+        created = (await api.post(SERVICES, service(clusterIP="10.96.201.7"))).ok()
+        place = (await api.get(f"{IP_ADDRESSES}/10.96.201.7")).ok()
+        assert place["spec"] == {"parentRef": {"resource": "services", "namespace": "default", "name": "web"}}
+        assert place["metadata"]["labels"] == {
+            "ipaddress.kubernetes.io/ip-family": "IPv4",
+            "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
+        }
+        assert int(place["metadata"]["resourceVersion"]) < int(created["metadata"]["resourceVersion"])
+        external = {**created, "spec": {"type": "ExternalName", "externalName": "a.example.com"}}
+        outside = (await api.put(f"{SERVICES}/web", external)).ok()
+        assert await addresses(api) == []
+        (await api.put(f"{SERVICES}/web", {**outside, "spec": {"ports": [{"port": 80}]}})).ok()
+        assert await addresses(api) == ["10.96.0.10"]
+        (await api.delete(f"{SERVICES}/web")).ok()
+        assert await addresses(api) == []
+
+
+async def test_headless_services_and_refused_ones_have_no_ip_address_objects() -> None:
+    async with serving() as api:
+        (await api.post(SERVICES, service(clusterIP="None"))).ok()
+        (await api.post(SERVICES, service("dry"), dryRun="All")).ok()
+        (await api.post(SERVICES, service("bad", sessionAffinity="Nonsense"))).failed(422, "Invalid", "sessionAffinity")
+        (await api.post(SERVICES, service("web"))).failed(409, "AlreadyExists", "already exists")
+        outside = service("outside", type="ExternalName", externalName="a.example.com", clusterIPs=["x"])
+        (await api.post(SERVICES, outside)).failed(422, "Invalid", "clusterIPs")
+        assert await addresses(api) == []
+
+
+async def test_an_address_with_an_ip_address_object_of_another_is_taken() -> None:
+    async with serving() as api:
+        parent = {"resource": "services", "namespace": "default", "name": "other"}
+        for address in ("10.96.0.10", "10.96.0.20"):
+            place = {"metadata": {"name": address}, "spec": {"parentRef": parent}}
+            (await api.post(IP_ADDRESSES, place)).ok()
+        wanted = service("web", clusterIP="10.96.0.20")
+        (await api.post(SERVICES, wanted)).failed(422, "Invalid", "provided IP is already allocated")
+        created = (await api.post(SERVICES, service("web"))).ok()
+        assert created["spec"]["clusterIP"] == "10.96.0.11"
+        (await api.delete(f"{SERVICES}/web")).ok()
+        assert await addresses(api) == ["10.96.0.10", "10.96.0.20"]

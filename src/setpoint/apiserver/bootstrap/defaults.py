@@ -16,6 +16,7 @@ import msgspec
 
 from setpoint.apiserver.objects.metadata import new_uid
 from setpoint.apiserver.state import State
+from setpoint.apiserver.strategies.service_ip_addresses import API_VERSION, FIELDS, ip_address_of
 from setpoint.meta import format_time
 
 __all__ = ["create_defaults", "create_user_roles", "publish"]
@@ -131,7 +132,7 @@ def _managed(version: str, fields: JsonObject, manager: str = "kube-apiserver") 
 
 
 def _service_range(network: IPv4Network) -> tuple[JsonObject, list[JsonObject]]:
-    version = "networking.k8s.io/v1"
+    version = API_VERSION
     condition = {
         "type": "Ready",
         "status": "True",
@@ -178,15 +179,6 @@ def _found_at(cluster_ip: str, address: str, port: int) -> list[tuple[JsonObject
     ports: JsonObject = {".": {}, **{f"f:{name}": {} for name in ("name", "port", "protocol", "targetPort")}}
     spec = {**{f"f:{name}": {} for name in names}, "f:ports": {".": {}, 'k:{"port":443,"protocol":"TCP"}': ports}}
     of_service = {"f:metadata": _labelled("component", "provider"), "f:spec": spec}
-    label, manager = "ipaddress.kubernetes.io/ip-family", "ipaddress.kubernetes.io/managed-by"
-    place: JsonObject = {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "IPAddress",
-        "metadata": {"name": cluster_ip, "labels": {label: "IPv4", manager: "ipallocator.k8s.io"}},
-        "spec": {"parentRef": {"resource": "services", **own}},
-    }
-    parent: JsonObject = {".": {}, "f:name": {}, "f:namespace": {}, "f:resource": {}}
-    of_place = {"f:metadata": _labelled(label, manager), "f:spec": {"f:parentRef": parent}}
     listening = [{"name": _PORT, "port": port, "protocol": "TCP"}]
     skip = "endpointslice.kubernetes.io/skip-mirror"
     endpoints: JsonObject = {
@@ -207,7 +199,7 @@ def _found_at(cluster_ip: str, address: str, port: int) -> list[tuple[JsonObject
     of_part = {"f:addressType": {}, "f:endpoints": {}, "f:metadata": _labelled(of_service_name), "f:ports": {}}
     return [
         (service, _managed("v1", of_service)),
-        (place, _managed("networking.k8s.io/v1", of_place)),
+        (ip_address_of(cluster_ip, **own), _managed(API_VERSION, FIELDS)),
         (endpoints, _managed("v1", {"f:metadata": _labelled(skip), "f:subsets": {}})),
         (part, _managed("discovery.k8s.io/v1", of_part)),
     ]

@@ -11,6 +11,7 @@ from setpoint.apiserver.errors import bad_request
 from setpoint.apiserver.errors import invalid as refused
 from setpoint.apiserver.strategies.addresses import address_problem
 from setpoint.apiserver.strategies.service_allocator import Allocator
+from setpoint.apiserver.strategies.service_ip_addresses import claim
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta import GroupKind
 from setpoint.schema import FieldError, repeats
@@ -72,7 +73,9 @@ def allocate(call: WriteContext, obj: JsonObject, before: JsonObject | None) -> 
         return
     given = Allocator(call, before)
     if spec.get("type") != "ExternalName" and not headless(spec):
-        _give_address(spec, before, given, name)
+        address = _give_address(spec, before, given, name)
+        if address:
+            claim(call, obj, address)
     if with_node_ports(spec):
         _give_node_ports(spec, before, given, name)
     if needs_health_check(spec) and not (before and needs_health_check(before)):
@@ -114,10 +117,11 @@ def _synchronize(spec: JsonObject, before: JsonObject | None) -> None:
             spec["clusterIPs"] = [address]
 
 
-def _give_address(spec: JsonObject, before: JsonObject | None, given: Allocator, name: str) -> None:
+def _give_address(spec: JsonObject, before: JsonObject | None, given: Allocator, name: str) -> str:
+    """The address that the service is given; empty if it has one already."""
     wanted = spec.get("clusterIPs") or []
     if before is not None and has_address(before) and wanted:
-        return
+        return ""
     chosen = wanted[0] if wanted else ""
     if not chosen:
         chosen = given.address()
@@ -125,6 +129,7 @@ def _give_address(spec: JsonObject, before: JsonObject | None, given: Allocator,
         why = f"failed to allocate IP {chosen}: {problem}"
         raise refused(GroupKind("", "Service"), name, [invalid("spec.clusterIPs", wanted, why)])
     spec["clusterIP"], spec["clusterIPs"] = chosen, [chosen, *wanted[1:]]
+    return chosen
 
 
 def _give_node_ports(spec: JsonObject, before: JsonObject | None, given: Allocator, name: str) -> None:

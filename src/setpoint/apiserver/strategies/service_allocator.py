@@ -16,6 +16,7 @@ from msgspec import Struct, field
 
 from setpoint.apiserver.errors import internal_error
 from setpoint.apiserver.strategies.addresses import address_of, network_of
+from setpoint.apiserver.strategies.service_ip_addresses import COLLECTION
 from setpoint.apiserver.strategies.strategy import JsonObject
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ class Allocator:
         if self._read is None:
             others = [_decoder.decode(record.value).spec for record in self._call.storage.scan("services")]
             addresses = {address for other in others for address in other.cluster_ips}
+            addresses |= {record.name for record in self._call.storage.scan(COLLECTION)}
             ports = {port.node_port for other in others for port in other.ports} | {other.health for other in others}
             self._read = addresses - {*(self._own.get("clusterIPs") or ())}, ports - {0}
         return self._read

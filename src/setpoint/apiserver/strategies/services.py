@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from setpoint.apiserver.storage import Record
 from setpoint.apiserver.strategies.addresses import address_errors, cidr_errors, special_errors
 from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.pod_fields import port_name_problems
@@ -17,6 +18,7 @@ from setpoint.apiserver.strategies.service_addresses import (
     needs_health_check,
     with_node_ports,
 )
+from setpoint.apiserver.strategies.service_ip_addresses import release
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import FieldError
@@ -170,6 +172,13 @@ class Services(Strategy):
         before = old.get("spec") or {}
         allocate(call, new, before)
         _drop(new["spec"], before)
+
+    def after_update(self, call: WriteContext, record: Record, old: JsonObject) -> Record:
+        release(call, record, (old.get("spec") or {}).get("clusterIPs") or ())
+        return record
+
+    def after_delete(self, call: WriteContext, record: Record) -> None:
+        release(call, record, gone=True)
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         spec = obj["spec"]
