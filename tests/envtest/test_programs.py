@@ -82,7 +82,7 @@ def test_flags_are_read_as_gos_programs_read_them() -> None:
         (["--service-cluster-ip-range=10.0.0.0/24,x"], "--service-cluster-ip-range=10.0.0.0/24,x: give an IPv4"),
         (["--service-cluster-ip-range=fd00::/108"], "--service-cluster-ip-range=fd00::/108: give an IPv4 network"),
         (["--service-cluster-ip-range=10.0.0.0/30"], "of at least 8 addresses, like 10.96.0.0/12"),
-        (["--etcd-servers=http://127.0.0.1:1"], "does not answer"),
+        (["--etcd-servers=http://127.0.0.1:1"], "--etcd-servers=http://127.0.0.1:1 does not answer: it took too long"),
         (["--etcd-servers=http://127.0.0.1:99999"], "--etcd-servers=http://127.0.0.1:99999: Port out of range 0-65535"),
         (["--etcd-servers=http://127.0.0.1:x"], "--etcd-servers=http://127.0.0.1:x: Port could not be cast to integer"),
         (["--etcd-servers=127.0.0.1:2379"], "--etcd-servers=127.0.0.1:2379: only http://HOST:PORT is supported here"),
@@ -94,6 +94,18 @@ def test_what_can_not_be_meant_ends_with_the_reason(
     monkeypatch.setattr("setpoint.apps.envtest.serving._PATIENCE", 0.01)
     assert kube_apiserver.main(arguments) == 1
     assert words in capsys.readouterr().err
+
+
+def test_a_missing_package_of_the_server_ends_with_the_command_that_installs_it(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['aiohttp'] = None\n"
+        "from setpoint.apps.envtest.kube_apiserver import main; sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", code, "--secure-port=0", f"--cert-dir={tmp_path}"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 1
+    (line,) = ended.stderr.splitlines()
+    assert line.endswith("which is not installed: pip install 'setpoint[server]'")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from setpoint.apps.envtest.feature_gates import check_gates
 from setpoint.apps.envtest.flags import FlagError, help_text, parse
 from setpoint.apps.envtest.server_flags import FLAGS, REFUSED
+from setpoint.meta.extras import MissingExtra
 
 if TYPE_CHECKING:
     from setpoint.apps.envtest.flags import Flags
@@ -37,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
 
     try:
         run(flags)
-    except (FlagError, ServingError, OSError) as problem:
+    except (FlagError, ServingError, MissingExtra, OSError) as problem:
         _say(f"Error: {problem}")
         return 1
     return 0

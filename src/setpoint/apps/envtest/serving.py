@@ -134,7 +134,7 @@ async def _storage(flags: Flags) -> Storage:
             found = await _asked(host, port)
         return SqliteStorage(json.loads(found)["directory"])
     except (TimeoutError, OSError, asyncio.IncompleteReadError) as problem:
-        raise ServingError(f"--etcd-servers={urls[0]} does not answer: {problem or 'it took too long'}") from None
+        raise ServingError(f"--etcd-servers={urls[0]} does not answer: {str(problem) or 'it took too long'}") from None
     except (ValueError, KeyError, TypeError):
         raise ServingError(
             f"--etcd-servers={urls[0]} is not the etcd that belongs to this kube-apiserver: start the one beside it"
