@@ -217,6 +217,7 @@ async def test_headless_services_and_refused_ones_have_no_ip_address_objects() -
         (await api.post(SERVICES, service("dry"), dryRun="All")).ok()
         (await api.post(SERVICES, service("bad", sessionAffinity="Nonsense"))).failed(422, "Invalid", "sessionAffinity")
         (await api.post(SERVICES, service("web"))).failed(409, "AlreadyExists", "already exists")
+        (await api.post(SERVICES, service(""))).failed(422, "Invalid", "name or generateName is required")
         outside = service("outside", type="ExternalName", externalName="a.example.com", clusterIPs=["x"])
         (await api.post(SERVICES, outside)).failed(422, "Invalid", "clusterIPs")
         assert await addresses(api) == []

@@ -70,9 +70,10 @@ def claim(call: WriteContext, service: JsonObject, address: str) -> None:
     """Creates the IPAddress for the ``address`` that a service was given, before the service is stored, as upstream
     does. If the service is refused, the transaction of its request ends without it.
     """
-    if call.dry_run or call.storage.get(COLLECTION, "", address) is not None:
-        return
     metadata = service["metadata"]
+    nameless = not metadata.get("name")  # which is refused after this
+    if nameless or call.dry_run or call.storage.get(COLLECTION, "", address) is not None:
+        return
     _create(call, ip_address_of(address, metadata["namespace"], metadata["name"]))
 
 
