@@ -7,6 +7,7 @@ import base64
 import json
 from typing import Annotated, Any
 
+import pydantic
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -246,7 +247,14 @@ async def test_a_built_in_object_that_does_not_fit_is_refused_with_the_field() -
     assert refused["status"]["message"] == "Pod x: spec.containers: Expected `array`, got `int`"
 
 
+class StrictPart(pydantic.BaseModel):
+    size: int = pydantic.Field(default=1, le=10)
+    sizes: dict[str, Annotated[int, pydantic.Field(le=10)]] = {}
+    note: str = ""
+
+
 class StrictSpec(sp.Model):
+    part: StrictPart = StrictPart()
     n: Annotated[int, sp.Field(le=10)] = 1
     every: sp.Duration = sp.Duration(hours=1)
     tiers: list[dict[str, Annotated[int, sp.Field(le=10)]]] = []
@@ -257,7 +265,13 @@ class Strict(sp.CustomResource, group="strict.example.com", version="v1"):
     spec: StrictSpec = StrictSpec()
 
 
-STORED: list[dict[str, Any]] = [{"n": 50}, {"every": "1d"}, {"tiers": [{"a": 11}]}, {"n": "many"}]
+STORED: list[dict[str, Any]] = [
+    {"n": 50},
+    {"every": "1d"},
+    {"tiers": [{"a": 11}]},
+    {"n": "many"},
+    {"part": {"size": 11}},
+]
 
 
 def strict(spec: dict[str, Any], **metadata: Any) -> dict[str, Any]:
@@ -306,6 +320,29 @@ async def test_stored_values_that_do_not_fit_are_decided_by_the_function_and_new
     assert not await allowed(strict(stored | {"n": 60}), old, "UPDATE")
     assert not await allowed(strict(stored | {"every": "2d"}), old, "UPDATE")
     assert len(calls) == count
+
+
+@pytest.mark.parametrize(
+    ("change", "accepted"),
+    [
+        ({"note": "more"}, True),
+        ({"sizes": {"q": 11, "r": 1}}, True),
+        ({"sizes": {"q": 11, "r": 12}}, False),
+        ({"sizes": {"q": 12}}, False),
+        ({"size": 12}, False),
+        ({"size": 10}, True),
+    ],
+    ids=str,
+)
+async def test_only_the_parts_of_a_pydantic_model_that_an_update_changes_count(
+    change: dict[str, Any], accepted: bool
+) -> None:
+    webhooks = Webhooks(Admission(Strict).validates(lambda obj: None))
+    resource = {"group": "strict.example.com", "version": "v1", "resource": "stricts"}
+    part = {"size": 11, "sizes": {"q": 11}}
+    old, new = strict({"part": part}), strict({"part": part | change})
+    asked = review(new, old, operation="UPDATE", resource=resource, name="a")
+    assert (await answer(webhooks, "/validate-strict-example-com-v1-strict", asked))["allowed"] is accepted
 
 
 async def test_a_refused_update_names_only_the_fields_that_it_changes() -> None:

@@ -15,10 +15,24 @@ from msgspec.structs import FieldInfo
 
 from setpoint.meta.fields import alternatives, fields_of, has_foreign, is_foreign, is_pydantic, key_of
 
-__all__ = ["make_pydantic", "prepare", "pydantic_field"]
+__all__ = ["Rejected", "make_pydantic", "prepare", "pydantic_field"]
 
 Convert = Callable[[Any, Any], Any]
 """Converts a plain JSON value to an instance of a type: ``convert(value, type)``."""
+
+
+class Rejected(ValueError):
+    """A value that pydantic rejects. ``parts`` has the path (``.sizes[2]``), problem and value of each part that
+    is at fault; the message has the paths and problems in one line, without pydantic's heading and links.
+    """
+
+    def __init__(self, problem: Any, skip: int = 0) -> None:
+        """``problem`` is pydantic's ``ValidationError``; the first ``skip`` steps of each path are left out."""
+        self.parts: list[tuple[str, str, Any]] = []
+        for error in problem.errors(include_url=False, include_context=False):
+            steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in error["loc"][skip:])
+            self.parts.append(("".join(steps), " ".join(error["msg"].split()), error["input"]))
+        super().__init__("; ".join(f"{path.lstrip('.')}: {text}".removeprefix(": ") for path, text, _ in self.parts))
 
 
 def prepare(annotation: Any, value: Any) -> Any:
@@ -52,20 +66,20 @@ def make_pydantic(kind: Any, value: Any, convert: Convert) -> Any:
     """An instance of a pydantic model, validated by pydantic. ``convert`` makes the setpoint models inside it.
 
     Raises:
-        ValueError: pydantic rejects the value.
+        Rejected: pydantic rejects the value.
     """
     prepared = _keywords(kind, value, convert) if isinstance(value, dict) else value
     try:
         return kind.model_validate(prepared)
     except ValueError as problem:
-        raise ValueError(_problem_in(problem)) from problem
+        raise Rejected(problem) from problem
 
 
 def pydantic_field(kind: Any, field: FieldInfo, value: Any, convert: Convert) -> Any:
     """The value of one field of a pydantic model, validated without regard to the other fields.
 
     Raises:
-        ValueError: pydantic rejects the value. A validator of the field may raise any other exception.
+        Rejected: pydantic rejects the value. A validator of the field may raise any other exception.
     """
     model, prepared = kind.model_construct(), _inside(field.type, value, convert)
     vars(model).clear()
@@ -75,20 +89,9 @@ def pydantic_field(kind: Any, field: FieldInfo, value: Any, convert: Convert) ->
         if field.name in vars(model):  # it is valid by itself; a validator of the whole model missed other fields
             return getattr(model, field.name)
         if isinstance(problem, ValueError):
-            raise ValueError(_problem_in(problem, skip=1)) from problem
+            raise Rejected(problem, skip=1) from problem
         raise
     return getattr(model, field.name)
-
-
-def _problem_in(problem: Any, skip: int = 0) -> str:
-    """The text of pydantic's ``ValidationError`` without its heading, links and inputs, in one line. ``skip`` is the
-    number of parts that are left out of each path.
-    """
-    texts = []
-    for error in problem.errors(include_url=False, include_context=False, include_input=False):
-        path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"][skip:])
-        texts.append(" ".join(f"{path.lstrip('.')}: {error['msg']}".removeprefix(": ").split()))
-    return "; ".join(texts)
 
 
 def _keywords(kind: type, value: dict[str, Any], convert: Convert) -> dict[str, Any]:

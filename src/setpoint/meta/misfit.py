@@ -19,7 +19,7 @@ from msgspec.structs import FieldInfo
 from setpoint.meta.codec import convert, decode, remember_raw
 from setpoint.meta.document import DecodeError, TooDeep, elements, members, plain
 from setpoint.meta.fields import alternatives, fields_of, is_pydantic, is_record
-from setpoint.meta.foreign import pydantic_field
+from setpoint.meta.foreign import Rejected, pydantic_field
 from setpoint.meta.model import Object
 
 __all__ = ["Misfit", "decode_as_read"]
@@ -74,7 +74,9 @@ def _read(
             value = _inside(annotation, raw, path, misfits)
         except RecursionError:
             value = msgspec.Raw(raw)
-        if len(misfits) == before:
+        if len(misfits) == before and isinstance(problem, Rejected):
+            misfits += [Misfit(path + inner, text, part) for inner, text, part in problem.parts]
+        elif len(misfits) == before:
             text = str(problem) if isinstance(problem, ValueError) else f"{type(problem).__name__}: {problem}"
             misfits.append(Misfit(path, " ".join(text.split()), value))
         return value
