@@ -256,6 +256,14 @@ def test_a_directory_has_one_process_at_a_time(tmp_path: Path) -> None:
     storage.close()
 
 
+def test_other_users_can_not_read_the_objects_of_a_new_database(tmp_path: Path) -> None:
+    storage = SqliteStorage(tmp_path / "data")
+    put(storage, "secret")
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "data").glob("setpoint.db*")}
+    assert modes == dict.fromkeys(("setpoint.db", "setpoint.db-wal", "setpoint.db-shm"), 0o600)
+    storage.close()
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions of Unix")
 @pytest.mark.parametrize("file_only", [False, True])
 def test_a_directory_that_is_read_only_is_named(closed: Images, file_only: bool) -> None:

@@ -78,7 +78,8 @@ def lock(directory: Path) -> sqlite3.Connection:
 
 
 def connect(path: Path, *, power_safe: bool) -> sqlite3.Connection:
-    """Opens the database, or creates it if it does not exist. The caller holds the directory's lock.
+    """Opens the database, or creates it, readable by its owner alone, if it does not exist. The caller holds the
+    directory's lock.
 
     Raises:
         DamagedError: the contents are not what was written.
@@ -91,6 +92,8 @@ def connect(path: Path, *, power_safe: bool) -> sqlite3.Connection:
     try:
         if size:
             path.open("r+b").close()  # what SQLite says of a file that it may not write is "disk I/O error"
+        else:
+            path.touch(mode=0o600)  # Secrets are in it; SQLite gives its log the same mode
         connection = sqlite3.connect(path, isolation_level=None, timeout=_PATIENCE)
     except OSError as problem:
         why = f"{path.name}: {problem.strerror}"
