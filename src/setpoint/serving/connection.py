@@ -32,6 +32,7 @@ _MAX_AHEAD: Final = 64 * 1024
 """The maximum number of bytes of later requests that are read while a request is being answered."""
 _FLUSH: Final = 1.5
 """Seconds for the last answers to be sent, and for TLS connections to exchange close_notify."""
+_CLOSE: Final = re.compile(r"(?:^|,)[ \t]*close[ \t]*(?:,|$)", re.IGNORECASE)
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(;[^\r\n]*)?")
 
 
@@ -329,8 +330,8 @@ class HttpConnection(asyncio.BufferedProtocol):
         head = buffer[: end + 2].decode("latin-1")
         del buffer[: end + 4]
         request, last = parsed(head, self._peer)
-        options = request.headers.get("connection", "").lower().split(",")
-        self._last = last or any(option.strip(" \t") == "close" for option in options)
+        options = request.headers.get("connection")
+        self._last = last or (options is not None and _CLOSE.search(options) is not None)
         self._left = framing(request.headers)
         self._limit = self._service.admit(request)
         if self._left > self._limit:

@@ -47,15 +47,18 @@ class ConnectionLimit:
 
     def activate(self, transport: _Transport) -> None:
         """Notes that the head of a request has come."""
-        for group in (self._silent, self._idle):
-            if transport in group:
-                del group[transport]
-                self._active.add(transport)
+        if transport in self._idle:
+            del self._idle[transport]
+        elif transport in self._silent:
+            del self._silent[transport]
+        else:
+            return
+        self._active.add(transport)
 
     def rest(self, transport: _Transport) -> None:
         """Notes that no request of the connection is under way."""
         if transport in self._active:
-            self._active.discard(transport)
+            self._active.remove(transport)
             self._idle[transport] = None
 
     def close(self, transport: _Transport) -> None:
