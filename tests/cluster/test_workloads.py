@@ -85,7 +85,7 @@ async def test_pods_that_are_of_least_use_go_first_when_there_are_to_be_fewer() 
         await world.settle()
         first, second, *others = await world.list(Pod)
         cost = "controller.kubernetes.io/pod-deletion-cost"
-        for pod, text in ((first, "10"), (second, "-10"), (others[0], "much")):
+        for pod, text in ((first, "10"), (second, "-10"), (others[0], "0")):
             await world.client.patch(Pod, pod.name, {"metadata": {"annotations": {cost: text}}})
         stays = second.spec.node_name
         for wanted, gone in ((5, second.name), (1, first.name)):

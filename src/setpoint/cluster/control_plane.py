@@ -84,6 +84,8 @@ class ControlPlane:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         random: Random | None = None,
     ) -> None:
+        # As in kube-controller-manager, warnings (that Endpoints are deprecated) are not logged.
+        client = Client(client.transport, namespace=client.namespace, random=client.random, on_warning=lambda _: None)
         self.resources = ServedResources()
         factory = InformerFactory(
             client,

@@ -139,10 +139,8 @@ class EmbeddedCluster:
             if self._controllers is not None:
                 ca = "" if secured is None else secured.authority.decode()
                 signer = None if secured is None else secured.signer
-                # As in kube-controller-manager, warnings (that Endpoints are deprecated) are not logged.
-                client = Client(InProcessTransport(server.handle), on_warning=lambda _: None)
                 plane = ControlPlane(
-                    await stack.enter_async_context(client),
+                    self.client,
                     controllers=self._controllers,
                     nodes=self._nodes,
                     ca=ca,

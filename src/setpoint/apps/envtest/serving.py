@@ -106,9 +106,7 @@ async def serving(flags: Flags) -> AsyncIterator[HttpFront]:
             except ValueError as problem:
                 raise FlagError(f"--controllers: {problem}") from None
             assert names is not None
-            client = await stack.enter_async_context(
-                Client(InProcessTransport(server.handle), on_warning=lambda _: None)
-            )
+            client = await stack.enter_async_context(Client(InProcessTransport(server.handle)))
             await stack.enter_async_context(ControlPlane(client, controllers=names))
         guarded = authorizer is not None or not authentication.anonymous
         front = await stack.enter_async_context(
