@@ -97,7 +97,7 @@ class Isolation:
             what = f"opens a connection ({event} {arguments[-1] if event != 'socket.getaddrinfo' else arguments[0]})"
         else:
             what = f"starts a subprocess ({event} {arguments[0] if arguments else ''})".replace(" )", ")")
-        if self._is_simulated() and not sys._getframe(2).f_code.co_filename.startswith(_OURS):
+        if self._is_simulated() and not _acting_file().startswith(_OURS):
             raise self.refuse(what)
 
     def _is_simulated(self) -> bool:
@@ -111,6 +111,14 @@ class Isolation:
             return True
         name = os.fsdecode(path).removeprefix("file:").partition("?")[0]  # SQLite takes URIs
         return name in ("", ":memory:") or os.path.realpath(name).startswith((*self._projects, "/dev/", "/proc/"))
+
+
+def _acting_file() -> str:
+    """The file of the code that acts. It is not that of pathlib, which opens files for others."""
+    frame = sys._getframe(3)  # beyond the hook and `Isolation.judge`
+    while frame.f_globals.get("__name__", "").partition(".")[0] == "pathlib" and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code.co_filename
 
 
 _active: list[Isolation] = []

@@ -110,7 +110,8 @@ class Search:
         """The number of runs after which the search ends since it has found something; 0 if there is no such limit."""
         self._ways: tuple[tuple[str, Result], ...] = ()
         """The two runs without faults that end otherwise though users wish for the same, the odd one first."""
-        self.report = Report(seed=seed, off=setup.off, ignore=setup.ignore)
+        ignore = setup.ignore if setup.nodes == 1 else {**PLACES, **setup.ignore}
+        self.report = Report(seed=seed, off=setup.off, ignore=ignore)
 
     # -- what there is to find -----------------------------------------------------------------------------------------
 
@@ -211,7 +212,7 @@ class Search:
         if not stop and (forms := forms_of([baseline, *others])):
             self._forms = forms  # with them, the objects of such names are compared as those of generated names are
             baseline, *others, again = self._calm(stop)
-        ignore = self._setup.ignore if self._setup.nodes == 1 else {**PLACES, **self._setup.ignore}
+        ignore = self.report.ignore
         reference = Reference(baseline, others, ignore, self._setup.off, self._ledgers)
         if stop:
             reference.follow(self._references[0])
