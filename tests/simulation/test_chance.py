@@ -167,7 +167,8 @@ def test_a_password_in_two_places_is_the_same_in_both() -> None:
         check(one_app, lambda: [sp.Controller(App, reconcile).owns(Secret)], externals=[users])
     (fault,) = caught.value.plan.faults
     assert fault.kind.startswith("crash"), "between the database and the Secret"
-    assert "expected <the random text of external users users.one>" in str(caught.value)
+    assert "users.one is <a random text>, expected <the random text of secrets default/one" in str(caught.value)
+    assert {each.subject for each in caught.value.findings} == {"external users", "secrets default/one"}
 
 
 def test_a_name_that_was_drawn_is_no_difference_between_runs() -> None:

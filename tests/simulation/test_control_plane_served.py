@@ -182,7 +182,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "certificatesigningrequest-signing-controller": {
         "predicates": [always(certificates_fit, "certificates fit")],
         "ignore": {
-            "certificatesigningrequests.certificates.k8s.io status.certificate": "has a number and times of its own"
+            "certificatesigningrequests.certificates.k8s.io status.certificate": "has a number and times of its own",
+            "certificatesigningrequests.certificates.k8s.io refused": "is deleted after an hour, as upstream",
+            "certificatesigningrequests.certificates.k8s.io signed": "is deleted after an hour, as upstream",
         },
     },
     "horizontal-pod-autoscaler-controller": {

@@ -20,7 +20,7 @@ ONE, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-22
 
 def stand_ins(**documents: Any) -> StandIns:
     found = {(collection, "x"): document for collection, document in documents.items()}
-    return StandIns(found, {ONE: "pods default/a", OTHER: "pods default/a", "5417000007": "newest version of pods a"})
+    return StandIns(found, {ONE: "pods default/a", OTHER: "pods default/a", "1767225600007": "newest version of pods a"})
 
 
 def test_a_uid_becomes_a_name_wherever_it_stands() -> None:
@@ -37,7 +37,7 @@ def test_the_uid_of_a_predecessor_is_another_one() -> None:
 
 def test_generated_names_and_versions_become_words_within_a_text() -> None:
     words = stand_ins(pods={"metadata": {"uid": ONE, "name": "load-x8f2k", "generateName": "load-"}})
-    assert words.text("load-x8f2k.default.svc at 5417000007") == "load-*.default.svc at <newest version of pods a>"
+    assert words.text("load-x8f2k.default.svc at 1767225600007") == "load-*.default.svc at <newest version of pods a>"
 
 
 def test_an_address_that_the_server_gave_out_becomes_its_owner() -> None:

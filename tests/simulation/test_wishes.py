@@ -173,7 +173,7 @@ def test_what_is_left_behind_is_found_though_users_name_the_finalizer_of_the_con
     def program() -> list[sp.Controller[Any]]:
         return [sp.Controller(App, keeps_what_it_made).finalize(forgets, name="example.com/clean")]
 
-    with pytest.raises(Counterexample, match=r"\[paths\].*configmaps default/of-one is present"):
+    with pytest.raises(Counterexample, match=r"\[paths\].*configmaps default/of-one was <absent>.*and is present"):
         check(with_the_controllers_finalizer, program, budget=Budget(runs=10))
 
 

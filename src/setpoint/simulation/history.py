@@ -194,13 +194,16 @@ class History(MemoryStorage):
     def versions(self) -> dict[str, str]:
         """A text for each resource version in the history. The text names the object and says whether the version is
         the object's newest. These texts replace the versions that controllers have written into objects, since the
-        versions themselves differ between runs.
+        versions themselves differ between runs. A version of something that is not recorded, such as an Event about a
+        fault, has the text of the one before it: a list has such a version, whatever it is a list of.
         """
         newest = {entry.uid: entry.revision for entry in self.entries}
+        ends = [*(entry.revision for entry in self.entries[1:]), self.revision + 1]
         return {
-            str(entry.revision): f"{'newest' if newest[entry.uid] == entry.revision else 'earlier'} version of "
+            str(revision): f"{'newest' if newest[entry.uid] == entry.revision else 'earlier'} version of "
             f"{entry.collection} {entry.label}"
-            for entry in self.entries
+            for entry, end in zip(self.entries, ends, strict=False)
+            for revision in range(entry.revision, end)
         }
 
     def documents(self) -> dict[tuple[str, str], dict[str, Any]]:

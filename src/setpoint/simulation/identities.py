@@ -8,7 +8,7 @@ from typing import Any, Final
 
 _UID: Final = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){0,3}(?:-[0-9a-f]{12})?\b")
 """A uid, or as much of its beginning as programs put into names."""
-_VERSION: Final = re.compile(r"\b\d{10}\b")
+_VERSION: Final = re.compile(r"\b\d{10,}\b")
 _ADDRESS: Final = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
 
 
