@@ -275,13 +275,23 @@ def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Rep
         first = [int(batch[0][0].rpartition("/")[2]) for batch in collector.batches]
         return first == sorted(first)
 
+    def is_counted(objects: sp.simulation.Objects) -> bool:
+        """No Event is left out or counted twice."""
+        (main,) = objects.list(EventSink)
+        taken = {state for batch in collector.batches for state, _ in batch}
+        return len(objects.list(Event)) <= main.status.forwarded <= len(taken)
+
     return sp.simulation.check(
         scenario,
         lambda: [controller],
         control_plane=False,
         lifespan=using(collector),
         externals=[collector],
-        predicates=[sp.simulation.always(is_in_order, "nothing comes again but the last batch")],
+        predicates=[
+            sp.simulation.always(is_in_order, "nothing comes again but the last batch"),
+            sp.simulation.eventually(is_counted),
+        ],
+        ignore={"eventsinks.events.example.com status.forwarded": "Events about faults are forwarded, too"},
         budget=budget,
         **options,
     )

@@ -20,7 +20,8 @@ ONE, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-22
 
 def stand_ins(**documents: Any) -> StandIns:
     found = {(collection, "x"): document for collection, document in documents.items()}
-    return StandIns(found, {ONE: "pods default/a", OTHER: "pods default/a", "1767225600007": "newest version of pods a"})
+    called = {ONE: "pods default/a", OTHER: "pods default/a", "1767225600007": "newest version of pods a"}
+    return StandIns(found, called)
 
 
 def test_a_uid_becomes_a_name_wherever_it_stands() -> None:
