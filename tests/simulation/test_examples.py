@@ -112,20 +112,31 @@ class Shop(sp.CustomResource, group="shops.example.com", version="v1"):
     spec: ShopSpec = ShopSpec()
 
 
-async def leaves_banners(shop: Shop, ctx: sp.Context) -> None:
-    if shop.spec.banner:
-        await ctx.apply(ConfigMap.named(f"{shop.name}-banner", data={"text": shop.spec.banner}))
+class Stall(sp.CustomResource, group="shops.example.com", version="v1"):
+    """A shop whose spec may be absent, and has no default."""
+
+    spec: ShopSpec | None = None
 
 
-async def keeps_banners(shop: Shop, ctx: sp.Context) -> None:
-    banner = ConfigMap.named(f"{shop.name}-banner", data={"text": shop.spec.banner or ""})
-    await ctx.keep(ConfigMap, [banner] if shop.spec.banner else [])
+def banners(shop: Shop | Stall) -> list[ConfigMap]:
+    text = shop.spec and shop.spec.banner
+    return [ConfigMap.named(f"{shop.name}-banner", data={"text": text})] if text else []
 
 
-def test_what_an_optional_part_leaves_behind_is_found_without_a_scenario() -> None:
-    leaving = [sp.Controller(Shop, leaves_banners).owns(ConfigMap)]
+async def leaves_banners(shop: Shop | Stall, ctx: sp.Context) -> None:
+    for banner in banners(shop):
+        await ctx.apply(banner)
+
+
+async def keeps_banners(shop: Shop | Stall, ctx: sp.Context) -> None:
+    await ctx.keep(ConfigMap, banners(shop))
+
+
+@pytest.mark.parametrize("kind", [Shop, Stall])
+def test_what_an_optional_part_leaves_behind_is_found_without_a_scenario(kind: type[Shop | Stall]) -> None:
+    leaving = [sp.Controller(kind, leaves_banners).owns(ConfigMap)]
     scenario = scenario_for(leaving)
     with pytest.raises(Counterexample, match="sample-banner") as caught:
         check(scenario, lambda: leaving, budget=Budget(runs=5), workers=0)
     assert [each.oracle for each in caught.value.findings] == ["paths"]
-    check(scenario, lambda: [sp.Controller(Shop, keeps_banners).owns(ConfigMap)], budget=Budget(runs=12), workers=0)
+    check(scenario, lambda: [sp.Controller(kind, keeps_banners).owns(ConfigMap)], budget=Budget(runs=12), workers=0)

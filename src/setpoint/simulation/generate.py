@@ -57,7 +57,7 @@ def scenario_for(controllers: list[Controller[Any]], *, most: int = MOST) -> Sce
     samples = samples_of(schema, resource.api_version, resource.kind)
     if not samples:
         raise NoScenario(f"the schema of {resource.kind} accepts no object that could be made up: give a scenario")
-    smallest = _explicit(schema, _modest(schema, samples[0]))
+    smallest = _modest(schema, samples[0])
     fullest = _modest(schema, samples[-1])
     changes = _chosen(schema, fullest, most)
     written = dynamic(resource)  # the class would add its defaults to what users leave out
@@ -171,17 +171,6 @@ def _modest(schema: Schema, document: JSON) -> JSON:
             if not validate(schema, smaller):
                 document = smaller
     return document
-
-
-def _explicit(schema: Schema, document: JSON) -> JSON:
-    """The document with an empty spec instead of none, where an empty one is valid. A server fills in a spec's default
-    only if there is no spec. When users have taken back all that they wrote, an empty one may be left, and both
-    should be the same wish.
-    """
-    if "spec" in document or "spec" not in schema.properties:
-        return document
-    made = {**document, "spec": {}}
-    return document if validate(schema, made) else made
 
 
 def _wrong(schema: Schema, document: JSON) -> JSON:
