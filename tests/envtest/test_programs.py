@@ -331,8 +331,8 @@ async def test_services_have_addresses_in_the_range_that_is_given(tmp_path: Path
         assert (await ask(f"{services}/kubernetes"))[1]["spec"]["clusterIP"] == "10.0.0.1"
         networking = f"{url}/apis/networking.k8s.io/v1"
         assert (await ask(f"{networking}/servicecidrs/kubernetes"))[1]["spec"] == {"cidrs": ["10.0.0.0/24"]}
-        (place,) = (await ask(f"{networking}/ipaddresses"))[1]["items"]
-        assert place["metadata"]["name"] == "10.0.0.1"
+        addresses = (await ask(f"{networking}/ipaddresses"))[1]["items"]
+        assert [address["metadata"]["name"] for address in addresses] == ["10.0.0.1", "10.0.0.10"]
 
 
 async def test_what_is_wrong_with_files_is_said(tmp_path: Path) -> None:
