@@ -272,19 +272,19 @@ class CustomResources:
         gone = partial(self.instance_deleted, record.name)
         builtin = [item for item in self._state.registry if not item.custom]
         if any(item.collection == record.name for item in builtin):
-            made = []  # a definition does not take the place of a built-in kind
+            resources = []  # a definition does not take the place of a built-in kind
         else:
-            made = served_versions(self._state, crd, gone, self._foreseen)
+            resources = served_versions(self._state, crd, gone, self._foreseen)
         self._foreseen = {}
         # As upstream, whose built-in API groups answer every path below their versions themselves.
         own = {item.resource.version for item in builtin if item.resource.group == crd["spec"]["group"]}
         exposed = {version["name"] for version in crd["spec"]["versions"] if version.get("served")} - own
-        for served in made:
+        for served in resources:
             served.terminating = terminating
             served.has_defaults = b'"default":' in msgspec.json.encode(served.schema_document)
             served.schema_since = record.revision
-        exposable = [served for served in made if served.resource.version in exposed]
-        self._state.storage.then(lambda: self._serve(record.name, spec, made, exposable))
+        exposable = [served for served in resources if served.resource.version in exposed]
+        self._state.storage.then(lambda: self._serve(record.name, spec, resources, exposable))
 
     def _serve(self, name: str, spec: bytes, made: list[ServedResource], exposed: list[ServedResource]) -> None:
         self._unserve(name)

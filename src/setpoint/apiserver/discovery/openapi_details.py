@@ -37,8 +37,8 @@ def parameters() -> Mapping[str, ParameterText]:
 
 
 def amended(name: str, schema: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """``schema``, the models' schema of definition ``name``, as upstream's OpenAPI 3 documents have it; None if there
-    is no definition of this name.
+    """``schema``, the models' schema of definition ``name``, as upstream's OpenAPI 3 documents have it; None if
+    no definition has this name.
     """
     patch = _details()["definitions"].get(name)
     return schema if patch is None else apply(schema, patch)

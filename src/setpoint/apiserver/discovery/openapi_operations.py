@@ -276,12 +276,12 @@ class _Maker:
         """
         texts = parameters()
         described = ((name, texts.get(f"{variant}/{name}") or texts[name]) for name in query)
-        made = [Parameter(name, entry["type"], entry["description"]) for name, entry in described]
+        listed = [Parameter(name, entry["type"], entry["description"]) for name, entry in described]
         if self.resource.namespaced and not everywhere:
-            made.append(Parameter("namespace", "string", texts["namespace"]["description"], place="path"))
+            listed.append(Parameter("namespace", "string", texts["namespace"]["description"], place="path"))
         if kind:
-            made.append(Parameter("name", "string", f"name of the {kind}", place="path"))
-        return tuple(sorted(made, key=lambda parameter: parameter.name))
+            listed.append(Parameter("name", "string", f"name of the {kind}", place="path"))
+        return tuple(sorted(listed, key=lambda parameter: parameter.name))
 
     def _produced(self) -> tuple[str, ...]:
         return JSON_TYPES if self.custom else BUILTIN_TYPES

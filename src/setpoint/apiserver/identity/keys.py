@@ -119,9 +119,9 @@ class PublicKey:
 
         algorithms = _jwt().algorithms
         kind = algorithms.RSAAlgorithm if isinstance(self.key, rsa.RSAPublicKey) else algorithms.ECAlgorithm
-        made = kind.to_jwk(self.key, as_dict=True)
-        made.pop("key_ops", None)
-        return {"use": "sig", "kid": self.id, "alg": _algorithm(self.key), **made}
+        jwk = kind.to_jwk(self.key, as_dict=True)
+        jwk.pop("key_ops", None)
+        return {"use": "sig", "kid": self.id, "alg": _algorithm(self.key), **jwk}
 
 
 class PemKeys:
@@ -177,13 +177,13 @@ def claims_of(token: str) -> tuple[JsonObject, JsonObject]:
         raise BadTokenError(_MALFORMED)
     jwt = _jwt()
     try:
-        found = jwt.PyJWS().decode_complete(token, options={"verify_signature": False})
-        claims = msgspec.json.decode(found["payload"])
+        parts = jwt.PyJWS().decode_complete(token, options={"verify_signature": False})
+        claims = msgspec.json.decode(parts["payload"])
     except (jwt.InvalidTokenError, ValueError, RecursionError):
         raise BadTokenError(_MALFORMED) from None
     if not isinstance(claims, dict):
         raise BadTokenError(_MALFORMED)
-    return found["header"], claims
+    return parts["header"], claims
 
 
 def _is_signed(token: str, key: Any, algorithm: str) -> bool:

@@ -127,7 +127,8 @@ def _head(word: str, limit: JsonObject, name: str, amount: Quantity) -> str:
 
 
 def _limits(limit_range: JsonObject, type: str) -> list[JsonObject]:
-    return [each for each in (limit_range.get("spec") or {}).get("limits") or () if each.get("type") == type]
+    limits = (limit_range.get("spec") or {}).get("limits") or ()
+    return [limit for limit in limits if limit.get("type") == type]
 
 
 def _amounts(limit: JsonObject, field: str) -> list[tuple[str, Quantity]]:

@@ -110,8 +110,8 @@ def _host_namespaces(pod: PodView) -> _Finding:
 
 
 def _host_paths(pod: PodView) -> _Finding:
-    found = [item.get("name", "") for item in pod.spec.get("volumes") or () if item.get("hostPath") is not None]
-    return ("hostPath volumes", named("volume", found)) if found else None
+    volumes = [item.get("name", "") for item in pod.spec.get("volumes") or () if item.get("hostPath") is not None]
+    return ("hostPath volumes", named("volume", volumes)) if volumes else None
 
 
 def _host_ports(pod: PodView) -> _Finding:

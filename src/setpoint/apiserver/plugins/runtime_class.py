@@ -39,9 +39,10 @@ def apply_runtime_class(attributes: AdmissionAttributes) -> None:
         selector[key] = value
     if selector:
         spec["nodeSelector"] = selector
-    had: list[JsonObject] = spec.get("tolerations") or []
-    known = {_key(each) for each in had}
-    tolerations = had + [each for each in scheduling.get("tolerations") or () if _key(each) not in known]
+    own: list[JsonObject] = spec.get("tolerations") or []
+    keys = {_key(toleration) for toleration in own}
+    more: list[JsonObject] = scheduling.get("tolerations") or []
+    tolerations = own + [toleration for toleration in more if _key(toleration) not in keys]
     if tolerations:
         spec["tolerations"] = tolerations
 
