@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import struct
 from typing import Any
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 from tests.apiserver.harness import MAPS, config_map
 
 from setpoint.apiserver import ApiServer, Peer, Request
+from setpoint.apiserver.metrics import _Latencies
+from setpoint.apiserver.requests.protobuf import _fields
+
+PROTOBUF = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
 
 
 async def ask(server: ApiServer, method: str, path: str, body: Any = None, *, query: Any = (), **headers: str) -> Any:
@@ -69,3 +77,107 @@ async def test_requests_of_this_process_are_not_counted() -> None:
         await server.handle(Request("GET", MAPS, (), {}, None))
         found = await scraped(server)
     assert "apiserver_request_total" not in found
+
+
+def messages(content: bytes) -> list[bytes]:
+    """The messages of a stream in which each has its length before it, as a varint."""
+    parts, at = [], 0
+    while at < len(content):
+        size = shift = 0
+        while True:
+            byte = content[at]
+            size, shift, at = size | (byte & 0x7F) << shift, shift + 7, at + 1
+            if byte < 0x80:
+                break
+        parts.append(content[at : at + size])
+        at += size
+    return parts
+
+
+def values(message: Any, number: int) -> list[Any]:
+    return [value for field, _, value in _fields(message) if field == number]
+
+
+def text(message: Any, number: int) -> str:
+    return bytes(values(message, number)[0]).decode()
+
+
+def double(message: Any, number: int) -> float:
+    return float(struct.unpack("<d", values(message, number)[0])[0])
+
+
+def signed(value: int) -> int:
+    return (value >> 1) ^ -(value & 1)
+
+
+async def test_prometheus_protobuf_has_the_numbers_of_the_text_and_native_histograms() -> None:
+    async with ApiServer() as server:
+        await ask(server, "POST", MAPS, config_map("a"))
+        await ask(server, "POST", MAPS, config_map("b"))
+        answer = await ask(server, "GET", "/metrics", accept=PROTOBUF)
+        plain = await ask(server, "GET", "/metrics", accept="application/vnd.google.protobuf, text/plain;q=0.5")
+    assert answer.headers["content-type"] == (
+        "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited; "
+        "escaping=underscores"
+    )
+    assert plain.headers["content-type"].startswith("text/plain")
+    families = {text(family, 1): family for family in messages(answer.body)}
+    assert families.keys() == {
+        family.name + "_total" * (family.type == "counter")
+        for family in text_string_to_metric_families(plain.body.decode())
+    }
+    (total,) = (
+        metric for metric in values(families["apiserver_request_total"], 4)
+        if {(text(label, 1), text(label, 2)) for label in values(metric, 1)} >= {("verb", "POST"), ("code", "201")}
+    )  # fmt: skip
+    assert double(values(total, 3)[0], 1) == 2
+    (metric,) = (
+        metric for metric in values(families["apiserver_request_duration_seconds"], 4)
+        if "POST" in [text(label, 2) for label in values(metric, 1)]
+    )  # fmt: skip
+    (histogram,) = values(metric, 7)
+    assert values(histogram, 1) == [2]
+    assert [double(bucket, 2) for bucket in values(histogram, 3)][:3] == [0.005, 0.025, 0.05]
+    assert signed(values(histogram, 5)[0]) == 3
+    spans = values(histogram, 12)
+    deltas = [signed(delta) for delta in values(histogram, 13)]
+    assert sum(values(span, 2)[0] for span in spans) == len(deltas)
+    counts = [sum(deltas[: end + 1]) for end in range(len(deltas))]
+    assert sum(counts) == 2
+
+
+@given(st.lists(st.one_of(st.floats(0, 100), st.floats(1e-300, 1e300), st.sampled_from([0.0, 0.5, 1.0, 2.0, 4.0]))))
+def test_native_buckets_hold_what_was_observed(seconds: list[float]) -> None:
+    latencies = _Latencies()
+    for value in seconds:
+        latencies.observe(value)
+    native = latencies.native()
+    growth = 2.0**2.0**-native.schema
+    buckets, index, count = [], 0, 0
+    deltas = iter(native.pos_deltas or ())
+    for number, span in enumerate(native.pos_spans or ()):
+        index += span.offset
+        assert span.length > 0
+        assert number == 0 or span.offset > 2
+        for _ in range(span.length):
+            count += next(deltas)
+            if count:
+                buckets.append((index, count))
+            index += 1
+    assert next(deltas, None) is None
+    assert len(buckets) <= 160
+    large = sorted(value for value in seconds if value > 2.0**-128)
+    assert native.zero_count == len(seconds) - len(large)
+    for index, count in buckets:
+        inside, large = large[:count], large[count:]
+        lower, upper = growth ** (index - 1), growth**index if index * 2.0**-native.schema < 1024 else float("inf")
+        assert len(inside) == count
+        assert all(lower * (1 - 1e-12) < value <= upper * (1 + 1e-12) for value in inside)
+    assert not large
+
+
+@pytest.mark.parametrize(("seconds", "bucket"), [(1.0, 0), (1.0000001, 1), (2.0, 8), (0.5, -8), (0.1, -26)])
+def test_native_buckets_have_the_numbers_of_prometheus_library_for_go(seconds: float, bucket: int) -> None:
+    latencies = _Latencies()
+    latencies.observe(seconds)
+    assert latencies.native().pos_spans == [(bucket, 1)]

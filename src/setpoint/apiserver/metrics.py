@@ -1,5 +1,5 @@
-"""The metrics of the server (``/metrics``), under kube-apiserver's names. They are kept as plain numbers and formatted
-only when they are scraped.
+"""The metrics of the server (``/metrics``), under kube-apiserver's names. They are kept as plain numbers and become
+families of metrics only when they are scraped.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
+from math import frexp
 from typing import TYPE_CHECKING, Final
 
 from setpoint.apiserver.access.attributes import Attributes
@@ -17,6 +18,7 @@ from setpoint.apiserver.state import OpenWatch
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
+    from prometheus_client.samples import NativeHistogram
 
 __all__ = ["RequestMetrics"]
 
@@ -26,7 +28,19 @@ _BUCKETS: Final = (
 )
 """Upper bounds in seconds, as in upstream."""
 _BOUNDS: Final = (*(f"{bound:g}" for bound in _BUCKETS), "+Inf")
+_EIGHTHS: Final = tuple(0.5 * 2 ** (eighth / 8) for eighth in range(8))
+_FINEST: Final = 3
+"""The finest schema of native histograms: their bounds are the powers of ``2 ** (1 / 2**schema)``. Upstream's buckets
+grow by at most 10 %.
+"""
+_MOST: Final = 160
+"""The most buckets of a native histogram, as in upstream. With more, each two become one."""
+_GAP: Final = 2
+"""Up to so many empty buckets are cheaper than a span of their own."""
+_ZERO: Final = 2.0**-128
+"""Observations up to this count as zero, as in Prometheus' library for Go."""
 _LABELS: Final = ("verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component")
+_DURATIONS: Final = "apiserver_request_duration_seconds"
 _VERBS: Final = {
     "create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE", "get": "GET", "list": "LIST",
     "watch": "WATCH", "deletecollection": "DELETECOLLECTION",
@@ -49,19 +63,17 @@ class RequestMetrics:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._totals: Counter[tuple[Labels, int]] = Counter()
-        self._latencies: dict[Labels, list[int]] = {}
-        self._seconds: dict[Labels, float] = {}
+        self._latencies: dict[Labels, _Latencies] = {}
         self.in_flight = {"mutating": 0, "readOnly": 0}
 
     def note(self, request: IncomingRequest, asked: Attributes, code: int, seconds: float) -> None:
         """Counts a request whose response has the status ``code`` and took ``seconds``."""
         labels = self._labels(request, asked)
         self._totals[labels, code] += 1
-        counts = self._latencies.get(labels)
-        if counts is None:
-            counts = self._latencies[labels] = [0] * len(_BOUNDS)
-        counts[bisect_left(_BUCKETS, seconds)] += 1
-        self._seconds[labels] = self._seconds.get(labels, 0.0) + seconds
+        latencies = self._latencies.get(labels)
+        if latencies is None:
+            latencies = self._latencies[labels] = _Latencies()
+        latencies.observe(seconds)
 
     def _labels(self, request: IncomingRequest, asked: Attributes) -> Labels:
         dry = ",".join(value for name, value in request.query if name == "dryRun" and value == "All")
@@ -85,18 +97,15 @@ class RequestMetrics:
         served = self._registry.find(asked.group, asked.version, asked.resource)
         return served is not None and asked.subresource in served.resource.subresources
 
-    def text(self, accept: str, watches: Iterable[OpenWatch]) -> tuple[bytes, str]:
-        """All metrics, including those of the process, in the format that ``accept`` selects, and the content type."""
-        from prometheus_client import CollectorRegistry, ProcessCollector
-        from prometheus_client.exposition import choose_encoder
+    def native_histograms(self) -> dict[str, list[tuple[dict[str, str], NativeHistogram]]]:
+        """The native histograms with their labels, by the name of the family that has the same observations in classic
+        buckets.
+        """
+        found = [(dict(zip(_LABELS, labels, strict=True)), item.native()) for labels, item in self._latencies.items()]
+        return {_DURATIONS: found}
 
-        registry = CollectorRegistry()
-        ProcessCollector(registry=registry)
-        registry.register(_Collected([*self._collect(watches)]))
-        encoder, kind = choose_encoder(accept)
-        return encoder(registry), kind
-
-    def _collect(self, watches: Iterable[OpenWatch]) -> Iterator[Metric]:
+    def families(self, watches: Iterable[OpenWatch]) -> Iterator[Metric]:
+        """The families of all metrics, with the numbers of now; ``watches`` are those that are open."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
         total = CounterMetricFamily(
@@ -109,14 +118,13 @@ class RequestMetrics:
             total.add_metric([*labels, str(code)], count)
         yield total
         latency = HistogramMetricFamily(
-            "apiserver_request_duration_seconds",
+            _DURATIONS,
             "Response latency distribution in seconds for each verb, dry run value, group, version, resource, "
             "subresource, scope and component.",
             labels=_LABELS,
         )
-        for labels, counts in self._latencies.items():
-            buckets = list(zip(_BOUNDS, accumulate(counts), strict=True))
-            latency.add_metric(labels, buckets, self._seconds[labels])
+        for labels, latencies in self._latencies.items():
+            latency.add_metric(labels, latencies.classic(), latencies.seconds)
         yield latency
         in_flight = GaugeMetricFamily(
             "apiserver_current_inflight_requests",
@@ -137,9 +145,52 @@ class RequestMetrics:
         yield running
 
 
-class _Collected:
-    def __init__(self, metrics: list[Metric]) -> None:
-        self._metrics = metrics
+class _Latencies:
+    """The times of requests with the same labels, in classic buckets and in those of native histograms."""
 
-    def collect(self) -> list[Metric]:
-        return self._metrics
+    __slots__ = ("_classic", "_native", "_zeros", "seconds")
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._classic = [0] * len(_BOUNDS)
+        self._native: Counter[int] = Counter()
+        self._zeros = 0
+
+    def observe(self, seconds: float) -> None:
+        self.seconds += seconds
+        self._classic[bisect_left(_BUCKETS, seconds)] += 1
+        if seconds <= _ZERO:
+            self._zeros += 1
+        else:
+            fraction, exponent = frexp(seconds)
+            self._native[bisect_left(_EIGHTHS, fraction) + (exponent - 1) * 8] += 1
+
+    def classic(self) -> list[tuple[str, int]]:
+        """Upper bounds, with the number of observations up to each."""
+        return list(zip(_BOUNDS, accumulate(self._classic), strict=True))
+
+    def native(self) -> NativeHistogram:
+        """The buckets as Prometheus has them: spans of neighbours, and the difference of each to the one before it."""
+        from prometheus_client.samples import BucketSpan, NativeHistogram
+
+        schema, buckets = _FINEST, self._native
+        while len(buckets) > _MOST:
+            schema, coarser = schema - 1, Counter[int]()
+            for index, count in buckets.items():
+                coarser[(index + 1) // 2] += count
+            buckets = coarser
+        spans: list[BucketSpan] = []
+        deltas: list[int] = []
+        following = last = 0
+        for index in sorted(buckets):
+            gap = index - following
+            if not spans or gap > _GAP:
+                spans.append(BucketSpan(gap, 0))
+                gap = 0
+            for count in (*(0,) * gap, buckets[index]):
+                deltas.append(count - last)
+                last = count
+            spans[-1] = BucketSpan(spans[-1].offset, spans[-1].length + gap + 1)
+            following = index + 1
+        total = sum(self._classic)
+        return NativeHistogram(total, self.seconds, schema, _ZERO, self._zeros, spans, None, deltas)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from ipaddress import IPv4Network
 from random import Random
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from setpoint.apiserver.access.attributes import Attributes, forbidden
 from setpoint.apiserver.access.authorizer import Authorizer, Decision
@@ -19,7 +19,11 @@ from setpoint.apiserver.storage import Compaction, Damage, Storage
 from setpoint.apiserver.streams.kubelets import Kubelets
 from setpoint.apiserver.webhooks.caller import WebhookCaller
 
-__all__ = ["DECISION", "REASON", "SERVICE_NETWORK", "AccountTokens", "OpenWatch", "State", "TokenUsers"]
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+    from prometheus_client.samples import NativeHistogram
+
+__all__ = ["DECISION", "REASON", "SERVICE_NETWORK", "AccountTokens", "Metrics", "OpenWatch", "State", "TokenUsers"]
 
 DECISION: Final = "authorization.k8s.io/decision"
 REASON: Final = "authorization.k8s.io/reason"
@@ -77,8 +81,12 @@ class TokenUsers(Protocol):
 class Metrics(Protocol):
     """Provides the metrics of a server's requests."""
 
-    def text(self, accept: str, watches: Iterable[OpenWatch]) -> tuple[bytes, str]:
-        """All metrics in a format that the client accepts, and the content type."""
+    def families(self, watches: Iterable[OpenWatch]) -> Iterable[Metric]:
+        """The families of all metrics, with the numbers of now."""
+        ...
+
+    def native_histograms(self) -> dict[str, list[tuple[dict[str, str], NativeHistogram]]]:
+        """The native histograms with their labels, by the name of their family."""
         ...
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from typing import Final
 
+from setpoint.apiserver.answers.metrics import exposition
 from setpoint.apiserver.answers.representation import respond
 from setpoint.apiserver.discovery import groups as discovery
 from setpoint.apiserver.discovery import openapi
@@ -119,8 +120,8 @@ def answer(state: State, request: IncomingRequest) -> Response:
     if path == _METRICS:
         if state.metrics is None:
             return nothing()
-        text, kind = state.metrics.text(accept, state.watches)
-        return Response(200, {"content-type": kind, "cache-control": "no-cache, private"}, text)
+        content, kind = exposition(state.metrics, accept, state.watches)
+        return Response(200, {"content-type": kind, "cache-control": "no-cache, private"}, content)
     if path == _DAMAGE:
         return respond(_damage(state))
     if path == "/":
