@@ -48,7 +48,7 @@ MODULES = {
     ),
     "apply": Module(["src/setpoint/patch/apply.py"], ["tests/patch/test_apply.py"]),
     "leader_election": Module(
-        ["src/setpoint/manager/leader_election.py", "src/setpoint/manager/leader_elector.py"],
+        ["src/setpoint/manager/leader_election/config.py", "src/setpoint/manager/leader_election/leader_elector.py"],
         ["tests/manager/test_lease_tries.py", "tests/manager/test_leader_election.py"],
     ),
 }

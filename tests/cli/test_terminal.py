@@ -20,7 +20,7 @@ from setpoint.cli.explain import show
 from setpoint.cli.top import look_once
 from setpoint.client import Client, InProcessTransport
 from setpoint.controller.explain import Explanation
-from setpoint.manager.debugging import PATH
+from setpoint.manager.debug_pages.controllers_page import PATH
 from setpoint.manager.logging import JsonFormatter, TextFormatter
 from setpoint.meta.text import indented, visible
 from setpoint.models.core_v1 import ConfigMap

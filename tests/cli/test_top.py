@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from tests.manager.test_looking import looked_at
+from tests.manager.test_manager_page import looked_at
 from tests.programs import program
 
 from setpoint.cli.debug_client import DebugClient

@@ -8,9 +8,15 @@ from typing import Any
 import pytest
 from tests.cluster.workloads import selector, template
 
-from setpoint.cluster.autoscaling.pace import Pace
-from setpoint.cluster.autoscaling.proposals import MetricsError, Tolerance, by_average, by_total, by_utilization
-from setpoint.cluster.nodes.usage import ANNOTATION
+from setpoint.cluster.autoscaling.replica_calculator import (
+    MetricsError,
+    Tolerance,
+    by_average,
+    by_total,
+    by_utilization,
+)
+from setpoint.cluster.autoscaling.scaling_policies import Pace
+from setpoint.cluster.nodes.resource_usage import ANNOTATION
 from setpoint.meta import from_wire
 from setpoint.models.apps_v1 import Deployment, DeploymentSpec
 from setpoint.models.autoscaling_v2 import HorizontalPodAutoscaler, HorizontalPodAutoscalerBehavior

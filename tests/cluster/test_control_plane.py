@@ -14,9 +14,9 @@ import setpoint as sp
 from setpoint.cache import InformerFactory
 from setpoint.client import Client, InProcessTransport, NotFound
 from setpoint.cluster import ControlPlane
-from setpoint.cluster.garbage_collector import GarbageCollector
-from setpoint.cluster.graph import Graph, Node
-from setpoint.cluster.resources import ServedResources
+from setpoint.cluster.garbage_collection.garbage_collector import GarbageCollector
+from setpoint.cluster.garbage_collection.owner_graph import Graph, Node
+from setpoint.cluster.served_resources import ServedResources
 from setpoint.crd import crd_for
 from setpoint.meta import GroupVersion, GroupVersionResource, Object, ObjectKey, OwnerReference, Resource
 from setpoint.models.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret, ServiceAccount

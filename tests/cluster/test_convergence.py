@@ -19,7 +19,7 @@ from tests.cluster.test_volumes import claim as volume_claim
 from tests.cluster.test_volumes import mounting, storage_class, volume, with_scratch
 from tests.cluster.workloads import budget, claim, daemon_set, job, service, stateful_set, template
 
-from setpoint.cluster.catalog import ENTRIES, entry_of
+from setpoint.cluster.controller_registry import ENTRIES, entry_of
 from setpoint.meta import LabelSelector
 from setpoint.models.admissionregistration_v1 import ValidatingAdmissionPolicy, Validation
 from setpoint.models.apps_v1 import (

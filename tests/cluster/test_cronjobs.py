@@ -11,7 +11,7 @@ import pytest
 from tests.cluster.workloads import job
 
 from setpoint.client import Invalid
-from setpoint.cluster.cron import Cron, CronError
+from setpoint.cluster.workloads.cron_schedule import Cron, CronError
 from setpoint.meta import Object
 from setpoint.models.batch_v1 import CronJob, CronJobSpec, Job, JobTemplateSpec
 from setpoint.models.events_v1 import Event

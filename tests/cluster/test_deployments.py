@@ -10,9 +10,9 @@ import pytest
 from tests.cluster.workloads import selector, template
 
 from setpoint.client import Request, Response, Transport
-from setpoint.cluster.deployments import REVISION, Deployments
-from setpoint.cluster.proportions import DESIRED, MOST, only_one, shared
-from setpoint.cluster.rollout import AVAILABLE, report
+from setpoint.cluster.workloads.deployment_progress import AVAILABLE, report
+from setpoint.cluster.workloads.deployments import REVISION, Deployments
+from setpoint.cluster.workloads.proportional_scaling import DESIRED, MOST, only_one, shared
 from setpoint.models.apps_v1 import Deployment, DeploymentCondition, DeploymentSpec, ReplicaSet, ReplicaSetSpec
 from setpoint.models.events_v1 import Event
 from setpoint.testing import Cluster, cluster, virtual_time

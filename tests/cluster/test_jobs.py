@@ -8,7 +8,7 @@ import pytest
 from tests.cluster.workloads import job
 
 from setpoint.cluster import PodBehaviour
-from setpoint.cluster.job_indexes import read, written
+from setpoint.cluster.workloads.completion_indexes import read, written
 from setpoint.controller import Context, Controller
 from setpoint.models.batch_v1 import (
     Job,

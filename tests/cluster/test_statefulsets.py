@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.cluster.workloads import claim, stateful_set, template
 
-from setpoint.cluster.revisions import template_of
-from setpoint.cluster.templates import REVISION_LABEL
+from setpoint.cluster.workloads.controller_revisions import template_of
+from setpoint.cluster.workloads.pod_templates import REVISION_LABEL
 from setpoint.meta import ObjectMeta
 from setpoint.models.apps_v1 import (
     ControllerRevision,

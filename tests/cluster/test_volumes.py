@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from setpoint.client import Client
-from setpoint.cluster.volumes import ADOPTED, BIND_COMPLETED, BOUND_BY_CONTROLLER, HOLLOW, PROVISIONED_BY, best_match
+from setpoint.cluster.storage.volume_matching import (
+    ADOPTED,
+    BIND_COMPLETED,
+    BOUND_BY_CONTROLLER,
+    HOLLOW,
+    PROVISIONED_BY,
+    best_match,
+)
 from setpoint.meta import LabelSelector, from_wire
 from setpoint.models.core_v1 import (
     Container,

@@ -9,8 +9,8 @@ import pytest
 
 from setpoint.client import Client, InProcessTransport
 from setpoint.cluster import ControlPlane
-from setpoint.cluster.deployments import DESIRED, REVISION, limits
-from setpoint.cluster.templates import HASH_LABEL, template_hash
+from setpoint.cluster.workloads.deployments import DESIRED, REVISION, limits
+from setpoint.cluster.workloads.pod_templates import HASH_LABEL, template_hash
 from setpoint.meta import LabelSelector, ObjectMeta
 from setpoint.models.apps_v1 import (
     Deployment,

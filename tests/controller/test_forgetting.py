@@ -18,7 +18,7 @@ from setpoint.concurrency import Deadline
 from setpoint.controller import RunningController
 from setpoint.controller.events import EventRecorder
 from setpoint.controller.predicates import Test
-from setpoint.manager.partition import Partition
+from setpoint.manager.key_partition import Partition
 from setpoint.meta import ObjectKey, Selector, resource_of
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.testing import advance, cluster, virtual_time

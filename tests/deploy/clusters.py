@@ -18,7 +18,7 @@ from tests.ports import reserved_port
 from tests.programs import Program, program, server
 
 import setpoint as sp
-from setpoint.cluster.service_addresses import AT
+from setpoint.cluster.networking.service_resolver import AT
 from setpoint.models.core_v1 import Pod
 
 HELM = "helm.sh/helm/v3/cmd/helm@v3.19.0"

@@ -18,12 +18,12 @@ from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport
 from setpoint.manager import Manager
 from setpoint.manager.http_server import Answer
-from setpoint.manager.leadership import LeadershipLost
-from setpoint.manager.partition import Partition
+from setpoint.manager.key_partition import Partition
+from setpoint.manager.leader_election.leadership import LeadershipLost
 from setpoint.manager.processes import ChildFailed, Parent, ParentLease, Supervisor, SupervisorLost
-from setpoint.manager.processes.merged import MergedMetrics, MergedPages, exported
+from setpoint.manager.processes.merged_pages import MergedMetrics, MergedPages, exported
 from setpoint.manager.processes.messages import Answered, Ask, Channel, Lead, Lost, Message, State, Stop
-from setpoint.manager.processes.parent import Seat
+from setpoint.manager.processes.parent_link import Seat
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import ConfigMap, Namespace
 from setpoint.testing import advance, virtual_time

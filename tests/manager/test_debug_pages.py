@@ -20,7 +20,7 @@ import setpoint as sp
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport
 from setpoint.manager import Manager, Serving, http_server
-from setpoint.manager.profiling import Profiler, speedscope
+from setpoint.manager.debug_pages.profiling import Profiler, speedscope
 from setpoint.models.core_v1 import ConfigMap
 
 from .test_secure_metrics import Judge, bearer

@@ -17,10 +17,10 @@ from tests.tasks import stop
 
 from setpoint.controller import BoundLogger, UnderWay
 from setpoint.manager import HealthChecks, RunnableEnded, http_server, stopping_on_signals
-from setpoint.manager.group import Group
 from setpoint.manager.http_server import Answer, HttpServer, split_address
 from setpoint.manager.logging import JsonFormatter, TextFormatter, configure
 from setpoint.manager.metrics import ProcessMetrics
+from setpoint.manager.runnable_group import Group
 from setpoint.serving import HttpService
 from setpoint.testing import advance, settle, virtual_time
 

@@ -11,7 +11,7 @@ import pytest
 
 from setpoint.client import Client, Request, Response, Transport, TransportError
 from setpoint.manager import LeaderElection, LeaderElector, LeadershipLost
-from setpoint.manager.leader_elector import _copy
+from setpoint.manager.leader_election.leader_elector import _copy
 from setpoint.meta import decode, raw_of
 from setpoint.models.coordination_v1 import Lease
 from setpoint.testing import advance, virtual_time

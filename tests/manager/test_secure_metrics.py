@@ -18,7 +18,7 @@ from tests.tasks import stop
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport, Request, Response, Transport, TransportError
 from setpoint.manager import Manager, Serving
-from setpoint.manager.access import ALLOWED_FOR, MAX_REMEMBERED, REFUSED_FOR, TokenAccess
+from setpoint.manager.authorization import ALLOWED_FOR, MAX_REMEMBERED, REFUSED_FOR, TokenAccess
 from setpoint.manager.http_server import LOOK_EVERY, HttpServer
 from setpoint.testing import advance, virtual_time
 

@@ -16,8 +16,8 @@ from setpoint.client import Client, InProcessTransport
 from setpoint.controller.context import Context, current
 from setpoint.controller.explain import explain
 from setpoint.manager import FencedTransport, LeaderElection, Manager, Sharding, WriteRefused
-from setpoint.manager.rendezvous import Members
-from setpoint.manager.shard_lease import ShardLease
+from setpoint.manager.sharding.rendezvous_hashing import Members
+from setpoint.manager.sharding.shard_lease import ShardLease
 from setpoint.models.coordination_v1 import Lease
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.testing import advance, run, virtual_time

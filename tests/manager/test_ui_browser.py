@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import setpoint as sp
-from setpoint.cluster.embedded import EmbeddedCluster
-from setpoint.cluster.security import Security
+from setpoint.cluster.embedded_cluster import EmbeddedCluster
+from setpoint.cluster.server_security import Security
 from setpoint.manager import Manager, Serving
-from setpoint.manager.leader_election import LeaderElection
+from setpoint.manager.leader_election.config import LeaderElection
 from setpoint.models.core_v1 import ConfigMap, Secret
 
 pytestmark = pytest.mark.browser

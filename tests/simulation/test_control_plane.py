@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.webhook.test_authority import authority_with
 
 import setpoint as sp
-from setpoint.cluster.catalog import Parts, entry_of
-from setpoint.cluster.resources import ServedResources
+from setpoint.cluster.controller_registry import Parts, entry_of
+from setpoint.cluster.served_resources import ServedResources
 from setpoint.meta import LabelSelector, Object
 from setpoint.models.apps_v1 import (
     DaemonSet,

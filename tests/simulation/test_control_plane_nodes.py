@@ -10,11 +10,11 @@ from tests.cluster.test_volumes import claim, mounting, storage_class
 from tests.simulation.test_control_plane import STREAMED, Scenario
 
 import setpoint as sp
-from setpoint.cluster.claim_news import ClaimNews
 from setpoint.cluster.nodes import HollowKubelet
-from setpoint.cluster.persistent_volumes import PersistentVolumes
 from setpoint.cluster.scheduling import Scheduler
-from setpoint.cluster.volume_claims import VolumeClaims
+from setpoint.cluster.storage.claim_notifications import ClaimNews
+from setpoint.cluster.storage.persistent_volumes import PersistentVolumes
+from setpoint.cluster.storage.volume_binder import VolumeClaims
 from setpoint.meta import from_wire
 from setpoint.models.core_v1 import Node, PersistentVolumeClaim, Pod
 from setpoint.models.scheduling_v1 import PriorityClass

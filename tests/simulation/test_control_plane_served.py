@@ -18,8 +18,8 @@ from tests.simulation import test_control_plane_keepers as keepers
 from tests.simulation.test_control_plane import Scenario, survives
 
 import setpoint as sp
-from setpoint.cluster.catalog import ENTRIES, GARBAGE_COLLECTOR
-from setpoint.cluster.nodes.usage import ANNOTATION
+from setpoint.cluster.controller_registry import ENTRIES, GARBAGE_COLLECTOR
+from setpoint.cluster.nodes.resource_usage import ANNOTATION
 from setpoint.models.admissionregistration_v1 import ValidatingAdmissionPolicy, Validation
 from setpoint.models.apps_v1 import Deployment
 from setpoint.models.autoscaling_v2 import HorizontalPodAutoscaler

@@ -11,7 +11,7 @@ from tests.simulation.kinds import App, AppSpec
 
 import setpoint as sp
 from setpoint.client import AlreadyExists
-from setpoint.cluster.volumes import HOLLOW
+from setpoint.cluster.storage.volume_matching import HOLLOW
 from setpoint.meta import Quantity
 from setpoint.models.core_v1 import (
     ConfigMap,

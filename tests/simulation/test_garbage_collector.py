@@ -14,7 +14,7 @@ from tests.simulation.test_control_plane import STREAMED
 import setpoint as sp
 from setpoint.client import Propagation
 from setpoint.cluster import GarbageCollector
-from setpoint.cluster.resources import ServedResources
+from setpoint.cluster.served_resources import ServedResources
 from setpoint.meta import Object, OwnerReference
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.simulation import Budget, check

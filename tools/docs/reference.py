@@ -61,7 +61,7 @@ EVENTS = {
 def metrics() -> str:
     """The table of what ``/metrics`` serves."""
     from setpoint.manager import ProcessMetrics
-    from setpoint.manager.loop_watch import LoopWatch
+    from setpoint.manager.loop_watchdog import LoopWatch
     from setpoint.webhook import WebhookMetrics
 
     served = ProcessMetrics()

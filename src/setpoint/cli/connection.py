@@ -12,7 +12,7 @@ from setpoint.client import Client
 from setpoint.deploy.definitions import definitions_of
 
 if TYPE_CHECKING:
-    from setpoint.cluster.embedded import EmbeddedCluster
+    from setpoint.cluster.embedded_cluster import EmbeddedCluster
 
 __all__ = ["connected"]
 
@@ -30,7 +30,7 @@ async def connected(
         ) as client:
             yield client, None
         return
-    from setpoint.cluster.embedded import EmbeddedCluster
+    from setpoint.cluster.embedded_cluster import EmbeddedCluster
 
     async with EmbeddedCluster(port=flags.port) as cluster:
         for definition in definitions_of(kinds):

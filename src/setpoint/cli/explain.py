@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from setpoint.cli.debug_client import DebugClient, ProcessError
 from setpoint.controller.explain import Explanation, Moment
-from setpoint.manager.debugging import PATH
+from setpoint.manager.debug_pages.controllers_page import PATH
 from setpoint.meta.text import visible
 
 if TYPE_CHECKING:

@@ -10,17 +10,17 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from setpoint.manager import Manager
-from setpoint.manager.debugging import PATH as CONTROLLERS
-from setpoint.manager.documents import PATH as DOCUMENT
-from setpoint.manager.looking import DETAILS, OBJECTS
+from setpoint.manager.debug_pages.controllers_page import PATH as CONTROLLERS
+from setpoint.manager.debug_pages.manager_page import DETAILS, OBJECTS
+from setpoint.manager.debug_pages.profiling import PATH as PROFILE
+from setpoint.manager.debug_pages.yaml_page import PATH as DOCUMENT
 from setpoint.manager.processes import Launcher, Parent, ParentLease
-from setpoint.manager.processes.merged import METRICS, exported
+from setpoint.manager.processes.merged_pages import METRICS, exported
 from setpoint.manager.processes.messages import State
-from setpoint.manager.processes.parent import Seat
-from setpoint.manager.profiling import PATH as PROFILE
+from setpoint.manager.processes.parent_link import Seat
 
 if TYPE_CHECKING:
-    from setpoint.cluster.embedded import EmbeddedCluster
+    from setpoint.cluster.embedded_cluster import EmbeddedCluster
 
 
 def launcher() -> Launcher:

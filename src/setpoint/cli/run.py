@@ -32,7 +32,7 @@ from setpoint.manager import (
 )
 from setpoint.manager.logging import configure
 from setpoint.manager.processes import Launcher, ParentLease, Supervisor
-from setpoint.manager.processes.parent import Seat
+from setpoint.manager.processes.parent_link import Seat
 from setpoint.webhook import Admission, Converter, Webhooks, with_conversions
 
 __all__ = ["run_command"]

@@ -11,7 +11,7 @@ from cyclopts import Group, Parameter
 from setpoint.apps.failures import UsageError
 
 if TYPE_CHECKING:
-    from setpoint.cluster.security import Security
+    from setpoint.cluster.server_security import Security
 
 __all__ = ["SecurityFlags"]
 
@@ -104,7 +104,7 @@ class SecurityFlags:
         """The security settings of the server; None for plain HTTP. Raises `UsageError` if ``--http`` is combined with
         other flags of this group, or a required claim is not of the form ``NAME=VALUE``.
         """
-        from setpoint.cluster.security import OidcOptions, Security
+        from setpoint.cluster.server_security import OidcOptions, Security
 
         if self.http:
             if replace(self, http=False) != SecurityFlags():

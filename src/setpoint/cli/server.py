@@ -10,9 +10,9 @@ from setpoint.apiserver.storage import back_up
 from setpoint.apps.failures import UsageError
 from setpoint.apps.heap import freeze_heap
 from setpoint.apps.running import run
-from setpoint.cluster.catalog import UnknownControllerError
-from setpoint.cluster.embedded import EmbeddedCluster
-from setpoint.cluster.security import Security
+from setpoint.cluster.controller_registry import UnknownControllerError
+from setpoint.cluster.embedded_cluster import EmbeddedCluster
+from setpoint.cluster.server_security import Security
 from setpoint.manager.logging import configure
 
 __all__ = ["copy", "serve"]

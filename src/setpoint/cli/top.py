@@ -12,8 +12,8 @@ from setpoint.cli.debug_client import DebugClient, ProcessError
 from setpoint.cli.explain import COLOURS
 from setpoint.controller.explain import Summary
 from setpoint.controller.survey import Listed, Listing
-from setpoint.manager.debugging import PATH as CONTROLLERS
-from setpoint.manager.looking import MANAGER, OBJECTS, ManagerTold
+from setpoint.manager.debug_pages.controllers_page import PATH as CONTROLLERS
+from setpoint.manager.debug_pages.manager_page import MANAGER, OBJECTS, ManagerTold
 from setpoint.meta.text import visible
 
 if TYPE_CHECKING:

@@ -12,17 +12,17 @@ from typing import Any, Final, Literal, Self
 from setpoint.apiserver.streams.kubelets import Kubelets
 from setpoint.cache import InformerFactory
 from setpoint.client import Client
-from setpoint.cluster.catalog import BINDER, EVERYTHING, GARBAGE_COLLECTOR, Parts, chosen
-from setpoint.cluster.claim_news import ClaimNews
-from setpoint.cluster.garbage_collector import GarbageCollector
+from setpoint.cluster.controller_registry import BINDER, EVERYTHING, GARBAGE_COLLECTOR, Parts, chosen
+from setpoint.cluster.garbage_collection.garbage_collector import GarbageCollector
+from setpoint.cluster.lazy_controllers import OnDemand
 from setpoint.cluster.nodes import HollowKubelet, HollowNode, HollowNodes
-from setpoint.cluster.nodes.behaviour import Behaviours, as_annotated
-from setpoint.cluster.nodes.pod_access import Kubeconfig, PodAccess
-from setpoint.cluster.nodes.processes import Processes, this_machine
-from setpoint.cluster.nodes.streams import HollowStreams
-from setpoint.cluster.on_demand import OnDemand
-from setpoint.cluster.resources import ServedResources
+from setpoint.cluster.nodes.container_processes import Processes, this_machine
+from setpoint.cluster.nodes.kubelet_streams import HollowStreams
+from setpoint.cluster.nodes.pod_behaviour import Behaviours, as_annotated
+from setpoint.cluster.nodes.pod_kubeconfigs import Kubeconfig, PodAccess
 from setpoint.cluster.scheduling import Scheduler
+from setpoint.cluster.served_resources import ServedResources
+from setpoint.cluster.storage.claim_notifications import ClaimNews
 from setpoint.controller import Controller
 from setpoint.manager import Manager, Runtime, Serving
 from setpoint.meta import Object
@@ -56,7 +56,7 @@ class ControlPlane:
         behaviour: a function that returns the behaviour of a hollow pod (`PodBehaviour`), or None to leave it to the
             pod's annotations.
         controllers: the names of the controllers, as for kube-controller-manager's ``--controllers``: ``*`` selects all
-            that run by default, ``-NAME`` excludes one of these; see `setpoint.cluster.catalog`.
+            that run by default, ``-NAME`` excludes one of these; see `setpoint.cluster.controller_registry`.
         ca: the certificate (PEM) in every namespace's ``kube-root-ca.crt``.
         serving: the servers for the metrics, the debug pages and the health of the control plane's manager; none by
             default.

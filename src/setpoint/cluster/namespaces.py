@@ -9,7 +9,7 @@ import msgspec
 
 from setpoint.cache import Head
 from setpoint.client import ApiError, Client, Conflict, MethodNotAllowed, NotFound
-from setpoint.cluster.resources import ServedResources
+from setpoint.cluster.served_resources import ServedResources
 from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.controller.predicates import named
 from setpoint.meta import ObjectKey, Resource, resource_of

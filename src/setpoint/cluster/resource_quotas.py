@@ -11,7 +11,7 @@ import msgspec
 from setpoint.apiserver.plugins.usage import EVALUATED, Amounts, concerned, matches, usage
 from setpoint.cache import Head, Informer
 from setpoint.client import Client, MethodNotAllowed, NotFound, dynamic
-from setpoint.cluster.resources import ServedResources
+from setpoint.cluster.served_resources import ServedResources
 from setpoint.controller import Caches, Context, Controller, Outcome, after, done
 from setpoint.meta import GroupVersionResource, ObjectKey, Quantity, Resource
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition

@@ -6,8 +6,8 @@ from math import ceil
 from typing import Any, Final
 
 from setpoint.deploy.operator import HEALTH_PORT, METRICS_PORT, WEBHOOK_PORT, Operator
-from setpoint.manager.group import CANCEL_WITHIN
-from setpoint.manager.parts import SHUTDOWN_TIMEOUT
+from setpoint.manager.options import SHUTDOWN_TIMEOUT
+from setpoint.manager.runnable_group import CANCEL_WITHIN
 
 __all__ = ["CERTIFICATE_FOLDER", "USER", "deployment", "disruption_budget", "grace_seconds", "namespace"]
 

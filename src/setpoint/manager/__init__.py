@@ -2,22 +2,22 @@
 logging.
 """
 
-from setpoint.manager.cluster import FleetCluster
-from setpoint.manager.fence import FencedTransport, WriteRefused
-from setpoint.manager.fleet import Fleet, Provider
-from setpoint.manager.group import Runnable, RunnableEnded
-from setpoint.manager.health import HealthChecks
-from setpoint.manager.kubeconfigs import KubeconfigFolder, KubeconfigSecrets
-from setpoint.manager.leader_election import LeaderElection
-from setpoint.manager.leader_elector import LeaderElector
-from setpoint.manager.leader_shard import LeaderShard
-from setpoint.manager.leadership import Leadership, LeadershipLost
+from setpoint.manager.fleet.fleet import Fleet, Provider
+from setpoint.manager.fleet.fleet_cluster import FleetCluster
+from setpoint.manager.fleet.kubeconfig_providers import KubeconfigFolder, KubeconfigSecrets
+from setpoint.manager.health_checks import HealthChecks
+from setpoint.manager.leader_election.config import LeaderElection
+from setpoint.manager.leader_election.leader_elector import LeaderElector
+from setpoint.manager.leader_election.leader_shard import LeaderShard
+from setpoint.manager.leader_election.leadership import Leadership, LeadershipLost
 from setpoint.manager.manager import Lifespan, Manager
 from setpoint.manager.metrics import ProcessMetrics
-from setpoint.manager.parts import Runtime, Serving
-from setpoint.manager.shard_member import ShardMember
-from setpoint.manager.sharding import Sharding
+from setpoint.manager.options import Runtime, Serving
+from setpoint.manager.runnable_group import Runnable, RunnableEnded
+from setpoint.manager.sharding.config import Sharding
+from setpoint.manager.sharding.shard_member import ShardMember
 from setpoint.manager.signals import stopping_on_signals
+from setpoint.manager.write_fence import FencedTransport, WriteRefused
 
 __all__ = [
     "FencedTransport",

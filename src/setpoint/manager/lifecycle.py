@@ -11,9 +11,9 @@ from typing import Any, Literal
 from setpoint.concurrency import TaskScope
 from setpoint.controller import BoundLogger
 from setpoint.controller.events import EventRecorder
-from setpoint.manager.group import Group, Runnable
-from setpoint.manager.leadership import Leadership, LeadershipLost
-from setpoint.manager.shard_member import ShardMember
+from setpoint.manager.leader_election.leadership import Leadership, LeadershipLost
+from setpoint.manager.runnable_group import Group, Runnable
+from setpoint.manager.sharding.shard_member import ShardMember
 
 GroupName = Literal["servers", "caches", "others", "leader"]
 

@@ -15,28 +15,28 @@ from setpoint.concurrency import end, until
 from setpoint.controller import Controller, ProgramState, RunningController
 from setpoint.controller.context import current
 from setpoint.controller.events import EventRecorder
-from setpoint.manager.cluster import Host
-from setpoint.manager.debugging import ControllersPage
-from setpoint.manager.documents import DocumentsPage
-from setpoint.manager.fence import FencedTransport
-from setpoint.manager.fleet import ClusterHealth, Fleet
-from setpoint.manager.group import Runnable
-from setpoint.manager.health import HealthChecks
-from setpoint.manager.leader_election import LeaderElection
-from setpoint.manager.leader_elector import LeaderElector
-from setpoint.manager.leader_shard import LeaderShard
-from setpoint.manager.leadership import Leadership
+from setpoint.manager.debug_pages.controllers_page import ControllersPage
+from setpoint.manager.debug_pages.manager_page import ManagerPage, ObjectsPage
+from setpoint.manager.debug_pages.profiling import Profiler
+from setpoint.manager.debug_pages.yaml_page import DocumentsPage
+from setpoint.manager.fleet.fleet import ClusterHealth, Fleet
+from setpoint.manager.fleet.fleet_cluster import Host
+from setpoint.manager.health_checks import HealthChecks
+from setpoint.manager.leader_election.config import LeaderElection
+from setpoint.manager.leader_election.leader_elector import LeaderElector
+from setpoint.manager.leader_election.leader_shard import LeaderShard
+from setpoint.manager.leader_election.leadership import Leadership
 from setpoint.manager.lifecycle import GroupName, Lifecycle
 from setpoint.manager.lifespan import opened
-from setpoint.manager.looking import ManagerPage, ObjectsPage
-from setpoint.manager.loop_watch import LoopWatch
-from setpoint.manager.parts import Browser, Runtime, Serving
+from setpoint.manager.loop_watchdog import LoopWatch
+from setpoint.manager.options import Browser, Runtime, Serving
 from setpoint.manager.processes import ParentLease, Supervisor
-from setpoint.manager.processes.merged import MergedMetrics, MergedPages
-from setpoint.manager.profiling import Profiler
+from setpoint.manager.processes.merged_pages import MergedMetrics, MergedPages
+from setpoint.manager.runnable_group import Runnable
 from setpoint.manager.servers import Pages, Servers
-from setpoint.manager.shard_member import ShardMember
-from setpoint.manager.sharding import Sharding
+from setpoint.manager.sharding.config import Sharding
+from setpoint.manager.sharding.shard_member import ShardMember
+from setpoint.manager.write_fence import FencedTransport
 
 Lifespan: TypeAlias = "Callable[[Manager], AbstractAsyncContextManager[Any]]"
 

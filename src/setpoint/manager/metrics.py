@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
     from setpoint.client import Client
-    from setpoint.manager.leader_elector import LeaderElector
+    from setpoint.manager.leader_election.leader_elector import LeaderElector
 
 
 class Member(Protocol):

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from setpoint.client import Client
-from setpoint.manager import debugging, documents, looking, profiling, ui
-from setpoint.manager.access import TokenAccess
-from setpoint.manager.health import HealthChecks
+from setpoint.manager import ui
+from setpoint.manager.authorization import TokenAccess
+from setpoint.manager.debug_pages import controllers_page, manager_page, profiling, yaml_page
+from setpoint.manager.health_checks import HealthChecks
 from setpoint.manager.http_server import Access, Answer, Handler, HttpServer
-from setpoint.manager.parts import Serving
+from setpoint.manager.options import Serving
 
 
 class Pages(NamedTuple):
@@ -50,13 +51,13 @@ class Servers:
         debug = self.metrics or self.health
         if debug is not None:
             protected = {
-                debugging.PATH: pages.controllers,
-                looking.MANAGER: pages.manager,
-                looking.OBJECTS: pages.objects,
+                controllers_page.PATH: pages.controllers,
+                manager_page.MANAGER: pages.manager,
+                manager_page.OBJECTS: pages.objects,
             }
             if serving.ui:
-                document = documents.guarded(pages.document, access.check_object)
-                protected |= {looking.DETAILS: pages.details, documents.PATH: document, **pages.more}
+                document = yaml_page.guarded(pages.document, access.check_object)
+                protected |= {manager_page.DETAILS: pages.details, yaml_page.PATH: document, **pages.more}
             if serving.profiling:
                 protected[profiling.PATH] = pages.profile
             for path, page in protected.items():

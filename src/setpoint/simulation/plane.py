@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from setpoint.client import Client
 from setpoint.cluster import ControlPlane, GarbageCollector
-from setpoint.cluster.catalog import GARBAGE_COLLECTOR, chosen, names_of
+from setpoint.cluster.controller_registry import GARBAGE_COLLECTOR, chosen, names_of
 from setpoint.manager import Manager, Runtime
 from setpoint.simulation.actor import Actor
 from setpoint.simulation.cluster import SimulatedCluster

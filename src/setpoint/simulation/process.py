@@ -12,7 +12,7 @@ from setpoint.cache.reflector import FirstList
 from setpoint.client import Client
 from setpoint.controller import RunningController
 from setpoint.manager import LeaderElection, Manager, Runtime, Sharding
-from setpoint.manager.cluster import FleetCluster
+from setpoint.manager.fleet.fleet_cluster import FleetCluster
 from setpoint.meta import ObjectKey
 from setpoint.simulation.externals import using
 from setpoint.simulation.far import FAR, NEAR, Far

@@ -29,8 +29,8 @@ from setpoint.apiserver.bootstrap.defaults import create_user_roles
 from setpoint.apiserver.http_types import SYSTEM_ADMIN
 from setpoint.client import Client, InProcessTransport, NotFound, Transport
 from setpoint.cluster import ControlPlane, HollowNode, LocalWebhooks, PodBehaviour
-from setpoint.cluster.catalog import names_of
-from setpoint.cluster.nodes.behaviour import as_annotated
+from setpoint.cluster.controller_registry import names_of
+from setpoint.cluster.nodes.pod_behaviour import as_annotated
 from setpoint.controller import Controller, RunningController, watched_kinds
 from setpoint.crd import CustomResource, crd_for
 from setpoint.manager import LeaderElection, Lifespan, Manager, Runtime

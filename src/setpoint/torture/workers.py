@@ -22,7 +22,7 @@ from typing import Final, NoReturn, Self, TypeAlias, TypeVar
 
 import msgspec
 
-from setpoint.cluster.embedded import EmbeddedCluster
+from setpoint.cluster.embedded_cluster import EmbeddedCluster
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.torture.outcome import Outcome
 

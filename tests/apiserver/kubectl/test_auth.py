@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from setpoint.apiserver import ApiServer
-from setpoint.cluster.embedded import EmbeddedCluster
-from setpoint.cluster.security import Security
+from setpoint.cluster.embedded_cluster import EmbeddedCluster
+from setpoint.cluster.server_security import Security
 from setpoint.webhook.authority import issue, make_authority
 
 from .conftest import Kubectl

@@ -98,8 +98,8 @@ async def serving(flags: Flags) -> AsyncIterator[HttpFront]:
         await stack.enter_async_context(server)
         if flags.several("controllers"):
             from setpoint.client import Client, InProcessTransport
-            from setpoint.cluster.catalog import names_of
             from setpoint.cluster.control_plane import ControlPlane
+            from setpoint.cluster.controller_registry import names_of
 
             try:
                 names = names_of(flags.several("controllers"))
@@ -184,7 +184,7 @@ def _audit(flags: Flags) -> AuditLog | None:
     policy, path = (flags.text(f"audit-{name}") for name in ("policy-file", "log-path"))
     if not policy and not path:
         return None
-    from setpoint.cluster.security import SecurityError, audit_log
+    from setpoint.cluster.server_security import SecurityError, audit_log
 
     try:
         return audit_log(Path(policy) if policy else None, Path(path) if path else None)
@@ -193,7 +193,7 @@ def _audit(flags: Flags) -> AuditLog | None:
 
 
 async def _provider(flags: Flags) -> OidcProvider:
-    from setpoint.cluster.security import OidcOptions, SecurityError, oidc_provider
+    from setpoint.cluster.server_security import OidcOptions, SecurityError, oidc_provider
 
     claims = {}
     for text in flags.several("oidc-required-claim"):

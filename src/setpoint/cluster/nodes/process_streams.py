@@ -13,7 +13,7 @@ from typing import Final
 from setpoint.apiserver.errors import bad_request
 from setpoint.apiserver.streams.kubelets import CommandRequest, LogRequest, Run, Streams, Talk
 from setpoint.apiserver.streams.pipes import Input, Output
-from setpoint.cluster.nodes.processes import NotStarted, Processes, ProcessRun
+from setpoint.cluster.nodes.container_processes import NotStarted, Processes, ProcessRun
 from setpoint.concurrency import TaskScope
 from setpoint.models.core_v1 import Container, Pod
 

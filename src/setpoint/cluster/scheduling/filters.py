@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from setpoint.cluster.node_matching import fits, tolerates
-from setpoint.cluster.scheduling.neighbours import Neighbours
-from setpoint.cluster.scheduling.occupancy import PODS, Place, PlacedPod
-from setpoint.cluster.scheduling.pod_volumes import IN_USE, PodVolumes
-from setpoint.cluster.scheduling.refusal import Refusal
-from setpoint.cluster.scheduling.requests import ports_clash
-from setpoint.cluster.scheduling.spread import Spread
+from setpoint.cluster.scheduling.inter_pod_affinity import Neighbours
+from setpoint.cluster.scheduling.node_info import PODS, Place, PlacedPod
+from setpoint.cluster.scheduling.resource_requests import ports_clash
+from setpoint.cluster.scheduling.topology_spread import Spread
+from setpoint.cluster.scheduling.unschedulable_reasons import Refusal
+from setpoint.cluster.scheduling.volume_binding import IN_USE, PodVolumes
 from setpoint.models.core_v1 import Taint
 
 UNSCHEDULABLE: Final = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from setpoint.cluster.scheduling.cycle import Cycle
-from setpoint.cluster.scheduling.occupancy import Occupancy, Place, PlacedPod
-from setpoint.cluster.scheduling.refusal import Refusal, told
+from setpoint.cluster.scheduling.node_info import Occupancy, Place, PlacedPod
+from setpoint.cluster.scheduling.scheduling_cycle import Cycle
+from setpoint.cluster.scheduling.unschedulable_reasons import Refusal, told
 from setpoint.meta import Selector
 from setpoint.models.policy_v1 import PodDisruptionBudget
 

@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from setpoint.cache import Head
 from setpoint.client import Conflict, NotFound
-from setpoint.cluster.claim_news import ClaimNews
 from setpoint.cluster.conditions import set_pod_condition
-from setpoint.cluster.scheduling.cycle import Cycle
-from setpoint.cluster.scheduling.occupancy import Occupancy, PlacedPod
-from setpoint.cluster.scheduling.pod_volumes import Unusable, mounted, volumes_of
+from setpoint.cluster.scheduling.node_info import Occupancy, PlacedPod
 from setpoint.cluster.scheduling.preemption import Candidate, preempt
-from setpoint.cluster.scheduling.refusal import told
+from setpoint.cluster.scheduling.scheduling_cycle import Cycle
+from setpoint.cluster.scheduling.unschedulable_reasons import told
+from setpoint.cluster.scheduling.volume_binding import Unusable, mounted, volumes_of
+from setpoint.cluster.storage.claim_notifications import ClaimNews
 from setpoint.controller import Caches, Context, Controller, Outcome, after, done
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import Namespace, Node, Pod, PodCondition

@@ -7,9 +7,9 @@ from math import inf
 from typing import Final
 
 from setpoint.cluster.node_matching import holds, tolerates
-from setpoint.cluster.scheduling.neighbours import Neighbours
-from setpoint.cluster.scheduling.occupancy import Place, PlacedPod
-from setpoint.cluster.scheduling.spread import Spread
+from setpoint.cluster.scheduling.inter_pod_affinity import Neighbours
+from setpoint.cluster.scheduling.node_info import Place, PlacedPod
+from setpoint.cluster.scheduling.topology_spread import Spread
 
 MOST: Final = 100
 _COMPARED: Final = ("cpu", "memory")

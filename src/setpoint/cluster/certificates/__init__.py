@@ -1,0 +1,1 @@
+"""CertificateSigningRequests: approval, signing, and the deletion of old ones."""

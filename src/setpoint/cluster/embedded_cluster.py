@@ -1,0 +1,263 @@
+"""EmbeddedCluster: a whole Kubernetes API in this process, on loopback, for programs that need no other cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
+
+from setpoint.apiserver import ApiServer, HttpFront, MemoryStorage, Rbac, SqliteStorage
+from setpoint.apiserver.http.hosts import is_loopback
+from setpoint.apiserver.server import NEEDING_CONTROLLERS
+from setpoint.client import Client, ClientConfig, InProcessTransport, PatchType
+from setpoint.client.credentials import StaticToken
+from setpoint.cluster.control_plane import ControlPlane
+from setpoint.cluster.controller_registry import GARBAGE_COLLECTOR, chosen, names_of
+from setpoint.cluster.local_webhooks import LocalWebhooks
+from setpoint.cluster.networking.service_resolver import ServiceAddresses
+from setpoint.cluster.nodes import HollowNode
+from setpoint.manager import Manager, Serving
+from setpoint.manager.http_server import split_address
+from setpoint.manager.ui import PATH
+from setpoint.meta.yaml_text import to_yaml
+from setpoint.models.apiextensions_v1 import CustomResourceDefinition
+from setpoint.models.core_v1 import ConfigMap
+from setpoint.webhook import Webhooks
+
+if TYPE_CHECKING:
+    from setpoint.cluster.server_security import Secured, Security
+
+_AUTHENTICATION: Final = "extension-apiserver-authentication"
+ESTABLISHED_WITHIN = 10.0
+"""Seconds within which the server has to serve a CustomResourceDefinition that was just installed."""
+_WITH_ACCOUNTS: Final = NEEDING_CONTROLLERS - {"ServiceAccount"}
+"""The plugins that are disabled if users are authenticated and the control plane makes ServiceAccounts."""
+
+
+class EmbeddedCluster:
+    """The embedded API server over HTTP, with its control plane, in the running loop.
+
+    ```python
+    async with EmbeddedCluster() as cluster:
+        print(cluster.url)
+        await cluster.client.list(Pod)
+    ```
+
+    Args:
+        host, port: where HTTP listens; port 0 picks a free one.
+        data_dir: the directory in which the objects are stored (SQLite); None keeps them in memory.
+        control_plane: whether the controllers of `ControlPlane` and the hollow nodes run, or the names of the
+            controllers to run.
+        nodes: the number of hollow nodes, or a description of each; with 0, pods stay pending. With ``local``, there is
+            one node, on which containers that are marked accordingly run as processes on this machine.
+        security: TLS and authentication of the server; None for plain HTTP without authentication.
+        default_objects: whether the server has the default roles, priorities and other objects of a kube-apiserver,
+            and the Service ``kubernetes``. It always has them if users are restricted by roles.
+        ui: the address of the web page about the cluster, such as ``127.0.0.1:8080``, which also serves ``/metrics`` of
+            the control plane; port 0 picks a free port, and ``"0"`` turns the page off. The page is served over plain
+            HTTP, and therefore only at loopback addresses. If the server authenticates its clients, the page asks for a
+            token.
+
+    ``client`` talks to the server's core without a socket, as an administrator; all other clients use ``url``.
+    `page_url` is the URL of the web page. If the control plane fails, the ``async with`` block ends with its error.
+
+    Raises:
+        ValueError: ``ui`` is not the address of a loopback interface, as HOST:PORT.
+        UnknownControllerError: a name in ``control_plane`` does not belong to any controller.
+    """
+
+    client: Client
+    _webhooks: LocalWebhooks
+
+    def __init__(
+        self,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        data_dir: Path | None = None,
+        control_plane: bool | Iterable[str] = True,
+        nodes: int | Sequence[HollowNode] | Literal["local"] = 1,
+        security: Security | None = None,
+        default_objects: bool = False,
+        ui: str = "0",
+    ) -> None:
+        place = split_address(ui)
+        if place is not None and not is_loopback(place[0]):
+            raise ValueError(
+                f"the page can't listen at {ui}, since it is plain HTTP: use a loopback address (127.0.0.1:8080), "
+                "reached from elsewhere over ssh -L"
+            )
+        self._host = host
+        self._port = port
+        self._data_dir = data_dir
+        self._controllers = names_of(control_plane)
+        self._nodes: int | Sequence[HollowNode] | Literal["local"] = nodes
+        self._security = security
+        self._secured: Secured | None = None
+        self._default_objects = default_objects or (security is not None and security.auth)
+        self._stack = AsyncExitStack()
+        self._front: HttpFront | None = None
+        self._ui = ui
+        self._manager: Manager | None = None
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            secured = self._secured = await self._secure()
+            storage = MemoryStorage() if self._data_dir is None else SqliteStorage(self._data_dir)
+            self._webhooks = LocalWebhooks(ServiceAddresses(storage))
+            auth = secured is not None and secured.authentication is not None
+            server = ApiServer(
+                storage=storage,
+                webhook_caller=self._webhooks,
+                authentication=None if secured is None else secured.authentication,
+                authorizer=Rbac(storage) if auth else None,
+                account_tokens=None if secured is None else secured.account_tokens,
+                default_objects=self._default_objects,
+                audit=None if secured is None else secured.audit,
+                plugins_off=_WITH_ACCOUNTS if auth and self._controllers is not None else NEEDING_CONTROLLERS,
+            )
+            await stack.enter_async_context(server)
+            server.state.loopback_endpoints = self._nodes == "local" and self._controllers is not None
+            front = HttpFront(
+                server,
+                host=self._host,
+                port=self._port,
+                tls=None if secured is None else secured.tls,
+                authority=b"" if secured is None else secured.authority,
+                authenticates=auth,
+            )
+            self._front = await stack.enter_async_context(front)
+            server.listens_at(self._host, self._front.port)
+            self.client = await stack.enter_async_context(Client(InProcessTransport(server.handle)))
+            if secured is not None and secured.client_ca:
+                await self._publish(secured.client_ca)
+            serving = self._page(server, tokens=auth)
+            if self._controllers is not None:
+                ca = "" if secured is None else secured.authority.decode()
+                signer = None if secured is None else secured.signer
+                plane = ControlPlane(
+                    self.client,
+                    controllers=self._controllers,
+                    nodes=self._nodes,
+                    ca=ca,
+                    signer=signer,
+                    serving=serving,
+                    kubeconfig=lambda token: front.kubeconfig(token=token),
+                )
+                server.kubelets = plane.kubelets
+                self._manager = plane.manager
+                await stack.enter_async_context(plane)
+            elif serving is not None:
+                self._manager = Manager(self.client, serving=serving)
+                await stack.enter_async_context(self._manager)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self._stack.__aexit__(kind, error, trace)
+
+    async def _secure(self) -> Secured | None:
+        if self._security is None:
+            return None
+        from setpoint.cluster.server_security import secure
+
+        directory = None if self._data_dir is None else self._data_dir / "pki"
+        return await secure(self._security, self._host, directory)
+
+    def _page(self, server: ApiServer, *, tokens: bool) -> Serving | None:
+        if split_address(self._ui) is None:
+            return None
+        from setpoint.cluster.object_browser.pages import ClusterPages
+
+        collects = any(entry.name == GARBAGE_COLLECTOR for entry in chosen(self._controllers or ()))
+        pages = ClusterPages(server, others=[GARBAGE_COLLECTOR] if collects else ())
+        return Serving(metrics_bind_address=self._ui, ui=True, local_access=not tokens, browser=pages)
+
+    async def _publish(self, client_ca: bytes) -> None:
+        """Stores the certificate of the client certificate authority in the ConfigMap where extension servers look for
+        it.
+        """
+        data = {"data": {"client-ca-file": client_ca.decode()}}
+        body = {"apiVersion": "v1", "kind": "ConfigMap", **data}
+        await self.client.patch(
+            ConfigMap,
+            _AUTHENTICATION,
+            body | {"metadata": {"name": _AUTHENTICATION, "namespace": "kube-system"}},
+            namespace="kube-system",
+            type=PatchType.APPLY,
+            field_manager="kube-apiserver",
+        )
+
+    @property
+    def url(self) -> str:
+        """The URL of the server, such as ``https://127.0.0.1:43210``."""
+        assert self._front is not None, "the cluster has not been entered"
+        return self._front.url
+
+    @property
+    def page_url(self) -> str:
+        """The URL of the web page; ``""`` if there is none."""
+        served = None if self._manager is None else self._manager.metrics_server
+        if served is None:
+            return ""
+        host = f"[{served.host}]" if ":" in served.host else served.host
+        return f"http://{host}:{served.port}{PATH}"
+
+    def config(self) -> ClientConfig:
+        """The configuration of a client that reaches the server over HTTP, as an administrator."""
+        if self._secured is None:
+            return ClientConfig(server=self.url)
+        credentials = StaticToken(self._secured.token)
+        return ClientConfig(server=self.url, ca_data=self._secured.authority, credentials=credentials)
+
+    def write_kubeconfig(self, path: Path) -> None:
+        """Writes a kubeconfig for this server, readable only by the file's owner; replaces an older file atomically.
+
+        Raises:
+            OSError: the file can't be written.
+        """
+        assert self._front is not None, "the cluster has not been entered"
+        token = "" if self._secured is None else self._secured.token
+        text = to_yaml([self._front.kubeconfig(token=token)])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_name(f".{path.name}.{os.getpid()}")
+        new.touch(mode=0o600)
+        try:
+            new.write_text(text)
+            new.replace(path)
+        finally:
+            new.unlink(missing_ok=True)
+
+    async def serve(self, webhooks: Webhooks) -> None:
+        """Makes the server call ``webhooks`` in this process from now on, and applies the definitions of the kinds that
+        they convert.
+
+        Raises:
+            ApiError: the server refused a configuration or a definition.
+            NotInForce: a definition was not established within 30 s.
+        """
+        await self._webhooks.serve(self.client, webhooks)
+
+    async def install(self, definition: dict[str, Any]) -> None:
+        """Applies a CustomResourceDefinition and waits until the server serves it.
+
+        Raises:
+            ApiError: the server refused the definition.
+            TimeoutError: the definition was not served within 10 s.
+        """
+        name = definition["metadata"]["name"]
+        await self.client.patch(
+            CustomResourceDefinition, name, definition, type=PatchType.APPLY, field_manager="setpoint"
+        )
+        async with asyncio.timeout(ESTABLISHED_WITHIN):
+            while True:
+                crd = await self.client.get(CustomResourceDefinition, name)
+                if crd.is_established:
+                    return
+                await asyncio.sleep(0.02)

@@ -1,0 +1,1 @@
+"""Garbage collection: objects whose owners are gone, and pods whose node is gone."""

@@ -1,0 +1,390 @@
+"""The garbage collector: deletes objects whose owners are gone, in the requested order.
+
+Rules: https://kubernetes.io/docs/concepts/architecture/garbage-collection/ and KEP-2214. An owner counts as gone only
+when the server itself says so (by uid), never because a cache has not seen it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+from setpoint.cache import HandlerRegistration, Head, Informer, InformerFactory
+from setpoint.client import ApiError, Client, NotFound, Propagation, TransportError, dynamic
+from setpoint.cluster.garbage_collection.conditional_writes import GarbageWrites
+from setpoint.cluster.garbage_collection.owner_graph import Graph, Node
+from setpoint.cluster.served_resources import ServedResources, is_collectable
+from setpoint.concurrency import TaskScope
+from setpoint.controller import Outcome, WorkLoop, done, retry
+from setpoint.controller.events import EventRecorder
+from setpoint.meta import GroupVersionResource, Object, ObjectKey, OwnerReference, Resource
+from setpoint.models.apiextensions_v1 import CustomResourceDefinition
+from setpoint.workqueue import RateLimitingQueue
+
+FOREGROUND: Final = "foregroundDeletion"
+ORPHAN: Final = "orphan"
+MAX_ABSENT: Final = 4096
+_TURN: Final = 64
+_REPORTER: Final = "garbage-collector-controller"
+SYNC_PATIENCE: Final = 10.0
+"""Seconds to wait for new caches to sync before the work continues without them."""
+RESCAN: Final = 30.0
+"""Seconds after which discovery is repeated if it failed or its answer was incomplete."""
+_AGGREGATION: Final = "apiregistration.k8s.io"
+logger = logging.getLogger("setpoint.gc")
+
+
+class Item(NamedTuple):
+    """One object to process."""
+
+    gvr: GroupVersionResource
+    key: ObjectKey
+    uid: str
+
+
+class _Monitor:
+    """One resource whose metadata is watched."""
+
+    def __init__(self, resource: Resource, kind: type[Object], informer: Informer[Any]) -> None:
+        self.resource = resource
+        self.kind = kind
+        self.informer = informer
+
+
+class GarbageCollector:
+    """Watches the metadata of everything that can be deleted, and deletes objects whose owners are gone.
+
+    *Guarantees*
+
+    - Background: an object whose owners are all gone is deleted; an object with a living owner only loses the
+      references to the other owners.
+    - Foreground: an owner that waits (``foregroundDeletion``) is deleted after every dependent that blocks it.
+    - Orphan: dependents lose their reference before the owner is deleted.
+    - Owners are looked up in the dependent's namespace, or without a namespace if their kind is cluster-scoped. An
+      owner in a different namespace therefore counts as gone.
+    - Custom resources and resources of aggregated servers are watched as long as they are served: a change to a
+      CustomResourceDefinition or an APIService makes the collector ask the server again which resources it serves.
+
+    *Caveats*: an owner of a kind that the server does not serve counts neither as living nor as gone: its dependents
+    stay until the kind is served again. A cluster-scoped object that names a namespaced owner stays.
+    """
+
+    leader_only = False
+
+    def __init__(
+        self,
+        client: Client,
+        factory: InformerFactory,
+        resources: ServedResources,
+        *,
+        recorder: EventRecorder | None = None,
+        workers: int = 8,
+    ) -> None:
+        """``recorder`` takes reports about objects whose owner is in another namespace; None means no reports."""
+        self.name = "garbage-collector"
+        self.graph = Graph()
+        self._client = client
+        self._writes = GarbageWrites(client)
+        self._factory = factory
+        self._resources = resources
+        self._recorder = recorder
+        self._monitors: dict[GroupVersionResource, _Monitor] = {}
+        self._absent: OrderedDict[tuple[str, str, str, str], None] = OrderedDict()
+        self._loop: WorkLoop[Item] = WorkLoop(self.name, self._look, workers=workers)
+        self._rescan = asyncio.Event()
+        self._settled = asyncio.Event()
+        self.scanned = asyncio.Event()
+        """Set once the collector watches every resource that the server serves, and the caches are synced or
+        `SYNC_PATIENCE` has passed.
+        """
+
+    async def run(self) -> None:
+        """Collects until `stop` is called or the task is cancelled."""
+        definitions = self._factory.informer(CustomResourceDefinition, metadata_only=True)
+        definitions.add_event_handler(
+            on_add=lambda _head, _initial: self._changed(),
+            on_update=lambda _old, _new: self._changed(),
+            on_delete=lambda _head, _unknown: self._changed(),
+            name=self.name,
+        )
+        try:
+            async with TaskScope() as scope:
+                scope.start(self._keep_scanning())
+                scope.start(self._loop.run())
+                await scope.first()
+        finally:
+            self._loop.queue.shut_down()
+            for monitor in list(self._monitors.values()):
+                await monitor.informer.close()
+            await definitions.close()
+
+    def stop(self) -> None:
+        self._loop.stop()
+
+    @property
+    def queue(self) -> RateLimitingQueue[Item]:
+        """The objects to process."""
+        return self._loop.queue
+
+    def idle(self) -> bool:
+        """Whether there is nothing to process now."""
+        depths = self._loop.queue.depths()
+        return self.scanned.is_set() and not depths.ready and not depths.processing and not self._rescan.is_set()
+
+    # -- what is followed ----------------------------------------------------------------------------------------------
+
+    def _changed(self) -> None:
+        self._resources.forget()
+        self._rescan.set()
+
+    async def _keep_scanning(self) -> None:
+        while True:
+            self._rescan.clear()
+            complete = False
+            try:
+                served = [resource for resource in await self._resources(self._client) if is_collectable(resource)]
+                await self._follow(served)
+                self._settled.set()
+                self.scanned.set()
+                complete = not self._resources.missing
+            except (ApiError, TransportError) as problem:
+                logger.warning("can't ask the server what it serves", extra={"fields": {"error": str(problem)}})
+            try:
+                async with asyncio.timeout(None if complete else RESCAN):
+                    await self._rescan.wait()
+            except TimeoutError:
+                self._resources.forget()
+
+    async def _follow(self, served: Iterable[Resource]) -> None:
+        """Starts to watch new resources, and stops watching those that are no longer served."""
+        wanted = {resource.gvr: resource for resource in served}
+        for gvr in [gvr for gvr in self._monitors if gvr not in wanted]:
+            monitor = self._monitors.pop(gvr)
+            await monitor.informer.close()
+            for node in self.graph.forget(gvr):
+                self._enqueue_dependents(node.uid)
+        fresh: list[HandlerRegistration] = []
+        for gvr, resource in wanted.items():
+            if gvr not in self._monitors:
+                self._settled.clear()
+                kind = dynamic(resource)
+                informer = self._factory.informer(kind, namespace="", metadata_only=True)
+                self._monitors[gvr] = _Monitor(resource, kind, informer)
+                fresh.append(self._subscribe(gvr, informer))
+        try:
+            async with asyncio.timeout(SYNC_PATIENCE):
+                for registration in fresh:
+                    await registration.wait_synced()
+        except TimeoutError:
+            behind = [registration.name for registration in fresh if not registration.has_synced]
+            logger.warning("some resources can't be followed yet", extra={"fields": {"resources": behind}})
+
+    def _subscribe(self, gvr: GroupVersionResource, informer: Informer[Any]) -> HandlerRegistration:
+        declares = gvr.group == _AGGREGATION  # what other servers serve under this one's address
+
+        def on_add(head: Head, initial: bool) -> None:
+            self._put(gvr, head, None)
+            if declares and not initial:
+                self._changed()
+
+        def on_update(old: Head, new: Head) -> None:
+            self._put(gvr, new, old)
+            if declares:
+                self._changed()
+
+        def on_delete(head: Head, _unknown: bool) -> None:
+            if declares:
+                self._changed()
+            node = self.graph.remove(head.uid)
+            owners = node.owners if node is not None else ()
+            self._enqueue_dependents(head.uid)
+            for owner in owners:  # one that waits for its dependents may wait for fewer now
+                waiting = self.graph.get(owner)
+                if waiting is not None and waiting.deleting_dependents:
+                    self._enqueue(waiting)
+
+        return informer.add_event_handler(
+            on_add=on_add, on_update=on_update, on_delete=on_delete, name=f"{self.name} {gvr.resource}"
+        )
+
+    def _put(self, gvr: GroupVersionResource, head: Head, old: Head | None) -> None:
+        references = head.owner_references
+        deleting = head.deletion_timestamp is not None
+        node = Node(
+            head.uid,
+            gvr,
+            head.key,
+            tuple(reference.uid for reference in references) if references else (),
+            frozenset(reference.uid for reference in references if reference.block_owner_deletion)
+            if references
+            else frozenset(),
+            deleting,
+            deleting and FOREGROUND in head.finalizers,
+        )
+        before = self.graph.put(node)
+        if deleting and (FOREGROUND in head.finalizers or ORPHAN in head.finalizers):
+            self._enqueue(node)
+            if node.deleting_dependents and (before is None or not before.deleting_dependents):
+                self._enqueue_dependents(node.uid)
+        elif references and (
+            old is None or old.owner_references != references or any(self.graph.get(uid) is None for uid in node.owners)
+        ):
+            self._enqueue(node)
+        if before is not None and before.blocks != node.blocks:
+            for uid in sorted(before.blocks - node.blocks):
+                waiting = self.graph.get(uid)
+                if waiting is not None and waiting.deleting_dependents:
+                    self._enqueue(waiting)
+
+    def _enqueue(self, node: Node) -> None:
+        self._loop.queue.add(Item(node.gvr, node.key, node.uid))
+
+    def _enqueue_dependents(self, uid: str) -> None:
+        for node in self.graph.dependents(uid):
+            self._enqueue(node)
+
+    # -- one object ----------------------------------------------------------------------------------------------------
+
+    async def _look(self, item: Item) -> Outcome:
+        # Nothing is decided while a cache is being filled: it may lack dependents.
+        await self._settled.wait()
+        monitor = self._monitors.get(item.gvr)
+        head = monitor.informer.store.head(item.key) if monitor is not None else None
+        if monitor is None or head is None or head.uid != item.uid:
+            return done()
+        if head.deletion_timestamp is not None:
+            if ORPHAN in head.finalizers:
+                await self._orphan_dependents(monitor, head)
+            elif FOREGROUND in head.finalizers:
+                await self._finish_foreground(monitor, head)
+            return done()
+        if head.owner_references:
+            try:
+                await self._judge(monitor, head)
+            except UnknownOwner as problem:
+                return retry(str(problem))
+            except InvalidOwner as problem:  # which no retry mends, so the object stays
+                logger.info(str(problem), extra={"fields": {"kind": monitor.resource.kind, "key": head.key}})
+        return done()
+
+    async def _judge(self, monitor: _Monitor, head: Head) -> None:
+        """Deletes the object if each of its owners is gone or waits for its dependents (foreground deletion). If any
+        other owner is left, only removes the references to the owners that are gone or wait.
+        """
+        solid: list[OwnerReference] = []
+        gone: list[OwnerReference] = []
+        waiting: list[OwnerReference] = []
+        for number, reference in enumerate(head.owner_references, 1):
+            if number % _TURN == 0:
+                await asyncio.sleep(0)  # an object may have tens of thousands of owners, and others their turn
+            self._report(reference, monitor.kind, head)
+            if not await self._lives(reference, monitor.resource, head.namespace):
+                gone.append(reference)
+                continue
+            node = self.graph.get(reference.uid)
+            if node is not None and node.deleting_dependents:
+                waiting.append(reference)
+            else:
+                solid.append(reference)
+        if solid:
+            if gone or waiting:
+                await self._writes.drop_owners(monitor.kind, head, {reference.uid for reference in (*gone, *waiting)})
+            return
+        policy: Propagation
+        if waiting and self.graph.has_dependents(head.uid):
+            for dependent in self.graph.dependents(head.uid):
+                if dependent.deleting_dependents:
+                    # A circle of owners that all wait for each other would never end.
+                    await self._writes.unblock(monitor.kind, head)
+                    break
+            policy = "Foreground"
+        elif ORPHAN in head.finalizers:
+            policy = "Orphan"
+        elif FOREGROUND in head.finalizers:
+            policy = "Foreground"
+        else:
+            policy = "Background"
+        await self._writes.delete(monitor.kind, head, policy)
+
+    def _report(self, reference: OwnerReference, kind: type[Object], head: Head) -> None:
+        """Reports that the object names an owner of another namespace, in which owners are not looked for."""
+        owner = self.graph.get(reference.uid)
+        if self._recorder is None or owner is None or owner.key.namespace in ("", head.namespace):
+            return
+        dependent = kind.named(head.name, head.namespace)
+        dependent.metadata.uid = head.uid
+        said = (
+            f"ownerRef [{reference.api_version}/{reference.kind}, namespace: {head.namespace}, name: {reference.name}, "
+            f'uid: {reference.uid}] does not exist in namespace "{head.namespace}"'
+        )
+        self._recorder.event(dependent, "Warning", "OwnerRefInvalidNamespace", said, by=_REPORTER)
+
+    async def _lives(self, reference: OwnerReference, dependent: Resource, namespace: str) -> bool:
+        """Whether the owner exists, according to the graph or, if the graph does not contain it, according to the
+        server.
+
+        Raises:
+            UnknownOwner: the server does not serve the owner's kind now.
+            InvalidOwner: the owner's kind is namespaced, and the dependent is cluster-scoped.
+        """
+        owner = self.graph.get(reference.uid)
+        resource = await self._resources.find(self._client, reference.api_version, reference.kind)
+        if resource is None:
+            raise UnknownOwner(
+                f"{reference.kind} {reference.name} ({reference.api_version}) owns {dependent.kind}s in namespace "
+                f"{namespace!r}, but the server serves no such kind"
+            )
+        if resource.namespaced and not namespace:
+            raise InvalidOwner(
+                f"a cluster-scoped {dependent.kind} can't be owned by the namespaced {reference.kind} {reference.name}"
+            )
+        space = namespace if resource.namespaced else ""
+        place_of_owner = (resource.group, resource.plural, ObjectKey.of(space, reference.name))
+        if owner is not None and (owner.gvr.group, owner.gvr.resource, owner.key) == place_of_owner:
+            return True
+        place = (reference.uid, str(resource), space, reference.name)
+        if place in self._absent:
+            self._absent.move_to_end(place)
+            return False
+        kind = dynamic(resource)
+        try:
+            found = await self._client.get(kind, reference.name, namespace=space or None)
+        except NotFound:
+            found = None
+        if found is not None and found.uid == reference.uid:
+            return True
+        self._absent[place] = None
+        if len(self._absent) > MAX_ABSENT:
+            self._absent.popitem(last=False)
+        return False
+
+    async def _orphan_dependents(self, monitor: _Monitor, head: Head) -> None:
+        for dependent in self.graph.dependents(head.uid):
+            place = self._monitors.get(dependent.gvr)
+            known = place.informer.store.head(dependent.key) if place is not None else None
+            if place is not None and known is not None and known.uid == dependent.uid:
+                await self._writes.drop_owners(place.kind, known, {head.uid})
+        await self._writes.remove_finalizer(monitor.kind, head, ORPHAN)
+
+    async def _finish_foreground(self, monitor: _Monitor, head: Head) -> None:
+        blocking = [node for node in self.graph.dependents(head.uid) if head.uid in node.blocks]
+        if not blocking:
+            await self._writes.remove_finalizer(monitor.kind, head, FOREGROUND)
+            return
+        for node in blocking:
+            if not node.deleting_dependents:
+                self._enqueue(node)
+
+
+class UnknownOwner(Exception):
+    """It is impossible to check now whether an owner exists: the server does not serve its kind."""
+
+
+class InvalidOwner(Exception):
+    """The owner's kind is namespaced, and the dependent is cluster-scoped, so there is no namespace to look in."""
+
+
+__all__ = ["FOREGROUND", "ORPHAN", "GarbageCollector", "InvalidOwner", "Item", "UnknownOwner"]

@@ -1,0 +1,1 @@
+"""Networking: the addresses behind Services, and load balancers."""

@@ -1,0 +1,92 @@
+"""The addresses behind Services, for an API server that calls webhooks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.apiserver import CallFailed
+from setpoint.apiserver.storage import Storage
+from setpoint.cluster.networking.endpoints import SERVICE
+from setpoint.cluster.nodes.kubelet import LOOPBACK
+from setpoint.cluster.nodes.pod_behaviour import PREFIX
+
+__all__ = ["AT", "ServiceAddresses"]
+
+Document = dict[str, Any]
+AT: Final = f"{PREFIX}/at"
+"""The annotation of a hollow pod with the addresses at which programs on this machine answer for it: ``PORT=ADDRESS``,
+such as ``9443=127.0.0.1:54321``, separated by commas.
+"""
+_SERVICES: Final = "services"
+_SLICES: Final = "endpointslices.discovery.k8s.io"
+_PODS: Final = "pods"
+
+
+class ServiceAddresses:
+    """Finds the address of a Service's port, as a kube-apiserver does: the addresses of the ready pods, in rotation.
+
+    There is no pod network here. The pods that can be reached are processes on this machine, and hollow pods whose
+    annotation `AT` names a program that answers for them. A Service of type ExternalName resolves to its external name.
+    """
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._turns: Counter[tuple[str, str, int]] = Counter()
+
+    def __call__(self, service: tuple[str, str, int]) -> str | None:
+        """``host:port`` for ``(namespace, name, port)``; None if there is no such Service.
+
+        Raises:
+            CallFailed: the Service does not have that port, or none of its pods is ready and can be reached.
+        """
+        namespace, name, port = service
+        record = self._storage.get(_SERVICES, namespace, name)
+        if record is None:
+            return None
+        spec: Document = msgspec.json.decode(record.value).get("spec") or {}
+        if spec.get("type") == "ExternalName":
+            return f"{spec.get('externalName')}:{port}"
+        wanted = next((each for each in spec.get("ports") or () if each.get("port") == port), None)
+        if wanted is None:
+            raise CallFailed(f'no service port {port} found for service "{name}"')
+        found: list[str] = []
+        hollow: list[str] = []
+        for address, number, pod in self._endpoints(namespace, name, wanted.get("name") or ""):
+            real = self._real(address, number, namespace, pod)
+            (found if real else hollow).append(real or f"{address}:{number}")
+        if found:
+            self._turns[service] += 1
+            return found[self._turns[service] % len(found)]
+        if hollow:
+            raise CallFailed(f"dial tcp {hollow[0]}: connect: no route to host (the pod is hollow and has no {AT})")
+        raise CallFailed(f'no endpoints available for service "{name}"')
+
+    def _endpoints(self, namespace: str, service: str, port: str) -> Iterator[tuple[str, int, str]]:
+        """The ready endpoints of a Service's port: the address, the port number, and the name of the pod."""
+        for record in self._storage.scan(_SLICES, namespace):
+            found: Document = msgspec.json.decode(record.value)
+            if (found["metadata"].get("labels") or {}).get(SERVICE) != service:
+                continue
+            numbers = [int(each["port"]) for each in found.get("ports") or () if (each.get("name") or "") == port]
+            for endpoint in found.get("endpoints") or () if numbers else ():
+                if (endpoint.get("conditions") or {}).get("ready") is not False:
+                    pod = str((endpoint.get("targetRef") or {}).get("name") or "")
+                    yield endpoint["addresses"][0], numbers[0], pod
+
+    def _real(self, address: str, number: int, namespace: str, pod: str) -> str:
+        """The address to connect to. For a hollow pod, it is the address that the pod's annotation gives, or empty if
+        there is no annotation; for any other pod, it is the address of the endpoint itself.
+        """
+        record = self._storage.get(_PODS, namespace, pod) if pod else None
+        if record is None or address == LOOPBACK:
+            return f"{address}:{number}"  # a process; or an endpoint that a user has written
+        annotations = msgspec.json.decode(record.value)["metadata"].get("annotations") or {}
+        for part in annotations.get(AT, "").split(","):
+            place, equals, real = part.strip().partition("=")
+            if equals and place == str(number):
+                return str(real)
+        return ""

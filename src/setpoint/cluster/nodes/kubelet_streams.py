@@ -1,0 +1,186 @@
+"""The answers that hollow kubelets give about containers: logs, usage, commands and connections to ports."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+
+from setpoint.apiserver.errors import ApiStatusError, bad_request
+from setpoint.apiserver.streams.kubelets import CommandRequest, LogRequest, Run, Streams, Talk
+from setpoint.apiserver.streams.pipes import Input, Output
+from setpoint.client import Client, NotFound
+from setpoint.cluster.nodes.container_logs import Line, encoded, is_running, lines_of, not_found, run_of
+from setpoint.cluster.nodes.container_streams import Command, Connection
+from setpoint.cluster.nodes.kubelet import HollowKubelet
+from setpoint.cluster.nodes.pod_behaviour import ContainerBehaviour, PortFunction
+from setpoint.cluster.nodes.process_streams import command_in, log_of, port_of
+from setpoint.cluster.nodes.resource_usage import usage_of
+from setpoint.meta import from_wire
+from setpoint.models.core_v1 import Container, Pod
+
+JsonObject = dict[str, Any]
+
+
+class HollowStreams:
+    """Answers requests according to the behaviour of a pod. A request for which the behaviour has no answer is refused.
+
+    See `setpoint.apiserver.streams.kubelets.Kubelets`.
+    """
+
+    def __init__(self, client: Client, kubelet: HollowKubelet, *, now: Callable[[], datetime]) -> None:
+        self._client = client
+        self._kubelet = kubelet
+        self._now = now
+
+    # -- logs ----------------------------------------------------------------------------------------------------------
+
+    def log(self, pod: JsonObject, asked: LogRequest) -> AsyncIterator[bytes]:
+        """The log of a container.
+
+        Raises:
+            ApiStatusError: the container does not have such a log, or the pod's node does not answer.
+        """
+        found = self._pod(pod)
+        number = run_of(found, asked).number
+        processes = self._kubelet.processes
+        real = processes.found(found, asked.container, number) if processes is not None else None
+        return self._lines(found, asked) if real is None else log_of(real, asked)
+
+    async def _lines(self, pod: Pod, asked: LogRequest) -> AsyncIterator[bytes]:
+        """The lines so far; with ``follow``, further lines until the container has ended."""
+        run = run_of(pod, asked)
+        habit, what = self._habit(pod, asked.container), f"container {asked.container} of pod {pod.key}"
+        so_far = [line for line in lines_of(run, habit, what) if self._is_written(line, asked)]
+        written = len([line for line in lines_of(run, habit, what) if line.at <= self._now()])
+        left = asked.limit
+        for line in so_far if asked.tail is None else so_far[len(so_far) - min(asked.tail, len(so_far)) :]:
+            data, left = _cut(encoded(line, asked), left)
+            yield data
+            if left == 0:
+                return
+        if not asked.follow or run.finished is not None:
+            return
+        with self._kubelet.following(pod.key) as changed:
+            while True:
+                changed.clear()
+                try:
+                    pod = await self._client.get(Pod, pod.name, namespace=pod.namespace)
+                    now = run_of(pod, asked)
+                except (NotFound, ApiStatusError):
+                    return
+                if now.number != run.number:
+                    return
+                coming = list(lines_of(now, habit, what))[written:]
+                while coming and coming[0].at <= self._now():
+                    written += 1
+                    data, left = _cut(encoded(coming.pop(0), asked), left)
+                    yield data
+                    if left == 0:
+                        return
+                if now.finished is not None:
+                    return
+                wait = (coming[0].at - self._now()).total_seconds() if coming else None
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(wait):
+                        await changed.wait()
+
+    def _is_written(self, line: Line, asked: LogRequest) -> bool:
+        return line.at <= self._now() and (asked.since is None or line.at >= asked.since)
+
+    # -- usage ---------------------------------------------------------------------------------------------------------
+
+    def usage(self, pod: JsonObject) -> dict[str, dict[str, str]]:
+        """The usage of the containers according to annotations; see `setpoint.cluster.nodes.resource_usage`."""
+        return usage_of(pod) if self._kubelet.answers((pod.get("spec") or {}).get("nodeName", "")) else {}
+
+    # -- commands and connections --------------------------------------------------------------------------------------
+
+    def command(self, pod: JsonObject, asked: CommandRequest) -> Run:
+        """A function that runs the command in a container.
+
+        Raises:
+            ApiStatusError: the container is not running, nothing answers commands in it, or the pod's node does not
+                answer.
+        """
+        found = self._pod(pod)
+        if not is_running(found, asked.container):
+            raise not_found(asked.container)
+        container, processes = _container(found, asked.container), self._kubelet.processes
+        if processes is not None and processes.has(found, container):
+            return command_in(processes, found, container, asked)
+        habit = self._habit(found, asked.container)
+        function = habit.exec if asked.arguments else habit.attach
+        if function is None:
+            what = "exec" if asked.arguments else "attach"
+            said = f"container {asked.container} of pod {found.key} is hollow: nothing is executed in it"
+            raise bad_request(f"{said}. In a test, PodBehaviour({what}=...) answers")
+
+        async def run(streams: Streams) -> int:
+            command = Command(
+                found,
+                asked.container,
+                asked.arguments,
+                asked.tty,
+                streams.stdin,
+                streams.stdout,
+                streams.stderr,
+                streams.sizes,
+            )
+            return await function(command) or 0
+
+        return run
+
+    def port(self, pod: JsonObject, port: int) -> Talk:
+        """A function that serves a client of one of the pod's ports.
+
+        Raises:
+            ApiStatusError: the pod is not running, nothing answers at this port, or the pod's node does not answer.
+        """
+        found = self._pod(pod)
+        if found.status.phase != "Running":
+            raise bad_request(f"unable to forward port because pod is not running. Current status={found.status.phase}")
+        processes = self._kubelet.processes
+        if processes is not None and any(processes.has(found, each) for each in found.spec.containers):
+            return port_of(port)
+        for container in found.spec.containers:
+            function = self._habit(found, container.name).ports.get(port)
+            if function is not None:
+                return _talk(function, found, port)
+        said = f"pod {found.key} is hollow: no process listens on its port {port}"
+        raise bad_request(f"{said}. In a test, PodBehaviour(ports={{{port}: ...}}) answers")
+
+    def _pod(self, pod: JsonObject) -> Pod:
+        found = from_wire(Pod, pod)
+        if not self._kubelet.has(found):
+            node = found.spec.node_name
+            why = f"Internal error occurred: error dialing backend: node {node} does not answer"
+            raise ApiStatusError(500, "InternalError", why)
+        return found
+
+    def _habit(self, pod: Pod, container: str) -> ContainerBehaviour:
+        return self._kubelet.habits(pod).of(_container(pod, container))
+
+
+def _container(pod: Pod, name: str) -> Container:
+    spec = pod.spec
+    found = next((each for each in [*spec.containers, *spec.init_containers] if each.name == name), None)
+    return found or Container(name=name)
+
+
+def _talk(function: PortFunction, pod: Pod, port: int) -> Talk:
+    async def talk(received: Input, sent: Output) -> None:
+        await function(Connection(pod, port, received, sent))
+
+    return talk
+
+
+def _cut(data: bytes, left: int | None) -> tuple[bytes, int | None]:
+    """The part of the data that fits into ``left`` bytes, and how many of these bytes remain. ``left`` is None without
+    a limit.
+    """
+    if left is None:
+        return data, None
+    return data[:left], left - min(left, len(data))

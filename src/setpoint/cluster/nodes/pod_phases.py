@@ -1,0 +1,104 @@
+"""Phases and conditions of pods, as kubelets derive them from the states of containers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from setpoint.cluster.conditions import pod_condition, set_pod_condition
+from setpoint.cluster.nodes.container_statuses import ended, running
+from setpoint.models.core_v1 import ContainerStatus, Pod, PodCondition
+
+
+def phase_of(pod: Pod, *, ending: bool = False) -> str:
+    """The phase that follows from the states of the containers.
+
+    ``ending`` says that the pod is being ended, so no container is started again.
+    """
+    spec, status = pod.spec, pod.status
+    policy = "Never" if ending else spec.restart_policy or "Always"
+    found = {each.name: each for each in status.init_container_statuses}
+    for init in spec.init_containers:
+        one = found.get(init.name)
+        last = ended(one) if one is not None else None
+        if init.restart_policy == "Always":
+            if not ending and (one is None or not (one.started or one.restart_count or last is not None)):
+                return "Pending"
+        elif last is None:
+            return "Pending"
+        elif last.exit_code:
+            return "Failed" if policy == "Never" else "Pending"
+    states = status.container_statuses
+    if len(states) < len(spec.containers):
+        return "Pending"
+    policies = {each.name: each.restart_policy or policy for each in spec.containers}
+    codes: list[int | None] = []
+    for each in states:
+        last = ended(each)
+        before = each.last_state.terminated if each.last_state is not None else None
+        if running(each) is not None:
+            return "Running"
+        if last is None and before is None:
+            return "Pending"
+        if last is None or _begins_again("Never" if ending else policies.get(each.name, policy), last.exit_code):
+            codes.append(None)
+        else:
+            codes.append(last.exit_code)
+    if None in codes:
+        return "Running"
+    return "Failed" if any(codes) else "Succeeded"
+
+
+def set_conditions(pod: Pod, now: datetime) -> None:
+    """Sets the conditions of a pod from its phase and the states of its containers."""
+    spec, status = pod.spec, pod.status
+    over = {"Failed": "PodFailed", "Succeeded": "PodCompleted"}.get(status.phase or "")
+    sidecars = {each.name for each in spec.init_containers if each.restart_policy == "Always"}
+    waiting = [each.name for each in status.init_container_statuses if not _initialized(each, each.name in sidecars)]
+    unready = [each.name for each in status.init_container_statuses if each.name in sidecars and not each.ready]
+    unready += [each.name for each in status.container_statuses if not each.ready]
+    _set(pod, "PodReadyToStartContainers", status.phase == "Running" or bool(status.pod_ip and not over), now=now)
+    if over == "PodCompleted" or not waiting or len(status.init_container_statuses) < len(spec.init_containers):
+        _set(pod, "Initialized", True, over if over == "PodCompleted" else None, now=now)
+    else:
+        text = f"containers with incomplete status: {_listed(waiting)}"
+        _set(pod, "Initialized", False, "ContainersNotInitialized", text, now=now)
+    text = f"containers with unready status: {_listed(unready)}"
+    ready = not unready and not over
+    missing = [
+        f'corresponding condition of pod readiness gate "{gate.condition_type}" does not exist.'
+        if (found := pod_condition(pod, gate.condition_type)) is None
+        else f'the status of pod readiness gate "{gate.condition_type}" is not "True", but {found.status}'
+        for gate in spec.readiness_gates
+        if (found := pod_condition(pod, gate.condition_type)) is None or found.status != "True"
+    ]
+    why = (over, None) if over else ("ContainersNotReady", text)
+    if ready and missing:
+        _set(pod, "Ready", False, "ReadinessGatesNotReady", ", ".join(missing), now=now)
+    else:
+        _set(pod, "Ready", ready, *((None, None) if ready else why), now=now)
+    _set(pod, "ContainersReady", ready, *((None, None) if ready else why), now=now)
+    _set(pod, "PodScheduled", True, now=now)
+
+
+def _begins_again(policy: str, code: int) -> bool:
+    return policy == "Always" or (policy == "OnFailure" and code != 0)
+
+
+def _initialized(status: ContainerStatus, is_sidecar: bool) -> bool:
+    if is_sidecar:
+        return bool(status.started)
+    last = ended(status)
+    return last is not None and last.exit_code == 0
+
+
+def _listed(names: list[str]) -> str:
+    return f"[{' '.join(names)}]"
+
+
+def _set(
+    pod: Pod, type: str, holds: bool, reason: str | None = None, message: str | None = None, *, now: datetime
+) -> None:
+    condition = PodCondition(type=type, status="True" if holds else "False", reason=reason, message=message)
+    set_pod_condition(pod, condition, now)
+    if pod.metadata.generation and (there := pod_condition(pod, type)) is not None:
+        there.observed_generation = pod.metadata.generation  # all of them are about what the kubelet runs now

@@ -1,0 +1,42 @@
+"""The objects that an object holds up: those whose state it causes, and those whose reason mentions it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Final
+
+from setpoint.cluster.object_browser.inventory import Held, Inventory
+from setpoint.cluster.object_browser.object_links import Mentions
+from setpoint.cluster.object_browser.problem_causes import RANK, Reasons
+
+TURN: Final = 500
+"""The number of objects to examine before other tasks may run."""
+
+
+async def held_up(
+    resource: str, key: str, inventory: Inventory, reasons: Reasons, mentions: Mentions
+) -> list[tuple[str, Held]]:
+    """The objects that are not in their wanted state because of the object with that resource and key, the worst first.
+    The object itself need not exist. Objects whose owner is held up as well are left out, so the result contains a
+    Deployment but not its pods.
+    """
+    found: dict[str, tuple[str, Held]] = {}
+    for looked, (name, held) in enumerate(inventory.all()):
+        if not looked % TURN:
+            await asyncio.sleep(0)
+        if (name, held.key) == (resource, key) or reasons.state(held) == "current":
+            continue
+        if (resource, key) in _behind(name, held, reasons, mentions):
+            found[held.uid] = (name, held)
+    tops = [each for each in found.values() if not any(owner in found for owner in each[1].owners)]
+    return sorted(tops, key=lambda each: (RANK[reasons.state(each[1])], each[0], each[1].key))
+
+
+def _behind(name: str, held: Held, reasons: Reasons, mentions: Mentions) -> Iterator[tuple[str, str]]:
+    """The resource and key of each object that causes the object's state or that the text of a reason names."""
+    for resource, each in (*reasons.of(name, held).roots, (name, held)):
+        if each is not held:
+            yield resource, each.key
+        for part in mentions.parts(reasons.of(resource, each).text, each.record.namespace):
+            yield part.resource, part.key

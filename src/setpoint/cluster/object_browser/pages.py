@@ -1,0 +1,328 @@
+"""``/debug/kinds``, ``/debug/named``, ``/debug/stored``: the objects of an embedded cluster, as JSON for its page."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.apiserver import ApiServer
+from setpoint.apiserver.resources.registry import ServedResource
+from setpoint.cluster.object_browser.blocked_objects import held_up
+from setpoint.cluster.object_browser.event_summaries import Report
+from setpoint.cluster.object_browser.finalizer_owners import removers
+from setpoint.cluster.object_browser.inventory import Held, Inventory
+from setpoint.cluster.object_browser.object_history import History
+from setpoint.cluster.object_browser.object_links import Mentions, Part
+from setpoint.cluster.object_browser.object_status import URGENCY, differences, ready
+from setpoint.cluster.object_browser.page_data import By, KindTold, Link, Pair, Row, Seen, StoredTold, With
+from setpoint.cluster.object_browser.problem_causes import RANK, Reason, Reasons, common
+from setpoint.cluster.object_browser.problems import Problem, problems
+from setpoint.controller import RunningController
+from setpoint.controller.detail import EventTold, conditions_of
+from setpoint.controller.explain import explain
+from setpoint.controller.survey import Listing
+from setpoint.manager.debug_pages.manager_page import as_json, asked_for, missing
+from setpoint.manager.debug_pages.yaml_page import as_yaml
+from setpoint.manager.http_server import Answer, Handler
+from setpoint.meta import ObjectKey
+
+KINDS: Final = "/debug/kinds"
+NAMED: Final = "/debug/named"
+STORED: Final = "/debug/stored"
+TURN: Final = 500
+"""The number of objects to examine before other tasks may run."""
+DEPTH: Final = 5
+SEEN: Final = 2
+"""The maximum number of causes that are named for one object's state."""
+OTHERS: Final = 20
+"""The maximum number of other objects that are listed as having the same problem, and of objects that are listed as
+held up by one object.
+"""
+OWNED: Final = 200
+"""The maximum number of objects in a tree of owned objects."""
+EVENTS: Final = 50
+_GONE: Final = ("deleted", "the object is gone; this is its last version")
+_EVENTS: Final = ("events", "events.events.k8s.io")
+_QUIET: Final = frozenset({*_EVENTS, "leases.coordination.k8s.io"})
+"""Resources that change constantly and carry no information of their own; a search finds their objects only if it names
+the kind.
+"""
+
+
+class ClusterPages:
+    """The pages about an embedded cluster's objects; see `setpoint.manager.options.Browser`.
+
+    - ``/debug/kinds``: the stored resources (`KindTold`);
+    - ``/debug/named?find=WORDS&state=STATE&kind=NAME&limit=NUMBER``: a `Listing` of problems (`Row`), followed by the
+      objects in the wanted state; objects that exist in every cluster come last. Matching objects with the same problem
+      share one row, whose state is that of its first object. If no object has the words in its name, objects that have
+      them in their reason are listed;
+    - ``/debug/stored?kind=NAME&key=NAMESPACE/OBJECT``: one object (`StoredTold`), as YAML and with its last versions.
+
+    The data of Secrets are never shown.
+    """
+
+    def __init__(self, server: ApiServer, *, others: Collection[str] = ()) -> None:
+        """``others`` are the names of running controllers that have no queue."""
+        self._inventory = Inventory(server)
+        self._server = server
+        self._others = others
+        self._history = History(server.storage)
+
+    def pages(self, controllers: Callable[[], Mapping[str, RunningController[Any]]]) -> dict[str, Handler]:
+        """The handlers by their paths."""
+
+        async def named(_path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+            return await self._named(query, controllers())
+
+        async def stored(_path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+            return await self._stored(query, controllers())
+
+        return {KINDS: self.kinds, NAMED: named, STORED: stored}
+
+    async def kinds(self, _path: str, _query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+        """The answer to ``/debug/kinds``: the resources that have objects, and all custom resources."""
+        await self._inventory.refresh()
+        reasons = self._reasons({})
+        told = [
+            KindTold(
+                name=name,
+                kind=served.resource.kind,
+                api_version=served.resource.api_version,
+                custom=served.custom,
+                objects=number,
+                attention=sum(
+                    reasons.state(held) not in ("current", "paused") for held in self._inventory.of(name).values()
+                ),
+            )
+            for name, served, number in self._inventory.kinds()
+            if number or served.custom
+        ]
+        return as_json(sorted(told, key=lambda each: (not each.attention, not each.custom, each.name)))
+
+    def _reasons(self, controllers: Mapping[str, RunningController[Any]]) -> Reasons:
+        return Reasons(self._inventory, removers(controllers, self._others), self._server.state.now())
+
+    async def _named(self, query: Mapping[str, list[str]], controllers: Mapping[str, RunningController[Any]]) -> Answer:
+        await self._inventory.refresh()
+        reasons = self._reasons(controllers)
+        served = self._inventory.served()
+        asked = asked_for(query, kind=("resource", served), state=("state", URGENCY))
+        if isinstance(asked, Answer):
+            return asked
+        kinds, states, limit = query.get("kind", []), query.get("state", []), asked
+        words = " ".join(query.get("find", [])).lower().split()
+        searched = kinds or [name for name in served if name not in _QUIET]
+        counts: dict[str, int] = {}
+        rows: list[Problem] = []
+        wanting: list[tuple[str, Held]] = []
+        mentioning: list[tuple[str, Held]] = []
+        for looked, (name, held) in enumerate(self._inventory.all(searched)):
+            if not looked % TURN:
+                await asyncio.sleep(0)
+            if words and not _has(f"{name}/{held.key}".lower(), words):
+                if reasons.state(held) != "current" and _has(reasons.of(name, held).text.lower(), words):
+                    mentioning.append((name, held))
+            elif reasons.state(held) == "current":
+                rows.append(Problem((name, held), ()))
+            else:
+                wanting.append((name, held))
+        if not rows and not wanting:
+            wanting = mentioning
+        found: list[tuple[int, bool, str, str, Problem]] = []
+        first_of: dict[tuple[str, ...], str] = {}
+        for problem in [*problems(wanting, reasons), *rows]:
+            name, held = problem.head
+            state = reasons.state(held)
+            counts[state] = counts.get(state, 0) + 1
+            if not states or state in states:
+                found.append((RANK[state], _is_the_clusters(held, served[name].custom), name, held.key, problem))
+                alike = _alike(name, held)
+                first_of[alike] = min(first_of.get(alike, held.key), held.key)
+
+        def order(each: tuple[int, bool, str, str, Problem]) -> tuple[Any, ...]:
+            rank, clusters, name, key, problem = each
+            # Further objects of one owner with the same reason are after all others.
+            return rank, clusters, first_of[_alike(name, problem.head[1])] != key, name, key
+
+        mentions = Mentions(self._inventory)
+        objects = [_row(problem, reasons, mentions) for *_, problem in heapq.nsmallest(limit, found, key=order)]
+        return as_json(Listing(counts=counts, matched=len(found), objects=[*objects]))
+
+    async def _stored(
+        self, query: Mapping[str, list[str]], controllers: Mapping[str, RunningController[Any]]
+    ) -> Answer:
+        await self._inventory.refresh()
+        name, key = (next(iter(query.get(word, ())), "") for word in ("kind", "key"))
+        served = self._inventory.served().get(name)
+        if served is None:
+            return missing(f"there is no resource {name!r}", self._inventory.served())
+        namespace, _, own = key.rpartition("/")
+        versions, last = await self._history.of(served.collection, namespace, own)
+        record = self._server.storage.get(served.collection, namespace, own)
+        shown = record or last
+        obj: dict[str, Any] = msgspec.json.decode(shown.value) if shown is not None else {}
+        uid = str(obj.get("metadata", {}).get("uid", ""))
+        reasons, held = self._reasons(controllers), self._inventory.of(name).get(key)
+        mentions = Mentions(self._inventory)
+        reason = None if held is None or record is None else reasons.of(name, held)
+        state, text = ("unknown", self._absent(served, key, namespace)) if shown is None else _GONE
+        if reason is not None:
+            state, text = reason.state, reason.text
+        resource = served.resource
+        waiting = await held_up(name, key, self._inventory, reasons, mentions)
+        shown_yaml, hidden = as_yaml(obj, len(shown.value) if shown is not None else 0)
+        told = StoredTold(
+            resource=name,
+            kind=resource.kind,
+            api_version=resource.api_version,
+            key=key,
+            revision=0 if shown is None else shown.revision,
+            state=state,
+            text=text,
+            said=[Part(text=text)] if shown is None else mentions.parts(text, namespace),
+            since=None if reason is None else reason.since,
+            ready=ready(obj),
+            see=[] if reason is None else _seen(reasons, reason, mentions),
+            holds_up=[_link(*each, reasons, []) for each in waiting[:OTHERS]],
+            more=max(len(waiting) - OTHERS, 0),
+            conditions=list(conditions_of(obj)),
+            controllers=[
+                each
+                for run in controllers.values()
+                if run.controller.resource.group_resource == resource.group_resource
+                for each in [_by(run, key, None if held is None else reasons.last_word(held, run.name))]
+                if each.state not in ("unknown", "deleted")
+            ],
+            owners=self._owners(obj, reasons),
+            owned=self._owned(uid, reasons),
+            events=self._events(uid),
+            pairs=[
+                Pair(wanted=each.wanted, is_wanted=each.is_wanted, there=each.there, is_there=each.is_there,
+                     differs=each.differs)
+                for each in differences(obj)
+            ],
+            yaml=shown_yaml if shown is not None else "",
+            hidden=hidden,
+            versions=versions,
+        )  # fmt: skip
+        return as_json(told)
+
+    def _absent(self, served: ServedResource, key: str, namespace: str) -> str:
+        """The message that an object does not exist. If its namespace does not exist, the message says that, too."""
+        text = f"{served.resource.kind} {key} does not exist"
+        if served.resource.namespaced and namespace not in self._inventory.of("namespaces"):
+            return f"{text}, and there is no Namespace {namespace}"
+        return text
+
+    def _owners(self, obj: Mapping[str, Any], reasons: Reasons) -> list[Link]:
+        wanted = {str(each.get("uid")) for each in obj.get("metadata", {}).get("ownerReferences") or ()}
+        if not wanted:
+            return []
+        return [_link(name, held, reasons, []) for name, held in self._inventory.all() if held.uid in wanted]
+
+    def _owned(self, uid: str, reasons: Reasons) -> list[Link]:
+        """The tree of the objects with an owner reference to the object with that uid, limited to `OWNED` objects."""
+        met = {uid}
+
+        def links(owner: str, depth: int) -> list[Link]:
+            found: list[Link] = []
+            for name, held in sorted(reasons.below(owner), key=lambda each: (each[0], each[1].key)):
+                if depth and len(met) <= OWNED and held.uid not in met:
+                    met.add(held.uid)
+                    found.append(_link(name, held, reasons, links(held.uid, depth - 1)))
+            return found
+
+        return links(uid, DEPTH) if uid else []
+
+    def _events(self, uid: str) -> list[EventTold]:
+        """The stored events about the object with that uid, the newest first."""
+        return [
+            EventTold(at=each.at, type=each.type, reason=each.reason, note=each.note, count=each.times)
+            for each in self._inventory.reports(uid)[:EVENTS]
+        ]
+
+
+def _row(problem: Problem, reasons: Reasons, mentions: Mentions) -> Row:
+    name, held = problem.head
+    reason = reasons.of(name, held)
+    return Row(
+        controller=name,
+        kind=held.resource.kind,
+        key=held.key,
+        state=reason.state,
+        text=reason.text,
+        said=mentions.parts(reason.text, held.record.namespace),
+        since=reason.since,
+        until=None,
+        failures=0,
+        ready=held.ready,
+        see=_seen(reasons, reason, mentions),
+        others=[
+            With(resource=resource, kind=each.resource.kind, key=each.key, state=reasons.state(each))
+            for resource, each in problem.others[:OTHERS]
+        ],
+        more=max(len(problem.others) - OTHERS, 0),
+    )
+
+
+def _has(place: str, words: Iterable[str]) -> bool:
+    return all(word in place for word in words)
+
+
+def _is_the_clusters(held: Held, custom: bool) -> bool:
+    """Whether the object is probably one that every cluster has, such as a default role. These objects are listed
+    last.
+    """
+    namespace = held.record.namespace
+    return namespace.startswith("kube-") or held.record.name == "kube-root-ca.crt" or not (namespace or custom)
+
+
+def _alike(name: str, held: Held) -> tuple[str, ...]:
+    """A key that is equal for objects with the same owner and the same reason for not being in their wanted state."""
+    if held.standing.state == "current" or not held.owners:
+        return name, held.key
+    return name, *held.owners, held.standing.state, common(held, held.standing.text)
+
+
+def _link(name: str, held: Held, reasons: Reasons, owns: list[Link]) -> Link:
+    reason = reasons.of(name, held)
+    return Link(
+        resource=name,
+        kind=held.resource.kind,
+        key=held.key,
+        state=reason.state,
+        text=reason.text,
+        ready=held.ready,
+        owns=owns,
+    )
+
+
+def _seen(reasons: Reasons, reason: Reason, mentions: Mentions) -> list[Seen]:
+    """The causes of a state: one object for each distinct reason, and at most `SEEN` objects."""
+    found: dict[str, Seen] = {}
+    for name, held in reason.roots:
+        own = reasons.of(name, held)
+        same = common(held, own.text)
+        known = found.get(same)
+        if known is not None:
+            known.more += 1
+            continue
+        said = mentions.parts(own.text, held.record.namespace)
+        kind = held.resource.kind
+        found[same] = Seen(resource=name, kind=kind, key=held.key, state=own.state, text=own.text, said=said, more=0)
+    return list(found.values())[:SEEN]
+
+
+def _by(run: RunningController[Any], key: str, last: Report | None) -> By:
+    told = explain(run, ObjectKey(key))
+    state, text = told.state, told.text
+    if last is not None and last.text not in text:
+        is_idle = state in ("idle", "filtered")
+        state, text = ("warned", "no retry is planned before something changes") if is_idle else (state, text)
+        text = f"{last.text}; {text}"
+    return By(controller=run.name, state=state, text=text)

@@ -1,0 +1,217 @@
+"""Reasons: why an object is not in its wanted state, as derived from its status, from the events about it, and from the
+objects that cause the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from setpoint.cluster.object_browser.condition_messages import message
+from setpoint.cluster.object_browser.event_summaries import Report
+from setpoint.cluster.object_browser.inventory import Held, Inventory
+from setpoint.cluster.object_browser.object_status import URGENCY, State
+from setpoint.controller.removers import Removers
+from setpoint.meta import GroupResource
+
+DEPTH: Final = 5
+RANK: Final[dict[str, int]] = {state: rank for rank, state in enumerate(URGENCY)}
+_NAMESPACES: Final = GroupResource("", "namespaces")
+CLAIMS: Final = "persistentvolumeclaims"
+_SLACK: Final = timedelta(seconds=2)
+"""The time by which an event may precede the status that it is about: a controller reports the event before it writes
+the status, and the times in a status are whole seconds.
+"""
+_WAITS_FOR_A_POD: Final = frozenset({"WaitForFirstConsumer", "WaitForPodScheduled"})
+"""The reasons of events about claims that wait for a pod. The pod does not wait for these claims."""
+PATIENCE: Final = timedelta(minutes=10)
+"""An object that is not in its wanted state is *stuck* after this time without progress."""
+_UNTOUCHED: Final = frozenset({"current", "paused"})
+"""The states in which an object does not cause the state of another object."""
+
+
+class Reason(NamedTuple):
+    """The reason for an object's state. ``text`` comes from its status or from the last event about it, ``since`` is
+    the time at which the state began (None if unknown), and ``roots`` are the objects that are the cause, the worst
+    first.
+    """
+
+    state: State
+    text: str
+    since: datetime | None
+    roots: tuple[tuple[str, Held], ...]
+
+
+class Reasons:
+    """The reasons for the states of an inventory's objects at its last refresh."""
+
+    def __init__(self, inventory: Inventory, removers: Removers, now: datetime) -> None:
+        self._inventory = inventory
+        self._removers = removers
+        self._now = now
+        self._states: dict[int, State] = {}
+        self._below: dict[str, list[tuple[str, Held]]] | None = None
+        self._known: dict[tuple[str, str], Reason] = {}
+
+    def state(self, held: Held) -> State:
+        """The state of an object; `of` returns the same state. An object that is in progress according to its
+        `standing` has *failed* if a cause of its state has failed, and is *stuck* if a warning gives the reason, if a
+        cause is stuck, or after `PATIENCE` without progress.
+        """
+        return self._state(held, DEPTH)
+
+    def _state(self, held: Held, depth: int) -> State:
+        known = self._states.get(id(held))
+        if known is not None:
+            return known
+        state = held.standing.state
+        self._states[id(held)] = state  # owners can be a circle
+        if state == "current" and not held.standing.text and self._warning(held, last=True) is not None:
+            state = "warned"
+        elif state == "in progress":
+            behind = {self._state(each, depth - 1) for _, each in self._all_causes(held)} if depth else set()
+            if "failed" in behind:
+                state = "failed"
+            elif "stuck" in behind or self._warning(held) is not None or self._waits_long(held):
+                state = "stuck"
+        self._states[id(held)] = state
+        return state
+
+    def _waits_long(self, held: Held) -> bool:
+        moment = _time(held.progress)
+        return moment is not None and self._now - moment >= PATIENCE
+
+    def of(self, name: str, held: Held) -> Reason:
+        """The reason for the state of an object of the resource ``name``."""
+        known = self._known.get((name, held.key))
+        if known is None:
+            known = self._known[name, held.key] = self._reason(name, held)
+        return known
+
+    def below(self, uid: str) -> Sequence[tuple[str, Held]]:
+        """The objects with an owner reference to the object with that uid."""
+        if self._below is None:
+            self._below = {}
+            for name, each in self._inventory.all():
+                for owner in each.owners:
+                    self._below.setdefault(owner, []).append((name, each))
+        return self._below.get(uid, ())
+
+    def last_word(self, held: Held, by: str) -> Report | None:
+        """The last of the events that the component ``by`` reported about the object, if it is a warning and no older
+        than the object's last progress. None otherwise, and always None for an object that is in its desired state.
+        """
+        if self.state(held) == "current":
+            return None
+        last = next((each for each in self._inventory.reports(held.uid) if each.by == by), None)
+        return last if last is not None and last.warns and self._is_fresh(held, last) else None
+
+    def _reason(self, name: str, held: Held) -> Reason:
+        state, (_, text, start, explained) = self.state(held), held.standing
+        if state == "current":
+            return Reason(state, text, None, ())
+        since = _time(start)
+        finalizers = _finalizers(held) if state == "being deleted" else ()
+        if finalizers:
+            text, explained = self._removers.sentence(held.resource.group_resource, finalizers), True
+        roots = self._roots(name, held)
+        same = [each for each in self.below(held.uid) if explained and each[1].standing.text == text]
+        if same:  # its controller has copied the reason of an object that it owns
+            text, explained = held.ready, False
+            roots = (same[0], *(each for each in roots if each != same[0]))
+        report = self._warning(held)
+        if report is not None and not (state == "failed" and explained):
+            if message(report.note) not in text:
+                told = _told(report)
+                text, since = "; ".join(each for each in (told, text if explained else "") if each), report.since
+        elif not explained and not roots:
+            latest = next((each for each in self._inventory.reports(held.uid) if self._is_fresh(held, each)), None)
+            if latest is not None:
+                text, since = ": ".join(each for each in (text, _told(latest)) if each), latest.since
+        return Reason(state, text, since, roots)
+
+    # -- events --------------------------------------------------------------------------------------------------------
+
+    def _warning(self, held: Held, *, last: bool = False) -> Report | None:
+        """The last warning about the object since its last progress; with ``last``, only if it is the last event."""
+        for each in self._inventory.reports(held.uid):
+            if each.warns:
+                return each if self._is_fresh(held, each) else None
+            if last:
+                return None
+        return None
+
+    def _is_fresh(self, held: Held, report: Report) -> bool:
+        moment = _time(held.progress)
+        return moment is None or report.at + _SLACK >= moment
+
+    # -- objects behind it ---------------------------------------------------------------------------------------------
+
+    def _roots(self, name: str, held: Held) -> tuple[tuple[str, Held], ...]:
+        found = {each[1].uid: each for each in self._ends(name, held, DEPTH, {held.uid})}
+        found.pop(held.uid, None)
+        return tuple(sorted(found.values(), key=lambda each: (RANK[self.state(each[1])], each[0], each[1].key)))
+
+    def _ends(self, name: str, held: Held, depth: int, met: set[str]) -> Iterator[tuple[str, Held]]:
+        """The objects at the ends of the chains of causes that begin with this one."""
+        ends = True
+        for cause in self.causes(held) if depth else ():
+            ends = False
+            if cause[1].uid not in met:
+                met.add(cause[1].uid)
+                yield from self._ends(*cause, depth - 1, met)
+        if ends:
+            yield name, held
+
+    def causes(self, held: Held) -> Iterator[tuple[str, Held]]:
+        """The objects that ``held`` waits for: those that it owns; in the case of a pod without a node, its claims; in
+        the case of a namespace that is being deleted, the objects in it that are also being deleted. Empty for an
+        object that does not wait.
+        """
+        if self.state(held) not in ("current", "warned", "paused"):
+            yield from self._all_causes(held)
+
+    def _all_causes(self, held: Held) -> Iterator[tuple[str, Held]]:
+        yield from (each for each in self.below(held.uid) if each[1].standing.state not in _UNTOUCHED)
+        if held.resource.group_resource == _NAMESPACES and held.standing.state == "being deleted":
+            yield from (each for each in self._inventory.all() if _stuck_in(held.record.name, each[1]))
+        for claim in held.claims:
+            found = self._inventory.of(CLAIMS).get(claim)
+            if found is None or found.standing.state == "current":
+                continue
+            last = next(iter(self._inventory.reports(found.uid)), None)
+            if last is None or last.reason not in _WAITS_FOR_A_POD:
+                yield CLAIMS, found
+
+
+def _stuck_in(namespace: str, held: Held) -> bool:
+    return held.record.namespace == namespace and held.standing.state == "being deleted"
+
+
+def common(held: Held, text: str) -> str:
+    """The text without the name and uid of the object, so that the texts of objects with the same reason are equal."""
+    return text.replace(held.record.name, "").replace(held.uid, "") if held.uid else text
+
+
+def _told(report: Report) -> str:
+    """The reason and the note of an event in plain words."""
+    return ": ".join(each for each in (report.reason, message(report.note)) if each)
+
+
+def _decoded(held: Held) -> dict[str, Any]:
+    obj: dict[str, Any] = msgspec.json.decode(held.record.value)
+    return obj
+
+
+def _finalizers(held: Held) -> tuple[str, ...]:
+    return tuple(str(each) for each in _decoded(held)["metadata"].get("finalizers") or ())
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        return msgspec.convert(text, datetime) if text else None
+    except msgspec.ValidationError:
+        return None

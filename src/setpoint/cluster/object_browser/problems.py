@@ -1,0 +1,56 @@
+"""Problems: the objects that are not in their wanted state, grouped with the objects that have the same problem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from setpoint.cluster.object_browser.inventory import Held
+from setpoint.cluster.object_browser.problem_causes import RANK, Reasons
+
+Named = tuple[str, Held]
+"""An object with the name of its resource."""
+
+
+class Problem(NamedTuple):
+    """The object that stands for a problem, and the other objects with that problem, ordered by resource and key."""
+
+    head: Named
+    others: tuple[Named, ...]
+
+
+def problems(found: Iterable[Named], reasons: Reasons) -> list[Problem]:
+    """The problems among these objects. Two objects have the same problem if one is a cause of the other's state.
+
+    The head of a problem is the object that does not cause the state of any other: a Deployment rather than its pods.
+    If several objects wait for the same object, as pods may for a claim, the head is the object that they wait for.
+    """
+    objects = {(name, held.key): (name, held) for name, held in found}
+    causes = {
+        place: [each for name, held in reasons.causes(one[1]) if (each := (name, held.key)) in objects]
+        for place, one in objects.items()
+    }
+    groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    group_of: dict[tuple[str, str], tuple[str, str]] = {}
+    for place in objects:
+        groups[place], group_of[place] = [place], place
+    for place, found_causes in causes.items():
+        for cause in found_causes:
+            one, other = group_of[place], group_of[cause]
+            if one == other:
+                continue
+            if len(groups[one]) < len(groups[other]):
+                one, other = other, one
+            for each in groups[other]:
+                group_of[each] = one
+            groups[one] += groups.pop(other)
+    told: list[Problem] = []
+    for members in groups.values():
+        members.sort()
+        is_cause = {cause for place in members for cause in causes[place] if cause != place}
+        tops = [each for each in members if each not in is_cause]
+        ends = [each for each in members if not causes[each]]
+        heads = ends if len(tops) > 1 and len(ends) == 1 else tops or members
+        head = min(heads, key=lambda each: (RANK[reasons.state(objects[each][1])], each))
+        told.append(Problem(objects[head], tuple(objects[each] for each in members if each != head)))
+    return told

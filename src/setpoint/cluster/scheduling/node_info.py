@@ -1,0 +1,281 @@
+"""Occupancy: the nodes, and the pods that are or soon will be on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+
+from setpoint.cluster.scheduling.resource_requests import LEAST, Amounts, amounts, host_ports, requests_of
+from setpoint.meta import ObjectKey, Selector
+from setpoint.models.core_v1 import Node, Pod, PodAffinityTerm, PodSpec, WeightedPodAffinityTerm
+
+PODS: Final = "pods"
+NamespaceLabels = Callable[[str], dict[str, str]]
+
+
+class Term:
+    """One term of a pod's affinity to other pods: the pods that it selects, and the node label that defines its
+    domains.
+    """
+
+    __slots__ = ("_alike", "_namespaces", "_of_namespace", "_unlike", "selector", "topology", "weight")
+
+    def __init__(self, term: PodAffinityTerm, key: ObjectKey, labels: dict[str, str], weight: int = 0) -> None:
+        self.topology = term.topology_key
+        self.weight = weight
+        self.selector = None if term.label_selector is None else Selector.of(term.label_selector)
+        self._alike = {name: labels[name] for name in term.match_label_keys if name in labels}
+        self._unlike = {name: labels[name] for name in term.mismatch_label_keys if name in labels}
+        self._of_namespace = None if term.namespace_selector is None else Selector.of(term.namespace_selector)
+        only_own = not term.namespaces and term.namespace_selector is None
+        self._namespaces = frozenset([key.namespace] if only_own else term.namespaces)
+
+    def matches(self, pod: PlacedPod, namespaces: NamespaceLabels) -> bool:
+        """Whether the term selects that pod; a term without a selector does not select any."""
+        if self.selector is None or not self.selector.matches(pod.labels):
+            return False
+        if any(pod.labels.get(name) != value for name, value in self._alike.items()):
+            return False
+        if any(pod.labels.get(name) == value for name, value in self._unlike.items()):
+            return False
+        space = pod.key.namespace
+        if space in self._namespaces:
+            return True
+        return self._of_namespace is not None and self._of_namespace.matches(namespaces(space))
+
+
+@dataclass(slots=True, eq=False)
+class PlacedPod:
+    """The scheduler's record of a pod, whether it waits or is on a node."""
+
+    key: ObjectKey
+    uid: str
+    version: str
+    node: str
+    labels: dict[str, str]
+    spec: PodSpec
+    priority: int
+    requests: Amounts
+    weight: Amounts
+    """The requests by which nodes are compared; a container without requests counts as if it requested `LEAST`."""
+    ports: frozenset[tuple[str, str, int]]
+    generation: int
+    is_deleting: bool
+    began: datetime | None
+    near: list[Term] = field(default_factory=list)
+    apart: list[Term] = field(default_factory=list)
+    would_be_near: list[Term] = field(default_factory=list)
+    would_be_apart: list[Term] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, pod: Pod) -> PlacedPod:
+        """The record of a pod.
+
+        Raises:
+            SelectorError: a selector of the pod's affinities is invalid.
+        """
+        spec = pod.spec
+        made = cls(
+            key=pod.key,
+            uid=pod.uid,
+            version=pod.metadata.resource_version,
+            node=spec.node_name or "",
+            labels=pod.labels,
+            spec=spec,
+            priority=spec.priority or 0,
+            requests=requests_of(spec),
+            weight=requests_of(spec, least=LEAST),
+            ports=host_ports([*spec.containers, *(each for each in spec.init_containers if each.restart_policy)]),
+            generation=pod.metadata.generation,
+            is_deleting=pod.is_deleting,
+            began=pod.status.start_time,
+        )
+        affinity = spec.affinity
+        if affinity is not None and affinity.pod_affinity is not None:
+            made.near = made._terms(affinity.pod_affinity.required_during_scheduling_ignored_during_execution)
+            made.would_be_near = made._weighted(
+                affinity.pod_affinity.preferred_during_scheduling_ignored_during_execution
+            )
+        if affinity is not None and affinity.pod_anti_affinity is not None:
+            made.apart = made._terms(affinity.pod_anti_affinity.required_during_scheduling_ignored_during_execution)
+            made.would_be_apart = made._weighted(
+                affinity.pod_anti_affinity.preferred_during_scheduling_ignored_during_execution
+            )
+        return made
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether the pod has any affinities or anti-affinities to other pods."""
+        return bool(self.near or self.apart or self.would_be_near or self.would_be_apart)
+
+    def wants_the_same(self, pod: Pod) -> bool:
+        """Whether ``pod`` is the same pod, unchanged in everything that concerns the scheduler."""
+        return (self.uid, self.generation, self.labels) == (pod.uid, pod.metadata.generation, pod.labels)
+
+    def _terms(self, terms: Iterable[PodAffinityTerm]) -> list[Term]:
+        return [Term(each, self.key, self.labels) for each in terms]
+
+    def _weighted(self, terms: Iterable[WeightedPodAffinityTerm]) -> list[Term]:
+        return [Term(each.pod_affinity_term, self.key, self.labels, each.weight) for each in terms]
+
+
+class Place:
+    """A node and its pods."""
+
+    __slots__ = ("allocatable", "node", "pods", "ports", "used", "weight")
+
+    def __init__(self, node: Node, pods: Iterable[PlacedPod] = ()) -> None:
+        self.node = node
+        self.allocatable = amounts(node.status.allocatable)
+        self.pods: dict[ObjectKey, PlacedPod] = {}
+        self.used: Amounts = {}
+        self.weight: Amounts = {}
+        self.ports = 0
+        """The number of pods that use ports of the node."""
+        for pod in pods:
+            self.add(pod)
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+    def add(self, pod: PlacedPod) -> None:
+        self.pods[pod.key] = pod
+        self._count(pod, 1)
+
+    def remove(self, key: ObjectKey) -> None:
+        self._count(self.pods.pop(key), -1)
+
+    def without(self, pods: Iterable[PlacedPod]) -> Place:
+        """The same node without these pods."""
+        gone = {pod.key for pod in pods}
+        return Place(self.node, (pod for key, pod in self.pods.items() if key not in gone))
+
+    def _count(self, pod: PlacedPod, sign: int) -> None:
+        for total, part in ((self.used, pod.requests), (self.weight, pod.weight)):
+            for resource, number in part.items():
+                total[resource] = total.get(resource, 0) + sign * number
+        self.ports += sign * bool(pod.ports)
+
+
+class Occupancy:
+    """All nodes with their pods. It is updated change by change.
+
+    A pod that was just bound counts for its node immediately (`assume`), even before the cache shows it there.
+    """
+
+    def __init__(self) -> None:
+        self.places: dict[str, Place] = {}
+        self.pods: dict[ObjectKey, PlacedPod] = {}
+        """The known pods, including waiting pods but not pods that have ended."""
+        self.with_terms: dict[ObjectKey, PlacedPod] = {}
+        """The pods that are on a node and have affinities to other pods."""
+        self.nominated: dict[ObjectKey, str] = {}
+        """The node on which other pods were deleted for a waiting pod, by the waiting pod's key."""
+        self._homeless: dict[str, dict[ObjectKey, PlacedPod]] = {}
+        """The pods that are bound to nodes which do not exist or are not known yet, by the node's name."""
+
+    def __iter__(self) -> Iterator[Place]:
+        """The places, in the order in which their nodes were added."""
+        return iter(self.places.values())
+
+    def put_node(self, node: Node) -> bool:
+        """Adds or updates a node. Returns whether a pod that did not fit before might fit now."""
+        old = self.places.get(node.name)
+        if old is not None and _same(old.node, node):
+            old.node = node
+            return False
+        pods = old.pods.values() if old is not None else self._homeless.pop(node.name, {}).values()
+        self.places[node.name] = Place(node, list(pods))
+        return True
+
+    def remove_node(self, name: str) -> bool:
+        """Removes a node. Returns whether there was a node of that name."""
+        place = self.places.pop(name, None)
+        if place is not None and place.pods:
+            self._homeless[name] = dict(place.pods)
+        return place is not None
+
+    def put(self, pod: Pod) -> bool:
+        """Adds or updates a pod. Returns whether a waiting pod that did not fit before might fit now, because this pod
+        has ended or has other labels.
+        """
+        key, known = pod.key, self.pods.get(pod.key)
+        if known is not None and known.uid == pod.uid and known.version == pod.metadata.resource_version:
+            return False
+        if pod.is_finished:
+            return self.remove(key)
+        new = PlacedPod.of(pod)
+        if known is not None and known.uid == new.uid and known.node and not new.node:
+            new.node = known.node  # assumed
+        self.remove(key)
+        self.pods[key] = new
+        if new.node:
+            self._enter(new)
+        elif pod.status.nominated_node_name:
+            self.nominated[key] = pod.status.nominated_node_name
+        return known is not None and bool(known.node) and (known.uid != new.uid or known.labels != new.labels)
+
+    def remove(self, key: ObjectKey) -> bool:
+        """Removes a pod. Returns whether that has freed a place on a node."""
+        known = self.pods.pop(key, None)
+        self.nominated.pop(key, None)
+        if known is None or not known.node:
+            return False
+        self.with_terms.pop(key, None)
+        place = self.places.get(known.node)
+        if place is not None:
+            place.remove(key)
+        else:
+            self._homeless.get(known.node, {}).pop(key, None)
+        return True
+
+    def assume(self, key: ObjectKey, node: str) -> None:
+        """Places the pod on that node from now on."""
+        pod = self.pods[key]
+        self.remove(key)
+        self.pods[key] = placed = replace(pod, node=node)
+        self._enter(placed)
+
+    def nominate(self, key: ObjectKey, node: str) -> None:
+        """Reserves the resources that become free on the node for the pod."""
+        self.nominated[key] = node
+
+    def has_less_important(self, pod: PlacedPod) -> bool:
+        """Whether a pod with a lower priority is on a node, which may have to end for this one."""
+        return pod.spec.preemption_policy != "Never" and any(
+            each.priority < pod.priority for place in self for each in place.pods.values()
+        )
+
+    def expected(self, place: Place, pod: PlacedPod) -> Place:
+        """The place, including the pods of equal or higher priority that wait for resources to become free there."""
+        if not self.nominated:
+            return place
+        coming = [
+            self.pods[key]
+            for key, node in self.nominated.items()
+            if node == place.name and key != pod.key and self.pods[key].priority >= pod.priority
+        ]
+        return Place(place.node, [*place.pods.values(), *coming]) if coming else place
+
+    def _enter(self, pod: PlacedPod) -> None:
+        place = self.places.get(pod.node)
+        if place is not None:
+            place.add(pod)
+        else:
+            self._homeless.setdefault(pod.node, {})[pod.key] = pod
+        if pod.has_terms:
+            self.with_terms[pod.key] = pod
+
+
+def _same(one: Node, other: Node) -> bool:
+    """Whether two states of a node are equal for the scheduler."""
+    return (
+        one.uid == other.uid
+        and one.labels == other.labels
+        and one.spec.taints == other.spec.taints
+        and bool(one.spec.unschedulable) == bool(other.spec.unschedulable)
+        and one.status.allocatable == other.status.allocatable
+    )

@@ -1,0 +1,1 @@
+"""Storage: PersistentVolumes, their claims, and the protection of volumes that are in use."""

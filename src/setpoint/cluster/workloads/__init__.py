@@ -1,0 +1,1 @@
+"""Workloads, which create pods from templates: Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs."""

@@ -1,0 +1,1 @@
+"""The pages below ``/debug``: controllers, objects, profiles."""

@@ -1,0 +1,1 @@
+"""Fleets: several clusters in one manager."""

@@ -1,0 +1,209 @@
+"""The pages of several processes combined: metrics with a label ``process``, and the state of controllers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import msgspec
+
+from setpoint.controller.survey import Listing, merged
+from setpoint.manager.debug_pages import controllers_page, manager_page, profiling, yaml_page
+from setpoint.manager.http_server import Answer
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.core import Metric
+
+METRICS: Final = "/metrics"
+LABEL: Final = "process"
+SUPERVISOR: Final = "supervisor"
+"""The label's value for the metrics of the supervisor itself."""
+WITHIN: Final = 3.0
+"""Seconds for which a page waits for answers from the processes."""
+PROFILED_WITHIN: Final = profiling.MAX_SECONDS + 30.0
+_ELSEWHERE: Final = "not in this shard"
+_UP: Final = "setpoint_process_up"
+
+
+class Asked(Protocol):
+    """The interface of the processes that answer requests for their pages; see
+    `setpoint.manager.processes.Supervisor`.
+    """
+
+    async def ask(
+        self, path: str, query: Mapping[str, list[str]], *, within: float, index: int | None = None
+    ) -> Mapping[int, Answer | None]: ...
+
+
+class Family(msgspec.Struct, array_like=True):
+    """A metric and its samples, each with its name, labels, value and timestamp."""
+
+    name: str
+    documentation: str
+    type: str
+    unit: str
+    samples: list[tuple[str, dict[str, str], float, float | None]]
+
+
+_families = msgspec.msgpack.Decoder(list[Family]).decode
+
+
+def exported(registry: CollectorRegistry) -> Answer:
+    """All metrics of a registry, in the form that a child process sends to its supervisor."""
+    return Answer(200, msgspec.msgpack.encode(_of(registry)), "application/msgpack")
+
+
+def _of(registry: CollectorRegistry) -> list[Family]:
+    return [
+        Family(
+            metric.name,
+            metric.documentation,
+            metric.type,
+            metric.unit,
+            [
+                (
+                    each.name,
+                    dict(each.labels),
+                    float(each.value),
+                    None if each.timestamp is None else float(each.timestamp),
+                )
+                for each in metric.samples
+            ],
+        )
+        for metric in registry.collect()
+    ]
+
+
+class MergedMetrics:
+    """The metrics of all processes; each sample has the label ``process``.
+
+    The samples are not added up, because ``rate()`` handles the counter of a replaced process, which starts at 0 again,
+    but not a sum that includes such a counter. For a total, use ``sum without (process)`` of the rates.
+    ``setpoint_process_up`` is 0 for a process that does not answer.
+    """
+
+    def __init__(self, own: CollectorRegistry, processes: Asked) -> None:
+        self._own = own
+        self._processes = processes
+
+    async def answer(self, _path: str, _query: Mapping[str, list[str]], headers: Mapping[str, str]) -> Answer:
+        """The body of ``/metrics``, in the format that the scraper requests."""
+        from prometheus_client import CollectorRegistry
+        from prometheus_client.exposition import choose_encoder
+
+        answers = await self._processes.ask(METRICS, {}, within=WITHIN)
+        found = {SUPERVISOR: _of(self._own)}
+        for index, answer in answers.items():
+            if answer is not None and answer.status == 200:
+                found[str(index)] = _families(answer.body)
+        up = Family(_UP, "1 if the process answers, 0 if it does not.", "gauge", "", [])
+        up.samples.extend((_UP, {LABEL: str(index)}, float(str(index) in found), None) for index in answers)
+        merged = CollectorRegistry()
+        merged.register(_Collected(found, up))
+        encode, content_type = choose_encoder(headers.get("accept", ""))
+        return Answer(200, encode(merged), content_type)
+
+
+class _Collected:
+    """A collector of samples that were gathered before."""
+
+    def __init__(self, found: Mapping[str, list[Family]], up: Family) -> None:
+        self._found = found
+        self._up = up
+
+    def describe(self) -> Iterable[Metric]:
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        from prometheus_client.core import Metric
+
+        metrics: dict[str, Metric] = {}
+        for process, families in [*self._found.items(), ("", [self._up])]:
+            for family in families:
+                metric = metrics.get(family.name)
+                if metric is None:
+                    metric = metrics[family.name] = Metric(family.name, family.documentation, family.type, family.unit)
+                for name, labels, value, timestamp in family.samples:
+                    metric.add_sample(name, {LABEL: process, **labels}, value, timestamp)
+        yield from metrics.values()
+
+
+class MergedPages:
+    """The debug pages of all processes.
+
+    A page about controllers is a list with an entry for every process; each entry includes the number of its process. A
+    page about one key comes from the process that has the key. ``?process=NUMBER`` selects the process to profile, 0 by
+    default.
+    """
+
+    def __init__(self, processes: Asked) -> None:
+        self._processes = processes
+
+    async def controllers(self, path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+        """The page of `debug_pages.controllers_page`, from all processes or from the process that has the key."""
+        answers = await self._processes.ask(_below(controllers_page.PATH, path), query, within=WITHIN)
+        entries: list[Any] = []
+        refused: Answer | None = None
+        for index, answer in answers.items():
+            if answer is None:
+                continue
+            if answer.status != 200:
+                refused = answer
+                continue
+            found = msgspec.json.decode(answer.body)
+            entries += [{**each, "process": index} for each in (found if isinstance(found, list) else [found])]
+        if not entries:
+            return refused or _silent()
+        one = "/" in path
+        if one or "key" in query:
+            entries = [each for each in entries if each["state"] != _ELSEWHERE] or entries
+        return Answer(200, msgspec.json.encode(entries[0] if one else entries), "application/json")
+
+    async def objects(self, _path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+        """One listing of the objects of all processes, as in `setpoint.manager.debug_pages.manager_page`."""
+        answers = await self._processes.ask(manager_page.OBJECTS, {**query, "here": ["1"]}, within=WITHIN)
+        found: list[Listing] = []
+        for answer in answers.values():
+            if answer is not None and answer.status != 200:
+                return answer
+            if answer is not None:
+                found.append(msgspec.json.decode(answer.body, type=Listing))
+        if not found:
+            return _silent()
+        limit = int(next(iter(query.get("limit", ())), manager_page.USUAL))
+        return Answer(200, msgspec.json.encode(merged(found, limit)), "application/json")
+
+    async def details(self, _path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+        """The details of one object, from the process that has its key."""
+        answers = await self._processes.ask(manager_page.DETAILS, query, within=WITHIN)
+        answered = [answer for answer in answers.values() if answer is not None]
+        for answer in answered:
+            if answer.status != 200:
+                return answer
+            if msgspec.json.decode(answer.body)["explanation"]["state"] != _ELSEWHERE:
+                return answer
+        return answered[0] if answered else _silent()
+
+    async def document(self, _path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+        """One object as YAML, from a process that has it in its cache."""
+        answers = await self._processes.ask(yaml_page.PATH, query, within=WITHIN)
+        answered = [answer for answer in answers.values() if answer is not None]
+        return next((each for each in answered if each.status == 200), answered[0] if answered else _silent())
+
+    async def profile(self, path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+        """The page of `setpoint.manager.debug_pages.profiling`."""
+        chosen = query.get("process", ["0"])[-1]
+        index = int(chosen) if chosen.isascii() and chosen.isdecimal() else -1
+        answers = await self._processes.ask(_below(profiling.PATH, path), query, within=PROFILED_WITHIN, index=index)
+        if index not in answers:
+            return Answer(404, f"there is no process {chosen!r}\n".encode())
+        return answers[index] or Answer(503, f"process {index} did not answer\n".encode())
+
+
+def _silent() -> Answer:
+    return Answer(503, b'{"error":"no process has answered in time"}', "application/json")
+
+
+def _below(prefix: str, path: str) -> str:
+    return f"{prefix}/{path}" if path else prefix

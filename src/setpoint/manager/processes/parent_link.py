@@ -1,0 +1,207 @@
+"""The child process's side of the link to the supervisor: the supervisor's lease, and the connection. Over the
+connection, the supervisor requests pages and tells the child whether the child may act, and the child reports its
+state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from setpoint.manager.http_server import Answer, Handler
+from setpoint.manager.key_partition import Partition
+from setpoint.manager.leader_election.leadership import LeadershipLost
+from setpoint.manager.processes.messages import Answered, Ask, Channel, Lead, Lost, State, Stop
+from setpoint.models.coordination_v1 import Lease
+
+logger = logging.getLogger("setpoint.processes")
+
+VARIABLE: Final = "SETPOINT_CHILD_PROCESS"
+"""The environment variable in which a supervisor passes the `Seat` to a child process."""
+BEAT: Final = 1.0
+"""Seconds between two messages about a child's state."""
+GRACE: Final = 4.0
+"""Seconds that cancelled work has for its clean-up after the supervisor has lost its lease or ended."""
+
+
+class SupervisorLost(Exception):
+    """The supervisor has ended without stopping this process."""
+
+
+class Seat(msgspec.Struct):
+    """The assignment that a supervisor gives to a child process: the child's partition, its end of the channel, and the
+    server to use.
+    """
+
+    index: int
+    count: int
+    channel: int
+    kubeconfig: str = ""
+
+    @classmethod
+    def taken(cls) -> Seat | None:
+        """Takes this process's seat from the environment, so that its own child processes do not inherit it. None if no
+        supervisor started this process, or if the seat has been taken before.
+        """
+        given = os.environ.pop(VARIABLE, None)
+        return None if given is None else msgspec.json.decode(given, type=cls)
+
+    @property
+    def partition(self) -> Partition:
+        return Partition(self.index, self.count)
+
+
+class ParentLease:
+    """A `setpoint.manager.Leadership`: this process leads its partition while its supervisor leads.
+
+    Both processes read the same monotonic clock, so the supervisor's lease ends at the same moment in this process,
+    even if this process was suspended and does not know yet.
+    """
+
+    identity = ""
+    release_on_cancel = False
+    grace = GRACE
+
+    def __init__(self, partition: Partition) -> None:
+        self.partition = partition
+        self._until = float("-inf")
+        self._now: Callable[[], float] = float  # every write asks; to find the running loop costs more than its time
+        self._led = asyncio.Event()
+        self._reason = ""
+        self._lost = asyncio.Event()
+
+    @property
+    def lease(self) -> Lease | None:
+        """Always None: the supervisor reports the events about the Lease."""
+        return None
+
+    @property
+    def is_leader(self) -> bool:
+        return self._led.is_set() and not self._reason
+
+    @property
+    def until(self) -> float:
+        """The time at which another process may take over from the supervisor, according to this machine's clock."""
+        return self._until
+
+    def may_act(self) -> bool:
+        """False once another process may have taken over from the supervisor, according to this machine's clock."""
+        return self._now() < self._until
+
+    def check(self, tolerance: float) -> str:
+        """Always ``""``: the supervisor has the health check of its lease."""
+        return ""
+
+    def lead(self, until: float) -> None:
+        """Notes that the supervisor leads, or has renewed its lease."""
+        self._now = asyncio.get_running_loop().time
+        if not self._reason:
+            self._until = until
+        self._led.set()
+
+    def lose(self, reason: str) -> None:
+        """Notes that the supervisor does not lead any more, or has ended."""
+        self._reason = self._reason or reason
+        self._until = float("-inf")
+        self._lost.set()
+
+    async def acquire(self) -> None:
+        """Waits until the supervisor leads."""
+        await self._led.wait()
+
+    async def renew(self) -> None:
+        """Waits until the supervisor does not lead any more.
+
+        Raises:
+            LeadershipLost: always, when the wait ends.
+        """
+        await self._lost.wait()
+        raise LeadershipLost(self._reason)
+
+    async def release(self) -> None:
+        """Does nothing: the supervisor releases its lease when its last child process has ended."""
+
+
+class Parent:
+    """The link to the supervisor; a `Runnable` that starts first and ends last.
+
+    It follows the supervisor's messages, sends `State` to the supervisor every second, and answers requests for
+    ``pages``. When the supervisor has ended, all work is cancelled.
+    """
+
+    name = "link to the supervisor"
+    leader_only = False
+    group = "servers"
+
+    def __init__(
+        self,
+        seat: Seat,
+        lease: ParentLease,
+        *,
+        state: Callable[[], State],
+        stop: Callable[[], None],
+        pages: Mapping[str, Handler],
+    ) -> None:
+        self._seat = seat
+        self._lease = lease
+        self._state = state
+        self._stop = stop
+        self._pages = dict(pages)
+
+    async def run(self) -> None:
+        """Serves the supervisor until the call is cancelled.
+
+        Raises:
+            ExceptionGroup: the supervisor has ended. The only exception in the group is a `SupervisorLost`.
+        """
+        channel = await Channel.over(socket.socket(fileno=self._seat.channel))
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                beating = tasks.create_task(self._beat(channel))
+                try:
+                    await self._obey(channel, tasks)
+                finally:
+                    beating.cancel()
+        finally:
+            channel.close()
+
+    async def _obey(self, channel: Channel, tasks: asyncio.TaskGroup) -> None:
+        while (message := await channel.receive()) is not None:
+            if isinstance(message, Lead):
+                self._lease.lead(message.until)
+            elif isinstance(message, Lost):
+                self._lease.lose(message.reason)
+            elif isinstance(message, Stop):
+                self._stop()
+            elif isinstance(message, Ask):
+                tasks.create_task(self._answer(channel, message))
+        self._lease.lose("the supervising process has ended")
+        raise SupervisorLost("the supervising process has ended")
+
+    async def _beat(self, channel: Channel) -> None:
+        while True:
+            channel.send(self._state())
+            await asyncio.sleep(BEAT)
+
+    async def _answer(self, channel: Channel, ask: Ask) -> None:
+        handler, rest = self._pages.get(ask.path), ""
+        for prefix in self._pages:
+            if ask.path.startswith(f"{prefix}/"):
+                handler, rest = self._pages[prefix], ask.path[len(prefix) :].strip("/")
+        answer = Answer(404, b"not found\n")
+        if handler is not None:
+            try:
+                found: Answer | Awaitable[Answer] = handler(rest, ask.query, {})
+                answer = found if isinstance(found, Answer) else await found
+            except Exception as problem:
+                logger.exception("the page %s failed", ask.path)
+                answer = Answer(500, f"{type(problem).__name__}\n".encode())
+        with suppress(ConnectionError):
+            channel.send(Answered(ask.id, answer.status, answer.body, answer.content_type))

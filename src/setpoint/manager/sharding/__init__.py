@@ -1,0 +1,1 @@
+"""Sharding: several processes share the keys of their controllers."""

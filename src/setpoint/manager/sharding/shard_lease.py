@@ -1,0 +1,159 @@
+"""ShardLease: a member's own Lease, which the member claims at the start of each life, renews with its view, and
+releases.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable
+from datetime import datetime
+from random import Random
+
+from setpoint.client import AlreadyExists, ApiError, Client, Conflict, NotFound, TransportError
+from setpoint.manager.sharding.config import Sharding
+from setpoint.manager.sharding.rendezvous_hashing import Members
+from setpoint.manager.sharding.shard_peers import LABEL, VIEW, Peer, record_of
+from setpoint.meta import MicroTime
+from setpoint.models.coordination_v1 import Lease, LeaseSpec
+
+logger = logging.getLogger("setpoint.sharding")
+
+
+class Lapsed(Exception):
+    """The member's life is over: other members may have the keys."""
+
+
+class ShardLease:
+    """The Lease that shows the other members that this process is alive, and which view it has.
+
+    ``member`` is the id of the current life, ``""`` before the first. `renewed_at` is the loop time just before the
+    last successful renewal was sent; the lease's duration counts from that time.
+    """
+
+    def __init__(self, client: Client, sharding: Sharding, *, now: Callable[[], datetime], random: Random) -> None:
+        self.sharding = sharding
+        self.member = ""
+        self.renewed_at = float("-inf")
+        self.problem = ""
+        """The reason why `claim` has not returned yet."""
+        self._client = client
+        self._now = now
+        self._process = f"{sharding.identity}@{random.getrandbits(48):012x}."
+        self._lives = 0
+        self._lease: Lease | None = None
+
+    def age(self) -> float:
+        """Seconds since the last renewal."""
+        return asyncio.get_running_loop().time() - self.renewed_at
+
+    async def claim(self) -> None:
+        """Starts a new life. Returns when this process holds the Lease, with an empty view."""
+        self._lives += 1
+        self.member = f"{self._process}{self._lives}"
+        self.problem = ""
+        seen: Peer | None = None
+        while True:
+            asked_at = asyncio.get_running_loop().time()
+            try:
+                async with asyncio.timeout(self.sharding.request_timeout):
+                    lease, seen = await self._try_to_claim(asked_at, seen)
+            except (ApiError, TransportError, TimeoutError) as problem:
+                self.problem = f"could not write its Lease: {problem or 'no answer in time'}"
+                logger.warning(self.problem, extra={"fields": self.fields()})
+                lease = None
+            if lease is not None:
+                self._lease, self.renewed_at = lease, asked_at
+                return
+            await asyncio.sleep(self.sharding.retry_period)
+
+    async def _try_to_claim(self, asked_at: float, seen: Peer | None) -> tuple[Lease | None, Peer | None]:
+        """Tries once to write this life into the Lease. ``seen`` is the second result of the previous attempt.
+
+        Returns the Lease as written, or None if the attempt has to be repeated: after a conflict, or while the Lease
+        belongs to another process that may be alive. In the latter case, the second result is that process's record.
+        """
+        sharding = self.sharding
+        try:
+            lease = await self._client.get(Lease, sharding.lease, namespace=sharding.namespace)
+        except NotFound:
+            fresh = Lease.named(sharding.lease, sharding.namespace)
+            try:
+                return await self._client.create(self._written(fresh, self.member, Members(()))), None
+            except AlreadyExists:
+                return None, None
+        record = record_of(lease)
+        if seen is None or seen.record != record:
+            seen = Peer(lease, asyncio.get_running_loop().time())
+        if not seen.id.startswith(self._process) and not seen.gone(asked_at):
+            self.problem = f"another process has its Lease {sharding.lease}, or had it lately: {seen.id}"
+            return None, seen
+        try:
+            return await self._client.update(self._written(lease, self.member, Members(()))), None
+        except Conflict:
+            return None, None
+
+    def found(self, lease: Lease | None) -> None:
+        """Accepts the listed Lease as the version for the next `renew` to replace.
+
+        Raises:
+            Lapsed: the Lease is missing (None), or no longer belongs to this life.
+        """
+        if lease is None or lease.spec.holder_identity != self.member:
+            raise Lapsed("its Lease was taken by another process or deleted")
+        self._lease = lease
+
+    async def renew(self, view: Members) -> None:
+        """Writes the view. An answer that comes after ``renew_deadline`` does not count as a renewal, because it may
+        be too late.
+        """
+        assert self._lease is not None
+        asked_at = asyncio.get_running_loop().time()
+        self._lease = await self._client.update(self._written(self._lease, self.member, view))
+        if self.age() < self.sharding.renew_deadline:
+            self.renewed_at = asked_at
+
+    async def release(self) -> None:
+        """Releases the Lease when the process ends, so that the other members need not wait for it to expire. The last
+        attempt begins at most ``renew_deadline`` seconds after the call. Errors of the server and of the connection are
+        logged, not raised.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.sharding.renew_deadline
+        while self._lives and loop.time() < deadline:
+            try:
+                async with asyncio.timeout(self.sharding.request_timeout):
+                    lease = await self._client.get(Lease, self.sharding.lease, namespace=self.sharding.namespace)
+                    if not (lease.spec.holder_identity or "").startswith(self._process):
+                        return
+                    await self._client.update(self._written(lease, "", Members(())))
+                return
+            except NotFound:
+                return
+            except Conflict:
+                continue
+            except (ApiError, TransportError, TimeoutError) as problem:
+                logger.warning(
+                    "could not release the lease", extra={"fields": {**self.fields(), "error": str(problem)}}
+                )
+                await asyncio.sleep(self.sharding.retry_period)
+
+    def _written(self, lease: Lease, holder: str, view: Members) -> Lease:
+        now = MicroTime.of(self._now())
+        old = lease.spec
+        same = old.holder_identity == holder
+        lease.spec = LeaseSpec(
+            holder_identity=holder,
+            lease_duration_seconds=math.ceil(self.sharding.lease_duration) if holder else 1,
+            acquire_time=(old.acquire_time if same else None) or now,
+            renew_time=now,
+            lease_transitions=(old.lease_transitions or 0) + (0 if same else 1),
+        )
+        lease.metadata.labels[LABEL] = self.sharding.name
+        lease.metadata.annotations[VIEW] = str(view)
+        return lease
+
+    def fields(self) -> dict[str, str]:
+        """The fields of log records."""
+        return {"group": f"{self.sharding.namespace}/{self.sharding.name}", "member": self.member}
