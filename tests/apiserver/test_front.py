@@ -25,6 +25,7 @@ from setpoint.apiserver.http.connection import Connections
 from setpoint.apiserver.http.hosts import refusal
 from setpoint.apiserver.http_types import HungUp, Request, Response
 from setpoint.serving import connection_limit
+from setpoint.serving.connection_limit import ConnectionLimit
 from setpoint.serving.room import Room
 from setpoint.webhook import MemoryCertificates
 from setpoint.webhook.tls import ServerTls
@@ -210,15 +211,17 @@ async def exchanged(front: HttpFront, data: bytes) -> tuple[bytes, bytes]:
     [
         (b"GET /api/v1/pods?x=" + b"y" * 200_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 431),
         (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"y" * 100_000 + b"\r\n\r\n", 431),
-        (b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: y\r\n" % n for n in range(1000)) + b"\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"".join(b"X-%d: y\r\n" % n for n in range(1000)) + b"\r\n", 400),
         (b"GET /\xff HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
         (b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1_0\r\n\r\n", 400),
         (b"POST %s HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n" % MAPS.encode(), 400),
         (b"\x16\x03\x01\x00\xa5", 400),
-        (b"get / HTTP/1.1\r\n\r\n", 400),
+        (b"get / HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\n\r\n", 400),
+        (b"GET http://[x/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
         (b"GET / HTTP/2.0\r\n\r\n", 505),
     ],
-    ids=range(9),
+    ids=range(11),
 )
 async def test_what_is_not_http_gets_a_status_and_no_line_in_the_log(
     data: bytes, code: int, caplog: pytest.LogCaptureFixture
@@ -230,6 +233,41 @@ async def test_what_is_not_http_gets_a_status_and_no_line_in_the_log(
     assert (status["kind"], status["code"]) == ("Status", code)
     assert "b'" not in status["message"]
     assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("target", "code"),
+    [
+        (b"http://localhost/api/v1?x=y", 200),
+        (b"HTTP://127.0.0.1:80/api/v1", 200),
+        (b"http://localhost?x=/y", 200),
+        (b"http://example.com/api/v1", 403),
+    ],
+)
+async def test_the_host_of_a_target_has_precedence_over_the_header(target: bytes, code: int) -> None:
+    async with ApiServer() as server, HttpFront(server) as front:
+        head, _ = await exchanged(front, b"GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % target)
+    assert head.split()[1] == b"%d" % code
+
+
+async def test_idle_connections_make_room_for_new_ones() -> None:
+    async with ApiServer() as server, contextlib.AsyncExitStack() as stack:
+        front = HttpFront(server)
+        await stack.enter_async_context(front)
+        assert front._connections is not None
+        front._connections.limit = ConnectionLimit(3)
+        idle = []
+        for _ in range(3):
+            reader, writer = await asyncio.open_connection(front.host, front.port)
+            stack.push_async_callback(closed, writer)
+            writer.write(b"GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
+            idle.append(reader)
+        head, _ = await exchanged(front, long_head(0) + b"\r\n")
+        assert head.startswith(b"HTTP/1.1 200 ")
+        async with asyncio.timeout(30):
+            with contextlib.suppress(ConnectionResetError):
+                await idle[0].read()  # it ended
 
 
 async def test_urls_of_a_hundred_kilobytes_are_read() -> None:

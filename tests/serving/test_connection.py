@@ -137,49 +137,81 @@ def test_however_the_bytes_are_cut_the_answers_are_the_same(cuts: list[int]) -> 
     ("sent", "status"),
     [
         (b"nonsense\r\n\r\n", 400),
-        (b"GET  / HTTP/1.1\r\n\r\n", 400),
-        (b"GET x HTTP/1.1\r\n\r\n", 400),
-        (b"GET https://x/ HTTP/1.1\r\n\r\n", 400),
+        (b"GET  / HTTP/1.1\r\nhost: x\r\n\r\n", 400),
+        (b"GET x HTTP/1.1\r\nhost: x\r\n\r\n", 400),
+        (b"GET ftp://x/ HTTP/1.1\r\nhost: x\r\n\r\n", 400),
+        (b"GET http:///a HTTP/1.1\r\nhost: x\r\n\r\n", 400),
+        (b"GET http://user@x/ HTTP/1.1\r\nhost: x\r\n\r\n", 400),
+        (b"GET http://x/#a HTTP/1.1\r\nhost: x\r\n\r\n", 400),
+        (b"CONNECT x:80 HTTP/1.1\r\nhost: x\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\n\r\n", 400),
+        (b"GET http://x/ HTTP/1.1\r\n\r\n", 400),
         (b"GET / HTTP/1.1\nhost: x\n\n\r\n\r\n", 400),
-        (b"get / HTTP/1.1\r\n\r\n", 400),
+        (b"get / HTTP/1.1\r\nhost: x\r\n\r\n", 400),
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
-        (b"GET / HTTP/1.1\r\nname\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\r\nna me: x\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\r\nname : x\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\r\na: b\r\n folded\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\r\na: b\x00c\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nhost: x\r\nname\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nhost: x\r\nna me: x\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nhost: x\r\nname : x\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nhost: x\r\na: b\r\n folded\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nhost: x\r\na: b\x00c\r\n\r\n", 400),
         (b"GET / HTTP/1.1\r\nhost: x\r\nhost: y\r\n\r\n", 400),
-        (b"POST / HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 1\r\n\r\nx", 400),
-        (b"POST / HTTP/1.1\r\ncontent-length: 1, 1\r\n\r\nx", 400),
-        (b"POST / HTTP/1.1\r\ncontent-length: +1\r\n\r\nx", 400),
-        (b"POST / HTTP/1.1\r\ncontent-length: 0x1\r\n\r\nx", 400),
-        (b"POST / HTTP/1.1\r\ncontent-length: " + b"9" * 30 + b"\r\n\r\nx", 400),
-        (b"POST / HTTP/1.1\r\ncontent-length: 1001\r\n\r\n", 413),
-        (b"POST / HTTP/1.1\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", 400),
-        (b"POST / HTTP/1.1\r\ntransfer-encoding: gzip, chunked\r\n\r\n", 501),
-        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n-1\r\n", 400),
-        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1 x\r\n", 400),
-        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1\r\nab\r\n", 400),
-        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n" + b"1" * 300, 400),
-        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nffffffff\r\n", 413),
-        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n" + b"64\r\n" + (b"x" * 100 + b"\r\n64\r\n") * 11, 413),
-        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n" + b"a: b\r\n" * 4000, 431),
-        (b"POST / HTTP/1.1\r\nexpect: tea\r\ncontent-length: 1\r\n\r\nx", 417),
-        (b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 101 + b"\r\n", 431),
-        (b"GET / HTTP/1.1\r\na: " + b"b" * 17_000 + b"\r\n\r\n", 431),
-        (b"GET / HTTP/1.1\r\na: " + b" " * 17_000, 431),
-        (b"GET /refused HTTP/1.1\r\ncontent-length: 100000\r\n\r\n", 404),
+        (b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 1\r\n\r\nx", 400),
+        (b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1, 1\r\n\r\nx", 400),
+        (b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: +1\r\n\r\nx", 400),
+        (b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 0x1\r\n\r\nx", 400),
+        (b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: " + b"9" * 30 + b"\r\n\r\nx", 400),
+        (b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1001\r\n\r\n", 413),
+        (b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: gzip, chunked\r\n\r\n", 501),
+        (b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n-1\r\n", 400),
+        (b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n1 x\r\n", 400),
+        (b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n1\r\nab\r\n", 400),
+        (b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n" + b"1" * 300, 400),
+        (b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nffffffff\r\n", 413),
+        (
+            b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
+            + b"64\r\n"
+            + (b"x" * 100 + b"\r\n64\r\n") * 11,
+            413,
+        ),
+        (b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\n" + b"a: b\r\n" * 4000, 431),
+        (b"POST / HTTP/1.1\r\nhost: x\r\nexpect: tea\r\ncontent-length: 1\r\n\r\nx", 417),
+        (b"GET / HTTP/1.1\r\nhost: x\r\n" + b"a: b\r\n" * 101 + b"\r\n", 431),
+        (b"GET / HTTP/1.1\r\nhost: x\r\na: " + b"b" * 17_000 + b"\r\n\r\n", 431),
+        (b"GET / HTTP/1.1\r\nhost: x\r\na: " + b" " * 17_000, 431),
+        (b"GET /refused HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n", 404),
     ],
 )
 @virtual_time
 async def test_what_is_not_sound_is_refused_and_ends_the_connection(sent: bytes, status: int) -> None:
     peer = Peer()
     await peer.send(sent)
-    await peer.send(b"GET /smuggled HTTP/1.1\r\n\r\n")
+    await peer.send(b"GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n")
     assert peer.wire.sent.startswith(b"HTTP/1.1 %d " % status), peer.wire.sent
     assert b"connection: close" in peer.wire.sent
     assert peer.wire.closed
     assert peer.seen == []
+    peer.lose()
+
+
+@pytest.mark.parametrize(
+    ("sent", "target", "host"),
+    [
+        (b"GET http://proxied:80/a?b=c HTTP/1.1\r\nHost: other\r\n\r\n", "/a?b=c", "proxied:80"),
+        (b"GET HTTPS://proxied HTTP/1.1\r\nHost: proxied\r\n\r\n", "/", "proxied"),
+        (b"GET http://[::1]?b=/c HTTP/1.1\r\nHost: proxied\r\n\r\n", "/?b=/c", "[::1]"),
+        (b"GET /a HTTP/1.1\r\nHost:\r\n\r\n", "/a", ""),
+        (b"GET /a HTTP/1.0\r\n\r\n", "/a", None),
+    ],
+)
+@virtual_time
+async def test_targets_with_a_host_and_old_requests_without_one_are_answered(
+    sent: bytes, target: str, host: str | None
+) -> None:
+    peer = Peer()
+    await peer.send(sent)
+    (request,) = peer.seen
+    assert (request.target, request.headers.get("host")) == (target, host)
     peer.lose()
 
 
@@ -199,14 +231,14 @@ def test_no_bytes_whatever_raise(junk: bytes | str) -> None:
 @virtual_time
 async def test_silence_is_cut_after_the_read_timeout_and_idleness_after_the_longer_one() -> None:
     silent, idle, slow = Peer(), Peer(), Peer()
-    await idle.send(b"GET / HTTP/1.1\r\n\r\n")
-    await slow.send(b"GET / HTTP/1.1\r\n\r\n")
+    await idle.send(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+    await slow.send(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
     await advance(9.9)
     assert not silent.wire.closed
     await advance(0.1)
     assert silent.wire.closed
     await advance(60)
-    for byte in b"GET / HTTP/1.1\r\n":  # a byte a second is too slow, however long it goes on
+    for byte in b"GET / HTTP/1.1\r\nhost: x\r\n":  # a byte a second is too slow, however long it goes on
         if not slow.wire.closed:
             await slow.send(bytes([byte]))
             await advance(1)
@@ -220,7 +252,7 @@ async def test_silence_is_cut_after_the_read_timeout_and_idleness_after_the_long
 async def test_a_slow_body_is_told_so() -> None:
     peer = Peer()
     await advance(9)
-    await peer.send(b"POST / HTTP/1.1\r\ncontent-length: 10\r\n\r\nabc")
+    await peer.send(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nabc")
     await advance(9)
     assert not peer.wire.closed
     await advance(1)
@@ -289,11 +321,11 @@ async def test_a_body_for_which_there_is_no_room_is_refused_and_one_whose_client
 async def test_a_request_may_take_as_long_as_it_takes_and_the_next_one_waits() -> None:
     peer = Peer()
     peer.held.clear()
-    await peer.send(b"GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n")
+    await peer.send(b"GET /1 HTTP/1.1\r\nhost: x\r\n\r\nGET /2 HTTP/1.1\r\nhost: x\r\n\r\n")
     await advance(1000)
     assert not peer.wire.closed
     assert [request.target for request in peer.seen] == ["/1"]
-    await peer.send(b"GET /3 HTTP/1.1\r\n\r\n" * 4000)
+    await peer.send(b"GET /3 HTTP/1.1\r\nhost: x\r\n\r\n" * 4000)
     assert not peer.wire.reading  # what comes early is not piled up
     peer.held.set()
     await advance(1)
@@ -305,7 +337,7 @@ async def test_a_request_may_take_as_long_as_it_takes_and_the_next_one_waits() -
 async def test_who_does_not_read_its_answers_gets_no_more() -> None:
     peer = Peer()
     peer.connection.pause_writing()
-    await peer.send(b"GET /1 HTTP/1.1\r\n\r\n" * 4000)
+    await peer.send(b"GET /1 HTTP/1.1\r\nhost: x\r\n\r\n" * 4000)
     assert peer.seen == []
     assert not peer.wire.reading
     peer.connection.resume_writing()
@@ -321,7 +353,9 @@ async def test_who_does_not_read_its_answers_gets_no_more() -> None:
 @virtual_time
 async def test_a_client_that_asks_for_it_has_its_connection_closed_after_the_answer(options: bytes) -> None:
     peer = Peer()
-    await peer.send(b"GET /1 HTTP/1.1\r\nconnection: " + options + b"\r\n\r\nGET /2 HTTP/1.1\r\n\r\n")
+    await peer.send(
+        b"GET /1 HTTP/1.1\r\nhost: x\r\nconnection: " + options + b"\r\n\r\nGET /2 HTTP/1.1\r\nhost: x\r\n\r\n"
+    )
     assert [request.target for request in peer.seen] == ["/1"]
     assert peer.wire.closed
 
@@ -330,7 +364,7 @@ async def test_a_client_that_asks_for_it_has_its_connection_closed_after_the_ans
 async def test_ending_waits_for_the_answer() -> None:
     idle, busy = Peer(), Peer()
     busy.held.clear()
-    await busy.send(b"GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n")
+    await busy.send(b"GET /1 HTTP/1.1\r\nhost: x\r\n\r\nGET /2 HTTP/1.1\r\nhost: x\r\n\r\n")
     for peer in (idle, busy):
         peer.connection.end()
     assert idle.wire.closed
@@ -345,7 +379,7 @@ async def test_ending_waits_for_the_answer() -> None:
 async def test_one_who_goes_away_does_not_disturb() -> None:
     peer = Peer()
     peer.held.clear()
-    await peer.send(b"GET /1 HTTP/1.1\r\n\r\n")
+    await peer.send(b"GET /1 HTTP/1.1\r\nhost: x\r\n\r\n")
     peer.lose()
     assert peer.connections  # its function still runs, and must be waited for
     peer.held.set()
@@ -357,7 +391,7 @@ async def test_one_who_goes_away_does_not_disturb() -> None:
 @virtual_time
 async def test_the_client_may_ask_whether_to_go_on() -> None:
     peer = Peer()
-    await peer.send(b"POST /a HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n")
+    await peer.send(b"POST /a HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n")
     assert peer.wire.sent == b"HTTP/1.1 100 Continue\r\n\r\n"
     await peer.send(b"ab")
     assert peer.wire.sent.endswith(ok(b"/a|ab"))

@@ -9,7 +9,8 @@ __all__ = ["MAX_HEAD", "MAX_HEADERS", "HttpRequest", "Malformed", "framing", "pa
 
 MAX_HEAD: Final = 16 * 1024
 MAX_HEADERS: Final = 100
-_REQUEST: Final = re.compile(r"([A-Z][A-Z-]{0,19}) (/[!-~]{0,2000}) HTTP/1\.([01])")
+_REQUEST: Final = re.compile(r"([A-Z][A-Z-]{0,19}) ([!-~]{1,2001}) HTTP/1\.([01])")
+_ABSOLUTE: Final = re.compile(r"https?://([^/?#@]+)([/?][^#]*|)", re.IGNORECASE)
 _VERSION: Final = re.compile(r"\S+ \S+ HTTP/[02-9]\.[0-9]")
 _HEADERS: Final = re.compile(r"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\x00-\x08\x0a-\x1f\x7f]*\r\n)*")
 _HEADER: Final = re.compile(r"([^:]+):([^\r]*)\r\n")
@@ -17,8 +18,9 @@ _SINGLE: Final = ("content-length", "transfer-encoding", "content-type", "host")
 
 
 class HttpRequest(NamedTuple):
-    """The head of a request. ``target`` is the path and query as received; header names are in lower case. ``peer`` is
-    the address from which the connection comes, without the port.
+    """The head of a request. ``target`` is the path and query as received, without the scheme and host that a proxy's
+    client puts before them; header names are in lower case. ``peer`` is the address from which the connection comes,
+    without the port.
     """
 
     method: str
@@ -63,7 +65,17 @@ def parsed(head: str, peer: str = "") -> tuple[HttpRequest, bool]:
                 raise Malformed(400, f"{name} is repeated")
             value = f"{headers[name]}, {value}"
         headers[name] = value
-    return HttpRequest(first[1], first[2], headers, peer), first[3] == "0"
+    is_old = first[3] == "0"
+    if "host" not in headers and not is_old:  # RFC 9112, 3.2
+        raise Malformed(400, "missing required Host header")
+    target = first[2]
+    if not target.startswith("/"):
+        absolute = _ABSOLUTE.fullmatch(target)
+        if absolute is None:
+            raise Malformed(400, "malformed request line")
+        headers["host"] = absolute[1]  # RFC 9112, 3.2.2
+        target = absolute[2] if absolute[2].startswith("/") else f"/{absolute[2]}"
+    return HttpRequest(first[1], target, headers, peer), is_old
 
 
 def framing(headers: dict[str, str]) -> int:

@@ -45,7 +45,8 @@ class Connections(web.Server):
         head_timeout: float,
         room: Room | None = None,
     ) -> None:
-        super().__init__(handler, handler_cancellation=True)
+        super().__init__(self._handle, handler_cancellation=True)
+        self._answer = handler
         self.read_timeout = head_timeout
         self.limit = ConnectionLimit()
         self.room = Room() if room is None else room
@@ -62,16 +63,23 @@ class Connections(web.Server):
         """The protocol of a new connection."""
         return _Connection(self, loop=asyncio.get_running_loop(), **self._settings)
 
+    async def _handle(self, http: web.BaseRequest) -> web.StreamResponse:
+        try:
+            return await self._answer(http)
+        finally:
+            connection = http.protocol
+            assert isinstance(connection, _Connection)
+            connection.rest()
+
 
 class _Connection(web.RequestHandler):
-    __slots__ = ("_has_head", "_head_size", "_head_timer", "_limit", "_room", "_to", "peer")
+    __slots__ = ("_head_size", "_head_timer", "_limit", "_room", "_to", "peer")
 
     def __init__(self, connections: Connections, **settings: Any) -> None:
         super().__init__(connections, **settings)
         self._limit = connections.limit
         self._room = connections.room
         self._head_timer = self._loop.call_later(connections.read_timeout, self.force_close)
-        self._has_head = False
         self._head_size = 0
         self._to: Any = None
         self.peer = Peer()
@@ -104,10 +112,13 @@ class _Connection(web.RequestHandler):
         if self._head_size:
             self._head_size = 0
             self._room.give_back(self)
-        if not self._has_head:
-            self._has_head = True
-            self._head_timer.cancel()
-            self._limit.activate(self._to)
+        self._head_timer.cancel()
+        self._limit.activate(self._to)
+
+    def rest(self) -> None:
+        """Notes that a request has been answered: until the head of another has come, the connection is idle."""
+        if not self._messages:
+            self._limit.rest(self._to)
 
     def _take_head(self, size: int) -> None:
         """Counts a part of a head that is not complete."""

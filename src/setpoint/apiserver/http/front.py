@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from http import HTTPStatus
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 from setpoint.apiserver.answers.representation import respond
 from setpoint.apiserver.errors import ApiStatusError, bad_request, request_entity_too_large, unsupported_encoding
@@ -216,7 +216,7 @@ class HttpFront:
         if http.version not in ((1, 0), (1, 1)):
             error = ApiStatusError(505, "", "this server speaks HTTP/1.1")
             return respond(error.status, error.code)
-        host = "" if self._authenticates else http.headers.get("Host", "")
+        host = "" if self._authenticates else _destination(http)[0]
         if why := refusal(self.host, host, http.headers.get("Origin")):
             error = ApiStatusError(403, "Forbidden", why, {})
             return respond(error.status, error.code)
@@ -252,7 +252,7 @@ class HttpFront:
         return await self._handled(http, body)
 
     async def _handled(self, http: web.BaseRequest, body: bytes | None) -> Response:
-        path, _, query = http.raw_path.partition("?")
+        path, _, query = _destination(http)[1].partition("?")
         try:
             parameters = tuple(parse_qsl(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS))
         except ValueError:
@@ -260,6 +260,17 @@ class HttpFront:
             return respond(error.status, error.code)
         request = Request(http.method, unquote(path), parameters, _headers(http), body, peer=_peer(http))
         return await self.server.handle(request)
+
+
+def _destination(http: web.BaseRequest) -> tuple[str, str]:
+    """The host of a request, and its path and query. A target with scheme and host, as clients of proxies send it, has
+    precedence over the Host header (RFC 9112, 3.2.2).
+    """
+    host, target = http.headers.get("Host", ""), http.raw_path
+    if target.startswith("/"):
+        return host, target
+    parts = urlsplit(target)
+    return parts.netloc or host, urlunsplit(("", "", parts.path or "/", parts.query, ""))
 
 
 def _peer(http: web.BaseRequest) -> Peer:
