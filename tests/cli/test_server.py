@@ -90,6 +90,16 @@ async def test_one_data_directory_is_for_one_server(tmp_path: Path) -> None:
         assert str(data) in line
 
 
+async def test_a_file_in_place_of_the_data_directory_is_refused_in_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "data"
+    file.touch()
+    async with program("-m", "setpoint", "server", "--port", "0", "--data-dir", file, home=tmp_path) as running:
+        assert await running.ended() == 1
+        assert running.err == [
+            f"setpoint: --data-dir: {file} is a file; name a directory, which may be missing or empty"
+        ]
+
+
 async def test_whatever_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
     data = tmp_path / "data"
     acknowledged: list[str] = []

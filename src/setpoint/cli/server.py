@@ -36,12 +36,14 @@ def serve(
     address of the page, or ``"0"`` for none.
 
     Raises:
-        UsageError: a name in ``controllers`` does not exist, the number of nodes is negative, or the page's address is
-            invalid.
+        UsageError: a name in ``controllers`` does not exist, the number of nodes is negative, ``data_dir`` is a file, or
+            the page's address is invalid.
     """
     configure("text", "WARNING")
     if isinstance(nodes, int) and nodes < 0:
         raise UsageError(f"--nodes: a number from 0 on, or local, not {nodes}")
+    if data_dir is not None and data_dir.exists() and not data_dir.is_dir():
+        raise UsageError(f"--data-dir: {data_dir} is a file; name a directory, which may be missing or empty")
 
     try:
         cluster = EmbeddedCluster(
