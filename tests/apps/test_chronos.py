@@ -9,11 +9,12 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
+import yaml
 from tests.tasks import drop, stop
 
 from setpoint.apiserver import ApiServer
 from setpoint.apps.chronos import Chronos, Entry
-from setpoint.apps.chronos.program import watch
+from setpoint.apps.chronos.program import Output, watch
 from setpoint.cache import InformerFactory
 from setpoint.client import Client, InProcessTransport, Request, Response, Transport, TransportError
 from setpoint.meta import ObjectKey
@@ -183,19 +184,41 @@ async def test_after_five_retries_a_key_is_dropped_until_it_changes() -> None:
         assert await w.hears() == ["create default/a"]
 
 
-@virtual_time
-async def test_json_is_one_object_a_line() -> None:
+async def printed(output: Output, *, delete: bool = False) -> str:
+    """The output of Chronos with a selector, about two pods of which one matches."""
     stream = io.StringIO()
     async with ApiServer(now=now) as server, Client(InProcessTransport(server.handle)) as client:
         await client.create(pod("a", app="web"))
         await client.create(pod("b", app="db"))
-        task = asyncio.create_task(watch(client, stream, output="json", selector="app=web"))
+        task = asyncio.create_task(watch(client, stream, output=output, selector="app=web"))
         await advance(1)
+        if delete:
+            await client.delete(Pod, "a")
+            await advance(1)
         await stop(task)
-    (line,) = stream.getvalue().splitlines()
-    entry = json.loads(line)
-    assert (entry["event"], entry["key"], entry["kind"]) == ("create", "default/a", "Pod")
-    assert {"phase", "node", "restarts", "ready", "time"} <= set(entry)
+    return stream.getvalue()
+
+
+@virtual_time
+async def test_json_is_one_object_a_line_with_the_whole_pod() -> None:
+    create, delete = map(json.loads, (await printed("json", delete=True)).splitlines())
+    assert (create["event"], create["key"], create["kind"]) == ("create", "default/a", "Pod")
+    assert {"phase", "node", "restarts", "ready", "time"} <= set(create)
+    assert (create["object"]["apiVersion"], create["object"]["kind"]) == ("v1", "Pod")
+    assert create["object"]["metadata"]["uid"] == create["uid"]
+    assert create["object"]["spec"]["containers"][0]["image"] == "busybox"
+    assert (delete["event"], delete["key"], delete["object"]) == ("delete", "default/a", None)
+
+
+@virtual_time
+async def test_yaml_is_a_document_for_each_change_that_kubectl_could_apply() -> None:
+    text = await printed("yaml", delete=True)
+    created, deleted = yaml.safe_load_all(text)
+    assert (created["apiVersion"], created["kind"], created["metadata"]["name"]) == ("v1", "Pod", "a")
+    assert created["spec"]["containers"][0]["image"] == "busybox"
+    assert deleted is None
+    comments = [line.split()[2:4] for line in text.splitlines() if line.startswith("# ")]
+    assert comments == [["create", "default/a"], ["delete", "default/a"]]
 
 
 @virtual_time

@@ -117,9 +117,9 @@ class Chronos:
             return
         state = PodState.of(pod)
         if state != seen:
-            await self._log("create" if seen is None else "update", key, state)
+            await self._log("create" if seen is None else "update", key, state, pod)
             self._seen[key] = state
 
-    async def _log(self, event: Event, key: ObjectKey, state: PodState) -> None:
-        await self.sink(Entry(event=event, key=key, time=self.now(), state=state))
+    async def _log(self, event: Event, key: ObjectKey, state: PodState, pod: Pod | None = None) -> None:
+        await self.sink(Entry(event=event, key=key, time=self.now(), state=state, pod=pod))
         self.logged += 1

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
+import yaml
 from msgspec import Struct
 
-from setpoint.meta import ObjectKey, format_time
+from setpoint.meta import ObjectKey, format_time, to_wire
 from setpoint.models.core_v1 import Pod
 
 Event = Literal["create", "update", "delete"]
@@ -39,12 +40,16 @@ class PodState(Struct, frozen=True, kw_only=True):
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """One logged change to a Pod. For a deletion, ``state`` is the last state that was observed."""
+    """One logged change to a Pod.
+
+    For a deletion, ``state`` is the last state that was logged, and ``pod`` is None: the cache no longer has it.
+    """
 
     event: Event
     key: ObjectKey
     time: datetime
     state: PodState
+    pod: Pod | None = None
 
     def text(self) -> str:
         """One line for people: time, event, key, phase, node, containers ready, restarts."""
@@ -55,7 +60,7 @@ class Entry(Struct, frozen=True, kw_only=True):
         )
 
     def json(self) -> str:
-        """One JSON object for programs, with wire names."""
+        """One JSON object for programs: the parts of the line, and the Pod as ``object``."""
         state = self.state
         return msgspec.json.encode(
             {
@@ -69,5 +74,20 @@ class Entry(Struct, frozen=True, kw_only=True):
                 "restarts": state.restarts,
                 "uid": state.uid,
                 "resourceVersion": state.resource_version,
+                "object": self._object(),
             }
         ).decode()
+
+    def yaml(self) -> str:
+        """A YAML document: the line as a comment, and the Pod; after a deletion only the comment."""
+        line = f"---\n# {self.text()}"
+        if self.pod is None:
+            return line
+        document = yaml.dump(self._object(), Dumper=_DUMPER, sort_keys=False, allow_unicode=True)
+        return f"{line}\n{document.rstrip()}"
+
+    def _object(self) -> dict[str, Any] | None:
+        return None if self.pod is None else {"apiVersion": "v1", "kind": "Pod", **to_wire(self.pod)}
+
+
+_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

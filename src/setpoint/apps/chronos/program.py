@@ -25,6 +25,8 @@ from setpoint.meta import ObjectKey
 from setpoint.meta.text import visible
 from setpoint.models.core_v1 import Pod
 
+Output = Literal["text", "json", "yaml"]
+
 SYNC_TIMEOUT = 30.0
 """The first list may take this many seconds. After that, Chronos fails with the server's last answer."""
 
@@ -40,7 +42,7 @@ def chronos(
     embedded: Annotated[bool, Parameter(negative="")] = False,
     namespace: Annotated[str | None, Parameter(name=["--namespace", "-n"])] = None,
     selector: Annotated[str | None, Parameter(name=["--selector", "-l"])] = None,
-    output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"])] = "text",
+    output: Annotated[Output, Parameter(name=["--output", "-o"])] = "text",
     workers: Annotated[int, Parameter(validator=Number(gte=1))] = 2,
     resync: Annotated[float, Parameter(validator=Number(gte=0))] = 0,
     max_retries: Annotated[int, Parameter(validator=Number(gte=0))] = 5,
@@ -60,7 +62,8 @@ def chronos(
     selector
         Watch only Pods with these labels, such as app=web,tier!=db.
     output
-        text, or json for one JSON object per line.
+        text for a line per change; json for a JSON object per line, with the whole Pod as ``object``; yaml for a
+        document per change: the line as a comment, and the whole Pod.
     workers
         The number of Pods processed concurrently.
     resync
@@ -92,7 +95,7 @@ async def watch(
     *,
     namespace: str | None = None,
     selector: str | None = None,
-    output: Literal["text", "json"] = "text",
+    output: Output = "text",
     workers: int = 2,
     resync: float = 0,
     max_retries: int = 5,
@@ -108,7 +111,14 @@ async def watch(
     await client.list(Pod, namespace=namespace, selector=selector, limit=1)
 
     async def write(entry: Entry) -> None:
-        stream.write((entry.json() if output == "json" else visible(entry.text())) + "\n")
+        match output:
+            case "json":
+                lines = entry.json()
+            case "yaml":
+                lines = entry.yaml()
+            case "text":
+                lines = visible(entry.text())
+        stream.write(lines + "\n")
         stream.flush()
 
     def dropped(key: ObjectKey, problem: Exception) -> None:
