@@ -1,4 +1,6 @@
-"""The definition of a kind that the program only owns, watches or reads is another project's, and is never written."""
+"""The definition of a kind that another project installs, or that the program only owns, watches or reads, is not
+written.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +24,10 @@ class CertificateSpec(sp.Model):
 
 
 class Certificate(sp.CustomResource, group="cert-manager.io", version="v1"):
+    spec: CertificateSpec = CertificateSpec()
+
+
+class Issuer(sp.CustomResource, group="cert-manager.io", version="v1", installed_by="cert-manager"):
     spec: CertificateSpec = CertificateSpec()
 
 
@@ -52,7 +58,7 @@ def controller(role: str) -> sp.Controller[Site]:
 
 ROLES = ["owns", "watches", "reads"]
 COMMANDS = {
-    "outside": [],
+    "outside": ["--service", "sites"],
     "plain": ["--image", "registry.example.com/site:1.0.0"],
     **{
         form: ["--image", "registry.example.com/site:1.0.0", "--form", form, "--output", "{folder}"]
@@ -61,15 +67,51 @@ COMMANDS = {
 }
 
 
+def printed(parts: list[Any], command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The output of ``manifests``, and then the text of each file that it writes."""
+    arguments = [argument.format(folder=tmp_path) for argument in COMMANDS[command]]
+    controllers = [part for part in parts if isinstance(part, sp.Controller)]
+    admissions = [part for part in parts if isinstance(part, sp.Admission)]
+    with suppress(SystemExit):
+        program("sites.py", controllers, admissions, name="sites.example.com")(["manifests", *arguments])
+    return [capsys.readouterr().out, *(file.read_text() for file in tmp_path.rglob("*") if file.is_file())]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_kind_that_another_project_installs_is_not_defined_whatever_the_program_does_with_it(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    admission = sp.Admission(Issuer).validates(lambda issuer: None)
+    parts = [controller("owns"), sp.Controller(Issuer, reconcile), admission]
+    texts = printed(parts, command, tmp_path, capsys)
+    assert any("sites.sites.example.com" in text for text in texts)
+    assert not any(word in text for text in texts for word in ("kind: Issuer", '"kind": "Issuer"'))
+    assert not any("issuers-editor" in text for text in texts), "the roles of its users are the other project's"
+    if command in ("outside", "plain"):
+        documents = [document for document in yaml.safe_load_all(texts[0]) if document]
+        rules = [rule for document in documents if document["kind"] == "ClusterRole" for rule in document["rules"]]
+        assert any("issuers" in rule.get("resources", ()) for rule in rules), "the rights are still needed"
+        webhooks = [document for document in documents if document["kind"] == "ValidatingWebhookConfiguration"]
+        assert "issuers" in str(webhooks), "webhooks for it are the program's own"
+
+
+def test_crd_diff_compares_a_kind_that_another_project_installs_only_by_its_name(tmp_path: Path) -> None:
+    source = tmp_path / "theirs.py"
+    source.write_text(
+        "import setpoint as sp\n"
+        "class Theirs(sp.CustomResource, group='theirs.example.com', version='v1', installed_by='theirs'): pass\n"
+        "class Mine(sp.CustomResource, group='mine.example.com', version='v1'): pass\n"
+    )
+    assert [document["spec"]["names"]["kind"] for document in from_classes(str(source))] == ["Mine"]
+    assert [document["spec"]["names"]["kind"] for document in from_classes(f"{source}:Theirs")] == ["Theirs"]
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("role", ROLES)
 def test_a_kind_that_is_only_declared_for_use_is_not_defined(
     role: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = [argument.format(folder=tmp_path) for argument in COMMANDS[command]]
-    with suppress(SystemExit):
-        program("sites.py", [controller(role)])(["manifests", *arguments])
-    texts = [capsys.readouterr().out, *(file.read_text() for file in tmp_path.rglob("*") if file.is_file())]
+    texts = printed([controller(role)], command, tmp_path, capsys)
     assert any("sites.sites.example.com" in text for text in texts)
     assert not any("certificates.cert-manager.io" in text for text in texts)
     if command in ("outside", "plain"):

@@ -49,6 +49,9 @@ class ClusterFlags:
         With --embedded: the server's port; 0 picks a free one.
     write_kubeconfig
         With --embedded: write a kubeconfig for kubectl to this file.
+    crds
+        With --embedded: also install the CustomResourceDefinitions in this file or folder, such as those of other
+        projects. May be given more than once.
     """
 
     kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None
@@ -58,11 +61,12 @@ class ClusterFlags:
     embedded: _Switch = False
     port: _Port = 0
     write_kubeconfig: Path | None = None
+    crds: Annotated[tuple[Path, ...], Parameter(negative="")] = ()
 
     def check(self) -> None:
         """Raises `UsageError` if two of the flags exclude each other."""
-        if not self.embedded and (self.port or self.write_kubeconfig):
-            raise UsageError("--port and --write-kubeconfig go with --embedded")
+        if not self.embedded and (self.port or self.write_kubeconfig or self.crds):
+            raise UsageError("--port, --write-kubeconfig and --crds go with --embedded")
         for flag, value in (("clusters", self.clusters), ("kubeconfig", self.kubeconfig), ("context", self.context)):
             if value is not None and self.embedded:
                 raise UsageError(f"--{flag} and --embedded exclude each other")

@@ -60,6 +60,7 @@ class Definition(Struct, frozen=True, kw_only=True):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     conversions: tuple[Conversion, ...] = ()
+    installed_by: str = ""
 
 
 _CONVERTED: dict[str, Callable[[Any], Any]] = {
@@ -97,6 +98,7 @@ class Keywords(TypedDict, total=False):
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     conversions: Sequence[Conversion]
+    installed_by: str
 
 
 class CustomResourceMeta(ModelMeta):
@@ -154,6 +156,10 @@ class CustomResource(Object, metaclass=CustomResourceMeta):
     True for the server's default message. ``labels`` and ``annotations`` are the CustomResourceDefinition's.
     ``conversions`` converts objects of older versions to this one and back (see `Conversion`); one version of a kind is
     stored, the others have ``storage=False``.
+
+    ``installed_by`` is for a kind of another project (``installed_by="cert-manager"``): the class may have a part of
+    its fields, and the program that has the class never writes the kind's definition. Manifests, charts and bundles
+    leave it out and keep the permissions. See `docs/howto/other-projects.md`.
 
     A field ``status`` becomes a subresource. The types of ``spec`` and ``status`` may also be dataclasses or pydantic
     models.
@@ -218,6 +224,12 @@ def _resource(made: type[CustomResource], group: str, said: Keywords) -> Resourc
 
 
 def _definition(made: type[CustomResource], said: Keywords) -> Definition:
+    where = f"class {made.__name__}"
+    project = said.get("installed_by", "")
+    if "installed_by" in said and (not isinstance(project, str) or not project.strip()):
+        raise DefinitionError(f"{where}: installed_by={project!r} must be the name of the project that has the kind")
+    if project and said.get("conversions"):
+        raise DefinitionError(f"{where}: conversions= with installed_by=: {project} converts the versions of its kinds")
     given: dict[str, Any] = {
         word: _CONVERTED[word](value or ()) if word in _CONVERTED else value
         for word, value in said.items()

@@ -22,6 +22,9 @@ def crd_for(
     Several classes of one group and kind become its versions; classes that their ``conversions`` lead to are included.
     Exactly one of them is stored (``storage=False`` for the others).
 
+    For a kind with ``installed_by``, this is the definition that the classes amount to, for tests: its versions need no
+    conversions, and the first class is stored if none is.
+
     ``conversion_client_config`` (``url`` or ``service``, and ``caBundle``) is the address of the conversion webhook. It
     is used if the versions differ in more than their name; without it the definition has no conversion, and its
     installer must add one (see ``Versions.need_webhook``).
@@ -37,12 +40,16 @@ def crd_for(
         kinds += [found for found in Versions.of(kind).classes if found not in kinds]
     agree(kinds)
     first = resource_of(kinds[0])
+    installed_by = kinds[0].definition.installed_by
     stored = [kind for kind in kinds if kind.definition.storage]
+    if installed_by and not stored:
+        stored = kinds[:1]
     if len(stored) != 1:
         found = ", ".join(kind.__name__ for kind in stored) or "none"
         raise DefinitionError(f"{first}: exactly one version must have storage=True, here it is {found}")
-    _check_unconverted(kinds)
-    versions = [_version(kind) for kind in kinds]
+    if not installed_by:
+        _check_unconverted(kinds)
+    versions = [_version(kind, is_stored=kind is stored[0]) for kind in kinds]
     names: dict[str, Any] = {
         "kind": first.kind,
         "listKind": first.list_kind,
@@ -97,13 +104,13 @@ def _check_unconverted(kinds: Sequence[type[CustomResource]]) -> None:
                 ) from None
 
 
-def _version(kind: type[CustomResource]) -> dict[str, Any]:
+def _version(kind: type[CustomResource], *, is_stored: bool) -> dict[str, Any]:
     definition = kind.definition
     _check_decoding(kind)
     version: dict[str, Any] = {
         "name": resource_of(kind).version,
         "served": definition.served,
-        "storage": definition.storage,
+        "storage": is_stored,
         "schema": {"openAPIV3Schema": schema_of(kind)},
     }
     subresources = _subresources(definition)

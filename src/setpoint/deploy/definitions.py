@@ -32,12 +32,18 @@ def own_kinds(
 ) -> list[type[Any]]:
     """The ``kinds`` that a controller reconciles or an admission decides on, in whatever version, and those that no
     controller declares. The others are only owned, watched or read: their definitions may belong to other projects.
+    Kinds with ``installed_by`` are never among them.
     """
     controllers = list(controllers)
     own = {_group_kind(controller.kind) for controller in controllers}
     own |= {_group_kind(admission.kind) for admission in admissions}
     foreign = {_group_kind(kind) for kind in watched_kinds(controllers)} - own
-    return [kind for kind in kinds if _group_kind(kind) not in foreign]
+    return [kind for kind in kinds if _group_kind(kind) not in foreign and not installed_by(kind)]
+
+
+def installed_by(kind: type[Any]) -> str:
+    """The project that installs the kind, as its class says; ``""`` for an own or a built-in kind."""
+    return kind.definition.installed_by if issubclass(kind, CustomResource) else ""
 
 
 def _group_kind(kind: type[Any]) -> GroupKind:

@@ -135,10 +135,10 @@ class Operator:
 
     @cached_property
     def own_resources(self) -> list[Resource]:
-        """The custom resources that users of the operator write, without duplicates."""
+        """The custom resources of the operator that its users write, without duplicates."""
         found: dict[tuple[str, str], Resource] = {}
         for kind in (*self.kinds, *(each.kind for each in self.controllers)):
-            if isinstance(kind, type) and issubclass(kind, CustomResource):
+            if isinstance(kind, type) and issubclass(kind, CustomResource) and not kind.definition.installed_by:
                 resource = resource_of(kind)
                 found.setdefault((resource.group, resource.plural), resource)
         return [found[key] for key in sorted(found)]

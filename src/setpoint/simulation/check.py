@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from setpoint.cache.reflector import FirstList
-from setpoint.crd import CustomResource
 from setpoint.manager import Lifespan
 from setpoint.meta import Object
 from setpoint.simulation.counterexample import Counterexample
@@ -21,6 +20,7 @@ from setpoint.simulation.predicates import Predicate
 from setpoint.simulation.report import Report
 from setpoint.simulation.search import DEFAULT_BUDGET, Budget, Progress, Search
 from setpoint.simulation.setup import Factory, Scenario, Setup, tuples
+from setpoint.testing.clusters import Definitions
 from setpoint.webhook import Admission, Converter
 
 REPLAY = "SETPOINT_REPLAY"
@@ -37,7 +37,7 @@ def check(
     factory: Factory,
     *,
     objects: Iterable[Object] = (),
-    crds: Iterable[type[CustomResource] | Mapping[str, Any]] | None = None,
+    crds: Iterable[Definitions] | None = None,
     nodes: int = 1,
     control_plane: bool | Iterable[str] = True,
     webhooks: Iterable[Admission[Any] | Converter] = (),

@@ -9,13 +9,12 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from setpoint.cache.reflector import FirstList
 from setpoint.controller import Controller
-from setpoint.crd import CustomResource
 from setpoint.manager import Fleet, Lifespan
 from setpoint.meta import Object
 from setpoint.simulation.externals import External
 from setpoint.simulation.predicates import Predicate
 from setpoint.simulation.tape import user_line_of
-from setpoint.testing.clusters import Cluster
+from setpoint.testing.clusters import Cluster, Definitions
 from setpoint.webhook import Admission, Converter
 
 Scenario: TypeAlias = Callable[[Cluster], Awaitable[None]]
@@ -43,7 +42,7 @@ class Setup:
     scenario: Scenario
     factory: Factory
     objects: Sequence[Object] = ()
-    crds: Sequence[type[CustomResource] | Mapping[str, Any]] | None = None
+    crds: Sequence[Definitions] | None = None
     nodes: int = 1
     control_plane: bool | Iterable[str] = True
     webhooks: Sequence[Admission[Any] | Converter] = ()

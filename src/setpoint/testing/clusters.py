@@ -15,12 +15,14 @@ from __future__ import annotations
 import asyncio
 import builtins
 import inspect
+import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
+from pathlib import Path
 from random import Random
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeAlias, TypeVar
 
 import msgspec
 
@@ -33,6 +35,7 @@ from setpoint.cluster.controller_registry import names_of
 from setpoint.cluster.nodes.pod_behaviour import as_annotated
 from setpoint.controller import Controller, RunningController, watched_kinds
 from setpoint.crd import CustomResource, crd_for
+from setpoint.crd.files import is_defined_in, read_definitions, warning_of_class, without_webhook
 from setpoint.manager import LeaderElection, Lifespan, Manager, Runtime
 from setpoint.meta import LabelSelector, Object, Selector, resource_of
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
@@ -45,6 +48,8 @@ from setpoint.testing.trouble import LostEvent, NotSettled, described, errors_of
 from setpoint.webhook import Admission, Converter, Webhooks, with_conversions
 
 K = TypeVar("K", bound=Object)
+Definitions: TypeAlias = type[CustomResource] | Mapping[str, Any] | str | Path
+"""CustomResourceDefinitions: a class, a document, or the path of a file or folder."""
 PATIENCE: Final = 35.0
 """Seconds of virtual time for which `Cluster.settle` follows retries: longer than a `Journal` waits."""
 _STEP: Final = 0.05
@@ -71,7 +76,7 @@ class Cluster:
         controllers: Sequence[Controller[Any]],
         *,
         objects: Iterable[Object] = (),
-        crds: Iterable[type[CustomResource] | Mapping[str, Any]] | None = None,
+        crds: Iterable[Definitions] | None = None,
         nodes: int | Sequence[HollowNode] = 1,
         behaviour: Callable[[Pod], PodBehaviour | None] | None = None,
         webhooks: Iterable[Admission[Any] | Converter] = (),
@@ -89,7 +94,7 @@ class Cluster:
         self._lifespan = lifespan
         self._controllers = controllers
         self._objects = tuple(objects)
-        self._crds = tuple(crds) if crds is not None else None
+        self._classes, self._given = _split(crds)
         self._served = tuple(webhooks)
         self._local = LocalWebhooks()
         self._nodes = nodes
@@ -336,8 +341,9 @@ class Cluster:
     # -- custom resources ----------------------------------------------------------------------------------------------
 
     def _custom_kinds(self) -> builtins.list[type[CustomResource]]:
-        given = self._crds if self._crds is not None else watched_kinds(self._controllers)
-        return [each for each in given if isinstance(each, type) and issubclass(each, CustomResource)]
+        given = self._classes if self._classes is not None else watched_kinds(self._controllers)
+        kinds = [each for each in given if issubclass(each, CustomResource)]
+        return [kind for kind in kinds if not is_defined_in(self._given, kind)]
 
     def _definitions(self, kinds: Iterable[type[CustomResource]]) -> builtins.list[Mapping[str, Any]]:
         """One definition for each kind, with all its versions."""
@@ -345,8 +351,10 @@ class Cluster:
         for kind in kinds:
             resource = resource_of(kind)
             versions.setdefault((resource.group, resource.kind), []).append(kind)
-        given = [each for each in self._crds or () if not isinstance(each, type)]
-        return [*given, *(crd_for(*found) for found in versions.values())]
+        for classes in versions.values():
+            if classes[0].definition.installed_by:
+                warnings.warn(warning_of_class(classes[0], 'crds=["FILE"]'), stacklevel=3)
+        return [*self._given, *(crd_for(*classes) for classes in versions.values())]
 
     async def _install(self, definition: Mapping[str, Any]) -> None:
         path = resource_of(CustomResourceDefinition).path()
@@ -354,6 +362,23 @@ class Cluster:
         name = definition["metadata"]["name"]
         while not (await self.client.get(CustomResourceDefinition, name)).is_established:  # noqa: ASYNC110
             await asyncio.sleep(_STEP)
+
+
+def _split(
+    crds: Iterable[Definitions] | None,
+) -> tuple[tuple[type[CustomResource], ...] | None, builtins.list[Mapping[str, Any]]]:
+    """The classes to install, or None for those of the kinds that the controllers watch; and the definitions."""
+    if crds is None:
+        return None, []
+    given = tuple(crds)
+    definitions: builtins.list[Mapping[str, Any]] = []
+    for each in given:
+        if isinstance(each, str | Path):
+            definitions += map(without_webhook, read_definitions(each))
+        elif not isinstance(each, type):
+            definitions.append(each)
+    only_paths = bool(given) and all(isinstance(each, str | Path) for each in given)
+    return None if only_paths else tuple(each for each in given if isinstance(each, type)), definitions
 
 
 def _next_event() -> float:
@@ -367,7 +392,7 @@ def _next_event() -> float:
 def cluster(
     *controllers: Controller[Any],
     objects: Iterable[Object] = (),
-    crds: Iterable[type[CustomResource] | Mapping[str, Any]] | None = None,
+    crds: Iterable[Definitions] | None = None,
     nodes: int | Sequence[HollowNode] = 1,
     behaviour: Callable[[Pod], PodBehaviour | None] | None = None,
     webhooks: Iterable[Admission[Any] | Converter] = (),
@@ -385,8 +410,10 @@ def cluster(
 
     Args:
         objects: objects to create before the controllers start.
-        crds: CustomResource classes or CustomResourceDefinitions to install; by default those of the custom kinds that
-            the controllers watch.
+        crds: the CustomResourceDefinitions to install: CustomResource classes, documents, and paths of YAML and JSON
+            files or of folders of them, whose conversion webhooks are left out. By default, or if only paths are given,
+            the custom kinds that the controllers watch are installed from their classes, unless a path defines them;
+            for kinds with ``installed_by`` a warning says so.
         nodes: the number of hollow nodes, or a description of each; with 0, every pod stays pending.
         behaviour: a function that returns the behaviour of a hollow pod (`setpoint.cluster.PodBehaviour`), or None to
             leave it to the pod's annotations.
@@ -405,6 +432,7 @@ def cluster(
 
     Raises:
         TypeError: an argument among ``controllers`` is not a controller.
+        DefinitionFileError: a path in ``crds`` can't be read or has no definition.
     """
     return Cluster(
         controllers,

@@ -1,0 +1,99 @@
+"""CustomResourceDefinitions in YAML and JSON files, such as those of other projects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from setpoint.crd.custom_resource import CustomResource
+from setpoint.meta import resource_of
+from setpoint.meta.yaml_parser import parse_yaml_documents
+
+__all__ = [
+    "SUFFIXES",
+    "DefinitionFileError",
+    "is_defined_in",
+    "parse_definitions",
+    "read_definitions",
+    "warning_of_class",
+    "without_webhook",
+]
+
+SUFFIXES = (".yaml", ".yml", ".json")
+Document = dict[str, Any]
+_KIND = "CustomResourceDefinition"
+
+
+class DefinitionFileError(ValueError):
+    """A file can't be read or contains no CustomResourceDefinition; the message names the file."""
+
+
+def read_definitions(source: str | Path) -> list[Document]:
+    """The definitions in a file (which may hold several documents, or lists), or in the files of a folder and of the
+    folders in it, ordered by path. Other documents are left out.
+
+    Raises:
+        DefinitionFileError: a file can't be read, or there is no definition.
+    """
+    path = Path(source)
+    files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES) if path.is_dir() else [path]
+    definitions: list[Document] = []
+    for file in files:
+        try:
+            text = file.read_text()
+        except FileNotFoundError:
+            raise DefinitionFileError(f"{file}: there is no such file or folder") from None
+        except OSError as problem:
+            raise DefinitionFileError(f"{file}: {problem.strerror}") from None
+        except UnicodeDecodeError as problem:
+            raise DefinitionFileError(f"{file}: {problem}") from None
+        definitions += parse_definitions(text, str(file), needed=not path.is_dir())
+    if not definitions:
+        raise DefinitionFileError(f"{source}: no {_KIND} in any of its {', '.join(SUFFIXES)} files")
+    return definitions
+
+
+def parse_definitions(text: str, where: str, *, needed: bool = True) -> list[Document]:
+    """The definitions in a text of YAML or JSON documents; ``where`` names the text in errors.
+
+    Raises:
+        DefinitionFileError: the text is not YAML or, if definitions are ``needed``, contains none.
+    """
+    try:
+        documents = parse_yaml_documents(text.encode())
+    except ValueError as problem:
+        raise DefinitionFileError(f"{where}: not YAML: {str(problem).removeprefix('yaml: ')}") from None
+    definitions: list[Document] = []
+    for document in documents:
+        if not isinstance(document, dict):
+            continue
+        items = document.get("items") if str(document.get("kind")).endswith("List") else [document]
+        definitions += [item for item in items or () if isinstance(item, dict) and item.get("kind") == _KIND]
+    if needed and not definitions:
+        raise DefinitionFileError(f"{where}: no {_KIND} in it")
+    return definitions
+
+
+def without_webhook(definition: Mapping[str, Any]) -> Document:
+    """The definition for a server that can't reach the webhook of the project: its objects change only in
+    ``apiVersion`` between versions.
+    """
+    spec = {name: value for name, value in definition["spec"].items() if name != "conversion"}
+    return {**definition, "spec": spec}
+
+
+def is_defined_in(definitions: Iterable[Mapping[str, Any]], kind: type[CustomResource]) -> bool:
+    """Whether one of the definitions is that of the kind, in whatever version."""
+    resource = resource_of(kind)
+    wanted = (resource.group, resource.kind)
+    return any((each["spec"]["group"], each["spec"]["names"]["kind"]) == wanted for each in definitions)
+
+
+def warning_of_class(kind: type[CustomResource], remedy: str) -> str:
+    """The warning for a test server that gets the definition of another project's kind from its class."""
+    resource = resource_of(kind)
+    return (
+        f"{resource.plural}.{resource.group}: its definition is made of the class {kind.__name__}, so the server knows "
+        f"only the fields and rules of the class; give the definition of {kind.definition.installed_by}: {remedy}"
+    )
