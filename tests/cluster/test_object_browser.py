@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 
 from setpoint.apiserver import ApiServer, MemoryStorage
-from setpoint.client import Client, InProcessTransport, PatchType
+from setpoint.client import Client, InProcessTransport, Patch, PatchType
 from setpoint.cluster.embedded_cluster import EmbeddedCluster
 from setpoint.cluster.object_browser.inventory import Inventory
 from setpoint.cluster.object_browser.object_history import History, compared
@@ -117,9 +117,8 @@ async def test_the_last_versions_say_who_changed_which_fields() -> None:
         await client.create(ConfigMap.named("many", "default", data={"a.b": "1", "gone": "x"}))
         for number in range(25):
             body = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a.b": str(number + 2)}}
-            await client.patch(
-                ConfigMap, "many", body, namespace="default", type=PatchType.APPLY, field_manager="jane", force=True
-            )
+            applied = Patch(body, PatchType.APPLY, force=True)
+            await client.patch(ConfigMap, "many", applied, namespace="default", field_manager="jane")
         await client.patch(ConfigMap, "many", {"data": {"gone": None}}, namespace="default")
         told = await asked(pages, "stored", kind="configmaps", key="default/many")
         newest, before = told["versions"][:2]

@@ -19,7 +19,7 @@ from mykinds import Mykind, MykindSpec, MykindV1alpha1, MykindV1alpha1Spec, admi
 import setpoint as sp
 from setpoint.apiserver import ApiServer, HttpCaller
 from setpoint.apps.storage_migration import StorageMigration
-from setpoint.client import Client, Conflict, InProcessTransport, PatchType
+from setpoint.client import Client, Conflict, InProcessTransport
 from setpoint.crd import Versions, crd_for
 from setpoint.meta import from_wire, to_wire
 from setpoint.models.admissionregistration_v1 import MutatingWebhookConfiguration
@@ -299,14 +299,7 @@ async def test_no_object_and_no_request_is_lost_on_the_way_there_and_back() -> N
             await forget_version(client, name)
         await uninstall(client, SERVED, "mykind")
         await deployment.stop()
-        await client.patch(
-            CustomResourceDefinition,
-            DEFINITION,
-            crd_for(first.Mykind),
-            type=PatchType.APPLY,
-            field_manager="x",
-            force=True,
-        )
+        await client.apply(from_wire(CustomResourceDefinition, crd_for(first.Mykind)), field_manager="x")
         async with sp.Manager(client, controllers=[first.controller]):
             await load.goes_on()
             await load.end()

@@ -18,7 +18,6 @@ from setpoint.client import ClientConfig, CommandResult
 from setpoint.client.options import Query
 from setpoint.client.requester import IDLE_TIMEOUT, JSON
 from setpoint.client.transport import DEFAULT_TIMEOUT
-from setpoint.meta import Resource
 
 if TYPE_CHECKING:
     from setpoint.models.core_v1 import Pod
@@ -135,8 +134,6 @@ class Client(Clientset):
         headers: Mapping[str, str] | None = None,
         timeout: float | None = DEFAULT_TIMEOUT,
         verb: str = "",
-        resource: Resource | str = "",
-        key: str = "",
     ) -> bytes:
         """See `setpoint.client.Client.request`."""
         return self._portal.run(
@@ -150,8 +147,6 @@ class Client(Clientset):
                 headers=headers,
                 timeout=timeout,
                 verb=verb,
-                resource=resource,
-                key=key,
             )
         )
 
@@ -166,21 +161,11 @@ class Client(Clientset):
         headers: Mapping[str, str] | None = None,
         idle_timeout: float | None = IDLE_TIMEOUT,
         verb: str = "",
-        resource: Resource | str = "",
-        key: str = "",
     ) -> Iterator[Response]:
         """See `setpoint.client.Client.stream`."""
         with self._portal.inside(
             self._client.stream(
-                method,
-                path,
-                query=query,
-                accept=accept,
-                headers=headers,
-                idle_timeout=idle_timeout,
-                verb=verb,
-                resource=resource,
-                key=key,
+                method, path, query=query, accept=accept, headers=headers, idle_timeout=idle_timeout, verb=verb
             )
         ) as inner:
             yield Response(inner, self._portal)

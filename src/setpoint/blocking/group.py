@@ -11,7 +11,15 @@ import msgspec
 from setpoint.blocking.streams import Watch
 from setpoint.blocking.verbs import Verbs
 from setpoint.client.collection import ObjectList
-from setpoint.client.options import AnyFieldSelector, AnySelector, FieldValidation, PatchBody, PatchType, Propagation
+from setpoint.client.options import (
+    AnyFieldSelector,
+    AnySelector,
+    FieldValidation,
+    Patch,
+    PatchBody,
+    PatchType,
+    Propagation,
+)
 from setpoint.meta import Object, Status
 
 if TYPE_CHECKING:
@@ -138,11 +146,10 @@ class Collection(CreateOnly[K]):
     def patch(
         self,
         name: str,
-        patch: PatchBody,
+        patch: PatchBody | Patch,
         *,
         type: PatchType | None = None,
         subresource: str = "",
-        force: bool = False,
         dry_run: bool = False,
         field_manager: str | None = None,
     ) -> K:
@@ -153,7 +160,6 @@ class Collection(CreateOnly[K]):
             type=type,
             namespace=self._namespace,
             subresource=subresource,
-            force=force,
             dry_run=dry_run,
             field_manager=field_manager,
         )

@@ -12,7 +12,15 @@ from setpoint.blocking.portal import Portal
 from setpoint.blocking.streams import Response, Watch
 from setpoint.client.collection import ObjectList
 from setpoint.client.dynamic import DynamicObject
-from setpoint.client.options import AnyFieldSelector, AnySelector, FieldValidation, PatchBody, PatchType, Propagation
+from setpoint.client.options import (
+    AnyFieldSelector,
+    AnySelector,
+    FieldValidation,
+    Patch,
+    PatchBody,
+    PatchType,
+    Propagation,
+)
 from setpoint.client.reading import PAGE
 from setpoint.client.requester import IDLE_TIMEOUT
 from setpoint.client.subresources import LOG_IDLE
@@ -272,16 +280,14 @@ class Verbs:
         self,
         kind: type[K],
         name: str,
-        patch: PatchBody,
+        patch: PatchBody | Patch,
         *,
         type: PatchType | None = None,
         namespace: str | None = None,
         subresource: str = "",
-        force: bool = False,
         dry_run: bool = False,
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
-        before: bytes | None = None,
     ) -> K: ...
 
     @overload
@@ -289,32 +295,28 @@ class Verbs:
         self,
         kind: str,
         name: str,
-        patch: PatchBody,
+        patch: PatchBody | Patch,
         *,
         type: PatchType | None = None,
         namespace: str | None = None,
         subresource: str = "",
-        force: bool = False,
         dry_run: bool = False,
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
-        before: bytes | None = None,
     ) -> DynamicObject: ...
 
     def patch(
         self,
         kind: type[K] | str,
         name: str,
-        patch: PatchBody,
+        patch: PatchBody | Patch,
         *,
         type: PatchType | None = None,
         namespace: str | None = None,
         subresource: str = "",
-        force: bool = False,
         dry_run: bool = False,
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
-        before: bytes | None = None,
     ) -> K | DynamicObject:
         """See `setpoint.client.Client.patch`."""
         verb: Any = self._client.patch
@@ -326,11 +328,9 @@ class Verbs:
                 type=type,
                 namespace=namespace,
                 subresource=subresource,
-                force=force,
                 dry_run=dry_run,
                 field_manager=field_manager,
                 field_validation=field_validation,
-                before=before,
             )
         )
         return answer

@@ -35,7 +35,7 @@ from setpoint.client.http import HttpTransport
 from setpoint.client.in_process import InProcessTransport
 from setpoint.client.kubeconfig import load_config, load_kubeconfig
 from setpoint.client.limiter import AdaptiveLimiter
-from setpoint.client.options import FieldValidation, PatchType, Propagation
+from setpoint.client.options import FieldValidation, Patch, PatchType, Propagation
 from setpoint.client.partial import PartialObjectMetadata, metadata_only
 from setpoint.client.rest_mapper import AmbiguousMatchError, NoMatchError, RestMapper
 from setpoint.client.retry import DEFAULT_BACKOFF, DEFAULT_RETRY, Backoff, RetryPolicy, retry_on_conflict
@@ -92,6 +92,7 @@ __all__ = [
     "NotFound",
     "ObjectList",
     "PartialObjectMetadata",
+    "Patch",
     "PatchType",
     "PortStream",
     "Propagation",

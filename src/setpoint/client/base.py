@@ -9,8 +9,9 @@ from setpoint.client.dynamic import dynamic
 from setpoint.client.errors import UnreadableAnswer
 from setpoint.client.identity import check_key, check_kind
 from setpoint.client.options import PatchType, checked_name
+from setpoint.client.request_info import RequestInfo
 from setpoint.client.requester import JSON, MAX_OBJECT, Requester
-from setpoint.client.transport import Transport
+from setpoint.client.transport import Request, Transport
 from setpoint.client.write_record import WriteObserver, WriteRecord
 from setpoint.meta import DecodeError, Object, ObjectKey, Resource, decode, resource_of
 
@@ -39,55 +40,31 @@ class ClientBase:
 
     async def _write(
         self,
-        verb: str,
-        method: str,
         kind: type[K],
-        key: ObjectKey,
-        path: str,
-        body: bytes,
+        request: Request,
+        info: RequestInfo,
         *,
-        query: Any,
-        content_type: str = JSON,
-        subresource: str = "",
         before: bytes | None = None,
         observed: bool = True,
         named_by_server: bool = False,
     ) -> K:
-        resource = resource_of(kind)
-        answer = await self._requester.request(
-            method,
-            path,
-            query=tuple(query),
-            body=body,
-            content_type=content_type,
-            accept=accept_of(kind),
-            verb=verb,
-            resource=named(resource, subresource),
-            key=key,
-            limit=MAX_OBJECT,
-        )
-        made = readable(
-            kind,
-            answer,
-            verb,
-            named(resource, subresource),
-            key,
-            subresource=subresource,
-            named_by_server=named_by_server,
-        )
+        """Sends a write of one object, reads the answer as ``kind`` and, if ``observed``, tells the observers."""
+        answer = await self._requester.request(request, info, limit=MAX_OBJECT)
+        made = readable(kind, answer, info, named_by_server=named_by_server)
         if observed and self._observers:
+            content_type = request.headers["content-type"]
             self._observe(
                 WriteRecord(
-                    resource,
+                    resource_of(kind),
                     made.key,
                     made.uid,
                     made.metadata.resource_version,
-                    "apply" if content_type == PatchType.APPLY.value else verb,  # type: ignore[arg-type]
+                    "apply" if content_type == PatchType.APPLY.value else info.verb,  # type: ignore[arg-type]
                     made.labels,
                     before,
                     answer,
                     content_type,
-                    body,
+                    request.body or b"",
                 )
             )
         return made
@@ -117,36 +94,30 @@ class ClientBase:
 def readable(
     kind: type[M],
     body: bytes,
-    verb: str,
-    resource: Resource | str,
-    key: ObjectKey,
+    info: RequestInfo,
     *,
-    subresource: str = "",
     named_by_server: bool = False,
 ) -> M:
     """The server's answer decoded as ``kind``. An object must have the kind and, unless the server chooses its name,
-    the ``key`` that was asked for.
+    the key that was asked for.
 
     Raises:
         UnreadableAnswer: the answer does not fit the kind, or is something else than what was asked for.
     """
     try:
         if issubclass(kind, Object):
-            check_kind(body, resource_of(kind), subresource)
+            own = resource_of(kind)
+            check_kind(body, own, info.subresource if info.subresource and own == info.resource else "")
         made = decode(kind, body)
         if isinstance(made, Object) and not named_by_server:
-            check_key(made.key, key)
+            check_key(made.key, ObjectKey(info.key))
     except DecodeError as problem:
-        raise UnreadableAnswer(problem, verb=verb, resource=resource, key=key) from None
+        raise UnreadableAnswer(problem, verb=info.verb, resource=info.target, key=info.key) from None
     return made
 
 
 def scope_of(namespace: str | None) -> str:
     return checked_name(namespace, "the namespace") if namespace else ""
-
-
-def named(resource: Resource, subresource: str) -> Resource | str:
-    return f"{resource}/{subresource}" if subresource else resource
 
 
 def accept_of(kind: type[Object], *, listed: bool = False) -> str:

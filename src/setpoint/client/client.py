@@ -17,13 +17,13 @@ from setpoint.client.http import HttpTransport
 from setpoint.client.kubeconfig import load_config, load_kubeconfig
 from setpoint.client.limiter import AdaptiveLimiter
 from setpoint.client.options import Query
+from setpoint.client.request_info import RequestInfo
 from setpoint.client.requester import IDLE_TIMEOUT, JSON, Requester
 from setpoint.client.rest_mapper import RestMapper
 from setpoint.client.retry import RetryPolicy
-from setpoint.client.transport import DEFAULT_TIMEOUT, Response, Transport
+from setpoint.client.transport import DEFAULT_TIMEOUT, Request, Response, Transport
 from setpoint.client.websocket import PodConnections
 from setpoint.client.write_record import WriteObserver
-from setpoint.meta import Resource
 
 __all__ = ["Client"]
 
@@ -177,31 +177,21 @@ class Client(PodConnections, Clientset):
         headers: Mapping[str, str] | None = None,
         timeout: float | None = DEFAULT_TIMEOUT,
         verb: str = "",
-        resource: Resource | str = "",
-        key: str = "",
     ) -> bytes:
         """Sends any request, with this client's retries, and returns the body of the answer.
 
-        Write observers are not called. ``timeout`` is in seconds and applies to each attempt. ``verb``, ``resource``
-        and ``key`` are used only in error messages.
+        Write observers are not called. ``timeout`` is in seconds and applies to each attempt. ``verb`` (such as
+        ``list``; by default that of the method) is used only in error messages.
 
         Raises:
             ApiError: the server answered with an error.
             TransportError: there was no answer, or an incomplete one.
         """
-        return await self._requester.request(
-            method,
-            path,
-            query=query,
-            body=body,
-            content_type=content_type,
-            accept=accept,
-            headers=headers,
-            timeout=timeout,
-            verb=verb,
-            resource=resource,
-            key=key,
-        )
+        sent = {"accept": accept}
+        if body is not None:
+            sent["content-type"] = content_type
+        request = Request(method, path, query, {**sent, **(headers or {})}, body, timeout)
+        return await self._requester.request(request, RequestInfo(verb, path) if verb else None)
 
     def stream(
         self,
@@ -213,21 +203,10 @@ class Client(PodConnections, Clientset):
         headers: Mapping[str, str] | None = None,
         idle_timeout: float | None = IDLE_TIMEOUT,
         verb: str = "",
-        resource: Resource | str = "",
-        key: str = "",
     ) -> AbstractAsyncContextManager[Response]:
         """Sends any request and streams the answer: ``async with client.stream(...) as response``. The errors are those
         of `request`; they may also occur while the stream is read. A stream that receives nothing for ``idle_timeout``
         seconds ends in a `TransportError`.
         """
-        return self._requester.stream(
-            method,
-            path,
-            query=query,
-            accept=accept,
-            headers=headers,
-            idle_timeout=idle_timeout,
-            verb=verb,
-            resource=resource,
-            key=key,
-        )
+        request = Request(method, path, query, {"accept": accept, **(headers or {})}, None, None, idle_timeout)
+        return self._requester.stream(request, RequestInfo(verb, path) if verb else None)

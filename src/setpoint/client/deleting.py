@@ -9,7 +9,8 @@ from setpoint.client.dynamic import DynamicObject
 from setpoint.client.errors import error_from_status
 from setpoint.client.identity import kind_of
 from setpoint.client.options import AnyFieldSelector, AnySelector, Propagation, delete_options, list_query
-from setpoint.client.requester import MAX_OBJECT
+from setpoint.client.request_info import RequestInfo
+from setpoint.client.requester import MAX_OBJECT, build_request
 from setpoint.client.write_record import WriteRecord
 from setpoint.meta import DecodeError, Object, Status, resource_of
 
@@ -96,25 +97,20 @@ class Deleting(ClientBase):
         resource = resource_of(kind)
         key = self._key(resource, namespace, name)
         options = delete_options(uid, resource_version, propagation, grace_period_seconds, dry_run)
+        path = resource.path(namespace=key.namespace, name=key.name)
+        info = RequestInfo("delete", resource, key)
         body = await self._requester.request(
-            "DELETE",
-            resource.path(namespace=key.namespace, name=key.name),
-            body=options,
-            accept=accept_of(kind),
-            verb="delete",
-            resource=resource,
-            key=key,
-            limit=MAX_OBJECT,
+            build_request("DELETE", path, body=options, accept=accept_of(kind)), info, limit=MAX_OBJECT
         )
         if _is_status(body):
-            status = readable(Status, body, "delete", resource, key)
+            status = readable(Status, body, info)
             if status.status == "Failure":
                 raise error_from_status(status, verb="delete", resource=str(resource), key=key)
             if not dry_run:
                 gone_uid = uid or (status.details.uid if status.details else "")
                 self._observe(WriteRecord(resource, key, gone_uid, "", "delete"))
             return status
-        gone: K = readable(kind, body, "delete", resource, key)
+        gone: K = readable(kind, body, info)
         if not dry_run:
             self._observe(WriteRecord(resource, key, gone.uid, gone.metadata.resource_version, "delete", gone.labels))
         return gone
@@ -138,16 +134,14 @@ class Deleting(ClientBase):
         """
         resource = resource_of(await self._kind(kind))
         place = self._namespace_of(resource, namespace)
-        await self._requester.request(
+        request = build_request(
             "DELETE",
             resource.path(namespace=place),
-            query=tuple(list_query(selector, field_selector)),
+            query=list_query(selector, field_selector),
             body=delete_options(None, None, propagation, grace_period_seconds, dry_run),
             timeout=timeout,
-            verb="deletecollection",
-            resource=resource,
-            key=f"{place}/" if place else "",
         )
+        await self._requester.request(request, RequestInfo("deletecollection", resource, f"{place}/" if place else ""))
 
 
 def _is_status(body: bytes) -> bool:

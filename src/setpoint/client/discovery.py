@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from setpoint.client.base import ClientBase
 from setpoint.client.errors import ApiError, NotFound
-from setpoint.client.requester import JSON
+from setpoint.client.requester import JSON, build_request
 from setpoint.client.transport import TransportError
 from setpoint.meta import GroupVersion, GroupVersionKind, Resource
 
@@ -194,7 +194,7 @@ class Discovery:
         ]
 
     async def _get(self, path: str, kind: type[_Document], accept: str) -> _Document:
-        body = await self._client._requester.request("GET", path, accept=accept, timeout=TIMEOUT)
+        body = await self._client._requester.request(build_request("GET", path, accept=accept, timeout=TIMEOUT))
         try:
             found = msgspec.json.decode(body, type=kind)
             if found.kind not in _KINDS:

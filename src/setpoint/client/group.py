@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import msgspec
 
 from setpoint.client.collection import ObjectList
-from setpoint.client.options import AnyFieldSelector, AnySelector, FieldValidation, PatchBody, PatchType, Propagation
+from setpoint.client.options import (
+    AnyFieldSelector,
+    AnySelector,
+    FieldValidation,
+    Patch,
+    PatchBody,
+    PatchType,
+    Propagation,
+)
 from setpoint.client.verbs import Verbs
 from setpoint.client.watch import Watch
 from setpoint.meta import Object, Status
@@ -137,11 +145,10 @@ class Collection(CreateOnly[K]):
     async def patch(
         self,
         name: str,
-        patch: PatchBody,
+        patch: PatchBody | Patch,
         *,
         type: PatchType | None = None,
         subresource: str = "",
-        force: bool = False,
         dry_run: bool = False,
         field_manager: str | None = None,
     ) -> K:
@@ -152,7 +159,6 @@ class Collection(CreateOnly[K]):
             type=type,
             namespace=self._namespace,
             subresource=subresource,
-            force=force,
             dry_run=dry_run,
             field_manager=field_manager,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ import msgspec
 from setpoint.meta import FieldSelector, LabelSelector, Selector
 from setpoint.meta.names import path_segment
 
-__all__ = ["FieldValidation", "PatchType", "Propagation", "Query"]
+__all__ = ["FieldValidation", "Patch", "PatchType", "Propagation", "Query"]
 
 FieldValidation = Literal["Strict", "Warn", "Ignore"]
 Propagation = Literal["Background", "Foreground", "Orphan"]
@@ -37,6 +38,20 @@ class PatchType(Enum):
     def of(cls, patch: PatchBody) -> PatchType:
         """The default type of a patch: a JSON patch for a list of operations, a merge patch for anything else."""
         return cls.JSON if isinstance(patch, list | tuple) else cls.MERGE
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A patch with more than a body and a type.
+
+    ``force`` is only for `PatchType.APPLY`, as in `Client.apply`. ``before`` is the object's JSON as the caller knows
+    it (``b""``: there is no object); it is passed on to observers of writes (`WriteRecord`).
+    """
+
+    body: PatchBody
+    type: PatchType
+    force: bool = False
+    before: bytes | None = None
 
 
 def checked_name(name: str, what: str) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any, TypeVar, overload
 
-from setpoint.client.base import ClientBase, accept_of, named, readable, scope_of
+from setpoint.client.base import ClientBase, accept_of, readable, scope_of
 from setpoint.client.collection import ObjectList, decode_list
 from setpoint.client.dynamic import DynamicObject
 from setpoint.client.errors import Expired
 from setpoint.client.options import AnyFieldSelector, AnySelector, list_query
 from setpoint.client.paging import Paging
-from setpoint.client.requester import IDLE_TIMEOUT, MAX_OBJECT
+from setpoint.client.request_info import RequestInfo
+from setpoint.client.requester import IDLE_TIMEOUT, MAX_OBJECT, build_request, build_stream_request
 from setpoint.client.watch import Watch
 from setpoint.meta import Object, resource_of
 
@@ -76,17 +77,14 @@ class Reading(ClientBase):
         kind = await self._kind(kind)
         resource = resource_of(kind)
         key = self._key(resource, namespace, name)
-        body = await self._requester.request(
+        request = build_request(
             "GET",
             resource.path(namespace=key.namespace, name=key.name, subresource=subresource),
             query=(("resourceVersion", resource_version),) if resource_version else (),
             accept=accept_of(kind),
-            verb="get",
-            resource=named(resource, subresource),
-            key=key,
-            limit=MAX_OBJECT,
         )
-        found: K = readable(kind, body, "get", named(resource, subresource), key, subresource=subresource)
+        info = RequestInfo("get", resource, key, subresource)
+        found: K = readable(kind, await self._requester.request(request, info, limit=MAX_OBJECT), info)
         return found
 
     @overload
@@ -151,17 +149,15 @@ class Reading(ClientBase):
                 ("resourceVersionMatch", resource_version_match),
             ),
         )
-        body = await self._requester.request(
+        request = build_request(
             "GET",
             resource.path(namespace=scope_of(namespace)),
-            query=tuple(query),
+            query=query,
             accept=accept_of(kind, listed=True),
             timeout=timeout,
-            verb="list",
-            resource=resource,
-            key=f"{namespace}/" if namespace else "",
         )
-        return decode_list(kind, body)
+        info = RequestInfo("list", resource, f"{namespace}/" if namespace else "")
+        return decode_list(kind, await self._requester.request(request, info))
 
     @overload
     def pages(
@@ -271,14 +267,7 @@ class Reading(ClientBase):
                 ("timeoutSeconds", str(timeout_seconds) if timeout_seconds is not None else ""),
             ),
         )
-        stream = self._requester.stream(
-            "GET",
-            resource.path(namespace=scope_of(namespace)),
-            query=tuple(query),
-            accept=accept_of(kind),
-            idle_timeout=idle_timeout,
-            verb="watch",
-            resource=resource,
-            key=f"{namespace}/" if namespace else "",
-        )
-        return Watch(stream, kind, resource)
+        path = resource.path(namespace=scope_of(namespace))
+        request = build_stream_request(path, query=query, accept=accept_of(kind), idle_timeout=idle_timeout)
+        info = RequestInfo("watch", resource, f"{namespace}/" if namespace else "")
+        return Watch(self._requester.stream(request, info), kind, resource)

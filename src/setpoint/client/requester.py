@@ -6,17 +6,16 @@ import asyncio
 import logging
 import re
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from types import TracebackType
 
 from setpoint.client.errors import ApiError, error_from, is_unserved, retry_after_of
 from setpoint.client.limiter import AdaptiveLimiter
 from setpoint.client.lines import MAX_LINE
-from setpoint.client.options import Query
+from setpoint.client.request_info import RequestInfo
 from setpoint.client.retry import RetryPolicy
 from setpoint.client.transport import DEFAULT_TIMEOUT, MAX_BODY, Request, Response, Transport, TransportError
-from setpoint.meta import Resource
 
 __all__ = ["Requester"]
 
@@ -71,37 +70,17 @@ class Requester:
         made._warned, made.answers = self._warned, self.answers
         return made
 
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Query = (),
-        body: bytes | None = None,
-        content_type: str = JSON,
-        accept: str = JSON,
-        headers: Mapping[str, str] | None = None,
-        timeout: float | None = DEFAULT_TIMEOUT,
-        verb: str = "",
-        resource: Resource | str = "",
-        key: str = "",
-        limit: int = MAX_BODY,
-    ) -> bytes:
-        """The body of the answer. ``timeout`` is in seconds and applies to each attempt; ``verb``, ``resource`` and
-        ``key`` are used only in error messages.
+    async def request(self, request: Request, info: RequestInfo | None = None, *, limit: int = MAX_BODY) -> bytes:
+        """The body of the answer. The request's ``timeout`` applies to each attempt; ``info`` is used only in error
+        messages.
 
         Raises:
             ApiError: the server answered with an error.
             TransportError: there was no answer, or an incomplete one, or one of more than ``limit`` bytes.
         """
-        sent: dict[str, str] = {"accept": accept}
-        if body is not None:
-            sent["content-type"] = content_type
-        if headers:
-            sent.update(headers)
-        request = Request(method, path, query, sent, body, timeout)
+        method = request.method
         attempt = status = 0
-        limiter = None if path.startswith(EXEMPT) else self._limiter
+        limiter = None if request.path.startswith(EXEMPT) else self._limiter
         while True:
             try:
                 status = 0
@@ -128,38 +107,23 @@ class Requester:
                     return answer
                 delay = self._retry.delay_after_answer(status, retry_after_of(heads), attempt)
                 if delay is None:
-                    raise self._error(status, answer, heads, verb or _VERBS.get(method, method), resource or path, key)
+                    raise self._error(status, answer, heads, info or _info_of(request))
             attempt += 1
             await asyncio.sleep(delay)
 
-    def stream(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Query = (),
-        accept: str = JSON,
-        headers: Mapping[str, str] | None = None,
-        idle_timeout: float | None = IDLE_TIMEOUT,
-        verb: str = "",
-        resource: Resource | str = "",
-        key: str = "",
-    ) -> AbstractAsyncContextManager[Response]:
+    def stream(self, request: Request, info: RequestInfo | None = None) -> AbstractAsyncContextManager[Response]:
         """A streamed answer; leaving the context closes it. The request is retried as in `request` until the head of an
         answer has arrived; the caller handles later errors.
 
         Raises:
             ApiError: the server answered with an error.
             TransportError: there was no answer; or, while reading, the answer broke off or was silent for
-                ``idle_timeout`` seconds.
+                the request's ``idle_timeout`` seconds.
         """
-        request = Request(method, path, query, {"accept": accept, **(headers or {})}, None, None, idle_timeout)
-        return _Stream(self, request, verb or _VERBS.get(method, method), resource or path, key)
+        return _Stream(self, request, info or _info_of(request))
 
-    def _error(
-        self, status: int, answer: bytes, heads: Mapping[str, str], verb: str, resource: Resource | str, key: str
-    ) -> ApiError:
-        error = error_from(status, answer, headers=heads, verb=verb, resource=resource, key=key)
+    def _error(self, status: int, answer: bytes, heads: Mapping[str, str], info: RequestInfo) -> ApiError:
+        error = error_from(status, answer, headers=heads, verb=info.verb, resource=info.target, key=info.key)
         if is_unserved(error):
             self.unserved += 1
         return error
@@ -181,14 +145,12 @@ class _Stream:
     contextlib raises a RuntimeError.
     """
 
-    __slots__ = ("_exit", "_key", "_request", "_requester", "_resource", "_verb")
+    __slots__ = ("_exit", "_info", "_request", "_requester")
 
-    def __init__(self, requester: Requester, request: Request, verb: str, resource: Resource | str, key: str) -> None:
+    def __init__(self, requester: Requester, request: Request, info: RequestInfo) -> None:
         self._requester = requester
         self._request = request
-        self._verb = verb
-        self._resource = resource
-        self._key = key
+        self._info = info
         self._exit = AsyncExitStack()
 
     async def __aenter__(self) -> Response:
@@ -217,7 +179,7 @@ class _Stream:
             else:
                 delay = retry.delay_after_answer(status, retry_after_of(heads), attempt)
                 if delay is None:
-                    raise requester._error(status, answer, heads, self._verb, self._resource, self._key)
+                    raise requester._error(status, answer, heads, self._info)
             attempt += 1
             await asyncio.sleep(delay)
 
@@ -225,6 +187,32 @@ class _Stream:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._exit.__aexit__(kind, error, trace)
+
+
+def build_request(
+    method: str,
+    path: str,
+    *,
+    query: Iterable[tuple[str, str]] = (),
+    body: bytes | None = None,
+    content_type: str = JSON,
+    accept: str = JSON,
+    timeout: float | None = DEFAULT_TIMEOUT,
+) -> Request:
+    headers = {"accept": accept}
+    if body is not None:
+        headers["content-type"] = content_type
+    return Request(method, path, tuple(query), headers, body, timeout)
+
+
+def build_stream_request(
+    path: str, *, query: Iterable[tuple[str, str]] = (), accept: str, idle_timeout: float | None
+) -> Request:
+    return Request("GET", path, tuple(query), {"accept": accept}, None, None, idle_timeout)
+
+
+def _info_of(request: Request) -> RequestInfo:
+    return RequestInfo(_VERBS.get(request.method, request.method), request.path)
 
 
 def _log_warning(text: str) -> None:

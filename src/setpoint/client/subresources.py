@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from setpoint.client.base import ClientBase, named, readable
+from setpoint.client.base import ClientBase, readable
 from setpoint.client.errors import BadRequest
 from setpoint.client.options import PatchType, write_query
-from setpoint.client.requester import JSON, MAX_OBJECT
+from setpoint.client.request_info import RequestInfo
+from setpoint.client.requester import MAX_OBJECT, build_request, build_stream_request
 from setpoint.client.transport import Response
 from setpoint.client.write_record import WriteRecord
 from setpoint.meta import Object, Resource, Status, resource_of, to_wire
@@ -48,15 +49,10 @@ class Subresources(ClientBase):
 
         resource = resource_of(kind)
         key = self._key(resource, namespace, name)
-        body = await self._requester.request(
-            "GET",
-            resource.path(namespace=key.namespace, name=key.name, subresource="scale"),
-            verb="get",
-            resource=named(resource, "scale"),
-            key=key,
-            limit=MAX_OBJECT,
-        )
-        return readable(Scale, body, "get", named(resource, "scale"), key)
+        path = resource.path(namespace=key.namespace, name=key.name, subresource="scale")
+        info = RequestInfo("get", resource, key, "scale")
+        body = await self._requester.request(build_request("GET", path), info, limit=MAX_OBJECT)
+        return readable(Scale, body, info)
 
     async def patch_scale(
         self,
@@ -81,18 +77,15 @@ class Subresources(ClientBase):
         patch: dict[str, Any] = {"spec": {"replicas": replicas}}
         if resource_version:
             patch["metadata"] = {"resourceVersion": resource_version}
-        body = await self._requester.request(
+        request = build_request(
             "PATCH",
             resource.path(namespace=key.namespace, name=key.name, subresource="scale"),
-            query=tuple(write_query(dry_run, self.field_manager, None)),
+            query=write_query(dry_run, self.field_manager, None),
             body=msgspec.json.encode(patch),
             content_type=PatchType.MERGE.value,
-            verb="patch",
-            resource=named(resource, "scale"),
-            key=key,
-            limit=MAX_OBJECT,
         )
-        scale = readable(Scale, body, "patch", named(resource, "scale"), key)
+        info = RequestInfo("patch", resource, key, "scale")
+        scale = readable(Scale, await self._requester.request(request, info, limit=MAX_OBJECT), info)
         if not dry_run:
             version = scale.metadata.resource_version
             self._observe(WriteRecord(resource, key, scale.uid, version, "patch"))
@@ -170,16 +163,13 @@ class Subresources(ClientBase):
         """Writes the conditions of ``request`` (``Approved`` or ``Denied``) through its subresource ``approval``."""
         resource = resource_of(type(request))
         key = self._key(resource, None, request.name)
-        return await self._write(
-            "update",
+        put = build_request(
             "PUT",
-            type(request),
-            key,
             resource.path(name=key.name, subresource="approval"),
-            msgspec.json.encode(to_wire(request)),
             query=write_query(False, self.field_manager, None),
-            subresource="approval",
+            body=msgspec.json.encode(to_wire(request)),
         )
+        return await self._write(type(request), put, RequestInfo("update", resource, key, "approval"))
 
     async def logs(
         self,
@@ -196,14 +186,9 @@ class Subresources(ClientBase):
         """The output of a container so far. Bytes that are not valid UTF-8 are replaced."""
         query = _log_query(container, previous, timestamps, tail_lines, since_seconds, limit_bytes)
         key = self._key(_POD, *_named_by(pod, namespace))
+        path = _POD.path(namespace=key.namespace, name=key.name, subresource="log")
         body = await self._requester.request(
-            "GET",
-            _POD.path(namespace=key.namespace, name=key.name, subresource="log"),
-            query=tuple(query),
-            accept="*/*",
-            verb="get",
-            resource=named(_POD, "log"),
-            key=key,
+            build_request("GET", path, query=query, accept="*/*"), RequestInfo("get", _POD, key, "log")
         )
         return body.decode("utf-8", "replace")
 
@@ -223,15 +208,11 @@ class Subresources(ClientBase):
         """The output of a container as a stream: ``async with ... as log: async for chunk in log.chunks()``."""
         query = _log_query(container, previous, timestamps, tail_lines, since_seconds, limit_bytes)
         key = self._key(_POD, *_named_by(pod, namespace))
+        path = _POD.path(namespace=key.namespace, name=key.name, subresource="log")
+        query.append(("follow", "true"))
         return self._requester.stream(
-            "GET",
-            _POD.path(namespace=key.namespace, name=key.name, subresource="log"),
-            query=(*query, ("follow", "true")),
-            accept="*/*",
-            idle_timeout=idle_timeout,
-            verb="get",
-            resource=named(_POD, "log"),
-            key=key,
+            build_stream_request(path, query=query, accept="*/*", idle_timeout=idle_timeout),
+            RequestInfo("get", _POD, key, "log"),
         )
 
     async def _post(
@@ -245,19 +226,16 @@ class Subresources(ClientBase):
     ) -> M:
         key = self._key(resource, namespace, name)
         metadata = {"name": key.name, "namespace": key.namespace, **body.get("metadata", {})}
-        answer = await self._requester.request(
+        request = build_request(
             "POST",
             resource.path(namespace=key.namespace, name=key.name, subresource=subresource),
-            query=tuple(write_query(False, self.field_manager, None)),
+            query=write_query(False, self.field_manager, None),
             body=msgspec.json.encode({**body, "metadata": metadata}),
-            content_type=JSON,
-            verb="create",
-            resource=named(resource, subresource),
-            key=key,
-            limit=MAX_OBJECT,
         )
+        info = RequestInfo("create", resource, key, subresource)
+        answer = await self._requester.request(request, info, limit=MAX_OBJECT)
         # Older servers answer with a TokenRequest without a name.
-        return readable(answered, answer, "create", named(resource, subresource), key, named_by_server=True)
+        return readable(answered, answer, info, named_by_server=True)
 
 
 _POD = Resource(group="", version="v1", kind="Pod", plural="pods")

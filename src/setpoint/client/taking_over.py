@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Final, TypeVar
 
 from setpoint.client.errors import Conflict
-from setpoint.client.options import PatchType
+from setpoint.client.options import Patch, PatchType
 from setpoint.client.reading import Reading
 from setpoint.client.writing import Writing
 from setpoint.meta import Object, plain, raw_of
@@ -42,13 +42,12 @@ class TakingOver(Reading, Writing):
             found = await self.get(type(obj), obj.name, namespace=obj.namespace or None)
             raw = raw_of(found)
             assert raw is not None
-            patch = migration_patch(plain(raw), managers, manager, subresource=subresource)
-            if patch is None:
+            operations = migration_patch(plain(raw), managers, manager, subresource=subresource)
+            if operations is None:
                 return found
+            patch = Patch(operations, PatchType.JSON, before=raw)
             try:
-                return await self.patch(
-                    type(obj), obj.name, patch, type=PatchType.JSON, namespace=obj.namespace or None, before=raw
-                )
+                return await self.patch(type(obj), obj.name, patch, namespace=obj.namespace or None)
             except Conflict:
                 if attempt == TRIES - 1:
                     raise

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any, TypeVar, overload
 
-from setpoint.client.base import ClientBase
+from setpoint.client.base import ClientBase, accept_of
 from setpoint.client.configuration import configuration_of
 from setpoint.client.dynamic import DynamicObject
 from setpoint.client.options import (
     FieldValidation,
+    Patch,
     PatchBody,
     PatchType,
     write_query,
 )
 from setpoint.client.patches import changes
+from setpoint.client.request_info import RequestInfo
+from setpoint.client.requester import build_request
 from setpoint.meta import Object, ObjectKey, json_of, raw_of, resource_of, to_wire
 
 __all__ = ["Writing"]
@@ -56,14 +59,17 @@ class Writing(ClientBase):
         document = to_wire(obj)
         if namespace and not obj.namespace:
             document.setdefault("metadata", {})["namespace"] = namespace
-        return await self._write(
-            "create",
+        request = build_request(
             "POST",
-            type(obj),
-            ObjectKey.of(namespace, obj.name or obj.metadata.generate_name),
             resource.path(namespace=namespace),
-            json_of(document, resource.kind, obj.name),
             query=write_query(dry_run, self._manager(field_manager), field_validation),
+            body=json_of(document, resource.kind, obj.name),
+            accept=accept_of(type(obj)),
+        )
+        return await self._write(
+            type(obj),
+            request,
+            RequestInfo("create", resource, ObjectKey.of(namespace, obj.name or obj.metadata.generate_name)),
             observed=not dry_run,
             named_by_server=not obj.name,  # or the object has no name at all, as reviews
         )
@@ -94,14 +100,12 @@ class Writing(ClientBase):
         return await self.patch(
             type(obj),
             obj.name,
-            body,
-            type=patch_type,
+            Patch(body, patch_type, before=raw_of(obj)),
             namespace=obj.namespace,
             subresource=subresource,
             dry_run=dry_run,
             field_manager=field_manager,
             field_validation=field_validation,
-            before=raw_of(obj),
         )
 
     async def update_status(self, obj: K, *, dry_run: bool = False, field_manager: str | None = None) -> K:
@@ -131,33 +135,29 @@ class Writing(ClientBase):
         document = to_wire(obj)
         if key.namespace and not obj.namespace:
             document.setdefault("metadata", {})["namespace"] = key.namespace
-        return await self._write(
-            "update",
+        request = build_request(
             "PUT",
-            type(obj),
-            key,
             resource.path(namespace=key.namespace, name=key.name, subresource=subresource),
-            json_of(document, resource.kind, obj.name),
             query=write_query(dry_run, self._manager(field_manager), field_validation),
-            subresource=subresource,
-            observed=not dry_run,
+            body=json_of(document, resource.kind, obj.name),
+            accept=accept_of(type(obj)),
         )
+        info = RequestInfo("update", resource, key, subresource)
+        return await self._write(type(obj), request, info, observed=not dry_run)
 
     @overload
     async def patch(
         self,
         kind: type[K],
         name: str,
-        patch: PatchBody,
+        patch: PatchBody | Patch,
         *,
         type: PatchType | None = None,
         namespace: str | None = None,
         subresource: str = "",
-        force: bool = False,
         dry_run: bool = False,
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
-        before: bytes | None = None,
     ) -> K: ...
 
     @overload
@@ -165,40 +165,33 @@ class Writing(ClientBase):
         self,
         kind: str,
         name: str,
-        patch: PatchBody,
+        patch: PatchBody | Patch,
         *,
         type: PatchType | None = None,
         namespace: str | None = None,
         subresource: str = "",
-        force: bool = False,
         dry_run: bool = False,
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
-        before: bytes | None = None,
     ) -> DynamicObject: ...
 
     async def patch(
         self,
         kind: type[K] | str,
         name: str,
-        patch: PatchBody,
+        patch: PatchBody | Patch,
         *,
         type: PatchType | None = None,
         namespace: str | None = None,
         subresource: str = "",
-        force: bool = False,
         dry_run: bool = False,
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
-        before: bytes | None = None,
     ) -> K | DynamicObject:
         """Changes an object by a patch; returns the object as stored.
 
-        ``type`` is the type of the patch. By default a list of operations is a JSON patch, and anything else a merge
-        patch.
-
-        ``force`` is only for `PatchType.APPLY`; see `apply`. ``before``, the object's JSON as the caller knows it, is
-        passed on to observers of writes (`WriteRecord`).
+        ``type`` is the type of the patch, unless it is a `Patch`, which has one. By default a list of operations is a
+        JSON patch, and anything else a merge patch.
 
         Raises:
             NotFound: the object does not exist (`PatchType.APPLY` creates it).
@@ -208,22 +201,24 @@ class Writing(ClientBase):
         kind = await self._kind(kind)
         resource = resource_of(kind)
         key = self._key(resource, namespace, name)
+        if not isinstance(patch, Patch):
+            patch = Patch(patch, type or PatchType.of(patch))
+        elif type is not None:
+            raise TypeError("client.patch: type is for a plain body; a Patch has a type of its own")
         query = write_query(dry_run, self._manager(field_manager), field_validation)
-        if force:
+        if patch.force:
             query.append(("force", "true"))
-        return await self._write(
-            "patch",
+        body = patch.body
+        request = build_request(
             "PATCH",
-            kind,
-            key,
             resource.path(namespace=key.namespace, name=key.name, subresource=subresource),
-            patch if isinstance(patch, bytes) else json_of(patch, "the patch of", resource.kind, key),
             query=query,
-            content_type=(type or PatchType.of(patch)).value,
-            subresource=subresource,
-            before=before,
-            observed=not dry_run,
+            body=body if isinstance(body, bytes) else json_of(body, "the patch of", resource.kind, key),
+            content_type=patch.type.value,
+            accept=accept_of(kind),
         )
+        info = RequestInfo("patch", resource, key, subresource)
+        return await self._write(kind, request, info, before=patch.before, observed=not dry_run)
 
     async def apply(
         self,
@@ -253,16 +248,13 @@ class Writing(ClientBase):
         query = write_query(dry_run, self._manager(field_manager), field_validation)
         if force:
             query.append(("force", "true"))
-        return await self._write(
-            "patch",
+        request = build_request(
             "PATCH",
-            type(obj),
-            key,
             resource.path(namespace=key.namespace, name=key.name, subresource=subresource),
-            json_of(configuration_of(obj, key.namespace, subresource), resource.kind, key),
             query=query,
+            body=json_of(configuration_of(obj, key.namespace, subresource), resource.kind, key),
             content_type=PatchType.APPLY.value,
-            subresource=subresource,
-            before=before,
-            observed=not dry_run,
+            accept=accept_of(type(obj)),
         )
+        info = RequestInfo("patch", resource, key, subresource)
+        return await self._write(type(obj), request, info, before=before, observed=not dry_run)

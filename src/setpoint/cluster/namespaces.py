@@ -121,9 +121,7 @@ class NamespaceLifecycle:
         }
         path = resource_of(Namespace).path(name=namespace.name, subresource="finalize")
         try:
-            await client.request(
-                "PUT", path, body=msgspec.json.encode(body), resource="namespaces/finalize", key=namespace.name
-            )
+            await client.request("PUT", path, body=msgspec.json.encode(body))
         except NotFound:
             return
 
@@ -204,19 +202,12 @@ async def _empty(client: Client, resource: Resource, namespace: str) -> list[_It
     if not found or all(item.metadata.deletion_timestamp for item in found):
         return found
     try:
-        await client.request(
-            "DELETE",
-            resource.path(namespace=namespace),
-            verb="deletecollection",
-            resource=resource,
-            key=f"{namespace}/",
-        )
+        await client.request("DELETE", resource.path(namespace=namespace), verb="deletecollection")
     except MethodNotAllowed:
         for item in found:
             name = item.metadata.name
             try:
-                path = resource.path(namespace=namespace, name=name)
-                await client.request("DELETE", path, resource=resource, key=ObjectKey.of(namespace, name))
+                await client.request("DELETE", resource.path(namespace=namespace, name=name))
             except (NotFound, Conflict):
                 continue
     return await _list(client, resource, namespace)
@@ -229,8 +220,6 @@ async def _list(client: Client, resource: Resource, namespace: str) -> list[_Ite
             resource.path(namespace=namespace),
             accept="application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
             verb="list",
-            resource=resource,
-            key=f"{namespace}/",
         )
     except (NotFound, MethodNotAllowed):
         return []  # the resource went, and its objects with it

@@ -147,7 +147,7 @@ class DisruptionBudgets:
             raise _NoScaleError(f"{named} does not implement the scale subresource")
         path = resource.path(namespace=namespace, name=reference.name, subresource="scale")
         try:
-            scale = msgspec.json.decode(await ctx.client.request("GET", path, verb="get", resource=resource))
+            scale = msgspec.json.decode(await ctx.client.request("GET", path))
         except NotFound:
             return None
         if scale["metadata"].get("uid") != reference.uid:

@@ -178,8 +178,6 @@ async def _objects(client: Client, resource: Resource, namespace: str, *, whole:
             resource.path(namespace=namespace),
             accept="application/json" if whole else _METADATA,
             verb="list",
-            resource=resource,
-            key=f"{namespace}/",
         )
     except (NotFound, MethodNotAllowed):
         return []  # the kind has gone

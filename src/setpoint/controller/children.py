@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 import msgspec
 
 from setpoint.cache.indexes import OWNER
-from setpoint.client import ApiError, PatchType, TooManyRequests
+from setpoint.client import ApiError, Patch, PatchType, TooManyRequests
 from setpoint.client.configuration import configuration_of
 from setpoint.concurrency import every
 from setpoint.controller.applied import Applied
@@ -319,12 +319,14 @@ class Children(Generic[T]):
                 answer = await client.patch(
                     self._kind,
                     child.wanted.name,
-                    child.sent if child.present is None else _exactly(child.body, child.present),
-                    type=PatchType.APPLY,
+                    Patch(
+                        child.sent if child.present is None else _exactly(child.body, child.present),
+                        PatchType.APPLY,
+                        force=self._force,
+                        before=b"" if child.present is None else raw_of(child.present),
+                    ),
                     namespace=child.wanted.namespace or None,
-                    force=self._force,
                     field_manager=env.field_manager,
-                    before=b"" if child.present is None else raw_of(child.present),
                 )
             except BaseException as problem:
                 if child.new_name and maybe_done(problem):

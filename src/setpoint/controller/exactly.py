@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
-from setpoint.client import Conflict, Invalid, NotFound, PatchType
+from setpoint.client import Conflict, Invalid, NotFound, Patch, PatchType
 from setpoint.client.configuration import configuration_of
 from setpoint.client.partial import metadata_only
 from setpoint.controller.environment import Environment
@@ -58,12 +58,9 @@ async def apply_child(env: Environment, memory: Memory, owner: Object, child: T,
             answer = await env.client.patch(
                 type(child),
                 child.name,
-                body,
-                type=PatchType.APPLY,
+                Patch(body, PatchType.APPLY, force=force, before=before),
                 namespace=child.namespace or None,
-                force=force,
                 field_manager=env.field_manager,
-                before=before,
             )
         except (Conflict, Invalid) as problem:
             if not uid or not is_namesake(problem):
@@ -136,12 +133,10 @@ async def patch_exactly(
             return await env.client.patch(
                 kind,
                 obj.name,
-                body,
-                type=type,
+                Patch(body, type, before=raw_of(obj)),
                 namespace=space,
                 subresource=subresource,
                 field_manager=manager,
-                before=raw_of(obj),
             )
         except (Conflict, Invalid) as problem:
             stale = guarded and isinstance(problem, Conflict) and not problem.causes

@@ -94,9 +94,7 @@ async def install(
 
 async def _define(client: Client, definition: dict[str, Any], deadline: float) -> None:
     name = definition["metadata"]["name"]
-    await client.patch(
-        CustomResourceDefinition, name, definition, type=PatchType.APPLY, field_manager=FIELD_MANAGER, force=True
-    )
+    await client.apply(from_wire(CustomResourceDefinition, definition), field_manager=FIELD_MANAGER)
     while not (await client.get(CustomResourceDefinition, name)).is_established:
         if asyncio.get_running_loop().time() >= deadline:
             raise NotInForce(f"the API server does not serve {name}: its status has the reason")

@@ -58,7 +58,7 @@ class Autoscalers:
             if resource is None:
                 raise MetricsError(f'no matches for kind "{target.kind}" in group "{(target.api_version or "")}"')
             path = resource.path(namespace=autoscaler.namespace, name=target.name, subresource="scale")
-            scale = msgspec.json.decode(await ctx.client.request("GET", path, verb="get", resource=resource))
+            scale = msgspec.json.decode(await ctx.client.request("GET", path))
         except (ApiError, MetricsError) as problem:
             text = problem.message if isinstance(problem, ApiError) else str(problem)
             ctx.event("Warning", "FailedGetScale", text)
@@ -189,7 +189,7 @@ def _kind_of(spec: MetricSpec) -> str:
 async def _rescale(ctx: Context, resource: Resource, path: str, scale: dict[str, Any], replicas: int) -> None:
     """Sets the number of replicas, provided that ``scale`` has not changed on the server since it was read."""
     scale["spec"] = {**(scale.get("spec") or {}), "replicas": replicas}
-    await ctx.client.request("PUT", path, body=msgspec.json.encode(scale), verb="update", resource=resource)
+    await ctx.client.request("PUT", path, body=msgspec.json.encode(scale))
 
 
 def _tolerance(autoscaler: HorizontalPodAutoscaler) -> Tolerance:

@@ -111,7 +111,7 @@ def _annotated(obj: Object, name: str) -> int | None:
 async def _items(client: Client, path: str, query: list[tuple[str, str]]) -> list[dict[str, Any]] | None:
     """The items of a list; None if the server does not have the API."""
     try:
-        body = await client.request("GET", path, query=tuple(each for each in query if each[1]), verb="get")
+        body = await client.request("GET", path, query=tuple(each for each in query if each[1]))
     except NotFound:
         return None
     items: list[dict[str, Any]] = msgspec.json.decode(body).get("items") or []

@@ -1,0 +1,28 @@
+"""RequestInfo: what a request asks for, in the terms of the Kubernetes API."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from setpoint.meta import Resource
+
+__all__ = ["RequestInfo"]
+
+
+class RequestInfo(NamedTuple):
+    """The verb and the object of a request, for error messages; the server never sees them.
+
+    ``verb`` is one of the API's verbs (``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``, ``delete``,
+    ``deletecollection``). ``resource`` is a path if the request is for no resource. ``key`` is that of an object
+    (``namespace/name``, or ``name``) or of a namespace's collection (``namespace/``).
+    """
+
+    verb: str
+    resource: Resource | str
+    key: str = ""
+    subresource: str = ""
+
+    @property
+    def target(self) -> Resource | str:
+        """The resource, with its subresource if there is one."""
+        return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
