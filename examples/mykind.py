@@ -9,7 +9,9 @@ python examples/mykind.py manifests | kubectl apply -f -
 from typing import Annotated
 
 import setpoint as sp
-from setpoint.models.core_v1 import Container, Pod, PodSpec
+from setpoint.models.core_v1 import Container, Pod, PodSpec, ResourceRequirements
+
+SMALL = ResourceRequirements(requests={"cpu": "10m", "memory": "16Mi"})
 
 
 class MykindSpec(sp.Model):
@@ -40,8 +42,10 @@ class Mykind(
 
 async def reconcile(mykind: Mykind, ctx: sp.Context) -> None:
     """Looks at what is wanted and at what is there, and never at what happened."""
-    spec = PodSpec(containers=[Container(name="main", image="busybox")])
-    pods = await ctx.keep(Pod, [Pod.named(f"{mykind.name}-{i}", spec=spec) for i in range(mykind.spec.numpods)])
+    main = Container(name="main", image="busybox", resources=SMALL)
+    spec = PodSpec(containers=[main])
+    names = [f"{mykind.name}-{i}" for i in range(mykind.spec.numpods)]
+    pods = await ctx.keep(Pod, [Pod.named(name, spec=spec) for name in names])
     mykind.status.ready = sum(pod.is_ready for pod in pods)  # written once, at the end, if it changed
 
 

@@ -27,6 +27,7 @@ from setpoint.models.core_v1 import (
     PodSpec,
     PodTemplateSpec,
     Probe,
+    ResourceRequirements,
     Secret,
     SecretKeySelector,
     Service,
@@ -106,6 +107,7 @@ def stateful_set_of(database: Database) -> StatefulSet:
         ],
         ports=[ContainerPort(name="postgres", container_port=PORT)],
         readiness_probe=Probe(exec=ExecAction(command=["pg_isready", "--username=postgres"]), period_seconds=5),
+        resources=spec.resources,
         volume_mounts=mounts,
     )
     pod = PodSpec(
@@ -145,6 +147,7 @@ def backup_job(database: Database) -> JobSpec:
             EnvVar(name="PGHOST", value=database.name),
             password_of(database, "PGPASSWORD"),
         ],
+        resources=ResourceRequirements(requests={"cpu": "100m", "memory": "64Mi"}, limits={"memory": "512Mi"}),
         volume_mounts=[VolumeMount(name="backups", mount_path="/backups")],
     )
     pod = PodSpec(restart_policy="Never", containers=[container], volumes=[backups_of(database)])

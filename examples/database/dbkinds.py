@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Annotated
 
 import setpoint as sp
+from setpoint.models.core_v1 import ResourceRequirements
 
 GROUP = "data.example.com"
 Schedule = Annotated[str, sp.Field(pattern=r"^(\S+ ){4}\S+$")]
@@ -63,6 +64,8 @@ class DatabaseSpec(sp.Model):
     """The number of servers: one primary, and standbys that follow it."""
     failover_after: Annotated[sp.Duration, sp.Field(rules=[PATIENCE])] = sp.Duration(seconds=30)
     """The time for which a primary may be away before another server takes over."""
+    resources: ResourceRequirements = ResourceRequirements(requests={"cpu": "100m", "memory": "256Mi"})
+    """The requests and limits of each server; a namespace with a quota refuses pods that request nothing."""
     restore_from: FileName = ""
     """The file of a backup to begin with."""
 
@@ -85,6 +88,7 @@ class Database(
         .add("spec.backup.claim")
         .add("spec.replicas")
         .add("spec.failoverAfter")
+        .add("spec.resources")
         .add("spec.restoreFrom"),
     ),
 ):

@@ -7,7 +7,7 @@ setpoint webhook examples/mykind/mykinds.py ...       # the webhooks of a real c
 from typing import Annotated
 
 import setpoint as sp
-from setpoint.models.core_v1 import Container, Pod, PodSpec, PodTemplateSpec
+from setpoint.models.core_v1 import Container, Pod, PodSpec, PodTemplateSpec, ResourceRequirements
 
 # -- the API: two versions of one kind ---------------------------------------------------------------------------------
 
@@ -72,9 +72,10 @@ class Mykind(
 
 def default_template() -> PodTemplateSpec:
     """Pods like those of the first release, so that those that run need not be replaced."""
+    small = ResourceRequirements(requests={"cpu": "10m", "memory": "16Mi"})
     return PodTemplateSpec(
         metadata=sp.ObjectMeta(labels={"mylabel": "mylabel"}),
-        spec=PodSpec(containers=[Container(name="main", image="busybox")]),
+        spec=PodSpec(containers=[Container(name="main", image="busybox", resources=small)]),
     )
 
 

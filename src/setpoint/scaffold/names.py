@@ -26,7 +26,7 @@ differently.
 """
 _IMPORTED: Final = frozenset({
     "Annotated", "Any", "AsyncIterator", "Container", "Deployment", "DeploymentSpec", "Invalid", "LabelSelector",
-    "Path", "Pod", "PodSpec", "PodTemplateSpec",
+    "Path", "Pod", "PodSpec", "PodTemplateSpec", "ResourceRequirements",
 })  # fmt: skip
 """The classes that the templates import."""
 _SPOKEN: Final = frozenset({
