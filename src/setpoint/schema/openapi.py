@@ -156,7 +156,7 @@ class _Reading:
         return node
 
     def _content(self, definition: Mapping[str, JSON], name: str) -> dict[str, Any]:
-        if not isinstance(definition, Mapping):
+        if not isinstance(definition, dict | Mapping):  # the first is found sooner
             raise ValueError(f"definition {name!r} is {type(definition).__name__}, not a schema")
         if name == _INT_OR_STRING or definition.get("format") == "int-or-string":
             return {"int_or_string": True, "format": GO_INT_OR_STRING, "description": definition.get("description", "")}
@@ -169,17 +169,18 @@ class _Reading:
                 key: self._with_key_default(self.node(value, ""), name, key, key in content.get("required", ()))
                 for key, value in definition["properties"].items()
             }
-        additional = definition.get("additionalProperties")
-        if isinstance(additional, Mapping):
-            content["additional"] = self.node(additional, "")
-        elif additional is True:
-            content["preserve_unknown"] = True
-        if isinstance(definition.get("items"), Mapping):
+        if "additionalProperties" in definition:
+            additional = definition["additionalProperties"]
+            if isinstance(additional, Mapping):
+                content["additional"] = self.node(additional, "")
+            elif additional is True:
+                content["preserve_unknown"] = True
+        if "items" in definition and isinstance(definition["items"], Mapping):
             content["items"] = self.node(definition["items"], "")
         for attribute, keyword in (("all_of", "allOf"), ("any_of", "anyOf"), ("one_of", "oneOf")):
             if keyword in definition:
                 content[attribute] = tuple(self.node(item, "") for item in definition[keyword])
-        if isinstance(definition.get("not"), Mapping):
+        if "not" in definition and isinstance(definition["not"], Mapping):
             content["not_"] = self.node(definition["not"], "")
         nothing_said = not content.get("type") and not any(
             content.get(key)
@@ -216,35 +217,41 @@ def _fill(node: Schema, content: Mapping[str, Any]) -> None:
         object.__setattr__(node, key, value)
 
 
-_PLAIN: Final = (
-    ("format", "format"),
-    ("description", "description"),
-    ("pattern", "pattern"),
-    ("minimum", "minimum"),
-    ("maximum", "maximum"),
-    ("exclusiveMinimum", "exclusive_minimum"),
-    ("exclusiveMaximum", "exclusive_maximum"),
-    ("multipleOf", "multiple_of"),
-    ("minLength", "min_length"),
-    ("maxLength", "max_length"),
-    ("minItems", "min_items"),
-    ("maxItems", "max_items"),
-    ("uniqueItems", "unique_items"),
-    ("minProperties", "min_properties"),
-    ("maxProperties", "max_properties"),
-    ("nullable", "nullable"),
-    ("default", "default"),
-    ("x-kubernetes-int-or-string", "int_or_string"),
-    ("x-kubernetes-preserve-unknown-fields", "preserve_unknown"),
-    ("x-kubernetes-embedded-resource", "embedded_resource"),
+_PLAIN: Final = {
+    "format": "format",
+    "description": "description",
+    "pattern": "pattern",
+    "minimum": "minimum",
+    "maximum": "maximum",
+    "exclusiveMinimum": "exclusive_minimum",
+    "exclusiveMaximum": "exclusive_maximum",
+    "multipleOf": "multiple_of",
+    "minLength": "min_length",
+    "maxLength": "max_length",
+    "minItems": "min_items",
+    "maxItems": "max_items",
+    "uniqueItems": "unique_items",
+    "minProperties": "min_properties",
+    "maxProperties": "max_properties",
+    "nullable": "nullable",
+    "default": "default",
+    "x-kubernetes-int-or-string": "int_or_string",
+    "x-kubernetes-preserve-unknown-fields": "preserve_unknown",
+    "x-kubernetes-embedded-resource": "embedded_resource",
+}
+"""The attributes of `Schema` that hold a keyword's value as it is."""
+_HINTS: Final = frozenset(
+    {
+        *("description", "default", "nullable", "x-kubernetes-patch-strategy", "x-kubernetes-patch-merge-key"),
+        *("x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type"),
+    }
 )
 
 
 def _scalars(definition: Mapping[str, JSON]) -> dict[str, Any]:
     content: dict[str, Any] = {"type": _type(definition.get("type", ""))}
-    for keyword, attribute in _PLAIN:
-        value = definition.get(keyword)
-        if value is not None:
+    for keyword, value in definition.items():
+        if value is not None and (attribute := _PLAIN.get(keyword)) is not None:
             content[attribute] = value
     if definition.get("required"):
         content["required"] = tuple(definition["required"])
@@ -262,6 +269,8 @@ def _type(value: JSON) -> Type:
 
 def _hints(definition: Mapping[str, JSON]) -> dict[str, Any]:
     """The keywords that may stand beside a reference: merge hints, the default, ``nullable`` and the description."""
+    if _HINTS.isdisjoint(definition):
+        return {}
     content: dict[str, Any] = {}
     for keyword in ("description", "default", "nullable"):
         if definition.get(keyword) is not None:

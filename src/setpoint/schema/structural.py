@@ -58,7 +58,7 @@ def check(
     form = form_errors(definition, path)
     keywords = keyword_errors(definition, path)
     errors += form
-    if not form and not keywords:
+    if not form and not keywords and _has_default(definition):
         errors += _default_errors(Schemas({}).parse(definition), path)
     return errors + keywords
 
@@ -72,6 +72,14 @@ def _root_errors(definition: Mapping[str, JSON], path: str) -> list[FieldError]:
     only = f"only [{_ALLOWED_ROOT_FIELDS}] fields are allowed"
     reason = f"{only} at the root of the schema if the status subresource is enabled"
     return [invalid(path, dict(definition), reason)]
+
+
+def _has_default(definition: Mapping[str, JSON]) -> bool:
+    if definition.get("default") is not None:
+        return True
+    if "items" in definition and _has_default(definition["items"]):
+        return True
+    return any(_has_default(child) for child in (definition.get("properties") or {}).values())
 
 
 def _default_errors(schema: Schema, path: str) -> list[FieldError]:

@@ -41,12 +41,12 @@ class _Place:
 
 
 def _check(node: JSON, path: str, place: _Place, errors: list[FieldError]) -> None:
-    if not isinstance(node, Mapping):
+    if not isinstance(node, dict | Mapping):  # the first is found sooner
         return
     _keywords(node, path, place, errors)
     _lists_and_maps(node, path, errors)
     _rules(node, path, errors)
-    inner = replace(place, root=False)
+    inner = replace(place, root=False) if place.root else place
     properties: Mapping[str, _Definition] = node.get("properties") or {}
     additional = node.get("additionalProperties")
     if additional is not None:
@@ -68,11 +68,14 @@ def _check(node: JSON, path: str, place: _Place, errors: list[FieldError]) -> No
                 inner, inside_meta=True, no_defaults=f"in top-level {name}" if place.root else inner.no_defaults
             )
         _check(child, f"{path}.properties[{name}]", here, errors)
-    _check(node.get("not"), f"{path}.not", inner, errors)
+    if "not" in node:
+        _check(node["not"], f"{path}.not", inner, errors)
     for keyword in ("allOf", "oneOf", "anyOf"):
-        for index, part in enumerate(node.get(keyword) or ()):
-            _check(part, f"{path}.{keyword}[{index}]", inner, errors)
-    _check(node.get("items"), f"{path}.items", inner, errors)
+        if keyword in node:
+            for index, part in enumerate(node[keyword] or ()):
+                _check(part, f"{path}.{keyword}[{index}]", inner, errors)
+    if "items" in node:
+        _check(node["items"], f"{path}.items", inner, errors)
 
 
 def _keywords(node: _Definition, path: str, place: _Place, errors: list[FieldError]) -> None:
