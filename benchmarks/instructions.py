@@ -34,7 +34,7 @@ from report import output_options, write
 import client
 import controller
 import webhook
-from setpoint.webhook.authority import issue, make_authority
+from setpoint.webhook.certificate_authority import issue, make_authority
 
 HERE = Path(__file__).resolve().parent
 LIMIT = 900.0

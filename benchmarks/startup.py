@@ -30,7 +30,7 @@ from urllib.request import urlopen
 
 from report import output_options, write
 
-from setpoint.webhook.authority import issue, make_authority
+from setpoint.webhook.certificate_authority import issue, make_authority
 
 HERE = Path(__file__).resolve().parent.parent
 LIMIT = 120.0

@@ -33,7 +33,7 @@ from report import output_options, write
 from rich.console import Console
 from rich.table import Table
 
-from setpoint.webhook.authority import issue, make_authority
+from setpoint.webhook.certificate_authority import issue, make_authority
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE / ".build"

@@ -14,7 +14,7 @@ from rich.console import Console
 
 import setpoint as sp
 from setpoint.apps.chronos import Chronos, Entry
-from setpoint.apps.failures import UsageError, reported
+from setpoint.apps.error_reports import UsageError, reported
 from setpoint.client import Client, PatchType
 from setpoint.cluster.embedded_cluster import EmbeddedCluster
 from setpoint.crd import crd_for

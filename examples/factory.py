@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 import setpoint as sp
-from setpoint.apps.running import run
+from setpoint.apps.program_runner import run
 from setpoint.cache import Lister
 from setpoint.models.core_v1 import Node, Pod, Service
 

@@ -14,7 +14,7 @@ import random
 import sys
 from typing import TextIO
 
-from setpoint.apps.running import run
+from setpoint.apps.program_runner import run
 from setpoint.cache import HandlerRegistration, Lister, Scope, SharedInformer, Store
 from setpoint.client import Client
 from setpoint.meta import ObjectKey, resource_of

@@ -29,8 +29,8 @@ print(*seen)
 HANDSHAKE = """
 import ssl, sys
 from datetime import UTC, datetime, timedelta
-from setpoint.webhook.authority import issue, make_authority
-from setpoint.webhook.tls import ServerTls
+from setpoint.webhook.certificate_authority import issue, make_authority
+from setpoint.webhook.server_tls import ServerTls
 
 def handshake(made, lifetime):
     authority = make_authority("test", now=made, lifetime=lifetime)

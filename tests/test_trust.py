@@ -16,8 +16,8 @@ from setpoint.apiserver.webhooks.caller import HttpCaller
 from setpoint.client.errors import ConfigError
 from setpoint.client.tls import ClientCertificate, TlsConfig
 from setpoint.trust import certificates_in, client_context, trust, without_mark
-from setpoint.webhook.authority import CertificateError, facts_of, split
-from setpoint.webhook.tls import ServerTls
+from setpoint.webhook.certificate_authority import CertificateError, facts_of, split
+from setpoint.webhook.server_tls import ServerTls
 
 pytestmark = pytest.mark.wall_clock
 

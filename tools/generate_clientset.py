@@ -67,7 +67,7 @@ def group_file(resources: Sequence[Resource]) -> str:
     models = ", ".join(sorted({module(resource) for resource in resources}))
     return (
         f'{MARK}"""The resources of {first.api_version}: ``client.{name}``."""\n{HEAD}'
-        f"from setpoint.client.group import {bases}\n\n"
+        f"from setpoint.client.resource_collection import {bases}\n\n"
         f"if TYPE_CHECKING:\n    from setpoint.models import {models}\n\n\n"
         f'class {title_of(name)}(Group):\n    """The resources of {first.api_version}."""\n\n    __slots__ = ()\n\n'
         + "\n".join(text for _, text in found)

@@ -26,8 +26,8 @@ PART = (
     "tests/cache/test_core.py",
     "tests/cache/test_store.py",
     "tests/cli/test_explain.py",
-    "tests/cli/test_loading.py",
-    "tests/cli/test_naming.py",
+    "tests/cli/test_program_loader.py",
+    "tests/cli/test_default_names.py",
     "tests/cli/test_program.py",
     "tests/client/test_http.py",
     "tests/client/test_websocket.py",
@@ -35,7 +35,7 @@ PART = (
     "tests/manager/test_secure_metrics.py",
     "tests/simulation/test_forks.py",
     "tests/simulation/test_threads.py",
-    "tests/webhook/test_authority.py",
+    "tests/webhook/test_certificate_authority.py",
     "tests/webhook/test_server.py",
 )
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from setpoint.apiserver import ApiServer, Request
-from setpoint.apiserver.strategies.disabled import disabled_fields
+from setpoint.apiserver.strategies.disabled_features import disabled_fields
 from setpoint.apps.envtest.server_flags import REFUSED
 
 TARGET = Path(__file__).parent.parent / "docs" / "served.md"

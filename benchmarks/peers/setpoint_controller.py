@@ -8,7 +8,7 @@ import sys
 from protocol import collected, hear, say
 
 import setpoint as sp
-import setpoint.client.http
+import setpoint.client.http_transport
 from setpoint.client import ClientConfig
 from setpoint.manager import ProcessMetrics
 from setpoint.models.core_v1 import Container, Pod, PodSpec

@@ -7,7 +7,7 @@ import sys
 
 from protocol import collected, hear, say
 
-import setpoint.client.http  # noqa: F401 - what every program with a client has
+import setpoint.client.http_transport  # noqa: F401 - what every program with a client has
 from setpoint.cache import Head, InformerFactory
 from setpoint.client.client import Client
 from setpoint.client.config import ClientConfig

@@ -23,7 +23,7 @@ from signing import chain, checked, is_signed_by
 import setpoint as sp
 from setpoint.models.core_v1 import Secret
 from setpoint.models.events_v1 import Event
-from setpoint.testing.clock import EPOCH
+from setpoint.testing.virtual_clock import EPOCH
 
 SHORT = timedelta(hours=9)
 ACME = IssuerSpec(acme=AcmeServer(server="https://acme.test/directory", secret_name="account"))

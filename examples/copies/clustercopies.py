@@ -13,7 +13,7 @@ import argparse
 import copies
 
 import setpoint as sp
-from setpoint.apps.running import run
+from setpoint.apps.program_runner import run
 from setpoint.client import ApiError, NotFound, TransportError
 from setpoint.controller.predicates import objects_where
 from setpoint.manager import FleetCluster, KubeconfigFolder

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from setpoint import testing as testing
     from setpoint.cache import Head as Head
     from setpoint.cache import InformerFactory as InformerFactory
-    from setpoint.cli.own_options import Program as Program
     from setpoint.cli.program import main as main
+    from setpoint.cli.program_options import Program as Program
     from setpoint.client import ApiError as ApiError
     from setpoint.client import Client as Client
     from setpoint.client import Conflict as Conflict
@@ -86,7 +86,7 @@ _HOMES = {
     "ObjectKey": "meta",
     "ObjectMeta": "meta",
     "Outcome": "controller",
-    "Program": "cli.own_options",
+    "Program": "cli.program_options",
     "Quantity": "meta",
     "RateLimitingQueue": "workqueue",
     "Review": "webhook",

@@ -168,7 +168,7 @@ def certificates(secret: str) -> set[Grant]:
 
 
 def injection(trusting: Sequence[tuple[str, str]]) -> set[Grant]:
-    """The grants for the injection of a CA bundle into these kinds and names; see `setpoint.webhook.injection`."""
+    """The grants for the injection of a CA bundle into these kinds and names; see `setpoint.webhook.ca_injection`."""
     places = {
         "MutatingWebhookConfiguration": ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"),
         "ValidatingWebhookConfiguration": ("admissionregistration.k8s.io", "validatingwebhookconfigurations"),

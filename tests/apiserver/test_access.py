@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.apiserver.harness import APPLY, DEPLOYMENTS, MAPS, PODS, Answer, Api, config_map, pod, serving
 
 from setpoint.apiserver import AccessRecord, MemoryStorage, Rbac
-from setpoint.apiserver.access.attributes import Attributes, requested
-from setpoint.apiserver.access.rules import Rule, allows, covers, missing
+from setpoint.apiserver.authorization.attributes import Attributes, requested
+from setpoint.apiserver.authorization.role_rules import Rule, allows, covers, missing
 from setpoint.apiserver.http_types import UserInfo
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from setpoint.apiserver.requests.body import JSON_TYPE, parse_document
 from setpoint.meta.yaml_parser import parse_yaml
 from setpoint.schema import parse_json
-from setpoint.schema.body import _NOT_SIMPLE
+from setpoint.schema.json_body import _NOT_SIMPLE
 
 TEXTS = st.sampled_from(["", "a", "b", ":", "é:", "\\", '"', "\\u003a", "\n"])
 SPACES = st.sampled_from(["", " ", "\n\t"])
@@ -50,14 +50,14 @@ def test_a_json_body_is_read_alike_with_one_parser_and_with_two(text: str) -> No
     body = text.encode()
     one = parse_document(body, JSON_TYPE)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("setpoint.schema.body._simple", lambda _: _NOT_SIMPLE)
+        patch.setattr("setpoint.schema.json_body._simple", lambda _: _NOT_SIMPLE)
         other = parse_json(body)
     assert (repr(one[0]), one[1]) == (repr(other[0]), [f'duplicate field "{path}"' for path in other[1]])
 
 
 def test_the_fast_parser_is_tried_once_for_a_short_body(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[object] = []
-    monkeypatch.setattr("setpoint.schema.body._simple", lambda text: tried.append(text) or _NOT_SIMPLE)
+    monkeypatch.setattr("setpoint.schema.json_body._simple", lambda text: tried.append(text) or _NOT_SIMPLE)
     assert parse_json(b'{"a": "\\u0041"}') == ({"a": "A"}, [])
     assert len(tried) == 1
 

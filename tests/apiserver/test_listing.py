@@ -10,7 +10,7 @@ import pytest
 from tests.apiserver.harness import CRDS, MAPS, MYKINDS, PODS, Api, config_map, crd, mykind, pod, serving
 
 from setpoint.testing import virtual_time
-from setpoint.testing.clock import VirtualTimeLoop
+from setpoint.testing.virtual_clock import VirtualTimeLoop
 
 
 @pytest.fixture

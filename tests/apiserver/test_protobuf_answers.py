@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.apiserver.harness import CRDS, MAPS, MYKINDS, PODS, Answer, Api, config_map, crd, mykind, pod, serving
 
-from setpoint.apiserver.answers import protobuf as answers
 from setpoint.apiserver.objects.go_types import EXTENSIONS, META, GoField, numbered
 from setpoint.apiserver.requests import protobuf as requests
 from setpoint.apiserver.requests.accept import of_statuses
+from setpoint.apiserver.responses import protobuf as answers
 from setpoint.meta import GroupVersionKind
 from setpoint.models import BUILTIN, definition_name
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.apiserver.answers.printers import _PRINTERS, printer_of
-from setpoint.apiserver.answers.printers.cells import human_duration
-from setpoint.apiserver.answers.printers.json_path import JsonPath, JsonPathError
-from setpoint.apiserver.answers.printers.printer import description
-from setpoint.apiserver.answers.table import table
-from setpoint.apiserver.strategies.usage import served_usage
+from setpoint.apiserver.responses.printers import _PRINTERS, printer_of
+from setpoint.apiserver.responses.printers.cells import human_duration
+from setpoint.apiserver.responses.printers.json_path import JsonPath, JsonPathError
+from setpoint.apiserver.responses.printers.printer import description
+from setpoint.apiserver.responses.table import table
+from setpoint.apiserver.strategies.metrics_usage import served_usage
 from setpoint.meta import GroupResource, Resource
 from setpoint.models import BUILTIN
 

@@ -12,7 +12,7 @@ from setpoint.apiserver import HttpCaller
 from setpoint.apiserver.webhooks.caller import CallFailed, Target
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.webhook import Admission, MemoryCertificates, Review, Webhooks, WebhookServer
-from setpoint.webhook.authority import split
+from setpoint.webhook.certificate_authority import split
 
 VALIDATING = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 

@@ -10,7 +10,7 @@ import pytest
 from tests.apiserver.harness import DEPLOYMENTS, PODS, Api, serving
 
 from setpoint.apiserver.requests import type_errors
-from setpoint.apiserver.strategies.disabled import disabled_fields
+from setpoint.apiserver.strategies.disabled_features import disabled_fields
 
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 SETS = "/apis/apps/v1/namespaces/default/statefulsets"

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from tests.apiserver.harness import DEPLOYMENTS, MAPS, NOW, PODS, STRATEGIC, Api, config_map, deployment, pod, serving
 
 from setpoint.testing import EPOCH
-from setpoint.webhook.authority import make_authority
+from setpoint.webhook.certificate_authority import make_authority
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from setpoint.apiserver.server import ApiServer
 from setpoint.cache import InformerFactory
 from setpoint.client.client import Client
 from setpoint.client.errors import ApiError
-from setpoint.client.in_process import InProcessTransport
+from setpoint.client.in_process_transport import InProcessTransport
 from setpoint.client.transport import Request, Response, Transport, TransportError
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.testing import advance, now, settle, virtual_time

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.cache.errors import WatchBroken
-from setpoint.cache.lists import ListSplitter
+from setpoint.cache.list_splitter import ListSplitter
 
 TRICKY = st.sampled_from(
     ['},{"metadata":{', "}]", '"', "\\", "\\\\", '\\"', "{", "}", "[", "]", "items", ",", "é", "\n"]
@@ -121,7 +121,7 @@ class Endless:
 def test_a_list_that_never_comes_to_its_point_is_refused(
     head: bytes, piece: bytes, most: int, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("setpoint.cache.lists.MAX_LINE", 1 << 20)
+    monkeypatch.setattr("setpoint.cache.list_splitter.MAX_LINE", 1 << 20)
     with pytest.raises(WatchBroken, match=why):
         Endless(head, piece).feed(ListSplitter(), most)
 

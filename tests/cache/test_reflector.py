@@ -16,7 +16,7 @@ from tests.tasks import stop
 
 from setpoint.cache import Reflector, ReflectorBackoff
 from setpoint.cache.errors import is_too_large
-from setpoint.cache.sink import EventType
+from setpoint.cache.reflector_sink import EventType
 from setpoint.client import CredentialsError
 from setpoint.models.core_v1 import Pod
 from setpoint.testing import advance, settle, virtual_time

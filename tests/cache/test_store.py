@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from setpoint.cache import Head, Lister, NotFoundInCache, ObjectParser, Snapshot, Store
-from setpoint.cache.change import STALE
 from setpoint.cache.compression import MAX_DICTIONARIES, PLAIN, UNTRAINED, Compressor
+from setpoint.cache.dictionary_training import Training
 from setpoint.cache.object_parser import UnexpectedKind
-from setpoint.cache.record import scheme_of, version_number
-from setpoint.cache.training import Training
+from setpoint.cache.object_record import scheme_of, version_number
+from setpoint.cache.store_change import STALE
 from setpoint.meta import Model, Selector, raw_of
 from setpoint.models.core_v1 import ConfigMap, Pod
 

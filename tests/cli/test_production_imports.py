@@ -19,7 +19,7 @@ from setpoint.client import Client, InProcessTransport
 from setpoint.crd import crd_for
 from setpoint.meta import from_wire
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
-from setpoint.webhook.authority import issue, make_authority
+from setpoint.webhook.certificate_authority import issue, make_authority
 
 pytestmark = pytest.mark.wall_clock
 

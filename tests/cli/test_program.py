@@ -10,7 +10,7 @@ import pytest
 from tests.programs import program as program_of
 
 import setpoint as sp
-from setpoint.apps.failures import UsageError
+from setpoint.apps.error_reports import UsageError
 from setpoint.cli.program import program
 from setpoint.cluster.embedded_cluster import EmbeddedCluster
 from setpoint.deploy.roles import role_of_declarations

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import ClientSession, web
 from tests.programs import DEADLINE, program, server
 
-from setpoint.apps.failures import UsageError
+from setpoint.apps.error_reports import UsageError
 from setpoint.cli.server import serve
 from setpoint.client import Client, ConfigError, TransportError
 from setpoint.models.apps_v1 import ControllerRevision

@@ -24,7 +24,8 @@ print("not reached")
 
 
 @pytest.mark.parametrize(
-    ("command", "module"), [("setpoint", "cyclopts"), ("setpoint", "setpoint.apps.failures"), ("chronos", "cyclopts")]
+    ("command", "module"),
+    [("setpoint", "cyclopts"), ("setpoint", "setpoint.apps.error_reports"), ("chronos", "cyclopts")],
 )
 def test_ctrl_c_during_imports_ends_it_without_a_word(command: str, module: str) -> None:
     code = INTERRUPTED.format(command=command, module=module)

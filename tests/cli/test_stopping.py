@@ -22,9 +22,9 @@ sp.main(sp.Controller(Namespace, reconcile, name="waiter", workers=1))
 
 STUBBORN = """
 import asyncio
-from setpoint.apps import running
+from setpoint.apps import program_runner
 
-running.LEFT = 0.2
+program_runner.LEFT = 0.2
 
 async def stubborn():
     while True:
@@ -39,17 +39,17 @@ async def work():
     print("began", flush=True)
     await asyncio.Event().wait()
 
-running.run("program", work())
+program_runner.run("program", work())
 """
 
 IN_A_THREAD = """
 import asyncio, sys, threading
 import setpoint as sp
-from setpoint.apps import running
+from setpoint.apps import program_runner
 from setpoint.cluster.embedded_cluster import EmbeddedCluster
 from setpoint.models.core_v1 import Namespace
 
-running.LEFT = 0.2
+program_runner.LEFT = 0.2
 
 def hang(key):
     print("began", key, flush=True)
@@ -68,21 +68,21 @@ async def work():
         runtime = sp.Runtime(shutdown_timeout=0.1)
         await sp.Manager(cluster.client, controllers=[controller], runtime=runtime).run()
 
-running.run("program", work())
+program_runner.run("program", work())
 """
 
 FOR_EVER = """
 from setpoint.manager.logging import configure
 
 configure("text", "WARNING")
-running.LEFT = 1e6
-threads_left = running._threads_left
+program_runner.LEFT = 1e6
+threads_left = program_runner._threads_left
 
 def leaving(*words):
     print("leaving", flush=True)
     return threads_left(*words)
 
-running._threads_left = leaving
+program_runner._threads_left = leaving
 """
 
 
@@ -124,7 +124,7 @@ async def test_a_function_that_never_returns_from_its_thread_does_not_keep_a_pro
 
 
 async def test_a_second_ctrl_c_ends_a_program_that_waits_for_a_thread(tmp_path: Path) -> None:
-    (tmp_path / "hangs.py").write_text(IN_A_THREAD.replace("running.LEFT = 0.2", FOR_EVER))
+    (tmp_path / "hangs.py").write_text(IN_A_THREAD.replace("program_runner.LEFT = 0.2", FOR_EVER))
     async with program(tmp_path / "hangs.py", "plain", home=tmp_path) as running:
         await running.until(lambda p: any(line.startswith("began ") for line in p.out), "a reconcile")
         running.process.send_signal(signal.SIGINT)

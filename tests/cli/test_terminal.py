@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import setpoint as sp
 from setpoint.apiserver import ApiServer
-from setpoint.apps.failures import UsageError, reported
+from setpoint.apps.error_reports import UsageError, reported
 from setpoint.cli.debug_client import DebugClient
 from setpoint.cli.explain import show
 from setpoint.cli.top import look_once
@@ -22,7 +22,7 @@ from setpoint.client import Client, InProcessTransport
 from setpoint.controller.explain import Explanation
 from setpoint.manager.debug_pages.controllers_page import PATH
 from setpoint.manager.logging import JsonFormatter, TextFormatter
-from setpoint.meta.text import indented, visible
+from setpoint.meta.text_escaping import indented, visible
 from setpoint.models.core_v1 import ConfigMap
 
 FORGED = "2026-01-31T12:00:00.000Z INFO    setpoint.controller: all is well"

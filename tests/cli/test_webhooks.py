@@ -16,7 +16,7 @@ from mykinds import Mykind, MykindSpec, MykindV1alpha1, MykindV1alpha1Spec, admi
 from tests.ports import reserved_port
 from tests.programs import program, server
 
-from setpoint.apps.failures import UsageError
+from setpoint.apps.error_reports import UsageError
 from setpoint.cli.program import program as controller_program
 from setpoint.cli.webhook import command
 from setpoint.client import ApiError, Client, Invalid, NotFound
@@ -26,7 +26,7 @@ from setpoint.models.admissionregistration_v1 import MutatingWebhookConfiguratio
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import Namespace, Secret
 from setpoint.webhook import ServiceTarget
-from setpoint.webhook.authority import issue, make_authority
+from setpoint.webhook.certificate_authority import issue, make_authority
 
 pytestmark = pytest.mark.wall_clock
 

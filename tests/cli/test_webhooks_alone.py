@@ -15,7 +15,7 @@ from tests.programs import program as program_of
 import setpoint as sp
 from setpoint.cli.manifests import operator_of
 from setpoint.cli.program import main
-from setpoint.deploy.parts import parts
+from setpoint.deploy.document_groups import parts
 from setpoint.models.core_v1 import Namespace, Pod
 
 ROOT = Path(__file__).parents[2]

@@ -341,7 +341,7 @@ async def test_a_proxy_that_is_not_there_is_one_clear_error_and_leaves_nothing()
 async def test_changed_certificates_that_are_no_good_are_not_taken_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("setpoint.client.http.RELOAD_PERIOD", 0.0)
+    monkeypatch.setattr("setpoint.client.http_transport.RELOAD_PERIOD", 0.0)
     ca, clients = make("ca"), make("clients")
     cert, key = make("first", clients).write(tmp_path, "me")
     context = server_context(make("server", ca), tmp_path / "s", clients=clients)

@@ -28,9 +28,9 @@ from setpoint.client import (
     StaticToken,
     TransportError,
 )
-from setpoint.client.connection import Broken, Connection
-from setpoint.client.dial import Dialer
-from setpoint.serving.head import HttpRequest
+from setpoint.client.dialer import Dialer
+from setpoint.client.http_connection import Broken, Connection
+from setpoint.serving.request_head import HttpRequest
 from setpoint.testing import virtual_time
 
 from .certificates import make, server_context
@@ -389,7 +389,7 @@ async def test_closing_ends_also_what_began_before_the_certificates_changed_twic
 
 
 async def test_connections_that_nobody_needs_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("setpoint.client.pool.KEEP_ALIVE", 0.02)
+    monkeypatch.setattr("setpoint.client.connection_pool.KEEP_ALIVE", 0.02)
     ended = asyncio.Event()
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

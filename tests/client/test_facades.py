@@ -13,7 +13,7 @@ import pytest
 
 from setpoint import blocking
 from setpoint.client import Client, InProcessTransport, NotFound, Request, TransportError
-from setpoint.client.group import Collection, CreateOnly, Scalable
+from setpoint.client.resource_collection import Collection, CreateOnly, Scalable
 from setpoint.meta import ObjectMeta
 from setpoint.models import BUILTIN
 from setpoint.models.core_v1 import ConfigMap, Node, Pod

@@ -141,7 +141,7 @@ async def test_insecure_is_possible_and_said(tmp_path: Path, caplog: pytest.LogC
 async def test_certificates_that_change_on_disk_are_used_and_streams_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("setpoint.client.http.RELOAD_PERIOD", 0.0)
+    monkeypatch.setattr("setpoint.client.http_transport.RELOAD_PERIOD", 0.0)
     ca, clients = make("ca"), make("clients")
     make("first", clients).write(tmp_path, "me")
     cert, key = tmp_path / "me.crt", tmp_path / "me.key"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setpoint.client import PatchType
-from setpoint.client.lines import LineFramer, LineTooLong
+from setpoint.client.line_framer import LineFramer, LineTooLong
 from setpoint.client.patches import changes, edited, patch_between
 from setpoint.meta import decode
 from setpoint.patch import json_patch, merge_patch

@@ -126,7 +126,7 @@ async def test_an_object_of_a_list_is_decoded_when_it_is_looked_at_and_stays_the
         decoded.append(made.name)
         return made
 
-    monkeypatch.setattr("setpoint.client.collection.decode", counting)
+    monkeypatch.setattr("setpoint.client.object_list.decode", counting)
     items = [{**THING, "metadata": {"name": name, "labels": {"app": name}}} for name in "abc"]
     async with connect(lambda request: answer({"metadata": {}, "items": items})) as (client, _):
         things = await client.list(Thing)

@@ -13,7 +13,7 @@ from aiohttp import web
 from wsproto.utilities import generate_accept_token
 
 from setpoint.client import Client, Forbidden, TransportError
-from setpoint.client import http_socket as sockets
+from setpoint.client import http_websocket as sockets
 
 from .certificates import make, server_context
 from .talking import Talk, once, talking

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.cluster.workloads import selector, stateful_set, template
 
-from setpoint.apps.failures import UsageError
+from setpoint.apps.error_reports import UsageError
 from setpoint.cli.server import serve
 from setpoint.cluster import Deployments, ReplicaSets, UnknownControllerError
 from setpoint.cluster.controller_registry import ENTRIES, chosen

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from tests.cluster.crashes import Play, Restartable, any_write, played
 from tests.cluster.scheduling.pods import pod as requesting
-from tests.cluster.scheduling.test_pod_volumes import DELAYED, NOWHERE, local
+from tests.cluster.scheduling.test_volume_binding import DELAYED, NOWHERE, local
 from tests.cluster.test_autoscalers import autoscaler, use, utilization
 from tests.cluster.test_autoscalers import deployment as measured
 from tests.cluster.test_cleaning import pod as finalized
 from tests.cluster.test_cleaning import role
 from tests.cluster.test_deployments import deployment
-from tests.cluster.test_policy_types import policy
+from tests.cluster.test_policy_type_checking import policy
 from tests.cluster.test_resource_quotas import pod as quota_pod
 from tests.cluster.test_resource_quotas import quota
-from tests.cluster.test_storage_migrations import migration
+from tests.cluster.test_storage_version_migrations import migration
 from tests.cluster.test_volumes import claim as volume_claim
 from tests.cluster.test_volumes import mounting, storage_class, volume, with_scratch
 from tests.cluster.workloads import budget, claim, daemon_set, job, service, stateful_set, template

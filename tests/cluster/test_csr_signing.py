@@ -11,7 +11,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from tests.cluster.crashes import Play, Restartable, of_controllers, played
-from tests.cluster.test_security import as_, who
+from tests.cluster.test_server_security import as_, who
 
 from setpoint.apiserver import ApiServer, MemoryStorage, Rbac
 from setpoint.client import Client, ClientCertificate, InProcessTransport, Request

@@ -13,8 +13,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from tests.client.certificates import Pair, make
 
-from setpoint.apps.failures import UsageError, explain
-from setpoint.cli.security import SecurityFlags
+from setpoint.apps.error_reports import UsageError, explain
+from setpoint.cli.security_flags import SecurityFlags
 from setpoint.client import ApiError, Client, ClientCertificate, ClientConfig, StaticToken
 from setpoint.client.credentials import Anonymous
 from setpoint.cluster.embedded_cluster import EmbeddedCluster

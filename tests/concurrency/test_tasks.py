@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from setpoint.concurrency import TaskScope, end, every, first, stack_of, told_of, until
 from setpoint.testing import UnhandledErrors, settle, virtual_time
-from setpoint.testing import clock as virtual_clock
+from setpoint.testing import virtual_clock as virtual_clock
 
 
 def clock() -> float:

@@ -15,7 +15,7 @@ from tests.tasks import stop
 
 import setpoint as sp
 from setpoint.apiserver import ApiServer
-from setpoint.apps.failures import reported
+from setpoint.apps.error_reports import reported
 from setpoint.cache import CacheSyncError, Head, InformerFactory, UndeclaredRead
 from setpoint.client import ApiError, Client, Conflict, InProcessTransport, Request, TransportError
 from setpoint.controller import Cause, SyncContext

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from setpoint.cli.crd import crd_app
-from setpoint.cli.definitions import from_files
+from setpoint.cli.crd_sources import from_files
 from setpoint.cluster.embedded_cluster import EmbeddedCluster
 from setpoint.crd import Versions, crd_for
 from setpoint.webhook import Webhooks

@@ -30,7 +30,7 @@ from setpoint.crd import (
     schema_of,
     schema_of_type,
 )
-from setpoint.crd.keywords import apply
+from setpoint.crd.schema_keywords import apply
 from setpoint.meta import Condition, LabelSelector, Model, Object, ObjectMeta, Quantity, decode
 from setpoint.models.batch_v1 import JobTemplateSpec
 from setpoint.models.core_v1 import PersistentVolumeClaim, PodTemplateSpec, ResourceRequirements

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from setpoint.crd.change import Change
-from setpoint.crd.diff import compare, compare_all
+from setpoint.crd.definition_change import Change
+from setpoint.crd.definition_diff import compare, compare_all
 from setpoint.schema import Schemas, copy_json, validate
-from setpoint.testing.objects import values_of
+from setpoint.testing.object_strategies import values_of
 
 
 def crd(schema: dict[str, Any] | None = None, **version: Any) -> dict[str, Any]:

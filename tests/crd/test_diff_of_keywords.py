@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from setpoint.crd.diff import compare
-from setpoint.meta.fields import fields_of
+from setpoint.crd.definition_diff import compare
+from setpoint.meta.model_fields import fields_of
 from setpoint.models.apiextensions_v1 import (
     CustomResourceDefinitionSpec,
     CustomResourceDefinitionVersion,

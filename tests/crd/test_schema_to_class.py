@@ -21,7 +21,7 @@ import setpoint as sp
 from setpoint.crd.schema import schema_of_type
 from setpoint.meta import DecodeError, Duration, MicroTime, Quantity, from_wire, to_wire
 from setpoint.schema import prune, structural, validate
-from setpoint.schema.values import whole_numbers
+from setpoint.schema.json_values import whole_numbers
 
 
 class Color(enum.Enum):

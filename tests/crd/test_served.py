@@ -9,21 +9,21 @@ import mykinds
 import pytest
 
 from setpoint.apiserver import ApiServer
-from setpoint.cli.definitions import from_cluster
+from setpoint.cli.crd_sources import from_cluster
 from setpoint.client import Client, InProcessTransport, Invalid
 from setpoint.crd import crd_for
-from setpoint.crd.diff import compare
+from setpoint.crd.definition_diff import compare
 from setpoint.meta import from_wire, to_wire
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.testing import settle, virtual_time
 
-from . import test_conversions, test_edge, test_schema
+from . import test_conversion_direction, test_conversions, test_schema
 
 KINDS: list[Any] = [
     test_schema.Gadget,
-    test_edge.kind_of(test_edge.SpecModel),
-    test_edge.kind_of(test_edge.SpecDataclass),
-    test_edge.kind_of(test_edge.SpecPydantic),
+    test_conversion_direction.kind_of(test_conversion_direction.SpecModel),
+    test_conversion_direction.kind_of(test_conversion_direction.SpecDataclass),
+    test_conversion_direction.kind_of(test_conversion_direction.SpecPydantic),
     test_conversions.Mykind,
     test_conversions.C,
     mykind.Mykind,
@@ -53,13 +53,13 @@ async def test_the_embedded_server_takes_the_definition(kind: Any) -> None:
 
 
 @virtual_time
-@pytest.mark.parametrize("spec", test_edge.SPECS)
+@pytest.mark.parametrize("spec", test_conversion_direction.SPECS)
 async def test_instances_of_any_class_are_written_and_read(spec: Any) -> None:
-    kind: Any = test_edge.kind_of(spec)
+    kind: Any = test_conversion_direction.kind_of(spec)
     async with ApiServer() as server, Client(InProcessTransport(server.handle)) as client:
         await installed(client, kind)
         made = await client.create(kind.named("g", "default", spec=spec()))
-        assert (made.spec.min_pods, made.spec.max_pods, made.spec.mode) == (1, 10, test_edge.Mode.SAFE)
+        assert (made.spec.min_pods, made.spec.max_pods, made.spec.mode) == (1, 10, test_conversion_direction.Mode.SAFE)
         made.spec.min_pods = 4
         made = await client.update(made)
         read = await client.get(kind, "g", namespace="default")

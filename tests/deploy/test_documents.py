@@ -15,14 +15,14 @@ from tests.deploy.shop import controller, operator
 
 import setpoint as sp
 from setpoint.apiserver import ApiServer
-from setpoint.cli.measure import Measuring
+from setpoint.cli.resource_measurement import Measuring
 from setpoint.client import Client, InProcessTransport
 from setpoint.deploy.alerts import prometheus_rule
+from setpoint.deploy.container_resources import Measured, Resources, ResourcesError, measured_in
 from setpoint.deploy.dashboard import panels
+from setpoint.deploy.document_groups import parts
 from setpoint.deploy.operator import short_name
-from setpoint.deploy.parts import parts
-from setpoint.deploy.plain import plain
-from setpoint.deploy.resources import Measured, Resources, ResourcesError, measured_in
+from setpoint.deploy.plain_yaml import plain
 from setpoint.deploy.workload import grace_seconds
 from setpoint.manager import LeaderElection, Manager, Serving
 from setpoint.meta.names import label_value

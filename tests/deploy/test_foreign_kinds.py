@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 import setpoint as sp
-from setpoint.cli.definitions import from_classes
+from setpoint.cli.crd_sources import from_classes
 from setpoint.cli.program import program
-from setpoint.deploy.definitions import own_kinds
+from setpoint.deploy.crds import own_kinds
 
 
 class CertificateSpec(sp.Model):

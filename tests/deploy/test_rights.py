@@ -17,7 +17,7 @@ from setpoint.cli.manifests import operator_of
 from setpoint.client import Client, Forbidden, InProcessTransport
 from setpoint.cluster import ControlPlane
 from setpoint.deploy.operator import Operator
-from setpoint.deploy.plain import plain
+from setpoint.deploy.plain_yaml import plain
 from setpoint.manager import LeaderElection, Manager, Sharding
 from setpoint.models.core_v1 import ConfigMap, Pod
 from setpoint.testing import advance, virtual_time

@@ -24,7 +24,7 @@ import setpoint as sp
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import Secret
 from setpoint.webhook import service_names
-from setpoint.webhook.authority import Pair, facts_of, issue, split
+from setpoint.webhook.certificate_authority import Pair, facts_of, issue, split
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "database"

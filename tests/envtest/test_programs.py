@@ -22,7 +22,7 @@ from setpoint.apps.envtest.flags import FlagError, parse
 from setpoint.apps.envtest.install import assets, install
 from setpoint.apps.envtest.server_flags import FLAGS
 from setpoint.apps.envtest.serving import ServingError, serving
-from setpoint.webhook.authority import Pair, make_authority
+from setpoint.webhook.certificate_authority import Pair, make_authority
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 TOKENS = 'secret,admin,1,"system:masters"\nother,jane,2\n'

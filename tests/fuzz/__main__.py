@@ -22,7 +22,7 @@ from tests.fuzz.judge import SLOW, FoundError, Report, session
 from tests.fuzz.raw_http import connections, raw_session
 from tests.fuzz.requests import requests
 
-from setpoint.apps.heap import freeze_heap
+from setpoint.apps.heap_freezing import freeze_heap
 
 _ROUND = 50
 _MEASURED = 10

@@ -11,11 +11,11 @@ import pytest
 import yaml
 
 from setpoint.apps.storage_migration import StorageMigration
-from setpoint.cli.declared import declared_by
-from setpoint.cli.loading import loaded
+from setpoint.cli.program_declarations import declared_by
+from setpoint.cli.program_loader import loaded
 from setpoint.client import Client, Invalid, dynamic
 from setpoint.crd import Conversion, CustomResource, crd_for
-from setpoint.deploy.definitions import definitions_of
+from setpoint.deploy.crds import definitions_of
 from setpoint.meta import Model, from_wire
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 

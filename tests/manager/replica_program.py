@@ -23,7 +23,7 @@ from contextlib import AbstractAsyncContextManager
 from itertools import count
 
 import setpoint as sp
-from setpoint.apps.running import run
+from setpoint.apps.program_runner import run
 from setpoint.client import Request, Response, Transport, TransportError
 from setpoint.manager import LeaderElection, Sharding
 from setpoint.models.core_v1 import ConfigMap

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from setpoint.meta.numbers import NumberError, parse_int, parse_uint
+from setpoint.meta.go_integers import NumberError, parse_int, parse_uint
 
 
 @pytest.mark.parametrize(

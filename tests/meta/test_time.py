@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from setpoint.meta.time import format_time, parse_time
+from setpoint.meta.time_format import format_time, parse_time
 
 
 @pytest.mark.parametrize(

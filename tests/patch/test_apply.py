@@ -10,10 +10,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from setpoint.patch import apply as ssa
-from setpoint.patch import created, managers_of_request
+from setpoint.patch import initial_managed_fields, managers_of_request
 from setpoint.patch.apply import ApplyConflict, ApplyResult, InvalidApply
 from setpoint.patch.fieldset import FieldSet, Path
-from setpoint.patch.managed import Managed
+from setpoint.patch.managed_fields import Managed
 from setpoint.patch.typed import field_set
 from setpoint.schema import ANYTHING, Schema, Schemas
 
@@ -35,7 +35,7 @@ def update(
     live: Any, new: Any, manager: str = "m", *, now: str = NOW, schema: Schema = THING, **options: Any
 ) -> dict[str, Any]:
     if live is None:
-        entries = created.create(schema, new, manager, api_version="t/v1", now=now, zero={}, **options)
+        entries = initial_managed_fields.create(schema, new, manager, api_version="t/v1", now=now, zero={}, **options)
     else:
         managers = (live.get("metadata") or {}).get("managedFields") or []
         entries = ssa.update(

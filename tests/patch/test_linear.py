@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from setpoint.patch import FieldSet
 from setpoint.patch import compare as comparing
 from setpoint.patch.compare import compare
-from setpoint.patch.managed import Managed, Owner
+from setpoint.patch.managed_fields import Managed, Owner
 from setpoint.schema import Schema
 
 ITEM = Schema(type="object", properties={"name": Schema(type="string"), "value": Schema(type="integer")})

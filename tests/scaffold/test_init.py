@@ -16,9 +16,9 @@ import pytest
 import yaml
 
 from setpoint import scaffold
-from setpoint.cli.loading import loaded
 from setpoint.cli.main import app
-from setpoint.deploy.tree import RECORD
+from setpoint.cli.program_loader import loaded
+from setpoint.deploy.file_tree import RECORD
 from setpoint.scaffold.kopf_constants import Constants
 from setpoint.scaffold.names import KindName, NameProblem
 

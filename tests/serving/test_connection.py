@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setpoint.serving.connection import HttpConnection, HttpService, Refused
-from setpoint.serving.head import HttpRequest
-from setpoint.serving.reply import Reply
-from setpoint.serving.room import Room
+from setpoint.serving.body_memory import Room
+from setpoint.serving.http_connection import HttpConnection, HttpService, Refused
+from setpoint.serving.http_response import Reply
+from setpoint.serving.request_head import HttpRequest
 from setpoint.testing import advance, virtual_time
-from setpoint.testing.clock import run
+from setpoint.testing.virtual_clock import run
 
 READ, IDLE = 10.0, 120.0
 

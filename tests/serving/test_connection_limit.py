@@ -13,7 +13,7 @@ from setpoint.serving import HttpRequest, HttpService, Listener, Refused, Reply
 from setpoint.serving.connection_limit import ConnectionLimit
 from setpoint.serving.tls_connection import TlsConnection
 from setpoint.webhook import MemoryCertificates
-from setpoint.webhook.tls import ServerTls
+from setpoint.webhook.server_tls import ServerTls
 
 HOST = "127.0.0.1"
 REQUEST = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"

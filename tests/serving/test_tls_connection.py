@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from setpoint.serving.tls_connection import LINGER, TlsConnection
 from setpoint.testing import advance, virtual_time
-from setpoint.testing.clock import run
-from setpoint.webhook.authority import CertificateError, issue, make_authority
-from setpoint.webhook.tls import ServerTls
+from setpoint.testing.virtual_clock import run
+from setpoint.webhook.certificate_authority import CertificateError, issue, make_authority
+from setpoint.webhook.server_tls import ServerTls
 
 pytestmark = pytest.mark.wall_clock
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from tests.webhook.test_authority import authority_with
+from tests.webhook.test_certificate_authority import authority_with
 
 import setpoint as sp
 from setpoint.cluster.controller_registry import Parts, entry_of

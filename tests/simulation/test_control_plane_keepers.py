@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from tests.cluster.test_cleaning import role
+from tests.cluster.test_csr_signing import CLIENT, NODE, USAGES, asked, decide
 from tests.cluster.test_load_balancers import named
-from tests.cluster.test_signing_requests import CLIENT, NODE, USAGES, asked, decide
 from tests.cluster.test_volumes import claim, mounting, storage_class, volume, with_scratch
 from tests.simulation.test_control_plane import Scenario, controllers, survives
 

@@ -9,10 +9,10 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.cluster.test_autoscalers import autoscaler, deployment
-from tests.cluster.test_policy_types import policy
+from tests.cluster.test_csr_signing import asked, decide
+from tests.cluster.test_policy_type_checking import policy
 from tests.cluster.test_resource_quotas import Thing, pod, quota
-from tests.cluster.test_signing_requests import asked, decide
-from tests.cluster.test_storage_migrations import migration
+from tests.cluster.test_storage_version_migrations import migration
 from tests.simulation import test_control_plane as workloads
 from tests.simulation import test_control_plane_keepers as keepers
 from tests.simulation.test_control_plane import Scenario, survives

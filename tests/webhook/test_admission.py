@@ -10,7 +10,7 @@ from setpoint.meta import from_wire
 from setpoint.models.core_v1 import Pod
 from setpoint.schema.errors import ErrorType
 from setpoint.webhook import Admission, AdmissionError, Review, apply_defaults, check
-from setpoint.webhook.connect import PodExecOptions
+from setpoint.webhook.connect_options import PodExecOptions
 
 from .mykind import MUTATE, VALIDATE, Mykind, document, mykind_admission
 

@@ -19,7 +19,7 @@ import pytest
 from tests.ports import reserved_port
 from tests.programs import Program, program
 
-from setpoint.webhook.authority import issue, make_authority
+from setpoint.webhook.certificate_authority import issue, make_authority
 
 from .mykind import document, encoded, review
 from .serving import HOST, trusting

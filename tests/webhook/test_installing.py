@@ -25,7 +25,7 @@ from setpoint.webhook import (
     install,
     uninstall,
 )
-from setpoint.webhook.install import generated_samples
+from setpoint.webhook.installation import generated_samples
 
 from .serving import HOST
 

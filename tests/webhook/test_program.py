@@ -22,8 +22,8 @@ from setpoint.cache import InformerFactory
 from setpoint.client import Client, InProcessTransport
 from setpoint.models.core_v1 import ConfigMap, Namespace
 from setpoint.webhook import Admission, MemoryCertificates, Review, Webhooks, WebhookServer
-from setpoint.webhook.authority import issue, make_authority
-from setpoint.webhook.serving import serve_webhooks
+from setpoint.webhook.certificate_authority import issue, make_authority
+from setpoint.webhook.webhook_program import serve_webhooks
 
 from .mykind import VALIDATE, Mykind, document, encoded, mykind_admission, review
 from .serving import HOST, trusting

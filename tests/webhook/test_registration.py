@@ -34,8 +34,8 @@ from setpoint.webhook import (
     trusting,
     uninstall,
 )
-from setpoint.webhook.connect import PodExecOptions
-from setpoint.webhook.probe import marked
+from setpoint.webhook.connect_options import PodExecOptions
+from setpoint.webhook.installation_probe import marked
 
 from .mykind import MUTATE, VALIDATE, Mykind, document, encoded, mykind_admission, review
 

@@ -20,7 +20,7 @@ from setpoint.models.core_v1 import Pod
 from setpoint.patch import json_patch
 from setpoint.testing import virtual_time
 from setpoint.webhook import Admission, Reply, Review, WebhookMetrics, Webhooks
-from setpoint.webhook.connect import PodExecOptions
+from setpoint.webhook.connect_options import PodExecOptions
 
 from .mykind import MUTATE, VALIDATE, Mykind, document, encoded, mykind_admission, review
 

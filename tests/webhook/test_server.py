@@ -21,7 +21,7 @@ from setpoint.crd import crd_for
 from setpoint.manager import Manager
 from setpoint.meta import from_wire
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
-from setpoint.serving.room import ROOM
+from setpoint.serving.body_memory import ROOM
 from setpoint.webhook import Admission, MemoryCertificates, Webhooks, WebhookServer
 
 from .mykind import MUTATE, VALIDATE, Mykind, document, encoded, mykind_admission, review

@@ -36,7 +36,7 @@ from setpoint.webhook import (
     trusting,
     uninstall,
 )
-from setpoint.webhook.authority import split
+from setpoint.webhook.certificate_authority import split
 
 from .load import Load, Owner, passer_by, reader
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setpoint.workqueue import LOW_PRIORITY, WorkQueue
-from setpoint.workqueue.ready import ReadyList, _Line
+from setpoint.workqueue.ready_list import ReadyList, _Line
 
 from .test_queue import taken
 

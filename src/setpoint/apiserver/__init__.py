@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.access.attributes import Attributes
-    from setpoint.apiserver.access.authorizer import Authorizer, Decision
-    from setpoint.apiserver.access.rbac import Rbac
-    from setpoint.apiserver.access.record import AccessRecord
-    from setpoint.apiserver.http.front import HttpFront, OpenAddressError, PortTakenError
+    from setpoint.apiserver.authorization.access_record import AccessRecord
+    from setpoint.apiserver.authorization.attributes import Attributes
+    from setpoint.apiserver.authorization.authorizer import Authorizer, Decision
+    from setpoint.apiserver.authorization.rbac import Rbac
+    from setpoint.apiserver.http.http_server import HttpFront, OpenAddressError, PortTakenError
     from setpoint.apiserver.http_types import Peer, Request, Response, UserInfo
     from setpoint.apiserver.identity.authentication import Authentication
     from setpoint.apiserver.identity.tokens import AccountTokens
@@ -49,22 +49,22 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AccessRecord": "access.record",
+    "AccessRecord": "authorization.access_record",
     "AccountTokens": "identity.tokens",
     "ApiServer": "server",
-    "Attributes": "access.attributes",
+    "Attributes": "authorization.attributes",
     "Authentication": "identity.authentication",
-    "Authorizer": "access.authorizer",
+    "Authorizer": "authorization.authorizer",
     "CallFailed": "webhooks",
-    "Decision": "access.authorizer",
+    "Decision": "authorization.authorizer",
     "HttpCaller": "webhooks",
-    "HttpFront": "http.front",
+    "HttpFront": "http.http_server",
     "InProcessCaller": "webhooks",
     "MemoryStorage": "storage",
-    "OpenAddressError": "http.front",
+    "OpenAddressError": "http.http_server",
     "Peer": "http_types",
-    "PortTakenError": "http.front",
-    "Rbac": "access.rbac",
+    "PortTakenError": "http.http_server",
+    "Rbac": "authorization.rbac",
     "Request": "http_types",
     "Response": "http_types",
     "SqliteStorage": "storage",

@@ -11,7 +11,7 @@ from itertools import accumulate
 from math import frexp
 from typing import TYPE_CHECKING, Final
 
-from setpoint.apiserver.access.attributes import Attributes
+from setpoint.apiserver.authorization.attributes import Attributes
 from setpoint.apiserver.http_types import IncomingRequest
 from setpoint.apiserver.resources.registry import Registry
 from setpoint.apiserver.state import OpenWatch

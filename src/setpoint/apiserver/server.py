@@ -13,18 +13,17 @@ from random import Random
 from types import TracebackType
 from typing import Final
 
-from setpoint.apiserver.access.attributes import Attributes, requested
-from setpoint.apiserver.access.authorizer import Authorizer
-from setpoint.apiserver.access.flow import Flows
-from setpoint.apiserver.access.record import AccessRecord
 from setpoint.apiserver.admission.admission import Admission
 from setpoint.apiserver.admission.configurations import Configurations
-from setpoint.apiserver.answers.representation import respond
 from setpoint.apiserver.audit.log import AuditLog
-from setpoint.apiserver.bootstrap.defaults import create_defaults, publish
-from setpoint.apiserver.bootstrap.identity import IdentityLease
+from setpoint.apiserver.authorization.access_record import AccessRecord
+from setpoint.apiserver.authorization.attributes import Attributes, requested
+from setpoint.apiserver.authorization.authorizer import Authorizer
+from setpoint.apiserver.authorization.priority_and_fairness import Flows
+from setpoint.apiserver.bootstrap.apiserver_lease import IdentityLease
+from setpoint.apiserver.bootstrap.default_objects import create_defaults, publish
 from setpoint.apiserver.bootstrap.namespaces import create_namespaces
-from setpoint.apiserver.custom.definitions import CustomResources
+from setpoint.apiserver.custom_resources.definitions import CustomResources
 from setpoint.apiserver.discovery import nonresource
 from setpoint.apiserver.errors import ApiStatusError, internal_error, no_such_path, timeout
 from setpoint.apiserver.http_types import SYSTEM_ADMIN, IncomingRequest, Response, UserInfo
@@ -41,11 +40,12 @@ from setpoint.apiserver.requests.limits import check
 from setpoint.apiserver.requests.options import Query, check_timeout
 from setpoint.apiserver.requests.path import parse_path
 from setpoint.apiserver.resources.registry import Registry
+from setpoint.apiserver.responses.representation import respond
 from setpoint.apiserver.routing import route
 from setpoint.apiserver.state import SERVICE_NETWORK, OpenWatch, State
 from setpoint.apiserver.storage import Damage, MemoryStorage, Storage, StorageError
 from setpoint.apiserver.strategies.builtin import add_builtin
-from setpoint.apiserver.strategies.usage import served_usage
+from setpoint.apiserver.strategies.metrics_usage import served_usage
 from setpoint.apiserver.streams.kubelets import Kubelets
 from setpoint.apiserver.webhooks.caller import HttpCaller, WebhookCaller
 

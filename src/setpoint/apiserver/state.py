@@ -8,9 +8,9 @@ from ipaddress import IPv4Network
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from setpoint.apiserver.access.attributes import Attributes, forbidden
-from setpoint.apiserver.access.authorizer import Authorizer, Decision
-from setpoint.apiserver.access.record import AccessRecord
+from setpoint.apiserver.authorization.access_record import AccessRecord
+from setpoint.apiserver.authorization.attributes import Attributes, forbidden
+from setpoint.apiserver.authorization.authorizer import Authorizer, Decision
 from setpoint.apiserver.http_types import UserInfo
 from setpoint.apiserver.replay import ObjectLocks, Replay
 from setpoint.apiserver.resources.behaviour import AdmissionConfigurations, Definitions

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from setpoint.client import ApiError, Client, Conflict, NotFound
 from setpoint.client.paging import Paging
-from setpoint.client.partial import PartialObjectMetadata, metadata_only
+from setpoint.client.partial_metadata import PartialObjectMetadata, metadata_only
 from setpoint.meta import Resource
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 

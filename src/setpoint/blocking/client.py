@@ -15,9 +15,9 @@ from setpoint.blocking.discovery import Discovery, RestMapper
 from setpoint.blocking.portal import Portal
 from setpoint.blocking.streams import CommandStream, PortStream, Response
 from setpoint.client import ClientConfig, CommandResult
-from setpoint.client.options import Query
 from setpoint.client.requester import IDLE_TIMEOUT, JSON
 from setpoint.client.transport import DEFAULT_TIMEOUT
+from setpoint.client.verb_options import Query
 
 if TYPE_CHECKING:
     from setpoint.models.core_v1 import Pod

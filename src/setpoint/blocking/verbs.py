@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from setpoint import client as _asynchronous
 from setpoint.blocking.portal import Portal
 from setpoint.blocking.streams import Response, Watch
-from setpoint.client.collection import ObjectList
 from setpoint.client.dynamic import DynamicObject
-from setpoint.client.options import (
+from setpoint.client.object_list import ObjectList
+from setpoint.client.reading import PAGE
+from setpoint.client.requester import IDLE_TIMEOUT
+from setpoint.client.subresources import LOG_IDLE
+from setpoint.client.verb_options import (
     AnyFieldSelector,
     AnySelector,
     FieldValidation,
@@ -21,9 +24,6 @@ from setpoint.client.options import (
     PatchType,
     Propagation,
 )
-from setpoint.client.reading import PAGE
-from setpoint.client.requester import IDLE_TIMEOUT
-from setpoint.client.subresources import LOG_IDLE
 from setpoint.meta import Object, Status
 
 if TYPE_CHECKING:

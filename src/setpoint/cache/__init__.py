@@ -5,21 +5,21 @@ factory.
 from setpoint.cache.backoff import ReflectorBackoff
 from setpoint.cache.errors import CacheError, CacheSyncError, InformerStopped, NotFoundInCache, UndeclaredRead
 from setpoint.cache.factory import InformerFactory
+from setpoint.cache.handler_registration import HandlerRegistration
 from setpoint.cache.head_update import HeadUpdate
 from setpoint.cache.index import Index, IndexFunction
 from setpoint.cache.informer import Informer
+from setpoint.cache.informer_scope import Scope
 from setpoint.cache.lister import Lister
+from setpoint.cache.lister_watcher import Source
 from setpoint.cache.metrics import InformerMetrics
 from setpoint.cache.object_parser import ObjectParser, Transform
 from setpoint.cache.reflector import Reflector
-from setpoint.cache.registration import HandlerRegistration
-from setpoint.cache.scope import Scope
-from setpoint.cache.shared import SharedInformer
-from setpoint.cache.sink import Sink
+from setpoint.cache.reflector_sink import Sink
+from setpoint.cache.shared_informer import SharedInformer
 from setpoint.cache.snapshot import Snapshot
-from setpoint.cache.source import Source
 from setpoint.cache.store import Store
-from setpoint.meta.head import Head
+from setpoint.meta.object_head import Head
 
 __all__ = [
     "CacheError",

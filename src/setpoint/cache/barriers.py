@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple
 
-from setpoint.cache.record import version_number, version_of
+from setpoint.cache.object_record import version_number, version_of
 from setpoint.cache.store import Store
 
 

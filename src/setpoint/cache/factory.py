@@ -11,16 +11,16 @@ from typing import Any, Protocol, TypeVar
 
 from setpoint.cache.barriers import Barrier
 from setpoint.cache.errors import CacheError, CacheSyncError, InformerStopped
+from setpoint.cache.handler_registration import is_within_handler
 from setpoint.cache.informer import Informer
+from setpoint.cache.informer_scope import Scope
 from setpoint.cache.lister import AnySelector
+from setpoint.cache.lister_watcher import Source
 from setpoint.cache.metrics import InformerMetrics
 from setpoint.cache.object_parser import Transform
-from setpoint.cache.record import version_number
+from setpoint.cache.object_record import version_number
 from setpoint.cache.reflector import FirstList
-from setpoint.cache.registration import is_within_handler
-from setpoint.cache.scope import Scope
-from setpoint.cache.shared import SharedInformer
-from setpoint.cache.source import Source
+from setpoint.cache.shared_informer import SharedInformer
 from setpoint.client.errors import Forbidden, MethodNotAllowed, NotFound, Unauthorized
 from setpoint.client.write_record import WriteObserver, WriteRecord
 from setpoint.concurrency import TaskScope, end

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from setpoint.cache.record import Record, same_fingerprint, version_of
+from setpoint.cache.object_record import Record, same_fingerprint, version_of
 from setpoint.cache.store import Store
-from setpoint.meta.head import Head
+from setpoint.meta.object_head import Head
 
 
 class HeadUpdate:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from setpoint.meta.head import Head
+from setpoint.meta.object_head import Head
 
 IndexFunction = Callable[[Any], Iterable[str] | str | None]
 """A function that returns the index values of a `Head` (or of an instance of the declared projection): a string, any

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from traceback import clear_frames
 from typing import Any
 
+from setpoint.cache.function_names import name_of, place_of
 from setpoint.cache.index import Index, IndexFunction, by_label, by_owner
-from setpoint.cache.names import name_of, place_of
-from setpoint.cache.record import Record
+from setpoint.cache.object_record import Record
 from setpoint.meta import Selector, decode
-from setpoint.meta.head import Head
+from setpoint.meta.object_head import Head
 
 logger = logging.getLogger("setpoint.cache")
 

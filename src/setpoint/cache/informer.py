@@ -8,16 +8,16 @@ from typing import Any, Generic, TypeVar
 
 from setpoint.cache.barriers import Barrier
 from setpoint.cache.errors import InformerStopped
+from setpoint.cache.handler_registration import HandlerRegistration, OnAdd, OnChange, OnDelete, OnUpdate
 from setpoint.cache.index import IndexFunction
 from setpoint.cache.indexes import OWNER
 from setpoint.cache.lister import Lister
-from setpoint.cache.record import version_number
-from setpoint.cache.registration import HandlerRegistration, OnAdd, OnChange, OnDelete, OnUpdate
-from setpoint.cache.shared import SharedInformer
+from setpoint.cache.object_record import version_number
+from setpoint.cache.shared_informer import SharedInformer
 from setpoint.cache.snapshot import Snapshot
 from setpoint.cache.store import Store
 from setpoint.meta import Object, Resource
-from setpoint.meta.head import Head
+from setpoint.meta.object_head import Head
 
 K = TypeVar("K", bound=Object)
 

@@ -9,9 +9,9 @@ from typing import Any, Generic, Protocol, TypeVar, overload
 
 from setpoint.cache.errors import NotFoundInCache
 from setpoint.cache.indexes import OWNER
-from setpoint.cache.record import Record
+from setpoint.cache.object_record import Record
 from setpoint.meta import DecodeError, LabelSelector, Object, ObjectKey, Resource, Selector, decode
-from setpoint.meta.head import Head
+from setpoint.meta.object_head import Head
 
 K = TypeVar("K", bound=Object)
 P = TypeVar("P")

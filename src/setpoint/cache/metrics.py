@@ -10,12 +10,12 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
-from setpoint.cache.record import version_number
+from setpoint.cache.object_record import version_number
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
-    from setpoint.cache.shared import SharedInformer
+    from setpoint.cache.shared_informer import SharedInformer
 
 
 class _Factory(Protocol):

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from setpoint.meta import DecodeError, Resource, TooDeep, decode, encode, head_in, members, mended, plain
-from setpoint.meta.head import Head
+from setpoint.meta.object_head import Head
 
 Transform = Callable[[dict[str, Any]], dict[str, Any]]
 

@@ -6,14 +6,14 @@ import asyncio
 
 from msgspec import UNSET
 
-from setpoint.cache.counters import Counters
 from setpoint.cache.errors import WatchBroken, is_expired
-from setpoint.cache.lists import Envelope, ListSplitter
-from setpoint.cache.sink import Sink
-from setpoint.cache.source import Source
+from setpoint.cache.list_splitter import Envelope, ListSplitter
+from setpoint.cache.lister_watcher import Source
+from setpoint.cache.reflector_counters import Counters
+from setpoint.cache.reflector_sink import Sink
 from setpoint.client.errors import Gone
-from setpoint.client.identity import check_list
 from setpoint.client.paging import Paging
+from setpoint.client.response_checks import check_list
 from setpoint.meta import DecodeError, ListMeta, Resource
 
 PAGE_SIZE = 500

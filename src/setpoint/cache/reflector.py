@@ -12,13 +12,13 @@ from random import Random
 from typing import Literal
 
 from setpoint.cache.backoff import ReflectorBackoff
-from setpoint.cache.counters import Counters
+from setpoint.cache.bookmark_interval import Rhythm
 from setpoint.cache.errors import WatchBroken, is_expired, is_refused, is_too_large
-from setpoint.cache.frames import TYPES, ends_list, mark_of, split_event, status_of
+from setpoint.cache.lister_watcher import Source
 from setpoint.cache.pager import MAX_REPEATED, Breath, Pager
-from setpoint.cache.rhythm import Rhythm
-from setpoint.cache.sink import Sink
-from setpoint.cache.source import Source
+from setpoint.cache.reflector_counters import Counters
+from setpoint.cache.reflector_sink import Sink
+from setpoint.cache.watch_frames import TYPES, ends_list, mark_of, split_event, status_of
 from setpoint.client.errors import ApiError, TooManyRequests, error_from_status
 from setpoint.client.transport import Response, TransportError
 from setpoint.concurrency import Deadline

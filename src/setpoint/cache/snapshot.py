@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
-from setpoint.cache.record import Record
-from setpoint.cache.records import Records
+from setpoint.cache.object_record import Record
+from setpoint.cache.record_map import Records
 from setpoint.meta import Selector
-from setpoint.meta.head import Head
+from setpoint.meta.object_head import Head
 
 _Belongs: TypeAlias = Callable[[str, Record], bool]
 

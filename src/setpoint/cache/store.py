@@ -21,12 +21,13 @@ import weakref
 from collections.abc import Iterable, Iterator, KeysView
 from typing import Any
 
-from setpoint.cache.change import STALE, Change, Stale
 from setpoint.cache.compression import PLAIN, Compressor
+from setpoint.cache.dictionary_training import SAMPLE_BYTES, SAMPLES, Training
 from setpoint.cache.index import Index, IndexFunction
 from setpoint.cache.indexes import Indexes, Values
+from setpoint.cache.list_replacement import Replacement
 from setpoint.cache.object_parser import Item, ObjectParser
-from setpoint.cache.record import (
+from setpoint.cache.object_record import (
     TRAILER_BYTES,
     Record,
     same_fingerprint,
@@ -36,11 +37,10 @@ from setpoint.cache.record import (
     version_number,
     version_of,
 )
-from setpoint.cache.replacement import Replacement
 from setpoint.cache.snapshot import Snapshot
-from setpoint.cache.training import SAMPLE_BYTES, SAMPLES, Training
+from setpoint.cache.store_change import STALE, Change, Stale
 from setpoint.meta import Object, Selector, encode
-from setpoint.meta.head import Head
+from setpoint.meta.object_head import Head
 
 
 class Store:

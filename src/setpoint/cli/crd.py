@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
-from setpoint.meta.text import visible
+from setpoint.meta.text_escaping import visible
 
 if TYPE_CHECKING:
-    from setpoint.crd.change import Change
+    from setpoint.crd.definition_change import Change
 
 __all__ = ["crd_app"]
 
@@ -96,9 +96,9 @@ def migrate(
 
 
 async def _changes(old: str, new: str, kubeconfig: Path | None, context: str | None) -> list[Change]:
-    from setpoint.cli.definitions import CLUSTER, from_cluster
-    from setpoint.cli.loading import SourceError
-    from setpoint.crd.diff import compare_all
+    from setpoint.cli.crd_sources import CLUSTER, from_cluster
+    from setpoint.cli.program_loader import SourceError
+    from setpoint.crd.definition_diff import compare_all
 
     if old == new == CLUSTER:
         raise SourceError("OLD and NEW are both the cluster: compare it with files or classes")
@@ -111,7 +111,7 @@ async def _changes(old: str, new: str, kubeconfig: Path | None, context: str | N
 
 
 def _local(source: str) -> list[dict[str, Any]]:
-    from setpoint.cli.definitions import SUFFIXES, from_classes, from_files
+    from setpoint.cli.crd_sources import SUFFIXES, from_classes, from_files
 
     path = Path(source)
     package = (path / "__init__.py").is_file()
@@ -132,9 +132,9 @@ async def _with_client(kubeconfig: Path | None, context: str | None, work: Any) 
 @contextmanager
 def _trouble(command: str) -> Iterator[None]:
     """Turns failures that a user can fix into exit status 2, because 1 means that something breaks."""
-    from setpoint.apps.failures import explain
+    from setpoint.apps.error_reports import explain
     from setpoint.apps.storage_migration import MigrationError
-    from setpoint.cli.loading import SourceError
+    from setpoint.cli.program_loader import SourceError
 
     try:
         yield

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from setpoint.apps.failures import UsageError
+from setpoint.apps.error_reports import UsageError
 from setpoint.client import HttpTransport, TransportError
 from setpoint.client.config import ClientConfig
 from setpoint.client.credentials import Anonymous, StaticToken
@@ -19,7 +19,7 @@ from setpoint.client.errors import ConfigError
 from setpoint.client.transport import Request
 from setpoint.concurrency import every
 from setpoint.manager.http_server import is_loopback
-from setpoint.meta.text import indented
+from setpoint.meta.text_escaping import indented
 
 T = TypeVar("T")
 TIMEOUT: Final = 10.0
@@ -67,7 +67,7 @@ class DebugClient:
 
     async def get(self, address: str, path: str, query: Mapping[str, str | Sequence[str]], type: type[T]) -> T:
         """Requests ``path`` with ``query`` from the process at ``address``; returns the answer, decoded as ``type``.
-        All texts in it may be printed (see `setpoint.meta.text.indented`).
+        All texts in it may be printed (see `setpoint.meta.text_escaping.indented`).
 
         Raises:
             ProcessError: the process has not answered, or has given an unexpected answer.

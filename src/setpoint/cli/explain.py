@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from setpoint.cli.debug_client import DebugClient, ProcessError
 from setpoint.controller.explain import Explanation, Moment
 from setpoint.manager.debug_pages.controllers_page import PATH
-from setpoint.meta.text import visible
+from setpoint.meta.text_escaping import visible
 
 if TYPE_CHECKING:
     from rich.text import Text

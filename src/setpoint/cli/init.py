@@ -10,11 +10,11 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from setpoint.cli.declared import declared_by
-from setpoint.cli.loading import SourceError, loaded
 from setpoint.cli.manifests import operator_of
+from setpoint.cli.program_declarations import declared_by
+from setpoint.cli.program_loader import SourceError, loaded
+from setpoint.deploy.file_tree import File, TreeError, Written, write
 from setpoint.deploy.kustomize import kustomize
-from setpoint.deploy.tree import File, TreeError, Written, write
 from setpoint.scaffold import generate
 from setpoint.scaffold.kopf import KopfProblem, ported
 from setpoint.scaffold.names import KindName, NameProblem, ProjectName
@@ -166,7 +166,7 @@ def _tell(folder: Path, done: Written) -> None:
 
 @contextmanager
 def _reported(command: str) -> Iterator[None]:
-    from setpoint.apps.failures import reported
+    from setpoint.apps.error_reports import reported
 
     with reported(command):
         try:

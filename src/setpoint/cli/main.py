@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
-from setpoint.cli.security import SecurityFlags
+from setpoint.cli.security_flags import SecurityFlags
 
 Port = Annotated[int, Parameter(validator=Number(gte=0, lte=65535))]
 
@@ -392,7 +392,7 @@ def main() -> None:
     """Runs the ``setpoint`` command with the arguments of the process. The console script calls it by way of
     `setpoint.starting`.
     """
-    from setpoint.apps.failures import reported
+    from setpoint.apps.error_reports import reported
 
     with reported("setpoint"):
         app(sys.argv[1:])

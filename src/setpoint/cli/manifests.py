@@ -11,16 +11,16 @@ from typing import Annotated, Any, Final, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from setpoint.apps.failures import UsageError
-from setpoint.cli.naming import program_name, webhook_name
+from setpoint.apps.error_reports import UsageError
+from setpoint.cli.default_names import program_name, webhook_name
 from setpoint.controller import Controller, watched_kinds
 from setpoint.crd import CustomResource
-from setpoint.deploy.definitions import definitions_of, own_kinds
+from setpoint.deploy.container_resources import GUESSED, ResourcesError, measured_in
+from setpoint.deploy.crds import definitions_of, own_kinds
+from setpoint.deploy.file_tree import File, TreeError, recorded, write
 from setpoint.deploy.operator import Operator
-from setpoint.deploy.resources import GUESSED, ResourcesError, measured_in
-from setpoint.deploy.tree import File, TreeError, recorded, write
 from setpoint.meta.names import dns1123_label, label_value
-from setpoint.meta.text import visible
+from setpoint.meta.text_escaping import visible
 from setpoint.webhook import Admission, ServiceTarget, configurations, with_conversions
 from setpoint.webhook.registration import TargetError, converters_of, definition_name
 
@@ -140,7 +140,7 @@ def manifests_command(
             if converters_of(served) and watch_namespace is not None:
                 _warn(command, "definitions have no namespace: the conversion serves all of them")
             if output is None:
-                from setpoint.deploy.plain import plain
+                from setpoint.deploy.plain_yaml import plain
 
                 sys.stdout.write(plain(operator, monitoring=monitoring))
                 return

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from cyclopts import App
 
-from setpoint.apps.failures import UsageError, reported
-from setpoint.cli.loading import SourceError, being_loaded
+from setpoint.apps.error_reports import UsageError, reported
 from setpoint.cli.manifests import manifests_command
-from setpoint.cli.own_options import ProgramLifespan
-from setpoint.cli.parts import Parts
+from setpoint.cli.program_arguments import Parts
+from setpoint.cli.program_loader import SourceError, being_loaded
+from setpoint.cli.program_options import ProgramLifespan
 from setpoint.cli.run import run_command
 from setpoint.cli.simulate_command import simulate_command
 from setpoint.controller import Controller

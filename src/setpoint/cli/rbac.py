@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import msgspec
 
-from setpoint.apiserver.access.record import VARIABLE, read
-from setpoint.cli.declared import declared_by
-from setpoint.cli.loading import SourceError, loaded
-from setpoint.deploy.comparison import Comparison, compare, granted_in, shown
-from setpoint.meta.text import visible
+from setpoint.apiserver.authorization.access_record import VARIABLE, read
+from setpoint.cli.program_declarations import declared_by
+from setpoint.cli.program_loader import SourceError, loaded
+from setpoint.deploy.permission_comparison import Comparison, compare, granted_in, shown
+from setpoint.meta.text_escaping import visible
 from setpoint.meta.yaml_parser import parse_yaml_documents
 from setpoint.permissions import (
     Grant,

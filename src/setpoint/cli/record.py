@@ -6,11 +6,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from setpoint.apps.failures import UsageError
-from setpoint.apps.running import run
+from setpoint.apps.error_reports import UsageError
+from setpoint.apps.program_runner import run
 from setpoint.client import Client, NoMatchError
 from setpoint.meta import resource_of
-from setpoint.meta.text import visible
+from setpoint.meta.text_escaping import visible
 from setpoint.simulation import RecordingError
 from setpoint.simulation.recorder import Full, Recorder
 

@@ -8,16 +8,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 from uuid import uuid4
 
-from setpoint.apps.failures import UsageError
-from setpoint.apps.running import run
-from setpoint.cli.connection import connected
-from setpoint.cli.measure import Measuring
-from setpoint.cli.naming import manager_name, program_name, shard_group, webhook_name
-from setpoint.cli.own_options import bound, with_options
-from setpoint.cli.parts import Parts
+from setpoint.apps.error_reports import UsageError
+from setpoint.apps.program_runner import run
+from setpoint.cli.cluster_connection import connected
+from setpoint.cli.default_names import manager_name, program_name, shard_group, webhook_name
 from setpoint.cli.processes import connect, kubeconfig_of, launcher, shared_with
+from setpoint.cli.program_arguments import Parts
+from setpoint.cli.program_options import bound, with_options
+from setpoint.cli.resource_measurement import Measuring
 from setpoint.cli.run_flags import ClusterFlags, LogFlags, ReplicaFlags, ServingFlags, WebhookFlags
-from setpoint.cli.serving import serve_webhooks
+from setpoint.cli.webhook_serving import serve_webhooks
 from setpoint.client import Client
 from setpoint.controller import watched_kinds
 from setpoint.manager import (

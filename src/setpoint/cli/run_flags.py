@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
-from setpoint.apps.failures import UsageError
+from setpoint.apps.error_reports import UsageError
 from setpoint.manager.http_server import split_address
 
 __all__ = ["ClusterFlags", "LogFlags", "ReplicaFlags", "ServingFlags", "WebhookFlags", "check_address"]

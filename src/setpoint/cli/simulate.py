@@ -9,11 +9,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, cast
 
-from setpoint.apps.failures import UsageError
-from setpoint.cli.loading import Loaded, SourceError, loaded
+from setpoint.apps.error_reports import UsageError
+from setpoint.cli.program_loader import Loaded, SourceError, loaded
 from setpoint.controller import Controller
 from setpoint.manager import Lifespan
-from setpoint.meta.text import visible
+from setpoint.meta.text_escaping import visible
 from setpoint.simulation import Budget, Counterexample, PlanError, Recording, RecordingError, Search, Setup, SetupFailed
 from setpoint.simulation.check import read_plan, write
 from setpoint.simulation.code import digest_of

@@ -8,8 +8,8 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from setpoint.cli.own_options import bound
-from setpoint.cli.parts import Parts
+from setpoint.cli.program_arguments import Parts
+from setpoint.cli.program_options import bound
 
 NOT_ENTERED: Final = (
     "the program's lifespan was not entered, since it may open what is real, so ctx.state() has nothing to give: add "

@@ -14,7 +14,7 @@ from setpoint.controller.explain import Summary
 from setpoint.controller.survey import Listed, Listing
 from setpoint.manager.debug_pages.controllers_page import PATH as CONTROLLERS
 from setpoint.manager.debug_pages.manager_page import MANAGER, OBJECTS, ManagerTold
-from setpoint.meta.text import visible
+from setpoint.meta.text_escaping import visible
 
 if TYPE_CHECKING:
     from rich.console import Console, Group, RenderableType

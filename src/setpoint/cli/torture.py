@@ -9,12 +9,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
-from setpoint.apps.failures import UsageError
-from setpoint.cli.loading import SourceError, loaded
+from setpoint.apps.error_reports import UsageError
+from setpoint.cli.program_loader import SourceError, loaded
 from setpoint.cli.simulate import named_scenario, off_but, parse_budget, tell
 from setpoint.crd import CustomResource
 from setpoint.meta import Object
-from setpoint.meta.text import visible
+from setpoint.meta.text_escaping import visible
 from setpoint.simulation import Counterexample, PlanError, Predicate
 from setpoint.simulation.check import read_plan
 from setpoint.simulation.search import FOUND

@@ -15,11 +15,11 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from setpoint.cache import InformerFactory
-from setpoint.cli.declared import served_by
-from setpoint.cli.loading import loaded
-from setpoint.cli.naming import webhook_name
+from setpoint.cli.default_names import webhook_name
+from setpoint.cli.program_declarations import served_by
+from setpoint.cli.program_loader import loaded
 from setpoint.cli.run_flags import check_address
-from setpoint.cli.webhook_register import (
+from setpoint.cli.webhook_registration import (
     FIELD_MANAGER,
     PROGRAM,
     install_webhooks,
@@ -49,9 +49,9 @@ from setpoint.webhook import (
     trusting,
     uninstall,
 )
-from setpoint.webhook.install import generated_samples
+from setpoint.webhook.installation import generated_samples
 from setpoint.webhook.registration import converters_of, definition_name
-from setpoint.webhook.serving import serve_webhooks
+from setpoint.webhook.webhook_program import serve_webhooks
 
 logger = logging.getLogger("setpoint.webhook")
 

@@ -1,7 +1,7 @@
 """The client of one API server: configuration, credentials, transport, verbs, patches and errors."""
 
 from setpoint.client.client import Client
-from setpoint.client.collection import ObjectList
+from setpoint.client.concurrency_limiter import AdaptiveLimiter
 from setpoint.client.config import ClientConfig, Impersonation, in_cluster_config
 from setpoint.client.credentials import Anonymous, Basic, Credentials, StaticToken, TokenFile
 from setpoint.client.discovery import Discovered, Discovery
@@ -31,16 +31,16 @@ from setpoint.client.errors import (
     UnsupportedMediaType,
     error_from,
 )
-from setpoint.client.http import HttpTransport
-from setpoint.client.in_process import InProcessTransport
+from setpoint.client.http_transport import HttpTransport
+from setpoint.client.in_process_transport import InProcessTransport
 from setpoint.client.kubeconfig import load_config, load_kubeconfig
-from setpoint.client.limiter import AdaptiveLimiter
-from setpoint.client.options import FieldValidation, Patch, PatchType, Propagation
-from setpoint.client.partial import PartialObjectMetadata, metadata_only
+from setpoint.client.object_list import ObjectList
+from setpoint.client.partial_metadata import PartialObjectMetadata, metadata_only
 from setpoint.client.rest_mapper import AmbiguousMatchError, NoMatchError, RestMapper
 from setpoint.client.retry import DEFAULT_BACKOFF, DEFAULT_RETRY, Backoff, RetryPolicy, retry_on_conflict
 from setpoint.client.tls import ClientCertificate
 from setpoint.client.transport import Request, Response, Transport, TransportError
+from setpoint.client.verb_options import FieldValidation, Patch, PatchType, Propagation
 from setpoint.client.waiting import WaitFailed, WaitTimeout
 from setpoint.client.watch import EventType, Watch, WatchEvent
 from setpoint.client.websocket import (

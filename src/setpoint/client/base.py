@@ -7,11 +7,11 @@ from typing import Any, Protocol, TypeVar
 
 from setpoint.client.dynamic import dynamic
 from setpoint.client.errors import UnreadableAnswer
-from setpoint.client.identity import check_key, check_kind
-from setpoint.client.options import PatchType, checked_name
 from setpoint.client.request_info import RequestInfo
 from setpoint.client.requester import JSON, MAX_OBJECT, Requester
+from setpoint.client.response_checks import check_key, check_kind
 from setpoint.client.transport import Request, Transport
+from setpoint.client.verb_options import PatchType, checked_name
 from setpoint.client.write_record import WriteObserver, WriteRecord
 from setpoint.meta import DecodeError, Object, ObjectKey, Resource, decode, resource_of
 

@@ -11,17 +11,17 @@ from types import TracebackType
 from typing import Self
 
 from setpoint.client.clientset import Clientset
+from setpoint.client.concurrency_limiter import AdaptiveLimiter
 from setpoint.client.config import ClientConfig
 from setpoint.client.discovery import Discovery
-from setpoint.client.http import HttpTransport
+from setpoint.client.http_transport import HttpTransport
 from setpoint.client.kubeconfig import load_config, load_kubeconfig
-from setpoint.client.limiter import AdaptiveLimiter
-from setpoint.client.options import Query
 from setpoint.client.request_info import RequestInfo
 from setpoint.client.requester import IDLE_TIMEOUT, JSON, Requester
 from setpoint.client.rest_mapper import RestMapper
 from setpoint.client.retry import RetryPolicy
 from setpoint.client.transport import DEFAULT_TIMEOUT, Request, Response, Transport
+from setpoint.client.verb_options import Query
 from setpoint.client.websocket import PodConnections
 from setpoint.client.write_record import WriteObserver
 

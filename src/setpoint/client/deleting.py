@@ -7,10 +7,10 @@ from typing import Any, TypeVar, overload
 from setpoint.client.base import ClientBase, accept_of, readable
 from setpoint.client.dynamic import DynamicObject
 from setpoint.client.errors import error_from_status
-from setpoint.client.identity import kind_of
-from setpoint.client.options import AnyFieldSelector, AnySelector, Propagation, delete_options, list_query
 from setpoint.client.request_info import RequestInfo
 from setpoint.client.requester import MAX_OBJECT, build_request
+from setpoint.client.response_checks import kind_of
+from setpoint.client.verb_options import AnyFieldSelector, AnySelector, Propagation, delete_options, list_query
 from setpoint.client.write_record import WriteRecord
 from setpoint.meta import DecodeError, Object, Status, resource_of
 

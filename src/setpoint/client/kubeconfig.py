@@ -15,9 +15,9 @@ from typing import Any
 
 from setpoint.client.config import ClientConfig, Impersonation, environment_proxy, in_cluster_config
 from setpoint.client.errors import ConfigError
+from setpoint.client.file_permissions import warn_if_open
+from setpoint.client.kubeconfig_entry import Stanza, form, parse_yaml, read_yaml
 from setpoint.client.kubeconfig_user import certificate_of, credentials_of
-from setpoint.client.permissions import warn_if_open
-from setpoint.client.stanza import Stanza, form, parse_yaml, read_yaml
 from setpoint.client.tls import read_file
 
 __all__ = ["Kubeconfig", "load_config", "load_kubeconfig"]

@@ -12,9 +12,9 @@ from setpoint.client.config import ClientConfig, environment_proxy
 from setpoint.client.credentials import Anonymous, Basic, Credentials, StaticToken, TokenFile
 from setpoint.client.errors import ConfigError, CredentialsError
 from setpoint.client.exec_plugin import API_GROUP, VERSIONS, ExecPlugin, ExecPluginConfig
+from setpoint.client.file_permissions import warn_if_open
+from setpoint.client.kubeconfig_entry import Stanza
 from setpoint.client.oidc import Oidc, OidcConfig
-from setpoint.client.permissions import warn_if_open
-from setpoint.client.stanza import Stanza
 from setpoint.client.tls import ClientCertificate, read_file
 from setpoint.client.transport import Transport
 
@@ -152,7 +152,7 @@ def _oidc(user: Stanza, provider: Stanza, environ: Mapping[str, str]) -> Credent
     source = f"user {user.name!r} in {user.path}"
 
     def connect(server: str) -> Transport:
-        from setpoint.client.http import HttpTransport
+        from setpoint.client.http_transport import HttpTransport
 
         # As in client-go: the proxy of a kubeconfig is that of its cluster, not of the issuer.
         proxy = environment_proxy(server, environ)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from setpoint.client.options import PatchType
+from setpoint.client.verb_options import PatchType
 from setpoint.meta import Object, TooDeep, decode_as_read, json_of, plain, raw_of, to_wire
 
 __all__ = ["changes", "edited", "patch_between"]

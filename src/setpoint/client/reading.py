@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator
 from typing import Any, TypeVar, overload
 
 from setpoint.client.base import ClientBase, accept_of, readable, scope_of
-from setpoint.client.collection import ObjectList, decode_list
 from setpoint.client.dynamic import DynamicObject
 from setpoint.client.errors import Expired
-from setpoint.client.options import AnyFieldSelector, AnySelector, list_query
+from setpoint.client.object_list import ObjectList, decode_list
 from setpoint.client.paging import Paging
 from setpoint.client.request_info import RequestInfo
 from setpoint.client.requester import IDLE_TIMEOUT, MAX_OBJECT, build_request, build_stream_request
+from setpoint.client.verb_options import AnyFieldSelector, AnySelector, list_query
 from setpoint.client.watch import Watch
 from setpoint.meta import Object, resource_of
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from urllib.parse import quote, urlencode, urlsplit
 
 from setpoint.client.config import ClientConfig
-from setpoint.client.dial import Dialer, host_header
+from setpoint.client.dialer import Dialer, host_header
 from setpoint.client.transport import Request, TransportError
 
 __all__ = ["RequestHead", "url_of"]

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from types import TracebackType
 
+from setpoint.client.concurrency_limiter import AdaptiveLimiter
 from setpoint.client.errors import ApiError, error_from, is_unserved, retry_after_of
-from setpoint.client.limiter import AdaptiveLimiter
-from setpoint.client.lines import MAX_LINE
+from setpoint.client.line_framer import MAX_LINE
 from setpoint.client.request_info import RequestInfo
 from setpoint.client.retry import RetryPolicy
 from setpoint.client.transport import DEFAULT_TIMEOUT, MAX_BODY, Request, Response, Transport, TransportError

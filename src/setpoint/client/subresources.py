@@ -9,10 +9,10 @@ import msgspec
 
 from setpoint.client.base import ClientBase, readable
 from setpoint.client.errors import BadRequest
-from setpoint.client.options import PatchType, write_query
 from setpoint.client.request_info import RequestInfo
 from setpoint.client.requester import MAX_OBJECT, build_request, build_stream_request
 from setpoint.client.transport import Response
+from setpoint.client.verb_options import PatchType, write_query
 from setpoint.client.write_record import WriteRecord
 from setpoint.meta import Object, Resource, Status, resource_of, to_wire
 

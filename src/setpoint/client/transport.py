@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from setpoint.client.lines import LineFramer, LineTooLong
+from setpoint.client.line_framer import LineFramer, LineTooLong
 
 __all__ = ["Request", "Response", "Transport", "TransportError"]
 

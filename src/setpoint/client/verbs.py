@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from setpoint.client.deleting import Deleting
+from setpoint.client.field_ownership import TakingOver
 from setpoint.client.subresources import Subresources
-from setpoint.client.taking_over import TakingOver
 from setpoint.client.waiting import Waiting
 
 __all__ = ["Verbs"]

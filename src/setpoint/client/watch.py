@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from setpoint.client.errors import ApiError, error_from_status
-from setpoint.client.identity import check_kind
+from setpoint.client.response_checks import check_kind
 from setpoint.client.transport import Response, TransportError
 from setpoint.meta import DecodeError, Head, Object, Resource, Status, decode, head_of, members, resource_of
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any, TypeVar, overload
 
+from setpoint.client.apply_configuration import configuration_of
 from setpoint.client.base import ClientBase, accept_of
-from setpoint.client.configuration import configuration_of
 from setpoint.client.dynamic import DynamicObject
-from setpoint.client.options import (
+from setpoint.client.patches import changes
+from setpoint.client.request_info import RequestInfo
+from setpoint.client.requester import build_request
+from setpoint.client.verb_options import (
     FieldValidation,
     Patch,
     PatchBody,
     PatchType,
     write_query,
 )
-from setpoint.client.patches import changes
-from setpoint.client.request_info import RequestInfo
-from setpoint.client.requester import build_request
 from setpoint.meta import Object, ObjectKey, json_of, raw_of, resource_of, to_wire
 
 __all__ = ["Writing"]

@@ -26,7 +26,7 @@ from setpoint.cluster.storage.claim_notifications import ClaimNews
 from setpoint.controller import Controller
 from setpoint.manager import Manager, Runtime, Serving
 from setpoint.meta import Object
-from setpoint.webhook.authority import Pair
+from setpoint.webhook.certificate_authority import Pair
 
 WATCH_SECONDS: Final = 12 * 3600.0
 """The minimum duration of a watch of the control plane, in seconds."""

@@ -54,7 +54,7 @@ from setpoint.models.policy_v1 import PodDisruptionBudget
 from setpoint.models.rbac_v1 import ClusterRole
 from setpoint.models.storage_v1 import VolumeAttributesClass
 from setpoint.models.storagemigration_v1 import StorageVersionMigration
-from setpoint.webhook.authority import Pair
+from setpoint.webhook.certificate_authority import Pair
 
 EVERYTHING: Final = ("*",)
 GARBAGE_COLLECTOR: Final = "garbage-collector-controller"

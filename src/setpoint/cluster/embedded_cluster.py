@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from setpoint.apiserver import ApiServer, HttpFront, MemoryStorage, Rbac, SqliteStorage
-from setpoint.apiserver.http.hosts import is_loopback
+from setpoint.apiserver.http.allowed_hosts import is_loopback
 from setpoint.apiserver.server import NEEDING_CONTROLLERS
 from setpoint.client import Client, ClientConfig, InProcessTransport, PatchType
 from setpoint.client.credentials import StaticToken

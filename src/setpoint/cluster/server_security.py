@@ -21,11 +21,11 @@ from setpoint.apiserver.identity.oidc import OidcProvider
 from setpoint.apiserver.identity.provider_keys import ProviderKeys
 from setpoint.apiserver.identity.static_tokens import read_tokens
 from setpoint.apiserver.identity.tokens import AUDIENCE
-from setpoint.meta.extras import needs_extra
+from setpoint.meta.optional_dependencies import needs_extra
 from setpoint.meta.user_error import UserError
 from setpoint.trust import client_context
-from setpoint.webhook.authority import CertificateError, Pair, facts_of, issue, make_authority, matches
-from setpoint.webhook.tls import ServerTls
+from setpoint.webhook.certificate_authority import CertificateError, Pair, facts_of, issue, make_authority, matches
+from setpoint.webhook.server_tls import ServerTls
 
 __all__ = ["OidcOptions", "Secured", "Security", "SecurityError", "secure"]
 

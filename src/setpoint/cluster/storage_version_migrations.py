@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from setpoint.client import ApiError, Conflict, NotFound
-from setpoint.client.partial import PartialObjectMetadata, metadata_only
+from setpoint.client.partial_metadata import PartialObjectMetadata, metadata_only
 from setpoint.cluster.served_resources import ServedResources
 from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.meta import Resource

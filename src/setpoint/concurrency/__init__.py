@@ -2,8 +2,8 @@
 
 from setpoint.concurrency.deadline import Deadline
 from setpoint.concurrency.semaphore import FairSemaphore
-from setpoint.concurrency.shared import Shared
-from setpoint.concurrency.stack import stack_of, stack_of_thread, told_of
+from setpoint.concurrency.single_flight import Shared
+from setpoint.concurrency.stack_traces import stack_of, stack_of_thread, told_of
 from setpoint.concurrency.tasks import TaskScope, end, every, first, until
 
 __all__ = [

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from setpoint.controller.outcome import InvalidObject, Outcome
 from setpoint.meta import LabelSelector, Object, Selector
-from setpoint.schema.verdict import Verdict
+from setpoint.schema.validation_result import Verdict
 
 if TYPE_CHECKING:
     from setpoint.controller.context import Context

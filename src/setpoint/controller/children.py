@@ -12,7 +12,7 @@ import msgspec
 
 from setpoint.cache.indexes import OWNER
 from setpoint.client import ApiError, Patch, PatchType, TooManyRequests
-from setpoint.client.configuration import configuration_of
+from setpoint.client.apply_configuration import configuration_of
 from setpoint.concurrency import every
 from setpoint.controller.applied import Applied
 from setpoint.controller.environment import Environment

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from setpoint.cache import Informer, Lister
-from setpoint.cache.scope import Scope
+from setpoint.cache.informer_scope import Scope
 from setpoint.client import NotFound
-from setpoint.client.partial import metadata_only
+from setpoint.client.partial_metadata import metadata_only
 from setpoint.controller.environment import Environment
 from setpoint.controller.failures import Outdated
 from setpoint.controller.indexing import having

@@ -25,7 +25,7 @@ from setpoint.controller.failures import is_terminating
 from setpoint.controller.reference import reference_to
 from setpoint.meta import MicroTime, Object, format_micro_time
 from setpoint.meta.names import dns1123_subdomain
-from setpoint.meta.text import cut
+from setpoint.meta.text_escaping import cut
 from setpoint.models.core_v1 import ObjectReference
 from setpoint.models.events_v1 import Event
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
 from setpoint.client import Conflict, Invalid, NotFound, Patch, PatchType
-from setpoint.client.configuration import configuration_of
-from setpoint.client.partial import metadata_only
+from setpoint.client.apply_configuration import configuration_of
+from setpoint.client.partial_metadata import metadata_only
 from setpoint.controller.environment import Environment
 from setpoint.controller.failures import Outdated, is_namesake
 from setpoint.controller.memory import Memory

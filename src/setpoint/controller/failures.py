@@ -16,7 +16,7 @@ from setpoint.client import ApiError, Conflict, Forbidden, Invalid, TooManyReque
 from setpoint.controller.outcome import TerminalError
 from setpoint.controller.owner import AdoptionError
 from setpoint.meta import DecodeError
-from setpoint.meta.text import unicode_text
+from setpoint.meta.text_escaping import unicode_text
 
 BUGS: Final = (
     TypeError, AttributeError, NameError, LookupError, AssertionError, ArithmeticError, RecursionError,

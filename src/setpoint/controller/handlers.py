@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from typing import Any, Final, TypeAlias
 
 from setpoint.cache import Head
-from setpoint.cache.names import name_of, place_of
+from setpoint.cache.function_names import name_of, place_of
 from setpoint.controller.caches import Caches
 from setpoint.meta import Object, ObjectKey, Resource, resource_of
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeVar
 
 from setpoint.cache import Head
+from setpoint.cache.function_names import name_of
 from setpoint.cache.index import IndexFunction, answers
 from setpoint.cache.indexes import OWNER
-from setpoint.cache.names import name_of
 from setpoint.meta import Object, decode, head_of, json_of, raw_of, resource_of
 
 T = TypeVar("T", bound=Object)

@@ -22,7 +22,7 @@ from setpoint.client import (
     TransportError,
     dynamic,
 )
-from setpoint.client.partial import metadata_only
+from setpoint.client.partial_metadata import metadata_only
 from setpoint.controller import finalizer
 from setpoint.controller.barriers import Abandoned
 from setpoint.controller.context import Context, current

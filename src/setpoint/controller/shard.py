@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, Protocol
 
 from setpoint.client import ApiError, TransportError
-from setpoint.client.partial import metadata_only
+from setpoint.client.partial_metadata import metadata_only
 from setpoint.concurrency import Deadline
 from setpoint.controller.cause import Cause
 from setpoint.controller.declaration import Declaration

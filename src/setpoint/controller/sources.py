@@ -6,7 +6,7 @@ import inspect
 from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeAlias
 
-from setpoint.cache.names import name_of
+from setpoint.cache.function_names import name_of
 from setpoint.controller.caches import Caches
 from setpoint.controller.handlers import binds
 from setpoint.meta import ObjectKey

@@ -11,7 +11,7 @@ import msgspec
 
 from setpoint.client.patches import edited
 from setpoint.meta import ApiModel, Condition, Object, decode_as_read, raw_of, remove_condition, set_condition, to_wire
-from setpoint.meta.fields import alternatives, bare, fields_of, is_record
+from setpoint.meta.model_fields import alternatives, bare, fields_of, is_record
 from setpoint.patch import merge_patch
 
 RECONCILED = "Reconciled"

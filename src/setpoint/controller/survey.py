@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from setpoint.cache.record import Record
+from setpoint.cache.object_record import Record
 from setpoint.controller.explain import facts_of
 from setpoint.controller.running import RunningController
 from setpoint.controller.verdict import State, verdict

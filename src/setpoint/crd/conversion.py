@@ -19,7 +19,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from setpoint.crd.place import MISSING, Steps, is_many, parse_place
+from setpoint.crd.field_path import MISSING, Steps, is_many, parse_place
 
 __all__ = ["Conversion", "Function", "Move"]
 

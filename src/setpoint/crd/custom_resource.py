@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, Unpack, cas
 
 from msgspec import Struct
 
+from setpoint.crd.cel_rule import Rule, rules_of
 from setpoint.crd.conversion import Conversion
 from setpoint.crd.errors import DefinitionError
-from setpoint.crd.rule import Rule, rules_of
 from setpoint.crd.schema import check_fields
 from setpoint.crd.versions import check_conversions
 from setpoint.meta import GroupVersionKind, Object, Resource

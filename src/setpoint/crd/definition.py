@@ -9,7 +9,7 @@ from setpoint.crd.conversion import Conversion
 from setpoint.crd.custom_resource import Column, CustomResource, Definition
 from setpoint.crd.errors import DefinitionError
 from setpoint.crd.schema import schema_of
-from setpoint.crd.soundness import text_problem
+from setpoint.crd.schema_checks import text_problem
 from setpoint.crd.versions import Versions, agree, covered
 from setpoint.meta import DecodeError, decode, resource_of
 

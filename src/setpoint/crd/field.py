@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec import Struct
 
-from setpoint.crd.rule import Rule, rules_of
+from setpoint.crd.cel_rule import Rule, rules_of
 
 ListType = Literal["atomic", "set", "map"]
 KUBERNETES = "kubernetes"

@@ -21,16 +21,16 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import FieldInfo
 
-from setpoint.crd.builtin import EMBEDDED_META, INT_OR_STRING, QUANTITY, builtin_schema, is_builtin
-from setpoint.crd.description import class_description, field_descriptions
+from setpoint.crd.builtin_schemas import EMBEDDED_META, INT_OR_STRING, QUANTITY, builtin_schema, is_builtin
+from setpoint.crd.cel_rule import document_of, rules_of
+from setpoint.crd.declared_paths import path_problems
 from setpoint.crd.errors import DefinitionError
-from setpoint.crd.keywords import JSONSchema, apply, metas_of, options_of
-from setpoint.crd.paths import path_problems
-from setpoint.crd.rule import document_of, rules_of
-from setpoint.crd.soundness import default_problem, schema_problems, text_problem
+from setpoint.crd.schema_checks import default_problem, schema_problems, text_problem
+from setpoint.crd.schema_descriptions import class_description, field_descriptions
+from setpoint.crd.schema_keywords import JSONSchema, apply, metas_of, options_of
 from setpoint.meta import Duration, MicroTime, Object, ObjectMeta, Quantity, to_wire
 from setpoint.meta.duration import DURATION_PATTERN
-from setpoint.meta.fields import alternatives, bare, fields_of, is_record
+from setpoint.meta.model_fields import alternatives, bare, fields_of, is_record
 from setpoint.schema import copy_json
 
 __all__ = ["JSONSchema", "check_fields", "schema_of", "schema_of_type"]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from setpoint.crd.change import Change, Severity
+from setpoint.crd.definition_change import Change, Severity
 from setpoint.schema import json_equal
 
 __all__ = ["schema_changes"]

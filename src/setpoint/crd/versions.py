@@ -9,11 +9,11 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from setpoint.crd.conversion import Conversion
-from setpoint.crd.coverage import Coverage
-from setpoint.crd.edge import Way, ways
+from setpoint.crd.conversion_coverage import Coverage
+from setpoint.crd.conversion_direction import Way, ways
 from setpoint.crd.errors import ConversionError, DefinitionError
-from setpoint.crd.kept import largest, loss, restore
-from setpoint.crd.place import Steps
+from setpoint.crd.field_path import Steps
+from setpoint.crd.lost_values import largest, loss, restore
 from setpoint.crd.schema import JSONSchema, check_fields, schema_of
 from setpoint.meta import GroupKind, Object, from_wire, resource_of, to_wire
 from setpoint.schema import Schema, structural

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from setpoint.deploy.document_groups import ABOUT, parts
+from setpoint.deploy.file_tree import File
 from setpoint.deploy.operator import Operator
-from setpoint.deploy.parts import ABOUT, parts
-from setpoint.deploy.tree import File
 from setpoint.meta.yaml_text import to_yaml
 
 __all__ = ["kustomize"]

@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from setpoint.crd import CustomResource, Versions
-from setpoint.crd.samples import samples_of
+from setpoint.crd.schema_samples import samples_of
+from setpoint.deploy.document_groups import parts
+from setpoint.deploy.file_tree import File
 from setpoint.deploy.operator import WEBHOOK_PORT, Operator
-from setpoint.deploy.parts import parts
-from setpoint.deploy.tree import File
 from setpoint.meta import resource_of
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.webhook import configurations

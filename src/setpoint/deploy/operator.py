@@ -11,7 +11,7 @@ from zlib import crc32
 
 from setpoint.controller import Controller
 from setpoint.crd import CustomResource
-from setpoint.deploy.resources import GUESSED, Resources
+from setpoint.deploy.container_resources import GUESSED, Resources
 from setpoint.meta import Resource, resource_of
 from setpoint.webhook import Admission, Converter, ServiceTarget
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from setpoint.deploy.definitions import definitions_of
+from setpoint.deploy.crds import definitions_of
 from setpoint.deploy.operator import Operator
 from setpoint.webhook import configurations, service_names
 from setpoint.webhook.registration import converters_of

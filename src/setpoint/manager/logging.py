@@ -12,7 +12,7 @@ from typing import Any, Literal, TextIO
 
 import msgspec
 
-from setpoint.meta.text import indented, visible
+from setpoint.meta.text_escaping import indented, visible
 
 Format = Literal["text", "json"]
 _encode = msgspec.json.Encoder(enc_hook=str).encode
@@ -60,7 +60,8 @@ class TextFormatter(_WithFields):
     """A formatter for people: ``2026-01-31T12:00:00.000Z INFO    setpoint.controller: scaled controller=mykind``.
 
     Only the first line of a record begins at the margin, and control characters are made visible (see
-    `setpoint.meta.text.visible`), so that the text of an object can neither forge records nor reach a terminal.
+    `setpoint.meta.text_escaping.visible`), so that the text of an object can neither forge records nor reach a
+    terminal.
     """
 
     def format(self, record: logging.LogRecord) -> str:

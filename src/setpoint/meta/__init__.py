@@ -4,13 +4,13 @@ the base class of models.
 
 from setpoint.meta.codec import decode, encode, from_wire, json_of, raw_of, remember_raw, to_wire
 from setpoint.meta.condition import Condition, find_condition, is_condition_true, remove_condition, set_condition
-from setpoint.meta.document import DecodeError, TooDeep, elements, end_of_value, members, mended, plain
 from setpoint.meta.duration import Duration
-from setpoint.meta.fields import wire_name
-from setpoint.meta.head import Head, head_in, head_of
-from setpoint.meta.key import ObjectKey
-from setpoint.meta.misfit import Misfit, decode_as_read
+from setpoint.meta.invalid_values import Misfit, decode_as_read
+from setpoint.meta.json_document import DecodeError, TooDeep, elements, end_of_value, members, mended, plain
 from setpoint.meta.model import ApiModel, Model, Object, resource_of
+from setpoint.meta.model_fields import wire_name
+from setpoint.meta.object_head import Head, head_in, head_of
+from setpoint.meta.object_key import ObjectKey
 from setpoint.meta.object_meta import ListMeta, ManagedFieldsEntry, ObjectMeta, OwnerReference
 from setpoint.meta.quantity import IntOrString, Quantity
 from setpoint.meta.resource import (
@@ -31,7 +31,7 @@ from setpoint.meta.selectors import (
     SelectorError,
 )
 from setpoint.meta.status import Status, StatusCause, StatusDetails
-from setpoint.meta.time import MicroTime, format_micro_time, format_time, parse_time
+from setpoint.meta.time_format import MicroTime, format_micro_time, format_time, parse_time
 
 __all__ = [
     "EVERYTHING",

@@ -1,7 +1,7 @@
 """Conversion between bytes, plain JSON values and models.
 
 `decode` is strict about types at first, because that is fast. Input that only Go's lenient decoder would accept is
-repaired and decoded again (`setpoint.meta.repair`), so every answer from a real server can be read.
+repaired and decoded again (`setpoint.meta.lenient_decoding`), so every answer from a real server can be read.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any, TypeVar, cast
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from setpoint.meta.document import DecodeError, TooDeep, members, mended, plain
 from setpoint.meta.duration import Duration
-from setpoint.meta.fields import alternatives, fields_of, has_foreign, is_foreign, is_pydantic
-from setpoint.meta.foreign import make_pydantic, prepare
+from setpoint.meta.json_document import DecodeError, TooDeep, members, mended, plain
+from setpoint.meta.lenient_decoding import repaired
 from setpoint.meta.model import ApiModel, Object, resource_of
+from setpoint.meta.model_fields import alternatives, fields_of, has_foreign, is_foreign, is_pydantic
 from setpoint.meta.quantity import Quantity
-from setpoint.meta.repair import repaired
-from setpoint.meta.time import MicroTime, format_micro_time, parse_time
+from setpoint.meta.time_format import MicroTime, format_micro_time, parse_time
+from setpoint.meta.user_classes import make_pydantic, prepare
 
 M = TypeVar("M")
 _RAW = "_raw"

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, TypeVar, c
 import msgspec
 from msgspec import Struct, field
 
-from setpoint.meta.fields import is_foreign, wire_name
-from setpoint.meta.key import ObjectKey
+from setpoint.meta.model_fields import is_foreign, wire_name
+from setpoint.meta.object_key import ObjectKey
 from setpoint.meta.object_meta import ObjectMeta, OwnerReference
 from setpoint.meta.resource import Resource
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, field
 
-from setpoint.meta.requirements import (
+from setpoint.meta.selector_requirements import (
     FieldRequirement,
     Operator,
     Requirement,

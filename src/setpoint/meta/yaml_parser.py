@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 import yaml
 
-from setpoint.meta.repeated_key import RepeatedKey
+from setpoint.meta.duplicate_key import RepeatedKey
 from setpoint.meta.yaml_scalars import resolve
 
 __all__ = ["parse_yaml", "parse_yaml_documents"]

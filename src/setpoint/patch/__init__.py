@@ -6,17 +6,27 @@ Each is a module of pure functions over plain JSON values::
     merge_patch.apply(document, patch)            merge_patch.diff(original, modified)
     strategic.apply(schema, document, patch)      strategic.diff(schema, original, modified)
     apply.apply(schema, live, applied, ...)       apply.update(schema, old, new, ...)
-    created.create(schema, new, ...)
+    initial_managed_fields.create(schema, new, ...)
 """
 
 from __future__ import annotations
 
-from . import apply, compare, created, fieldset, json_patch, managed, merge_patch, strategic, typed
+from . import (
+    apply,
+    compare,
+    fieldset,
+    initial_managed_fields,
+    json_patch,
+    managed_fields,
+    merge_patch,
+    strategic,
+    typed,
+)
 from .apply import ApplyConflict, ApplyResult, Conflict, InvalidApply
 from .fieldset import FieldSet
 from .json_patch import PatchError, TestFailed, TooManyOperations
-from .managed import managers_of_request
-from .migration import migrated, migration_patch
+from .managed_fields import managers_of_request
+from .managed_fields_migration import migrated, migration_patch
 from .strategic import StrategicPatchError
 from .typed import TypedError
 
@@ -33,10 +43,10 @@ __all__ = [
     "TypedError",
     "apply",
     "compare",
-    "created",
     "fieldset",
+    "initial_managed_fields",
     "json_patch",
-    "managed",
+    "managed_fields",
     "managers_of_request",
     "merge_patch",
     "migrated",

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from setpoint.schema.node import Schema
-from setpoint.schema.values import json_equal
+from setpoint.schema.json_values import json_equal
+from setpoint.schema.schema_node import Schema
 
 from .compare import Comparison, compare
 from .fieldset import EMPTY, FieldSet, Path, path_text
-from .managed import NEVER_OWNED, Identity, Managed, Owner
+from .managed_fields import NEVER_OWNED, Identity, Managed, Owner
 from .typed import TypedError, ensure_named, field_set, merge, remove, type_errors
 
 __all__ = ["ApplyConflict", "ApplyResult", "Conflict", "Convert", "InvalidApply", "apply", "update"]

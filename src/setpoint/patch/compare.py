@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from setpoint.schema.node import ANYTHING, UNSET, Schema
-from setpoint.schema.values import json_equal
+from setpoint.schema.json_values import json_equal
+from setpoint.schema.schema_node import ANYTHING, UNSET, Schema
 
 from .fieldset import FieldSet
 from .typed import is_empty, is_granular, item_element, same

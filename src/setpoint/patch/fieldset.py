@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from setpoint.meta.numbers import NumberError, parse_int
+from setpoint.meta.go_integers import NumberError, parse_int
 from setpoint.schema.errors import format_value
 
 __all__ = ["EMPTY", "FieldSet", "Path", "field", "index", "key", "path_text", "value"]

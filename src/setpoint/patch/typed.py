@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from setpoint.schema.node import ANYTHING, UNSET, Schema
+from setpoint.schema.schema_node import ANYTHING, UNSET, Schema
 
 from .fieldset import EMPTY, FieldSet, path_text
 from .fieldset import key as key_element

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from setpoint.deploy.tree import File, Written, write
+from setpoint.deploy.file_tree import File, Written, write
 from setpoint.scaffold.names import check_version
 from setpoint.scaffold.project import Api, Project, ProjectError
 from setpoint.scaffold.templates import parts_file, template, words

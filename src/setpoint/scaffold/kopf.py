@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from setpoint.deploy.tree import File
+from setpoint.deploy.file_tree import File
 from setpoint.models import BUILTIN
 from setpoint.scaffold.kopf_fields import Guess, class_body, fields_read
 from setpoint.scaffold.kopf_handlers import ADMISSION, FINALIZE, PROGRAM, RECONCILE, WATCH, Handler, handlers_in

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from setpoint.meta.fields import wire_name
+from setpoint.meta.model_fields import wire_name
 
 __all__ = ["Guess", "class_body", "fields_read"]
 

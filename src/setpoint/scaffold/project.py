@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from setpoint.deploy.tree import RECORD, recorded
+from setpoint.deploy.file_tree import RECORD, recorded
 from setpoint.scaffold.names import KindName, NameProblem, ProjectName
 
 __all__ = ["Api", "Project", "ProjectError"]

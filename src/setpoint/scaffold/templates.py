@@ -13,7 +13,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Final
 
-from setpoint.deploy.tree import File
+from setpoint.deploy.file_tree import File
 from setpoint.scaffold.names import KindName, ProjectName, version_class
 from setpoint.scaffold.project import Project
 

@@ -11,18 +11,18 @@ place; the others do not change their arguments.
 from __future__ import annotations
 
 from . import structural
-from .body import go_syntax_error, parse_json
-from .default import apply_defaults, drop_nulls, fill_defaults
+from .defaulting import apply_defaults, drop_nulls, fill_defaults
 from .errors import ErrorType, FieldError, to_aggregate_message, to_causes
+from .json_body import go_syntax_error, parse_json
+from .json_values import copy_json, json_equal, nested_over, repeats
 from .list_types import list_type_errors
-from .node import ANYTHING, JSON, UNSET, Schema, Unset
 from .object_meta import OBJECT_META, with_object_meta
 from .openapi import Schemas, load_openapi
-from .pattern import Pattern, PatternError, compile_pattern
 from .prune import prune, unknown_fields
+from .re2_pattern import Pattern, PatternError, compile_pattern
+from .schema_node import ANYTHING, JSON, UNSET, Schema, Unset
 from .validate import validate
-from .values import copy_json, json_equal, nested_over, repeats
-from .verdict import Denial, Verdict
+from .validation_result import Denial, Verdict
 
 __all__ = [
     "ANYTHING",

@@ -16,9 +16,9 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from setpoint.meta.text import quote
+from setpoint.meta.text_escaping import quote
 
-from .node import JSON
+from .schema_node import JSON
 
 __all__ = [
     "LONGEST_PATH",

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from .errors import LONGEST_PATH, Errors, FieldError, duplicate, invalid, shortened
-from .node import JSON, Schema
+from .schema_node import JSON, Schema
 
 __all__ = ["list_type_errors"]
 

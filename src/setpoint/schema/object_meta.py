@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .node import ANYTHING, Schema
+from .schema_node import ANYTHING, Schema
 
 __all__ = ["META_FIELDS", "OBJECT_META", "with_object_meta"]
 

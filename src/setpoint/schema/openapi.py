@@ -10,8 +10,8 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, cast
 
-from .node import ANYTHING, GO_INT_OR_STRING, JSON, UNSET, ListType, MapType, Schema, Type
 from .object_meta import with_object_meta
+from .schema_node import ANYTHING, GO_INT_OR_STRING, JSON, UNSET, ListType, MapType, Schema, Type
 
 __all__ = ["Schemas", "load_openapi"]
 

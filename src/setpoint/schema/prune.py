@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Final
 
 from .errors import LONGEST_PATH, shortened
-from .node import JSON, Schema
+from .schema_node import JSON, Schema
 
 __all__ = ["prune", "unknown_fields"]
 

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from .errors import FieldError, forbidden, invalid
-from .node import JSON, UNSET, Schema
+from .json_values import copy_json, json_equal
 from .object_meta import with_object_meta
 from .openapi import Schemas
 from .prune import prune
+from .schema_node import JSON, UNSET, Schema
 from .structural_form import form_errors
 from .structural_keywords import keyword_errors
 from .validate import validate
-from .values import copy_json, json_equal
 
 __all__ = ["check", "load"]
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from .builtin_patterns import OWN_PATTERNS
 from .errors import FieldError, forbidden, invalid, required
-from .node import JSON
-from .own_patterns import OWN_PATTERNS
-from .pattern import PatternError, compile_pattern
+from .re2_pattern import PatternError, compile_pattern
+from .schema_node import JSON
 
 __all__ = ["form_errors"]
 

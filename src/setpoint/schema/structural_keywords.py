@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from .errors import FieldError, forbidden, invalid, not_supported, required
-from .node import JSON
-from .values import repeats
+from .json_values import repeats
+from .schema_node import JSON
 
 __all__ = ["keyword_errors"]
 

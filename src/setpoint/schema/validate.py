@@ -6,7 +6,7 @@ import json
 import math
 from typing import Final
 
-from setpoint.meta.text import quote
+from setpoint.meta.text_escaping import quote
 
 from .errors import (
     LONGEST_PATH,
@@ -23,10 +23,10 @@ from .errors import (
     type_invalid,
 )
 from .formats import is_checked, matches_format
+from .json_values import MAX_INT64, MIN_INT64, format_json_number, json_equal, json_type, token
 from .list_types import list_type_errors
-from .node import GO_INT_OR_STRING, JSON, UNSET, Schema
-from .pattern import PatternError, compile_pattern
-from .values import MAX_INT64, MIN_INT64, format_json_number, json_equal, json_type, token
+from .re2_pattern import PatternError, compile_pattern
+from .schema_node import GO_INT_OR_STRING, JSON, UNSET, Schema
 
 __all__ = ["validate"]
 

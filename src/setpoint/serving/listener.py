@@ -6,8 +6,8 @@ import asyncio
 import ssl
 from typing import Final, Protocol
 
-from setpoint.serving.connection import READ
 from setpoint.serving.connection_limit import ConnectionLimit
+from setpoint.serving.http_connection import READ
 from setpoint.serving.tls_connection import TlsConnection
 
 __all__ = ["Listener"]

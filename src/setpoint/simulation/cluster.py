@@ -15,7 +15,7 @@ from setpoint.simulation.history import History
 from setpoint.simulation.plan import Plan
 from setpoint.simulation.setup import Setup
 from setpoint.testing.clusters import PATIENCE, Cluster
-from setpoint.testing.trouble import NotSettled, restless_keys
+from setpoint.testing.failure_reports import NotSettled, restless_keys
 
 K = TypeVar("K", bound=Object)
 FOREVER: Final = 1e9

@@ -35,7 +35,7 @@ from setpoint.simulation.stream import Gate, Stream
 from setpoint.simulation.tape import Tape
 from setpoint.simulation.wire import FOREVER, LATENCY, Exchange
 from setpoint.simulation.wishes import Wishes
-from setpoint.testing.answers import Answer
+from setpoint.testing.fake_answers import Answer
 
 NEAR: Final = "near"
 FAR: Final = "far"

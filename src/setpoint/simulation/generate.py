@@ -11,7 +11,7 @@ from typing import Any, Final
 from setpoint.client import ApiError, DynamicObject, Forbidden, Invalid, PatchType, dynamic
 from setpoint.controller import Controller
 from setpoint.crd import CustomResource, Versions
-from setpoint.crd.samples import samples_of
+from setpoint.crd.schema_samples import samples_of
 from setpoint.meta import resource_of
 from setpoint.schema import Schema, validate
 from setpoint.simulation.setup import Scenario

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from setpoint.simulation.plan import Fault
-from setpoint.testing.answers import Answer, refusal
+from setpoint.testing.fake_answers import Answer, refusal
 
 Query: TypeAlias = tuple[tuple[str, str], ...]
 

@@ -18,7 +18,7 @@ from setpoint.simulation.actor import ACTOR, Actor
 from setpoint.simulation.isolation import Isolation
 from setpoint.simulation.tape import is_users_file
 from setpoint.simulation.threads import Job, Turns
-from setpoint.testing.clock import VirtualTimeLoop
+from setpoint.testing.virtual_clock import VirtualTimeLoop
 
 T = TypeVar("T")
 NEVER_TURNS = 400_000

@@ -13,7 +13,7 @@ import msgspec
 from setpoint.apiserver import ApiServer
 from setpoint.apiserver.http_types import Response as Answered
 from setpoint.apiserver.requests.path import parse_path
-from setpoint.client.in_process import InProcessTransport
+from setpoint.client.in_process_transport import InProcessTransport
 from setpoint.client.transport import Request, Response
 from setpoint.patch import merge_patch
 from setpoint.simulation.actor import ACTOR

@@ -15,7 +15,7 @@ from setpoint.simulation.result import Options, Result
 from setpoint.simulation.setup import Setup
 from setpoint.simulation.silence import silent
 from setpoint.simulation.world import World
-from setpoint.testing.clock import Livelock
+from setpoint.testing.virtual_clock import Livelock
 
 Choose = Callable[[], tuple[Plan, Options]]
 Branch = Callable[[int], tuple[Plan, Options] | None]

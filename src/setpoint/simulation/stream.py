@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from setpoint.cache.frames import INITIAL_EVENTS_END, split_event
+from setpoint.cache.watch_frames import INITIAL_EVENTS_END, split_event
 from setpoint.client.transport import Request, Response, TransportError
 from setpoint.simulation.actor import Actor
 from setpoint.simulation.history import UIDS

@@ -26,7 +26,7 @@ from setpoint.simulation.steps import Steps
 from setpoint.simulation.stream import Gate, Stream, uids_in
 from setpoint.simulation.strikes import Strikes
 from setpoint.simulation.traffic import Traffic
-from setpoint.testing.answers import Answer
+from setpoint.testing.fake_answers import Answer
 
 T = TypeVar("T")
 LATENCY: Final = 0.001

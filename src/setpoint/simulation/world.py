@@ -53,7 +53,7 @@ from setpoint.simulation.tape import Tape, user_line_of
 from setpoint.simulation.telephone import Telephone
 from setpoint.simulation.traffic import Traffic
 from setpoint.simulation.wishes import Wishes
-from setpoint.testing.clock import EPOCH
+from setpoint.testing.virtual_clock import EPOCH
 from setpoint.webhook import with_conversions
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .clock import (
+from .virtual_clock import (
     EPOCH,
     Deadlock,
     LeakedTasks,
@@ -23,11 +23,11 @@ from .clock import (
 
 if TYPE_CHECKING:
     from .clusters import Cluster, cluster
-    from .conversions import check_conversions
+    from .conversion_checks import check_conversions
+    from .failure_reports import LostEvent, NotSettled
     from .faults import Faults
-    from .objects import objects_of
+    from .object_strategies import objects_of
     from .permissions import MissingPermission
-    from .trouble import LostEvent, NotSettled
 
 __all__ = [
     "EPOCH",
@@ -56,12 +56,12 @@ __all__ = [
 _HOMES = {
     "Cluster": "clusters",
     "Faults": "faults",
-    "LostEvent": "trouble",
+    "LostEvent": "failure_reports",
     "MissingPermission": "permissions",
-    "NotSettled": "trouble",
-    "check_conversions": "conversions",
+    "NotSettled": "failure_reports",
+    "check_conversions": "conversion_checks",
     "cluster": "clusters",
-    "objects_of": "objects",
+    "objects_of": "object_strategies",
 }
 
 

@@ -27,7 +27,7 @@ from typing import Any, Final, Self, TypeAlias, TypeVar
 import msgspec
 
 from setpoint.apiserver import AccessRecord, ApiServer, MemoryStorage
-from setpoint.apiserver.bootstrap.defaults import create_user_roles
+from setpoint.apiserver.bootstrap.default_objects import create_user_roles
 from setpoint.apiserver.http_types import SYSTEM_ADMIN
 from setpoint.client import Client, InProcessTransport, NotFound, Transport
 from setpoint.cluster import ControlPlane, HollowNode, LocalWebhooks, PodBehaviour
@@ -41,10 +41,10 @@ from setpoint.meta import LabelSelector, Object, Selector, resource_of
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import Pod
 from setpoint.permissions import access_reviews, declared, leases
-from setpoint.testing.clock import EPOCH, VirtualTimeLoop, settle
+from setpoint.testing.failure_reports import LostEvent, NotSettled, described, errors_of, restless_keys
 from setpoint.testing.faults import Faults
 from setpoint.testing.permissions import USER, MissingPermission, RoleOfControllers, told
-from setpoint.testing.trouble import LostEvent, NotSettled, described, errors_of, restless_keys
+from setpoint.testing.virtual_clock import EPOCH, VirtualTimeLoop, settle
 from setpoint.webhook import Admission, Converter, Webhooks, with_conversions
 
 K = TypeVar("K", bound=Object)

@@ -34,7 +34,7 @@ from setpoint.client import (
 )
 from setpoint.client.transport import Response
 from setpoint.meta import Object, resource_of
-from setpoint.testing.answers import refusal
+from setpoint.testing.fake_answers import refusal
 
 Verb = Literal["get", "list", "watch", "create", "update", "patch", "apply", "delete", "write"]
 """The verb of a request; ``write`` stands for all verbs that change something."""

@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 
 from setpoint.apiserver import AccessRecord, Attributes, Decision, Rbac, Storage, UserInfo
-from setpoint.apiserver.access.authorizer import Rules
-from setpoint.apiserver.access.rules import Rule, allows
+from setpoint.apiserver.authorization.authorizer import Rules
+from setpoint.apiserver.authorization.role_rules import Rule, allows
 from setpoint.controller.needs import VERBS
 from setpoint.permissions import EVERYBODY, Grant, declaration, rules
 

@@ -23,7 +23,7 @@ from setpoint.simulation.plan import Fault
 from setpoint.simulation.result import Line, Point
 from setpoint.simulation.tape import Tape
 from setpoint.simulation.wire import ASIDE
-from setpoint.testing.answers import Answer, refusal
+from setpoint.testing.fake_answers import Answer, refusal
 from setpoint.torture.lives import Lives
 from setpoint.torture.steps import Steps
 from setpoint.torture.streams import Gate, Held

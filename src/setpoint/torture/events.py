@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from setpoint.apiserver.answers import protobuf
 from setpoint.apiserver.requests.protobuf import PROTOBUF_TYPE, decode_event
-from setpoint.cache.frames import split_event
+from setpoint.apiserver.responses import protobuf
+from setpoint.cache.watch_frames import split_event
 from setpoint.simulation.history import Sketch, sketch
 from setpoint.simulation.stream import EXPIRED
 

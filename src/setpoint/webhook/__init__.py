@@ -1,18 +1,18 @@
 """Webhooks for admission and conversion over HTTPS, with their certificates and their registration."""
 
-from setpoint.serving.reply import Reply
+from setpoint.serving.http_response import Reply
 from setpoint.webhook.admission import Admission, AdmissionError
-from setpoint.webhook.authority import CertificateError, service_names
+from setpoint.webhook.admission_decision import apply_defaults, check
+from setpoint.webhook.certificate_authority import CertificateError, service_names
+from setpoint.webhook.certificate_rotation import Rotation
 from setpoint.webhook.certificates import CertificateFiles, CertificateSource, MemoryCertificates
 from setpoint.webhook.conversion import ConversionFailed, Converter
-from setpoint.webhook.decide import apply_defaults, check
-from setpoint.webhook.install import NotInForce, install, uninstall
+from setpoint.webhook.installation import NotInForce, install, uninstall
 from setpoint.webhook.metrics import WebhookMetrics
 from setpoint.webhook.registration import ServiceTarget, UrlTarget, configurations, conversion, trusting
 from setpoint.webhook.review import Operation, Review
-from setpoint.webhook.rotation import Rotation
-from setpoint.webhook.secret import SecretCertificates
-from setpoint.webhook.served import with_conversions
+from setpoint.webhook.secret_certificates import SecretCertificates
+from setpoint.webhook.served_webhooks import with_conversions
 from setpoint.webhook.server import WebhookServer
 from setpoint.webhook.webhooks import Webhooks
 

@@ -1,6 +1,6 @@
 """The sources of a webhook server's certificate: files that change on disk, or this process's memory.
 
-For the third source, a Secret that all replicas share, see `setpoint.webhook.secret`.
+For the third source, a Secret that all replicas share, see `setpoint.webhook.secret_certificates`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from setpoint.webhook.authority import CertificateError, Pair
+from setpoint.webhook.certificate_authority import CertificateError, Pair
+from setpoint.webhook.certificate_rotation import Kept, Rotation, step
 from setpoint.webhook.metrics import WebhookMetrics
-from setpoint.webhook.rotation import Kept, Rotation, step
-from setpoint.webhook.tls import ServerTls
+from setpoint.webhook.server_tls import ServerTls
 
 __all__ = ["CertificateFiles", "CertificateSource", "MemoryCertificates", "Watched"]
 

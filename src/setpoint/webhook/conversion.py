@@ -10,7 +10,7 @@ import msgspec
 
 from setpoint.crd import ConversionError
 from setpoint.meta import GroupKind, Object, Status
-from setpoint.webhook.messages import CONVERSION_V1
+from setpoint.webhook.review_messages import CONVERSION_V1
 
 __all__ = ["CONVERT_PATH", "ConversionFailed", "Conversions", "Converter"]
 

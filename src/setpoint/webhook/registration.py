@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 from setpoint.meta import Resource, resource_of
 from setpoint.meta.names import dns1035_label, dns1123_label, dns1123_subdomain
 from setpoint.webhook.admission import Admission, Role
+from setpoint.webhook.ca_injection import Trusting
 from setpoint.webhook.conversion import CONVERT_PATH, Converter
-from setpoint.webhook.injection import Trusting
-from setpoint.webhook.translation import called_version
+from setpoint.webhook.version_translation import called_version
 
 __all__ = [
     "ServiceTarget",
@@ -138,7 +138,7 @@ def conversion(target: Target, *, bundle: bytes = b"") -> Document:
 
 
 def trusting(served: Iterable[Admission[Any] | Converter], name: str) -> list[Trusting]:
-    """The kinds and names of all objects that must have the server's CA bundle: see `setpoint.webhook.injection`."""
+    """The kinds and names of all objects that must have the server's CA bundle: see `setpoint.webhook.ca_injection`."""
     each = list(served)
     admissions = [it for it in each if isinstance(it, Admission)]
     found: list[Trusting] = [

@@ -15,11 +15,12 @@ import msgspec
 from setpoint.cache import Informer, InformerFactory, Lister, UndeclaredRead
 from setpoint.crd import Versions, verify
 from setpoint.meta import Object, Status, to_wire
-from setpoint.serving.reply import Reply
+from setpoint.serving.http_response import Reply
 from setpoint.webhook.admission import Admission, Role
+from setpoint.webhook.admission_decision import Misdirected, decide
 from setpoint.webhook.conversion import CONVERT_PATH, ConversionFailed, Conversions, Converter, failure, review_of
-from setpoint.webhook.decide import Misdirected, decide
-from setpoint.webhook.messages import (
+from setpoint.webhook.metrics import WebhookMetrics
+from setpoint.webhook.review_messages import (
     ADMISSION_V1,
     CONVERSION_V1,
     AdmissionRequest,
@@ -30,8 +31,7 @@ from setpoint.webhook.messages import (
     ConversionReview,
     Envelope,
 )
-from setpoint.webhook.metrics import WebhookMetrics
-from setpoint.webhook.translation import Translation, other_versions
+from setpoint.webhook.version_translation import Translation, other_versions
 
 __all__ = ["Webhooks", "failed"]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from setpoint.workqueue.delaying import DelayingQueue
+from setpoint.workqueue.delaying_queue import DelayingQueue
 from setpoint.workqueue.metrics import PrometheusQueueMetrics, QueueMetrics, QueueMetricsProvider
 from setpoint.workqueue.queue import LOW_PRIORITY, ShutDown, WorkQueue
+from setpoint.workqueue.queue_depths import Depths
 from setpoint.workqueue.rate_limiters import (
     BucketRateLimiter,
     ItemExponentialFailureRateLimiter,
@@ -16,9 +17,8 @@ from setpoint.workqueue.rate_limiters import (
     default_controller_rate_limiter,
     default_item_based_rate_limiter,
 )
-from setpoint.workqueue.rate_limiting import RateLimitingQueue
-from setpoint.workqueue.ready import AGEING
-from setpoint.workqueue.states import Depths
+from setpoint.workqueue.rate_limiting_queue import RateLimitingQueue
+from setpoint.workqueue.ready_list import AGEING
 
 __all__ = [
     "AGEING",

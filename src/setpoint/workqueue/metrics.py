@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, Protocol
 
-from setpoint.workqueue.states import Depths
+from setpoint.workqueue.queue_depths import Depths
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import Final, Generic
 
 from setpoint.workqueue.metrics import QueueMetrics, QueueMetricsProvider
-from setpoint.workqueue.ready import AGEING, ReadyList
-from setpoint.workqueue.states import DELAYED, PROCESSING, READY, STATE_NAMES, Depths, K
+from setpoint.workqueue.queue_depths import DELAYED, PROCESSING, READY, STATE_NAMES, Depths, K
+from setpoint.workqueue.ready_list import AGEING, ReadyList
 
 LOW_PRIORITY: Final = -100
 """The priority of keys from first syncs and resyncs. It is lower than 0, the priority of keys with changes."""

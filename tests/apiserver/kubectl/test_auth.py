@@ -12,7 +12,7 @@ import pytest
 from setpoint.apiserver import ApiServer
 from setpoint.cluster.embedded_cluster import EmbeddedCluster
 from setpoint.cluster.server_security import Security
-from setpoint.webhook.authority import issue, make_authority
+from setpoint.webhook.certificate_authority import issue, make_authority
 
 from .conftest import Kubectl
 

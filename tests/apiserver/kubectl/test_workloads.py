@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from tests.cluster.test_signing_requests import asked
+from tests.cluster.test_csr_signing import asked
 
 from setpoint.meta import to_wire
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.cluster.nodes.test_pod_life import look
+from tests.cluster.nodes.test_pod_lifecycle import look
 from tests.cluster.scheduling.pods import pod, told
 
 from setpoint.meta import from_wire

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from setpoint.apps.failures import UsageError
+from setpoint.apps.error_reports import UsageError
 from setpoint.cli.server import serve
 from setpoint.client import Client, Invalid
 from setpoint.cluster.embedded_cluster import EmbeddedCluster

@@ -7,7 +7,7 @@ from typing import assert_type
 from setpoint import blocking
 from setpoint.client import Client, ObjectList, Watch, dynamic, metadata_only, retry_on_conflict
 from setpoint.client.dynamic import DynamicObject
-from setpoint.client.partial import PartialObjectMetadata
+from setpoint.client.partial_metadata import PartialObjectMetadata
 from setpoint.meta import Resource, Status
 from setpoint.models.apps_v1 import Deployment
 from setpoint.models.core_v1 import Node, Pod

@@ -14,8 +14,8 @@ from typing import Any, Final, Literal
 import msgspec
 
 from setpoint.apiserver.admission.configurations import Configurations
-from setpoint.apiserver.admission.mutating import MutatingPolicy
-from setpoint.apiserver.admission.validating import check_policies
+from setpoint.apiserver.admission.mutating_policy import MutatingPolicy
+from setpoint.apiserver.admission.validating_policy import check_policies
 from setpoint.apiserver.admission.webhook import Webhook
 from setpoint.apiserver.admission.webhook_calls import WebhookCalls, converted
 from setpoint.apiserver.errors import ApiStatusError

@@ -6,9 +6,9 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from setpoint.apiserver.admission.mutating import MutatingPolicy
-from setpoint.apiserver.admission.policy import Binding, Policy
-from setpoint.apiserver.admission.validating import ValidatingPolicy
+from setpoint.apiserver.admission.admission_policy import Binding, Policy
+from setpoint.apiserver.admission.mutating_policy import MutatingPolicy
+from setpoint.apiserver.admission.validating_policy import ValidatingPolicy
 from setpoint.apiserver.admission.webhook import Webhook
 from setpoint.apiserver.objects.codec import decode
 from setpoint.apiserver.storage import Damage, Record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from setpoint.apiserver.admission.conditions import MatchConditions
+from setpoint.apiserver.admission.match_conditions import MatchConditions
 from setpoint.apiserver.admission.matching import Matching
 from setpoint.apiserver.webhooks.caller import Target
 from setpoint.apiserver.webhooks.responses import review_version

@@ -8,19 +8,19 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from setpoint.apiserver.admission.activation import values_for
-from setpoint.apiserver.admission.conditions import CONDITION_LIMIT, ConditionFailed
-from setpoint.apiserver.admission.mutating import MutatingPolicy
-from setpoint.apiserver.admission.review import request_document
+from setpoint.apiserver.admission.admission_review import request_document
+from setpoint.apiserver.admission.cel_variables import values_for
+from setpoint.apiserver.admission.match_conditions import CONDITION_LIMIT, ConditionFailed
+from setpoint.apiserver.admission.mutating_policy import MutatingPolicy
 from setpoint.apiserver.admission.webhook import Webhook
+from setpoint.apiserver.depth_limit import TOO_DEEP, is_too_deep
 from setpoint.apiserver.errors import ApiStatusError, bad_request, forbidden, internal_error
-from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
 from setpoint.apiserver.objects.metadata import new_uid
 from setpoint.apiserver.objects.versions import Versions
 from setpoint.apiserver.replay import Replay
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.incoming import coerce
+from setpoint.apiserver.requests.object_decoding import coerce
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.webhooks.caller import CallFailed
 from setpoint.apiserver.webhooks.responses import ask, refused_by, response_of

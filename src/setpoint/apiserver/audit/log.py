@@ -9,8 +9,8 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from setpoint.apiserver.access.attributes import Attributes
 from setpoint.apiserver.audit.policy import LEVELS, AuditPolicy
+from setpoint.apiserver.authorization.attributes import Attributes
 from setpoint.apiserver.http_types import IncomingRequest, Response, UserInfo
 from setpoint.meta import format_micro_time
 

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from setpoint.apiserver.access.attributes import Attributes
+from setpoint.apiserver.authorization.attributes import Attributes
 
 __all__ = ["LEVELS", "AuditPolicy", "AuditPolicyError", "Decided"]
 

@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Protocol
 
-from setpoint.apiserver.answers.representation import respond as answer
 from setpoint.apiserver.errors import no_representation, not_acceptable
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.requests.accept import MEDIA_TYPES, Clause, Media, accepted, has_representation, media_of
+from setpoint.apiserver.responses.representation import respond as answer
 from setpoint.meta import GroupVersionKind, Resource
 
 _AGGREGATED: Final = {"g": "apidiscovery.k8s.io", "v": "v2", "as": "APIGroupDiscoveryList"}

@@ -5,8 +5,6 @@ from __future__ import annotations
 import platform
 from typing import Final
 
-from setpoint.apiserver.answers.metrics import exposition
-from setpoint.apiserver.answers.representation import respond
 from setpoint.apiserver.discovery import groups as discovery
 from setpoint.apiserver.discovery import openapi
 from setpoint.apiserver.discovery.openapi_roots import CONFIGURATION, KEYS
@@ -14,6 +12,8 @@ from setpoint.apiserver.errors import ApiStatusError, no_representation, no_such
 from setpoint.apiserver.http_types import IncomingRequest, Response
 from setpoint.apiserver.requests.accept import accepted, has_representation
 from setpoint.apiserver.requests.body import JSON_TYPE
+from setpoint.apiserver.responses.metrics import exposition
+from setpoint.apiserver.responses.representation import respond
 from setpoint.apiserver.state import State
 
 __all__ = ["VERSION", "answer", "knows", "nothing"]

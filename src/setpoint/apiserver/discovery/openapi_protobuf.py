@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from setpoint.apiserver.answers.protobuf import chunk, varint
+from setpoint.apiserver.responses.protobuf import chunk, varint
 
 __all__ = ["encode"]
 

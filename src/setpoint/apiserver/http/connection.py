@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 from aiohttp import ClientConnectionResetError, web
 from aiohttp.http_exceptions import LineTooLong
 
-from setpoint.apiserver.answers.representation import respond
 from setpoint.apiserver.errors import ApiStatusError, bad_request, internal_error
 from setpoint.apiserver.http_types import HungUp, Peer
 from setpoint.apiserver.identity.certificates import certified
+from setpoint.apiserver.responses.representation import respond
+from setpoint.serving.body_memory import Room
 from setpoint.serving.connection_limit import ConnectionLimit
-from setpoint.serving.room import Room
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

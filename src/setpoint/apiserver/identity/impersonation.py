@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import unquote
 
-from setpoint.apiserver.access.attributes import Attributes, forbidden
-from setpoint.apiserver.access.authorizer import SUPERUSERS, Authorizer
+from setpoint.apiserver.authorization.attributes import Attributes, forbidden
+from setpoint.apiserver.authorization.authorizer import SUPERUSERS, Authorizer
 from setpoint.apiserver.errors import ApiStatusError, bad_request
 from setpoint.apiserver.http_types import IncomingRequest, UserInfo
 from setpoint.apiserver.identity.users import (
@@ -20,7 +20,7 @@ from setpoint.apiserver.identity.users import (
     node_of,
 )
 from setpoint.meta.names import dns1123_subdomain
-from setpoint.meta.text import quote
+from setpoint.meta.text_escaping import quote
 
 __all__ = ["act_as", "wanted"]
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from setpoint.meta.extras import needs_extra
+from setpoint.meta.optional_dependencies import needs_extra
 
 __all__ = [
     "BadKeyError",

@@ -11,7 +11,7 @@ from setpoint.apiserver.http_types import UserInfo
 from setpoint.apiserver.identity.keys import BadTokenError, check_signature, claims_of
 from setpoint.apiserver.identity.provider_keys import ProviderKeys
 from setpoint.apiserver.identity.users import CREDENTIAL
-from setpoint.meta.text import quote
+from setpoint.meta.text_escaping import quote
 
 __all__ = ["OidcProvider"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from setpoint.apiserver.access.attributes import Attributes, requested
+from setpoint.apiserver.authorization.attributes import Attributes, requested
 from setpoint.apiserver.http_types import IncomingRequest, UserInfo
 from setpoint.apiserver.identity.authentication import TokenUsers, bearer_token, unauthorized
 from setpoint.apiserver.identity.impersonation import act_as, wanted

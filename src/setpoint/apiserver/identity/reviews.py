@@ -9,17 +9,17 @@ from typing import Any, Final
 
 import msgspec
 
-from setpoint.apiserver.access.attributes import Attributes
-from setpoint.apiserver.access.authorizer import Decision
-from setpoint.apiserver.access.rbac import not_found
-from setpoint.apiserver.access.rules import Rule
-from setpoint.apiserver.answers.representation import Representation
+from setpoint.apiserver.authorization.attributes import Attributes
+from setpoint.apiserver.authorization.authorizer import Decision
+from setpoint.apiserver.authorization.rbac import not_found
+from setpoint.apiserver.authorization.role_rules import Rule
 from setpoint.apiserver.errors import bad_request, invalid
 from setpoint.apiserver.http_types import Response, UserInfo
 from setpoint.apiserver.identity.review_selectors import selector_errors, unused_selectors
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.incoming import fit_namespace, read_object
+from setpoint.apiserver.requests.object_decoding import fit_namespace, read_object
 from setpoint.apiserver.requests.options import WriteOptions
+from setpoint.apiserver.responses.representation import Representation
 from setpoint.meta import GroupKind
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid as invalid_field

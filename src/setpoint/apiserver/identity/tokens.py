@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import msgspec
 
-from setpoint.apiserver.answers.representation import Representation
 from setpoint.apiserver.errors import bad_request, conflict, invalid, not_found
 from setpoint.apiserver.http_types import Response, UserInfo
 from setpoint.apiserver.identity.keys import BadTokenError, TokenKeys, claims_of
@@ -18,11 +17,12 @@ from setpoint.apiserver.identity.users import CREDENTIAL, account_groups, accoun
 from setpoint.apiserver.objects.codec import decode, metadata_of
 from setpoint.apiserver.objects.metadata import new_uid
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.incoming import fit_namespace, read_typed, typed
+from setpoint.apiserver.requests.object_decoding import fit_namespace, read_typed, typed
 from setpoint.apiserver.requests.options import WriteOptions
+from setpoint.apiserver.responses.representation import Representation
 from setpoint.apiserver.storage import Record, Storage
 from setpoint.meta import GroupKind, GroupResource, GroupVersionKind, format_time, parse_time
-from setpoint.meta.text import quote
+from setpoint.meta.text_escaping import quote
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid as invalid_field
 

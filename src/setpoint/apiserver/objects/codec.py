@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.json import decode
 
+from setpoint.apiserver.depth_limit import check_stored, too_deep
 from setpoint.apiserver.errors import request_entity_too_large
-from setpoint.apiserver.nesting import check_stored, too_deep
 from setpoint.apiserver.resources.registry import ServedResource
 
 __all__ = ["JsonObject", "decode", "encode", "escaped", "labels_of", "metadata_of", "uid_of"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from setpoint.apiserver.objects.pod_amounts import Amounts, amounts_of, pod_amounts
+from setpoint.apiserver.objects.pod_resources import Amounts, amounts_of, pod_amounts
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.meta import Quantity
 

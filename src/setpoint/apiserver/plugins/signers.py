@@ -9,10 +9,10 @@ from __future__ import annotations
 import base64
 from typing import Final
 
-from setpoint.apiserver.access.attributes import Attributes
-from setpoint.apiserver.access.escalation import only_collected
+from setpoint.apiserver.authorization.attributes import Attributes
+from setpoint.apiserver.authorization.escalation import only_collected
 from setpoint.apiserver.requests.admission import AdmissionAttributes
-from setpoint.meta.text import quote
+from setpoint.meta.text_escaping import quote
 
 __all__ = ["check_approval", "check_attestation", "check_signing", "check_subject"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from setpoint.apiserver.depth_limit import TOO_DEEP, check_document
 from setpoint.apiserver.errors import bad_request, request_entity_too_large, unsupported_media_type
-from setpoint.apiserver.nesting import TOO_DEEP, check_document
 from setpoint.apiserver.requests import protobuf
 from setpoint.schema import go_syntax_error, parse_json
 

@@ -9,8 +9,8 @@ from ipaddress import IPv4Network
 from random import Random
 from typing import Final
 
-from setpoint.apiserver.access.attributes import Attributes, requested
-from setpoint.apiserver.access.authorizer import Authorizer, Decision
+from setpoint.apiserver.authorization.attributes import Attributes, requested
+from setpoint.apiserver.authorization.authorizer import Authorizer, Decision
 from setpoint.apiserver.errors import not_found
 from setpoint.apiserver.http_types import IncomingRequest, UserInfo
 from setpoint.apiserver.objects.versions import PLAIN, Versions

@@ -9,8 +9,8 @@ from typing import Any, Final
 from setpoint.apiserver.errors import ApiStatusError, bad_request, invalid
 from setpoint.cel.library.times import parse_duration
 from setpoint.meta import FieldSelector, GroupKind, Selector, SelectorError
-from setpoint.meta.numbers import NumberError, parse_int, parse_uint
-from setpoint.meta.text import quote
+from setpoint.meta.go_integers import NumberError, parse_int, parse_uint
+from setpoint.meta.text_escaping import quote
 from setpoint.schema import ErrorType, FieldError
 from setpoint.schema.errors import forbidden, not_supported, required, too_long
 from setpoint.schema.errors import invalid as invalid_field

@@ -1,7 +1,7 @@
 """Request bodies in Kubernetes' protobuf, decoded to JSON values.
 
 client-go's clients of built-in kinds, for example in ``kubectl create namespace``, use only this format to create,
-update and delete objects, and can't fall back to JSON. `setpoint.apiserver.answers.protobuf` encodes responses in the
+update and delete objects, and can't fall back to JSON. `setpoint.apiserver.responses.protobuf` encodes responses in the
 same format.
 
 The field numbers are data; see ``tools/generate_protobuf.py``. As in Go, unknown fields are dropped, and zeros are left
@@ -50,7 +50,7 @@ def decode_event(event: bytes) -> tuple[str, dict[str, Any]]:
     """The type of a watch event, and the ``kind`` and ``metadata`` of its object; the rest is not decoded. The metadata
     of a Status is empty.
 
-    ``event`` is one frame of a stream without its length; see `setpoint.apiserver.answers.protobuf.frame`.
+    ``event`` is one frame of a stream without its length; see `setpoint.apiserver.responses.protobuf.frame`.
 
     Raises:
         ValueError: the event is malformed.

@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.apiserver.objects.go_form import join_bytes
-from setpoint.apiserver.requests import go_words
+from setpoint.apiserver.requests import go_type_messages
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.meta import GroupVersionKind, MicroTime, Quantity, parse_time
 from setpoint.models import UnknownKindError, kind_for
@@ -73,19 +73,19 @@ def type_errors(served: ServedResource, obj: dict[str, Any], raw: bytes = b"") -
         if _fits(served.resource.gvk, obj) and not _ODD_NUMBER.search(raw):
             return "", []
         if (place := _float_path(schema, obj, "")) and _ODD_NUMBER.search(raw):
-            return go_words.type_problem(served, obj, FieldError(ErrorType.TYPE_INVALID, place[1:]), raw), []
+            return go_type_messages.type_problem(served, obj, FieldError(ErrorType.TYPE_INVALID, place[1:]), raw), []
     errors = validate(schema, value, path)
     wrong = any(error.type is ErrorType.TYPE_INVALID for error in errors)
     if wrong and not served.custom and join_bytes(served, obj):
         errors = validate(schema, value, path)
     for error in errors:
         if error.type is ErrorType.TYPE_INVALID and error.bad_value != "null":
-            problem = go_words.type_problem(served, obj, error, raw)
+            problem = go_type_messages.type_problem(served, obj, error, raw)
             if problem:
                 return problem, []
         if error.type is ErrorType.INVALID and "must be of type integer" in error.detail:
             located = FieldError(error.type, error.detail.rpartition(" in ")[2], error.detail)
-            return go_words.type_problem(served, obj, located, raw), []
+            return go_type_messages.type_problem(served, obj, located, raw), []
     if any(error.bad_value == "null" for error in errors):
         empty_nulls(schema, value)
         errors = validate(schema, value, path)

@@ -10,8 +10,8 @@ from ipaddress import IPv4Network
 from random import Random
 from typing import Any, Protocol
 
-from setpoint.apiserver.access.attributes import Attributes
-from setpoint.apiserver.access.authorizer import Authorizer
+from setpoint.apiserver.authorization.attributes import Attributes
+from setpoint.apiserver.authorization.authorizer import Authorizer
 from setpoint.apiserver.http_types import UserInfo
 from setpoint.apiserver.storage import Damage, Record, Storage
 from setpoint.meta import Resource

@@ -7,7 +7,7 @@ from zlib import crc32
 
 import msgspec
 
-from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
+from setpoint.apiserver.depth_limit import TOO_DEEP, is_too_deep
 
 __all__ = ["Row", "fact_checksum", "sealed", "wrong", "wrong_in_format_1"]
 

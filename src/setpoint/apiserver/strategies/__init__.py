@@ -10,7 +10,7 @@ __all__ = ["Strategy", "strategy_for"]
 
 def strategy_for(resource: GroupResource) -> Strategy:
     """The behaviour of a built-in resource; the default behaviour if it has no strategy of its own."""
-    from setpoint.apiserver.strategies.table import STRATEGIES, VERSIONED
+    from setpoint.apiserver.strategies.strategy_table import STRATEGIES, VERSIONED
 
     strategy = STRATEGIES.get(str(resource)) or Strategy()
     strategy.unconditional_update = str(resource) not in VERSIONED

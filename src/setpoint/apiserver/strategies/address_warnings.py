@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
 
 from setpoint.apiserver.strategies.addresses import address_of, network_of
-from setpoint.meta.text import quote
+from setpoint.meta.text_escaping import quote
 
 __all__ = ["address_warnings", "network_warnings"]
 

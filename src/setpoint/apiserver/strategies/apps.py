@@ -13,8 +13,8 @@ from setpoint.apiserver.strategies.workloads import (
     replica_set_errors,
     stateful_set_errors,
 )
+from setpoint.meta.go_integers import NumberError, parse_int
 from setpoint.meta.names import dns1123_label, dns1123_subdomain
-from setpoint.meta.numbers import NumberError, parse_int
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid
 

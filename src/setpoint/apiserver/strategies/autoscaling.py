@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from setpoint.apiserver.strategies.autoscaler_annotations import read_annotation, written_annotation
 from setpoint.apiserver.strategies.metrics import metrics_errors, target_errors
-from setpoint.apiserver.strategies.rules.row import (
+from setpoint.apiserver.strategies.rules.rule_table import (
     Table,
     amount,
     at_least,

@@ -8,7 +8,7 @@ from setpoint.apiserver.strategies.cron import schedule_problem, zone_problems
 from setpoint.apiserver.strategies.job_status import job_status_errors
 from setpoint.apiserver.strategies.jobs import job_change_errors, job_errors, job_spec_errors
 from setpoint.apiserver.strategies.pod_template import default_template
-from setpoint.apiserver.strategies.rules.row import Table, at_least, row
+from setpoint.apiserver.strategies.rules.rule_table import Table, at_least, row
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, not_supported, required

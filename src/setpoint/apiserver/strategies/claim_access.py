@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from setpoint.apiserver.access.attributes import Attributes
-from setpoint.apiserver.access.attributes import forbidden as refusal
+from setpoint.apiserver.authorization.attributes import Attributes
+from setpoint.apiserver.authorization.attributes import forbidden as refusal
 from setpoint.apiserver.strategies.claim_status import changed_drivers
 from setpoint.apiserver.strategies.devices import ADMIN_RULE, allows_admins
 from setpoint.apiserver.strategies.strategy import JsonObject

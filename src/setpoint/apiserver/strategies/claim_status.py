@@ -21,7 +21,7 @@ from setpoint.apiserver.strategies.node_selectors import node_selector_errors
 from setpoint.apiserver.strategies.pod_volumes import driver_name_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
-from setpoint.meta.text import quote
+from setpoint.meta.text_escaping import quote
 from setpoint.schema import FieldError, json_equal, repeats
 from setpoint.schema.errors import (
     Shown,

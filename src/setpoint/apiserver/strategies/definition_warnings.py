@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from setpoint.meta.text import quote
+from setpoint.meta.text_escaping import quote
 from setpoint.schema.formats import is_checked
 
 __all__ = ["definition_warnings"]

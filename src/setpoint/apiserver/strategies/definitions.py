@@ -36,7 +36,8 @@ _LONGEST_WARNING: Final = 256
 
 
 class Definitions(Strategy):
-    """CRDs. After each write, `setpoint.apiserver.custom.definitions.CustomResources` serves the resources that the CRD
+    """CRDs. After each write, `setpoint.apiserver.custom_resources.definitions.CustomResources` serves the resources
+    that the CRD
     defines, or deletes them along with the CRD.
     """
 

@@ -9,7 +9,7 @@ import msgspec
 from setpoint.apiserver.objects.codec import decode
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.strategies.strategy import METADATA, JsonObject, Strategy
-from setpoint.meta.text import quote
+from setpoint.meta.text_escaping import quote
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext

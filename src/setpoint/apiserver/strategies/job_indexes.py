@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from setpoint.meta.numbers import NumberError, parse_int
-from setpoint.meta.text import quote
+from setpoint.meta.go_integers import NumberError, parse_int
+from setpoint.meta.text_escaping import quote
 
 __all__ = ["count_indexes", "index_intervals", "indexes_problem"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from setpoint.meta.numbers import NumberError, parse_int
-from setpoint.meta.text import quote
+from setpoint.meta.go_integers import NumberError, parse_int
+from setpoint.meta.text_escaping import quote
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid
 

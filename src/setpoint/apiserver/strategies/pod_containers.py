@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from setpoint.apiserver.strategies.pod_care import care_errors, restart_errors
 from setpoint.apiserver.strategies.pod_fields import (
     between_errors,
     port_name_problems,
     pull_policy_errors,
 )
 from setpoint.apiserver.strategies.pod_mounts import device_errors, mount_errors
+from setpoint.apiserver.strategies.pod_probes import care_errors, restart_errors
 from setpoint.apiserver.strategies.pod_resources import requirements_errors, resizing_errors
 from setpoint.apiserver.strategies.pod_security import container_security_errors
 from setpoint.apiserver.strategies.pod_variables import variables_errors, variables_from_errors

@@ -9,7 +9,7 @@ from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.pod_fields import id_errors, relative_path
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_subdomain
-from setpoint.meta.text import quote
+from setpoint.meta.text_escaping import quote
 from setpoint.schema import FieldError
 from setpoint.schema.errors import Shown, duplicate, forbidden, invalid, not_supported, required, too_long
 

@@ -11,14 +11,14 @@ from setpoint.apiserver.strategies.label_selectors import labels_errors
 from setpoint.apiserver.strategies.pod_annotations import annotation_errors
 from setpoint.apiserver.strategies.pod_containers import containers_errors
 from setpoint.apiserver.strategies.pod_fields import between_errors
-from setpoint.apiserver.strategies.pod_placing import (
+from setpoint.apiserver.strategies.pod_resources import pod_requirements_errors, requirements_errors
+from setpoint.apiserver.strategies.pod_scheduling import (
     affinity_errors,
     naming_errors,
     resolving_errors,
     spreading_errors,
     toleration_errors,
 )
-from setpoint.apiserver.strategies.pod_resources import pod_requirements_errors, requirements_errors
 from setpoint.apiserver.strategies.pod_security import host_process_errors, pod_security_errors, system_errors
 from setpoint.apiserver.strategies.pod_volumes import volumes_errors
 from setpoint.apiserver.strategies.strategy import JsonObject

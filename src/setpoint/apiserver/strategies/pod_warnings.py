@@ -8,7 +8,7 @@ from typing import Any, Final
 from setpoint.apiserver.strategies.address_warnings import address_warnings
 from setpoint.meta import Quantity
 from setpoint.meta.names import label_value
-from setpoint.meta.text import quote
+from setpoint.meta.text_escaping import quote
 
 __all__ = [
     "DEPRECATED_LABELS",

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from setpoint.apiserver.strategies.pod_annotations import annotation_changes, annotation_errors
-from setpoint.apiserver.strategies.pod_levels import default_pod_resources
-from setpoint.apiserver.strategies.pod_parts import (
+from setpoint.apiserver.strategies.pod_level_resources import default_pod_resources
+from setpoint.apiserver.strategies.pod_resources import qos_class
+from setpoint.apiserver.strategies.pod_spec import pod_spec_errors
+from setpoint.apiserver.strategies.pod_status import completed_status, status_errors
+from setpoint.apiserver.strategies.pod_subresources import (
     EPHEMERAL,
     RESIZE,
     ephemeral_errors,
@@ -14,9 +17,6 @@ from setpoint.apiserver.strategies.pod_parts import (
     with_ephemeral_containers,
     with_resources,
 )
-from setpoint.apiserver.strategies.pod_resources import qos_class
-from setpoint.apiserver.strategies.pod_spec import pod_spec_errors
-from setpoint.apiserver.strategies.pod_status import completed_status, status_errors
 from setpoint.apiserver.strategies.pod_template import default_pod_spec
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.patch import FieldSet

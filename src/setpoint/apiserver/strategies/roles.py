@@ -7,7 +7,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Final
 
-from setpoint.apiserver.access.escalation import check_binding, check_role
+from setpoint.apiserver.authorization.escalation import check_binding, check_role
 from setpoint.apiserver.resources.behaviour import WriteContext
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy

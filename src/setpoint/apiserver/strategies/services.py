@@ -8,7 +8,7 @@ from setpoint.apiserver.storage import Record
 from setpoint.apiserver.strategies.addresses import address_errors, cidr_errors, special_errors
 from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.pod_fields import port_name_problems
-from setpoint.apiserver.strategies.rules.row import Check, Place, Table, between, row
+from setpoint.apiserver.strategies.rules.rule_table import Check, Place, Table, between, row
 from setpoint.apiserver.strategies.service_addresses import (
     ALLOCATED,
     allocate,

@@ -16,7 +16,7 @@ from setpoint.apiserver.strategies.pod_warnings import (
     selector_warnings,
 )
 from setpoint.meta.names import dns1123_label
-from setpoint.meta.text import quote
+from setpoint.meta.text_escaping import quote
 
 __all__ = ["status_warnings", "warnings_of"]
 

@@ -16,7 +16,7 @@ from setpoint.apiserver.strategies.label_selectors import label_selector_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.apiserver.webhooks.responses import REVIEW_VERSIONS
 from setpoint.meta.names import dns1035_label, dns1123_subdomain
-from setpoint.meta.text import quote
+from setpoint.meta.text_escaping import quote
 from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import duplicate, invalid, not_supported, required
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from setpoint.apiserver.answers.representation import Representation
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.incoming import read_object
+from setpoint.apiserver.requests.object_decoding import read_object
 from setpoint.apiserver.requests.options import WriteOptions
+from setpoint.apiserver.responses.representation import Representation
 from setpoint.apiserver.verbs.update import check_name, modify
 from setpoint.schema import copy_json
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import Any, Final
 
 from setpoint.apiserver import plugins
-from setpoint.apiserver.answers.representation import respond
 from setpoint.apiserver.errors import bad_request, conflict, invalid, not_found
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.incoming import fit_namespace, read_typed, typed
+from setpoint.apiserver.requests.object_decoding import fit_namespace, read_typed, typed
 from setpoint.apiserver.requests.options import DeleteOptions, WriteOptions
+from setpoint.apiserver.responses.representation import respond
 from setpoint.apiserver.subresources.disruption_budgets import spend
 from setpoint.apiserver.verbs.delete import remove
 from setpoint.apiserver.verbs.managed_fields import track
 from setpoint.apiserver.verbs.update import precondition_failed, store
 from setpoint.meta import GroupKind, GroupResource, GroupVersionKind
 from setpoint.meta.names import dns1123_subdomain
-from setpoint.meta.text import quote
+from setpoint.meta.text_escaping import quote
 from setpoint.schema import FieldError, copy_json
 from setpoint.schema.errors import invalid as invalid_field
 from setpoint.schema.errors import not_supported, required

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import msgspec
 
-from setpoint.apiserver.answers.representation import Representation
 from setpoint.apiserver.errors import apply_conflict, bad_request, conflict, invalid, unsupported_media_type
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import decode
@@ -16,10 +15,11 @@ from setpoint.apiserver.objects.label_selector import selector_of
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.body import content_type
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.incoming import check_fields, fit_kind, fit_namespace, read_document, typed
+from setpoint.apiserver.requests.object_decoding import check_fields, fit_kind, fit_namespace, read_document, typed
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
 from setpoint.apiserver.resources.registry import ScalePaths, ServedResource
+from setpoint.apiserver.responses.representation import Representation
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.verbs.managed_fields import converter
 from setpoint.apiserver.verbs.patch import APPLY, read_configuration, read_patch, unfit

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from setpoint.apiserver import errors, plugins
-from setpoint.apiserver.access.attributes import Attributes as Asked
-from setpoint.apiserver.answers.representation import Representation
+from setpoint.apiserver.authorization.attributes import Attributes as Asked
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import encode, metadata_of
 from setpoint.apiserver.objects.go_form import complete
@@ -14,11 +13,12 @@ from setpoint.apiserver.objects.metadata import clean, generate_name, new_uid
 from setpoint.apiserver.objects.versions import stores_after
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.incoming import dedupe_owners, fit_namespace, read_object
+from setpoint.apiserver.requests.object_decoding import dedupe_owners, fit_namespace, read_object
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.resources.registry import ServedResource
+from setpoint.apiserver.responses.representation import Representation
 from setpoint.apiserver.storage import Conflict
-from setpoint.apiserver.strategies.disabled import drop_disabled
+from setpoint.apiserver.strategies.disabled_features import drop_disabled
 from setpoint.apiserver.verbs.managed_fields import track
 from setpoint.apiserver.verbs.validation import check_namespace, check_new
 from setpoint.schema import apply_defaults

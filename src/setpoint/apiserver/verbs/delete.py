@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from setpoint.apiserver.answers.representation import Representation, respond
 from setpoint.apiserver.errors import bad_request, conflict
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import decode, encode, metadata_of
@@ -18,6 +17,7 @@ from setpoint.apiserver.requests.body import check_size, media_type, parse_or_re
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.options import DeleteOptions, ListOptions
 from setpoint.apiserver.resources.registry import ServedResource
+from setpoint.apiserver.responses.representation import Representation, respond
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.verbs.create import JsonObject
 from setpoint.apiserver.verbs.get_list import select

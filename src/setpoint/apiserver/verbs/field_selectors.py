@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from setpoint.apiserver.answers.printers.cells import Wire, get, text
-from setpoint.apiserver.answers.printers.json_path import compile_path
+from setpoint.apiserver.responses.printers.cells import Wire, get, text
+from setpoint.apiserver.responses.printers.json_path import compile_path
 from setpoint.meta import GroupResource, Resource
-from setpoint.meta.text import quote
+from setpoint.meta.text_escaping import quote
 
 __all__ = ["fields_of", "renamed", "supported", "unsupported"]
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 
-from setpoint.apiserver.answers.representation import Representation
 from setpoint.apiserver.errors import bad_request, expired, too_large_resource_version
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.options import ListOptions
+from setpoint.apiserver.responses.representation import Representation
 from setpoint.apiserver.storage import Compacted, Record
 from setpoint.apiserver.verbs.selection import Matcher
 

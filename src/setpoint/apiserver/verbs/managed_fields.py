@@ -8,7 +8,7 @@ from setpoint.apiserver.errors import ApiStatusError
 from setpoint.apiserver.objects.go_form import zero_of
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import ServedResource
-from setpoint.patch import FieldSet, TypedError, created, managers_of_request
+from setpoint.patch import FieldSet, TypedError, initial_managed_fields, managers_of_request
 from setpoint.patch import apply as server_side_apply
 from setpoint.schema import ANYTHING, Schema, copy_json, json_equal
 
@@ -43,7 +43,7 @@ def track(
         if _removed_version(served, old):
             entries = []
         elif old is None and not managed.owners:
-            entries = created.create(
+            entries = initial_managed_fields.create(
                 served.schema,
                 new,
                 manager,

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from setpoint.apiserver.answers.representation import Representation
+from setpoint.apiserver.depth_limit import TOO_DEEP, is_too_deep
 from setpoint.apiserver.errors import (
     ApiStatusError,
     apply_conflict,
@@ -19,14 +19,21 @@ from setpoint.apiserver.errors import (
     unsupported_media_type,
 )
 from setpoint.apiserver.http_types import Response
-from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
 from setpoint.apiserver.objects.metadata import MAX_ANNOTATIONS
 from setpoint.apiserver.requests.body import JSON_TYPE, YAML_TYPE, check_size, content_type, parse_document
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.incoming import TYPE_META, check_kind, coerce, fit_namespace, patched_wrong, why_not
+from setpoint.apiserver.requests.object_decoding import (
+    TYPE_META,
+    check_kind,
+    coerce,
+    fit_namespace,
+    patched_wrong,
+    why_not,
+)
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.requests.type_errors import may_have_floats
 from setpoint.apiserver.resources.registry import ServedResource
+from setpoint.apiserver.responses.representation import Representation
 from setpoint.apiserver.verbs.create import insert
 from setpoint.apiserver.verbs.managed_fields import check_versions, converter, ignored_fields
 from setpoint.apiserver.verbs.update import check_name, modify
@@ -44,7 +51,7 @@ from setpoint.patch import (
 )
 from setpoint.patch import apply as server_side_apply
 from setpoint.patch.go_text import go_kind, go_text
-from setpoint.schema.values import whole_numbers
+from setpoint.schema.json_values import whole_numbers
 
 __all__ = ["APPLY", "Change", "patch", "patch_types", "read_configuration", "read_patch", "unfit"]
 

@@ -13,7 +13,7 @@ from setpoint.apiserver.requests.options import ListOptions
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.verbs import field_selectors as fields
 from setpoint.meta import FieldSelector, Selector
-from setpoint.meta.requirements import FieldRequirement
+from setpoint.meta.selector_requirements import FieldRequirement
 
 __all__ = ["Matcher"]
 

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from setpoint.apiserver import errors, plugins
-from setpoint.apiserver.answers.representation import Representation
 from setpoint.apiserver.errors import bad_request, conflict, not_found
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import encode
@@ -15,16 +14,17 @@ from setpoint.apiserver.objects.metadata import clean
 from setpoint.apiserver.objects.versions import stores_after, written_version
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.incoming import dedupe_owners, fit_namespace, read_object
+from setpoint.apiserver.requests.object_decoding import dedupe_owners, fit_namespace, read_object
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.resources.registry import ServedResource
+from setpoint.apiserver.responses.representation import Representation
 from setpoint.apiserver.storage import Record
-from setpoint.apiserver.strategies.disabled import drop_disabled
+from setpoint.apiserver.strategies.disabled_features import drop_disabled
 from setpoint.apiserver.verbs.create import insert
 from setpoint.apiserver.verbs.managed_fields import keep_times, track
 from setpoint.apiserver.verbs.validation import PARTIAL, check_update
 from setpoint.meta import GroupKind
-from setpoint.meta.numbers import NumberError, parse_uint
+from setpoint.meta.go_integers import NumberError, parse_uint
 from setpoint.schema import json_equal
 from setpoint.schema.errors import ErrorType, FieldError
 

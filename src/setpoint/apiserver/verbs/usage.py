@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import msgspec
 
-from setpoint.apiserver.answers.representation import Representation
 from setpoint.apiserver.errors import not_found
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import decode
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.options import ListOptions
+from setpoint.apiserver.responses.representation import Representation
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.verbs.selection import Matcher
 from setpoint.meta import Quantity

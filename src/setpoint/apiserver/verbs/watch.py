@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from setpoint.apiserver.answers.representation import Representation
 from setpoint.apiserver.errors import ApiStatusError, expired, too_large_resource_version
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import decode
 from setpoint.apiserver.objects.versions import PLAIN, Versions
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.options import ListOptions
+from setpoint.apiserver.responses.representation import Representation
 from setpoint.apiserver.storage import Change, Compacted, Record, Subscription
 from setpoint.apiserver.verbs.get_list import select
 from setpoint.apiserver.verbs.selection import Matcher

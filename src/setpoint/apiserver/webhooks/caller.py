@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from setpoint.meta.extras import needs_extra
+from setpoint.meta.optional_dependencies import needs_extra
 from setpoint.trust import client_context
 
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ from cyclopts.validators import Number
 
 from setpoint.apps.chronos.controller import Chronos
 from setpoint.apps.chronos.entry import Entry
-from setpoint.apps.failures import reported
-from setpoint.apps.running import run
+from setpoint.apps.error_reports import reported
+from setpoint.apps.program_runner import run
 from setpoint.cache import InformerFactory
 from setpoint.client import Client
 from setpoint.cluster.embedded_cluster import EmbeddedCluster
 from setpoint.manager.logging import configure
 from setpoint.meta import ObjectKey
-from setpoint.meta.text import visible
+from setpoint.meta.text_escaping import visible
 from setpoint.models.core_v1 import Pod
 
 Output = Literal["text", "json", "yaml"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from setpoint.apps.envtest.feature_gates import check_gates
 from setpoint.apps.envtest.flags import FlagError, help_text, parse
 from setpoint.apps.envtest.server_flags import FLAGS, REFUSED
-from setpoint.meta.extras import MissingExtra
+from setpoint.meta.optional_dependencies import MissingExtra
 
 if TYPE_CHECKING:
     from setpoint.apps.envtest.flags import Flags

@@ -29,7 +29,7 @@ from setpoint.apiserver.strategies.addresses import network_of
 from setpoint.apps.envtest.etcd import DIRECTORY
 from setpoint.apps.envtest.flags import FlagError, Flags, http_address
 from setpoint.apps.envtest.runtime_config import restrict
-from setpoint.apps.heap import freeze_heap
+from setpoint.apps.heap_freezing import freeze_heap
 from setpoint.trust import trust
 
 if TYPE_CHECKING:
@@ -286,7 +286,7 @@ def _certificate(flags: Flags, host: str) -> Sequence[Path]:
     folder = Path(flags.text("cert-dir", "/var/run/kubernetes"))
     files = [folder / "apiserver.crt", folder / "apiserver.key"]
     if not all(file.exists() for file in files):
-        from setpoint.webhook.authority import issue, make_authority
+        from setpoint.webhook.certificate_authority import issue, make_authority
 
         now = datetime.now(UTC)
         authority = make_authority(f"{host}-ca", now=now, lifetime=_LIFETIME)

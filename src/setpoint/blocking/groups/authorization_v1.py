@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from setpoint.blocking.group import CreateOnly, Group
+from setpoint.blocking.resource_collection import CreateOnly, Group
 
 if TYPE_CHECKING:
     from setpoint.models import authorization_v1

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from setpoint.blocking.group import Collection, Group
+from setpoint.blocking.resource_collection import Collection, Group
 
 if TYPE_CHECKING:
     from setpoint.models import scheduling_v1

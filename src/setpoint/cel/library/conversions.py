@@ -26,7 +26,7 @@ from setpoint.cel.types import (  # fmt: skip
     type_of,
 )
 from setpoint.cel.values import MAX_INT, MAX_UINT, MIN_INT, Duration, Timestamp, UInt, Value, type_of_value
-from setpoint.meta.numbers import NumberError, parse_int, parse_uint
+from setpoint.meta.go_integers import NumberError, parse_int, parse_uint
 
 __all__ = ["CONVERSIONS", "format_double"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from setpoint.client.group import Collection, CreateOnly, Group, Scalable
+from setpoint.client.resource_collection import Collection, CreateOnly, Group, Scalable
 
 if TYPE_CHECKING:
     from setpoint.models import core_v1

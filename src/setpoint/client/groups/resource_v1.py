@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from setpoint.client.group import Collection, Group
+from setpoint.client.resource_collection import Collection, Group
 
 if TYPE_CHECKING:
     from setpoint.models import resource_v1

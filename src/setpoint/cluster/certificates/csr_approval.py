@@ -9,8 +9,8 @@ from setpoint.controller import Context, Controller, Outcome, done, retry
 from setpoint.meta import to_wire
 from setpoint.models.authorization_v1 import ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec
 from setpoint.models.certificates_v1 import CertificateSigningRequest, CertificateSigningRequestCondition
-from setpoint.webhook.authority import CertificateError
-from setpoint.webhook.signing import request_facts
+from setpoint.webhook.certificate_authority import CertificateError
+from setpoint.webhook.csr_signing import request_facts
 
 _SIGNER: Final = "kubernetes.io/kube-apiserver-client-kubelet"
 _OWN: Final = ("selfnodeclient", "Auto approving self kubelet client certificate after SubjectAccessReview.")

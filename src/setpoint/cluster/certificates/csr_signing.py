@@ -9,8 +9,8 @@ from typing import Final
 
 from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.models.certificates_v1 import CertificateSigningRequest, CertificateSigningRequestCondition
-from setpoint.webhook.authority import CertificateError, Pair, facts_of, make_authority
-from setpoint.webhook.signing import RequestFacts, request_facts, sign_request
+from setpoint.webhook.certificate_authority import CertificateError, Pair, facts_of, make_authority
+from setpoint.webhook.csr_signing import RequestFacts, request_facts, sign_request
 
 LIFETIME: Final = timedelta(days=365)
 """The lifetime of a certificate whose request does not ask for a shorter one."""

@@ -12,7 +12,7 @@ from setpoint.cluster.workloads.cron_schedule import Cron, CronError
 from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.controller.reference import reference_to
 from setpoint.meta import ObjectMeta
-from setpoint.meta.text import quote
+from setpoint.meta.text_escaping import quote
 from setpoint.models.batch_v1 import CronJob, Job
 
 SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"

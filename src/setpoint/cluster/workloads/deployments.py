@@ -20,7 +20,7 @@ from setpoint.cluster.workloads.proportional_scaling import (
 )
 from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.meta import ObjectMeta
-from setpoint.meta.numbers import NumberError, parse_uint
+from setpoint.meta.go_integers import NumberError, parse_uint
 from setpoint.models.apps_v1 import Deployment, ReplicaSet, ReplicaSetSpec
 from setpoint.models.core_v1 import PodTemplateSpec
 

@@ -10,7 +10,7 @@ from setpoint.client import NotFound
 from setpoint.cluster.workloads.completion_indexes import INDEX
 from setpoint.cluster.workloads.pod_templates import pod_of
 from setpoint.controller import Context, Controller, Outcome, done
-from setpoint.meta.numbers import NumberError, parse_uint
+from setpoint.meta.go_integers import NumberError, parse_uint
 from setpoint.models.batch_v1 import Job
 from setpoint.models.core_v1 import EnvVar, EnvVarSource, ObjectFieldSelector, Pod
 

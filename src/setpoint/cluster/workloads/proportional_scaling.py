@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from math import floor
 from typing import Final
 
-from setpoint.meta.numbers import NumberError, parse_uint
+from setpoint.meta.go_integers import NumberError, parse_uint
 from setpoint.models.apps_v1 import Deployment, ReplicaSet
 
 DESIRED: Final = "deployment.kubernetes.io/desired-replicas"

@@ -13,7 +13,7 @@ from setpoint.cluster.workloads.pod_templates import REVISION_LABEL, is_availabl
 from setpoint.cluster.workloads.statefulset_claims import StatefulClaims, with_claims
 from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.meta import ObjectKey
-from setpoint.meta.numbers import NumberError, parse_uint
+from setpoint.meta.go_integers import NumberError, parse_uint
 from setpoint.models.apps_v1 import ControllerRevision, StatefulSet
 from setpoint.models.core_v1 import PersistentVolumeClaim, Pod, PodTemplateSpec
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from setpoint.apiserver.strategies.rules.row import Table
+from setpoint.apiserver.strategies.rules.rule_table import Table
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.schema import FieldError
 

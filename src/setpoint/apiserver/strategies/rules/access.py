@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from setpoint.apiserver.strategies.rules.row import Check, Place, Row, immutable, named, needed, one_of, row
+from setpoint.apiserver.strategies.rules.rule_table import Check, Place, Row, immutable, named, needed, one_of, row
 from setpoint.meta.names import dns1123_subdomain, path_segment
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, not_supported, required

@@ -7,7 +7,7 @@ from typing import Final
 
 from setpoint.apiserver.strategies.certificate_requests import pod_request_errors, signing_request_errors
 from setpoint.apiserver.strategies.projected_volumes import annotation_errors, longest_certificate, signer_errors
-from setpoint.apiserver.strategies.rules.row import (
+from setpoint.apiserver.strategies.rules.rule_table import (
     Place,
     Row,
     at_least,

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from setpoint.apiserver.strategies.claims import access_mode_errors
 from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.pod_volumes import caseless, driver_name_errors
-from setpoint.apiserver.strategies.rules.row import (
+from setpoint.apiserver.strategies.rules.rule_table import (
     IMMUTABLE,
     Place,
     Row,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from setpoint.apiserver.strategies.addresses import PORT, PROTOCOLS, address_errors, address_of, special_errors
-from setpoint.apiserver.strategies.rules.row import (
+from setpoint.apiserver.strategies.rules.rule_table import (
     Check,
     Place,
     Row,

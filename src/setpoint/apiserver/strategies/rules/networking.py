@@ -7,7 +7,7 @@ from typing import Final
 
 from setpoint.apiserver.strategies.addresses import PORT, PROTOCOLS, address_of, cidr_errors, network_of
 from setpoint.apiserver.strategies.pod_fields import port_name_problems
-from setpoint.apiserver.strategies.rules.row import (
+from setpoint.apiserver.strategies.rules.rule_table import (
     IMMUTABLE,
     Place,
     Row,

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from setpoint.apiserver.strategies.addresses import cidr_errors, network_of
 from setpoint.apiserver.strategies.go_dump import dump
-from setpoint.apiserver.strategies.pod_placing import toleration_errors
 from setpoint.apiserver.strategies.pod_resources import container_resource_errors, requirements_errors, resource_errors
-from setpoint.apiserver.strategies.rules.row import (
+from setpoint.apiserver.strategies.pod_scheduling import toleration_errors
+from setpoint.apiserver.strategies.rules.rule_table import (
     IMMUTABLE,
     Place,
     Row,

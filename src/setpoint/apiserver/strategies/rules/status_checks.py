@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from setpoint.apiserver.strategies.addresses import address_errors, address_of
-from setpoint.apiserver.strategies.rules.row import Place
+from setpoint.apiserver.strategies.rules.rule_table import Place
 from setpoint.apiserver.strategies.rules.scheduling import amount_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_subdomain, qualified_name
-from setpoint.meta.text import quote
+from setpoint.meta.text_escaping import quote
 from setpoint.schema import FieldError
 from setpoint.schema.errors import Shown, duplicate, forbidden, invalid, not_supported, required, too_long
 

@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from setpoint.apiserver.strategies.rules import status_checks as checks
-from setpoint.apiserver.strategies.rules.row import Check, Place, Row, at_least, needed, one_of, row, unless_missing
+from setpoint.apiserver.strategies.rules.rule_table import (
+    Check,
+    Place,
+    Row,
+    at_least,
+    needed,
+    one_of,
+    row,
+    unless_missing,
+)
 from setpoint.apiserver.strategies.rules.scheduling import node_amounts, quota_amounts
 from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError, repeats

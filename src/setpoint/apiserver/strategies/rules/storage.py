@@ -11,7 +11,7 @@ from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.node_selectors import node_selector_errors
 from setpoint.apiserver.strategies.pod_fields import no_backsteps
 from setpoint.apiserver.strategies.pod_volumes import driver_name_errors, iscsi_errors, kind_errors
-from setpoint.apiserver.strategies.rules.row import (
+from setpoint.apiserver.strategies.rules.rule_table import (
     IMMUTABLE,
     Check,
     Place,

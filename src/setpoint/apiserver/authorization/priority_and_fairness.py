@@ -1,0 +1,171 @@
+"""Priority and fairness: finds the flow schema and priority level of a request. The server does not queue requests."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+import msgspec
+
+from setpoint.apiserver.authorization.attributes import Attributes
+from setpoint.apiserver.http_types import UserInfo
+from setpoint.apiserver.storage import Storage, Subscription
+
+__all__ = ["Flows"]
+
+_log = logging.getLogger(__name__)
+_GROUP: Final = "flowcontrol.apiserver.k8s.io"
+_SCHEMA: Final = "x-kubernetes-pf-flowschema-uid"
+_LEVEL: Final = "x-kubernetes-pf-prioritylevel-uid"
+_MOST: Final = 4096
+
+
+class _Named(msgspec.Struct, frozen=True):
+    name: str = ""
+    namespace: str = ""
+
+
+class _Subject(msgspec.Struct, frozen=True, rename="camel"):
+    kind: str = ""
+    user: _Named | None = None
+    group: _Named | None = None
+    service_account: _Named | None = None
+
+    def is_of(self, user: UserInfo) -> bool:
+        if self.kind == "User":
+            return self.user is not None and self.user.name in ("*", user.name)
+        if self.kind == "Group":
+            return self.group is not None and (self.group.name == "*" or self.group.name in user.groups)
+        account = self.service_account
+        if self.kind != "ServiceAccount" or account is None:
+            return False
+        prefix = f"system:serviceaccount:{account.namespace}:"
+        return user.name.startswith(prefix) if account.name == "*" else user.name == prefix + account.name
+
+
+class _Resources(msgspec.Struct, frozen=True, rename="camel"):
+    verbs: tuple[str, ...] = ()
+    api_groups: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    cluster_scope: bool = False
+
+    def matches(self, asked: Attributes) -> bool:
+        if not (_has(self.verbs, asked.verb) and _has(self.resources, asked.combined)):
+            return False
+        if not _has(self.api_groups, asked.group):
+            return False
+        return _has(self.namespaces, asked.namespace) if asked.namespace else self.cluster_scope
+
+
+class _Urls(msgspec.Struct, frozen=True):
+    verbs: tuple[str, ...] = ()
+    urls: tuple[str, ...] = msgspec.field(default=(), name="nonResourceURLs")
+
+    def matches(self, asked: Attributes) -> bool:
+        return _has(self.verbs, asked.verb) and any(_covers(url, asked.path) for url in self.urls)
+
+
+class _Rule(msgspec.Struct, frozen=True, rename="camel"):
+    subjects: tuple[_Subject, ...] | None = None
+    resource_rules: tuple[_Resources, ...] | None = None
+    non_resource_rules: tuple[_Urls, ...] | None = None
+
+    def matches(self, asked: Attributes) -> bool:
+        if not any(subject.is_of(asked.user) for subject in self.subjects or ()):
+            return False
+        if asked.is_resource:
+            return any(rule.matches(asked) for rule in self.resource_rules or ())
+        return any(rule.matches(asked) for rule in self.non_resource_rules or ())
+
+
+class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+    matching_precedence: int = 1000
+    priority_level_configuration: _Named = _Named()
+    rules: tuple[_Rule, ...] | None = None
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    name: str
+    uid: str = ""
+
+
+class _Schema(msgspec.Struct, frozen=True):
+    metadata: _Metadata
+    spec: _Spec = _Spec()
+
+
+class _Level(msgspec.Struct, frozen=True):
+    metadata: _Metadata
+
+
+class Flows:
+    """Finds the response headers that name the flow schema and the priority level of a request. A change to the stored
+    objects takes effect with the next request.
+    """
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._schemas: list[tuple[_Schema, dict[str, str]]] | None = None
+        self._known: dict[tuple[object, ...], dict[str, str]] = {}
+        self._following: list[Subscription] = [
+            storage.subscribe(f"{kind}.{_GROUP}", storage.revision, self._forget)
+            for kind in ("flowschemas", "prioritylevelconfigurations")
+        ]
+
+    def close(self) -> None:
+        for subscription in self._following:
+            subscription.close()
+        self._following.clear()
+
+    def headers(self, asked: Attributes) -> dict[str, str]:
+        """Headers with the uids of the flow schema that matches the request and of its priority level; empty if no
+        schema matches. If several schemas match, the one with the lowest ``matchingPrecedence`` is used.
+        """
+        user = asked.user
+        key = (user.name, user.groups, asked.verb, asked.group, asked.combined, asked.namespace, asked.path)
+        found = self._known.get(key)
+        if found is None:
+            if self._schemas is None:
+                self._schemas = self._read()
+            matching = (headers for schema, headers in self._schemas if _matches(schema, asked))
+            if len(self._known) >= _MOST:
+                self._known.clear()
+            found = self._known[key] = next(matching, {})
+        return found
+
+    def _forget(self) -> None:
+        self._schemas = None
+        self._known.clear()
+
+    def _read(self) -> list[tuple[_Schema, dict[str, str]]]:
+        """The flow schemas whose priority level exists, each with its headers, in the order in which they are tried."""
+        levels: dict[str, str] = {}
+        schemas: list[_Schema] = []
+        try:
+            for record in self._storage.scan(f"prioritylevelconfigurations.{_GROUP}"):
+                level = msgspec.json.decode(record.value, type=_Level)
+                levels[level.metadata.name] = level.metadata.uid
+            for record in self._storage.scan(f"flowschemas.{_GROUP}"):
+                schemas.append(msgspec.json.decode(record.value, type=_Schema))
+        except msgspec.MsgspecError as problem:
+            _log.error("a flow schema or priority level can't be read: %s", problem)
+        schemas.sort(key=lambda schema: (schema.spec.matching_precedence, schema.metadata.name))
+        return [
+            (schema, {_SCHEMA: schema.metadata.uid, _LEVEL: levels[schema.spec.priority_level_configuration.name]})
+            for schema in schemas
+            if schema.spec.priority_level_configuration.name in levels
+        ]
+
+
+def _matches(schema: _Schema, asked: Attributes) -> bool:
+    return any(rule.matches(asked) for rule in schema.spec.rules or ())
+
+
+def _has(values: tuple[str, ...], wanted: str) -> bool:
+    return values == ("*",) or wanted in values
+
+
+def _covers(pattern: str, path: str) -> bool:
+    """Whether ``path`` equals ``pattern`` or lies below it; the pattern may end with ``*``."""
+    return pattern in ("*", path) or path.startswith(pattern.removesuffix("*").removesuffix("/") + "/")

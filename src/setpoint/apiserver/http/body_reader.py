@@ -1,0 +1,68 @@
+"""Bodies of requests, read only while there is room for them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from setpoint.serving.body_memory import Room
+
+__all__ = ["BodyReader"]
+
+_SMALL: Final = 64 * 1024
+
+
+class BodyReader:
+    """Reads one body, and has its bytes counted in ``room`` until `close`, unless they are few."""
+
+    __slots__ = ("_go_on", "_limit", "_room", "_taken")
+
+    def __init__(self, room: Room, limit: int) -> None:
+        self._room = room
+        self._limit = limit
+        self._taken = 0
+        self._go_on: asyncio.Event | None = None
+
+    @property
+    def starved(self) -> bool:
+        """Whether the body waits for room."""
+        return self._go_on is not None
+
+    async def read(self, http: web.BaseRequest) -> bytes | None:
+        """The body, or enough of it to see that it is longer than the limit; None if it is empty. Raises ValueError if
+        it is incomplete or malformed.
+        """
+        from aiohttp import ClientPayloadError
+        from aiohttp.web import RequestPayloadError
+
+        body = bytearray()
+        try:
+            async for chunk in http.content.iter_any():
+                body += chunk
+                if len(body) > self._limit:
+                    break
+                if len(body) > _SMALL:
+                    await self._take(len(body))
+        except (ClientPayloadError, RequestPayloadError) as problem:
+            raise ValueError from problem
+        return bytes(body) or None
+
+    def read_on(self) -> None:
+        """Called by the room."""
+        if self._go_on is not None:
+            self._go_on.set()
+
+    def close(self) -> None:
+        """Gives the room back."""
+        if self._taken:
+            self._room.give_back(self)
+
+    async def _take(self, size: int) -> None:
+        taken, self._taken = self._taken, size
+        if not self._room.take(self, size - taken):
+            self._go_on = asyncio.Event()
+            await self._go_on.wait()
+            self._go_on = None

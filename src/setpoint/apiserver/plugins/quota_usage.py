@@ -1,0 +1,223 @@
+"""Usage: how much an object counts towards a ResourceQuota, and which quotas count it.
+
+The same rules apply where quotas are enforced (`quotas`) and where usage is counted (`setpoint.cluster`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from setpoint.apiserver.objects.pod_resources import Amounts, amounts_of, pod_amounts
+from setpoint.meta import Quantity, parse_time
+
+__all__ = ["CLASS", "EVALUATED", "Amounts", "concerned", "has_scope", "matches", "pod_usage", "unsaid", "usage"]
+
+JsonObject = dict[str, Any]
+
+CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+EVALUATED: Final = ("pods", "services", "persistentvolumeclaims")
+"""The collections for which quotas count more than the number of objects."""
+_COUNTED: Final = ("configmaps", "replicationcontrollers", "resourcequotas", "secrets", *EVALUATED)
+"""Collections that can also be counted under their own name."""
+_PODS: Final = frozenset(
+    {
+        "count/pods", "pods", "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory",
+        "requests.ephemeral-storage", "limits.cpu", "limits.memory", "limits.ephemeral-storage",
+    }
+)  # fmt: skip
+_SERVICES: Final = frozenset({"count/services", "services", "services.nodeports", "services.loadbalancers"})
+_CLAIMS: Final = frozenset({"count/persistentvolumeclaims", "persistentvolumeclaims", "requests.storage"})
+_BY_CLASS: Final = ".storageclass.storage.k8s.io/"
+_ONE: Final = Quantity(1)
+
+
+def concerned(collection: str, names: Iterable[str]) -> list[str]:
+    """The resource names in ``names`` under which a quota counts objects of the collection (such as
+    ``jobs.batch``).
+    """
+    return [name for name in names if _concerns(collection, name)]
+
+
+def _concerns(collection: str, name: str) -> bool:
+    if collection == "pods":
+        is_extended = name.startswith("requests.") and "/" in name and _BY_CLASS not in name
+        return name in _PODS or name.startswith(("hugepages-", "requests.hugepages-")) or is_extended
+    if collection == "services":
+        return name in _SERVICES
+    if collection == "persistentvolumeclaims":
+        return name in _CLAIMS or name.endswith((f"{_BY_CLASS}persistentvolumeclaims", f"{_BY_CLASS}requests.storage"))
+    return name == f"count/{collection}" or (collection in _COUNTED and name == collection)
+
+
+def usage(collection: str, obj: JsonObject, now: datetime) -> Amounts:
+    """The amounts that an object adds to the usage of a quota, by the resource names that quotas use."""
+    counted = {f"count/{collection}": _ONE}
+    if collection in _COUNTED:
+        counted[collection] = _ONE
+    if collection == "pods":
+        return pod_usage(obj, now)
+    if collection == "services":
+        return counted | _service(obj.get("spec") or {})
+    if collection == "persistentvolumeclaims":
+        return counted | _claim(obj)
+    return counted
+
+
+def pod_usage(pod: JsonObject, now: datetime) -> Amounts:
+    """The amounts that a pod adds to the usage of a quota, by resource name.
+
+    A pod that has ended, or was deleted and has exceeded its grace period, counts only towards
+    ``count/pods``.
+    """
+    found: Amounts = {"count/pods": _ONE}
+    if not _lives(pod, now):
+        return found
+    spec = pod.get("spec") or {}
+    return found | _compute(pod_amounts(spec, "requests"), pod_amounts(spec, "limits"))
+
+
+def _compute(requests: Amounts, limits: Amounts) -> Amounts:
+    found: Amounts = {"pods": _ONE}
+    for name, amount in requests.items():
+        if name in ("cpu", "memory", "ephemeral-storage") or name.startswith("hugepages-"):
+            found[name] = found[f"requests.{name}"] = amount
+        elif "/" in name:
+            found[f"requests.{name}"] = amount
+    for name in ("cpu", "memory", "ephemeral-storage"):
+        if name in limits:
+            found[f"limits.{name}"] = limits[name]
+    return found
+
+
+def unsaid(pod: JsonObject, names: Iterable[str]) -> str:
+    """An error message, worded as in upstream, about the resources among ``names`` that a container of the pod does not
+    specify. It is empty if nothing is missing or if the pod itself specifies resources.
+    """
+    spec = pod.get("spec") or {}
+    if amounts_of(spec, "requests") or amounts_of(spec, "limits"):
+        return ""
+    needed = {"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"}.intersection(names)
+    missing: dict[str, set[str]] = {}
+    for container in [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]:
+        said = _compute(amounts_of(container, "requests"), amounts_of(container, "limits"))
+        for name in needed - said.keys():
+            missing.setdefault(name, set()).add(container.get("name", ""))
+    parts = [f"{name} for: {','.join(sorted(missing[name]))}" for name in sorted(missing)]
+    return f"must specify {'; '.join(parts)}" if parts else ""
+
+
+def _lives(pod: JsonObject, now: datetime) -> bool:
+    if (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
+        return False
+    metadata = pod.get("metadata") or {}
+    ends, grace = metadata.get("deletionTimestamp"), metadata.get("deletionGracePeriodSeconds")
+    return ends is None or grace is None or now <= parse_time(ends) + timedelta(seconds=grace)
+
+
+def _service(spec: JsonObject) -> Amounts:
+    ports = spec.get("ports") or []
+    balanced = spec.get("type") == "LoadBalancer"
+    if balanced and spec.get("allocateLoadBalancerNodePorts") is False:
+        ports = [port for port in ports if port.get("nodePort")]
+    opened = len(ports) if balanced or spec.get("type") == "NodePort" else 0
+    return {"services.loadbalancers": Quantity(int(balanced)), "services.nodeports": Quantity(opened)}
+
+
+def _claim(claim: JsonObject) -> Amounts:
+    spec = claim.get("spec") or {}
+    name = (claim["metadata"].get("annotations") or {}).get(CLASS) or spec.get("storageClassName") or ""
+    found: Amounts = {}
+    if name:
+        found[f"{name}{_BY_CLASS}persistentvolumeclaims"] = _ONE
+    size = amounts_of(spec, "requests").get("storage")
+    given = ((claim.get("status") or {}).get("allocatedResources") or {}).get("storage")
+    if size is not None and given is not None:
+        size = max(size, Quantity(given))
+    if size is not None:
+        found["requests.storage"] = size
+        if name:
+            found[f"{name}{_BY_CLASS}requests.storage"] = size
+    return found
+
+
+# -- scopes ------------------------------------------------------------------------------------------------------------
+
+
+def matches(quota: JsonObject, collection: str, obj: JsonObject) -> bool:
+    """Whether the object is in all scopes of the quota."""
+    spec = quota.get("spec") or {}
+    wanted = [{"scopeName": name, "operator": "Exists"} for name in spec.get("scopes") or ()]
+    wanted += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
+    return all(has_scope(each, collection, obj) for each in wanted)
+
+
+def has_scope(requirement: Mapping[str, object], collection: str, obj: JsonObject) -> bool:
+    """Whether an object is in the scope that ``requirement`` describes.
+
+    ``VolumeAttributesClass`` selects claims, and all other scopes select pods; other objects are not in any
+    scope.
+    """
+    name = requirement["scopeName"]
+    spec = obj.get("spec") or {}
+    if collection == "persistentvolumeclaims":
+        status = obj.get("status") or {}
+        names = {
+            spec.get("volumeAttributesClassName"),
+            status.get("currentVolumeAttributesClassName"),
+            (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
+        }
+        return name == "VolumeAttributesClass" and _selects(requirement, {each for each in names if each})
+    if collection != "pods":
+        return False
+    match name:
+        case "Terminating":
+            return spec.get("activeDeadlineSeconds") is not None
+        case "NotTerminating":
+            return spec.get("activeDeadlineSeconds") is None
+        case "BestEffort":
+            return _is_best_effort(spec)
+        case "NotBestEffort":
+            return not _is_best_effort(spec)
+        case "PriorityClass":
+            given = spec.get("priorityClassName")
+            return _selects(requirement, {given} if given else set())
+        case "CrossNamespacePodAffinity":
+            return _crosses_namespaces(spec.get("affinity") or {})
+    return False
+
+
+def _selects(requirement: Mapping[str, object], names: set[str]) -> bool:
+    values = set(requirement.get("values") or ())  # type: ignore[call-overload]
+    match requirement.get("operator"):
+        case "Exists":
+            return bool(names)
+        case "DoesNotExist":
+            return not names
+        case "In":
+            return bool(names & values)
+        case "NotIn":
+            return not names & values
+    return False
+
+
+def _is_best_effort(spec: JsonObject) -> bool:
+    holders = [spec, *(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    return not any(
+        amounts_of(each, side).get(name, Quantity(0)).value
+        for each in holders
+        for side in ("requests", "limits")
+        for name in ("cpu", "memory")
+    )
+
+
+def _crosses_namespaces(affinity: JsonObject) -> bool:
+    for kind in ("podAffinity", "podAntiAffinity"):
+        terms = affinity.get(kind) or {}
+        found = list(terms.get("requiredDuringSchedulingIgnoredDuringExecution") or ())
+        weighted = terms.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+        found += [each.get("podAffinityTerm") or {} for each in weighted]
+        if any(term.get("namespaces") or term.get("namespaceSelector") is not None for term in found):
+            return True
+    return False

@@ -1,0 +1,40 @@
+"""Replacement: a list being received, which will replace the objects of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from setpoint.cache.object_parser import Item
+from setpoint.cache.object_record import Record, version_number, version_of
+from setpoint.cache.record_map import Records
+from setpoint.cache.store_change import Change
+
+
+class Replacement:
+    """A list being received. Its objects are compressed as they arrive, so the uncompressed list is never in memory."""
+
+    def __init__(self, store: Records) -> None:
+        self._store = store
+        self._fresh: dict[str, Record] = {}
+        self._epoch = store.index_epoch
+
+    def __len__(self) -> int:
+        return len(self._fresh)
+
+    def add(self, key: str, item: Item) -> None:
+        """Adds an object of the list; if the key is repeated, the later object replaces the earlier one."""
+        version = version_number(item.head.resource_version)
+        known = self._store.record(key)
+        if known is not None and version and version == version_of(known):
+            self._fresh[key] = known
+            return
+        self._fresh[key] = self._store.seal(item, version)[0]
+
+    def discard(self, key: str) -> None:
+        """Removes an object that was deleted while the list was being received."""
+        self._fresh.pop(key, None)
+
+    def finish(self) -> Iterator[Change]:
+        """Makes the store equal to the list in one step; returns the differences, deletions first."""
+        fresh, self._fresh = self._fresh, {}
+        return self._store.replace(fresh, self._epoch)

@@ -1,0 +1,326 @@
+"""SharedInformer: the stream, the store and the handlers of one scope."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from random import Random
+
+from setpoint.cache.barriers import Barriers
+from setpoint.cache.errors import InformerStopped
+from setpoint.cache.handler_registration import HandlerRegistration
+from setpoint.cache.head_update import HeadUpdate
+from setpoint.cache.informer_scope import Scope
+from setpoint.cache.list_replacement import Replacement
+from setpoint.cache.lister_watcher import Source
+from setpoint.cache.object_parser import Item, ObjectParser, UnexpectedKind
+from setpoint.cache.object_record import version_number, version_of
+from setpoint.cache.reflector import FirstList, Reflector
+from setpoint.cache.reflector_sink import EventType
+from setpoint.cache.store import Store
+from setpoint.cache.store_change import Stale
+from setpoint.meta import DecodeError
+from setpoint.meta.object_head import Head
+
+logger = logging.getLogger("setpoint.cache")
+
+_PARTIAL = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,application/json"
+
+
+class SharedInformer:
+    """The stream, the store and the handlers of one `Scope`; an `Informer` is a user's handle to it.
+
+    ``run`` does the work until it is stopped or cancelled, and can be called only once.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        scope: Scope,
+        *,
+        random: Random,
+        streaming_lists: bool = True,
+        page_size: int | None = None,
+        min_watch_timeout: float = 300.0,
+        bookmarks: bool = True,
+        idle_timeout: float | None = 330.0,
+        first_list: FirstList = "newest",
+    ) -> None:
+        self.scope = scope
+        self.store = Store(
+            ObjectParser(
+                scope.resource,
+                metadata_only=scope.metadata_only,
+                projection=scope.projection,
+                transform=scope.transform,
+                keep_managed_fields=scope.keep_managed_fields,
+            )
+        )
+        self.reflector = Reflector(
+            source,
+            scope.path,
+            self,
+            resource=scope.resource,
+            random=random,
+            query=scope.query,
+            accept=_PARTIAL.format("") if scope.metadata_only else "application/json",
+            list_accept=_PARTIAL.format("List") if scope.metadata_only else "application/json",
+            streaming_lists=streaming_lists,
+            page_size=page_size,
+            min_watch_timeout=min_watch_timeout,
+            bookmarks=bookmarks,
+            idle_timeout=idle_timeout,
+            first_list=first_list,
+            on_error=self._on_error,
+        )
+        self.first_list: FirstList = first_list
+        self.registrations: list[HandlerRegistration] = []
+        self.barriers = Barriers(self.store)
+        self._last_error: Exception | None = None
+        self.consecutive_errors = 0
+        self.changed = asyncio.Event()
+        self.stopped = False
+        self.handles = 0
+        self.events = {"ADDED": 0, "MODIFIED": 0, "DELETED": 0}
+        self.skipped = 0
+        self.unreadable = 0
+        self.sync_seconds: float | None = None
+        self._synced = asyncio.Event()
+        self._settled = asyncio.Event()
+        """Set when the informer has synced, or has stopped."""
+        self._replacement: Replacement | None = None
+        self._reached_number = 0
+        self._tasks: asyncio.TaskGroup | None = None
+        self._work: tuple[asyncio.Task[None], ...] = ()
+        self._resync_wanted = asyncio.Event()
+
+    @property
+    def last_error(self) -> Exception | None:
+        return self._last_error if self.reflector.failing else None
+
+    @property
+    def has_synced(self) -> bool:
+        return self._synced.is_set()
+
+    async def wait_synced(self) -> None:
+        """Waits until `has_synced`. Raises `InformerStopped` if the informer was stopped first."""
+        await self._settled.wait()
+        if not self.has_synced:
+            raise InformerStopped(f"the informer of {self.scope.resource} was stopped before it had synced")
+
+    async def wait_changed(self) -> None:
+        """Waits until the informer next syncs, fails or is stopped."""
+        self.changed.clear()
+        await self.changed.wait()
+
+    async def run(self) -> None:
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                self._tasks = tasks
+                for registration in self.registrations:
+                    self._start(registration)
+                name = f"informer {self.scope.resource}"
+                self._work = (
+                    tasks.create_task(self.reflector.run(), name=f"{name}: reflector"),
+                    tasks.create_task(self._resync(), name=f"{name}: resync"),
+                )
+                await self._settled.wait()
+                if self.has_synced:
+                    self.sync_seconds = loop.time() - started
+        finally:
+            self._tasks = None
+            self.ended()
+
+    def stop(self) -> None:
+        """Ends the stream and all waits. `run` returns when the running calls of handlers have ended."""
+        self.ended()
+        for task in self._work:
+            task.cancel()
+
+    def ended(self) -> None:
+        """Ends all waits, because the informer no longer runs."""
+        self.stopped = True
+        self._settled.set()
+        for registration in list(self.registrations):
+            registration.detach()
+        self.barriers.close()
+        self.changed.set()
+
+    # -- handlers ------------------------------------------------------------------------------------------------------
+
+    def add(self, registration: HandlerRegistration) -> None:
+        """Registers handlers. They first receive the objects in the store as adds and then every later event, without a
+        gap or a duplicate. Raises `InformerStopped` if the informer was stopped.
+        """
+        if self.stopped:
+            raise InformerStopped(f"the informer of {self.scope.resource} has been stopped")
+        registration.attach(self._forget)
+        self.registrations.append(registration)
+        records = [(key, record) for key in self.store if (record := self.store.record(key)) is not None]
+        if records:
+            registration.preload(records)
+        if self.has_synced:
+            registration.source_synced()
+        if registration.resync:
+            registration.next_resync = asyncio.get_running_loop().time() + registration.resync
+            self._resync_wanted.set()
+        if self._tasks is not None:
+            self._start(registration)
+
+    def _start(self, registration: HandlerRegistration) -> None:
+        assert self._tasks is not None
+        self._tasks.create_task(registration.run(), name=f"informer {self.scope.resource}: {registration.name}")
+        registration.started = True
+
+    def _forget(self, registration: HandlerRegistration) -> None:
+        if registration in self.registrations:
+            self.registrations.remove(registration)
+
+    async def _resync(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            self._resync_wanted.clear()
+            due = [each.next_resync for each in self.registrations if each.next_resync is not None]
+            try:
+                async with asyncio.timeout_at(min(due, default=None)):
+                    await self._resync_wanted.wait()
+            except TimeoutError:
+                now = loop.time()
+                for each in list(self.registrations):
+                    if each.next_resync is not None and each.next_resync <= now:
+                        each.next_resync = now + each.resync
+                        if self.has_synced:
+                            each.resync_all()
+
+    # -- the reflector's sink ------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        # The very first objects need not wait for the end of their list: the store is not yet guaranteed to be
+        # complete.
+        if self.has_synced or len(self.store):
+            self._replacement = self.store.replacement()
+
+    def item(self, raw: bytes) -> bool:
+        item = self._read(raw)
+        if item is None:
+            return True
+        target = self.store if self._replacement is None else self._replacement
+        before = len(target)
+        if self._replacement is not None:
+            self._replacement.add(key_of(item.head), item)
+        else:
+            self._put(item, initial=True)
+        return len(target) > before
+
+    def unlisted(self, raw: bytes) -> None:
+        item = self._read(raw)
+        if item is None:
+            return
+        if self._replacement is not None:
+            self._replacement.discard(key_of(item.head))
+        else:
+            self._remove(item)
+
+    def finish(self, resource_version: str) -> None:
+        replacement, self._replacement = self._replacement, None
+        first = not self.has_synced
+        if replacement is not None:
+            for key, old, new, same in replacement.finish():
+                heads = HeadUpdate(self.store, old, new)
+                for registration in list(self.registrations):
+                    # Unchanged objects matter only to handlers with a resync.
+                    if not same or registration.resync:
+                        registration.offer(key, old, new, heads, initial=first and old is None, unknown=new is None)
+        self._reached(resource_version)
+        self._last_error = None
+        self.consecutive_errors = 0
+        if first:
+            self._synced.set()
+            self._settled.set()
+            for registration in list(self.registrations):
+                registration.source_synced()
+        self.changed.set()
+
+    def event(self, type: EventType, raw: bytes, ordered: bool) -> str:
+        item = self._read(raw)
+        if item is None:
+            return ""
+        version = item.head.resource_version
+        if ordered:
+            number = version_number(version)
+            if 0 < number <= self._reached_number:
+                return ""  # a repeated event: applying it again could revive a deleted object
+            self._reached_number = number
+            if version:
+                self.store.last_sync_resource_version = version
+        self.events[type] += 1
+        if type == "DELETED":
+            self._remove(item)
+        else:
+            self._put(item, initial=False)
+        if self.barriers:
+            self.barriers.check(key_of(item.head))
+        return version
+
+    def bookmark(self, resource_version: str) -> None:
+        self._reached(resource_version)
+
+    def flush(self) -> None:
+        self.store.maintain()
+
+    def _reached(self, resource_version: str) -> None:
+        self.store.last_sync_resource_version = resource_version
+        self._reached_number = version_number(resource_version)
+        self.barriers.check_all()
+
+    def _read(self, raw: bytes) -> Item | None:
+        try:
+            item = self.store.parser.read(raw)
+        except (DecodeError, UnexpectedKind) as problem:
+            self.skipped += 1
+            logger.error("%s: skipped an object: %s", self.scope.resource, problem)
+            return None
+        if item.problem:
+            self.unreadable += 1
+            logger.error(
+                "%s %s is kept, but can't be read: %s", self.scope.resource.kind, key_of(item.head), item.problem
+            )
+        return item
+
+    def _put(self, item: Item, *, initial: bool) -> None:
+        key = key_of(item.head)
+        store = self.store
+        old = store.put(key, item)
+        if isinstance(old, Stale):
+            return
+        registrations = self.registrations
+        if registrations:
+            new = store.record(key)
+            heads = HeadUpdate(store, old, new, new_head=item.head)
+            initial = initial and old is None
+            for registration in registrations if len(registrations) == 1 else list(registrations):
+                registration.offer(key, old, new, heads, initial=initial)
+
+    def _remove(self, item: Item) -> None:
+        key = key_of(item.head)
+        known = self.store.record(key)
+        if known is None or 0 < version_number(item.head.resource_version) < version_of(known):
+            return
+        self.store.remove(key)
+        heads = HeadUpdate(self.store, known, None, last=item.head)
+        for registration in list(self.registrations):
+            registration.offer(key, known, None, heads)
+
+    def _on_error(self, problem: Exception) -> None:
+        self._last_error = problem
+        self.consecutive_errors += 1
+        self.changed.set()
+        logger.warning("%s: %s", self.scope.resource, problem)
+
+
+def key_of(head: Head) -> str:
+    """`Head.key` as a plain string, which takes half the memory; stores keep keys in this form."""
+    namespace = head.namespace
+    return f"{namespace}/{head.name}" if namespace else head.name

@@ -1,0 +1,80 @@
+"""Reads CustomResourceDefinitions for ``setpoint crd`` from files, a cluster or classes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+from setpoint.cli.program_declarations import declared_by
+from setpoint.cli.program_loader import SourceError, loaded
+from setpoint.client import Client
+from setpoint.crd.files import SUFFIXES, DefinitionFileError, parse_definitions, read_definitions
+from setpoint.deploy.crds import ANYWHERE, definitions_of, own_kinds
+from setpoint.meta import raw_of
+from setpoint.models.apiextensions_v1 import CustomResourceDefinition
+
+__all__ = ["CLUSTER", "SUFFIXES", "from_classes", "from_cluster", "from_files"]
+
+CLUSTER = "cluster"
+_KIND = "CustomResourceDefinition"
+Document = dict[str, Any]
+Connect = Callable[[], Awaitable[Client]]
+
+
+def from_files(source: str) -> list[Document]:
+    """The definitions in a file, in the files of a folder, or on standard input (``-``).
+
+    Raises:
+        SourceError: the source can't be read, or does not contain a definition.
+    """
+    try:
+        return parse_definitions(sys.stdin.read(), "standard input") if source == "-" else read_definitions(source)
+    except DefinitionFileError as problem:
+        path = Path(source)
+        classes = "; for its classes it would need an __init__.py" if path.is_dir() and [*path.glob("*.py")] else ""
+        raise SourceError(f"{problem}{classes}") from None
+
+
+def from_classes(source: str) -> list[Document]:
+    """The definitions of the classes that ``source`` names or, if it names none, of all classes in its module; see
+    `loading.loaded`. Kinds that other projects install, or that the controllers of the module only own, watch or read,
+    are left out unless ``source`` names them.
+
+    A definition whose versions need conversion has a conversion webhook, as if it were installed with its webhooks.
+
+    Raises:
+        SourceError: the module can't be imported, has no CustomResource class, or does not have the named class.
+        DefinitionError: a class has no valid definition.
+    """
+    with loaded(source) as program:
+        for name, value in (program.named or {}).items():
+            if not declared_by([value]).all_kinds and not isinstance(value, ModuleType | list | tuple):
+                raise SourceError(
+                    f"{source}: {name} of {program.module.__name__} is not a CustomResource with group= and version="
+                )
+        declared = declared_by(program.values)
+        kinds = declared.all_kinds
+        if not program.named:
+            kinds = own_kinds(kinds, declared.controllers, declared.admissions)
+        found = definitions_of(kinds, ANYWHERE)
+    if not found:
+        raise SourceError(
+            f"{source}: no CustomResource class in it; where classes are in modules of a package, name one: "
+            "package.module, or package/module.py"
+        )
+    return found
+
+
+async def from_cluster(client: Client, names: Iterable[str]) -> list[Document]:
+    """The named definitions that exist in the cluster, with their status."""
+    wanted = set(names)
+    found = await client.list(CustomResourceDefinition)
+    named = {"apiVersion": "apiextensions.k8s.io/v1", "kind": _KIND}  # the items of a list don't repeat it
+    return [
+        named | msgspec.json.decode(raw_of(definition) or b"{}") for definition in found if definition.name in wanted
+    ]

@@ -1,0 +1,48 @@
+"""Parts: the documents of an operator in groups, in the order in which they are applied."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from setpoint.deploy import alerts, dashboard, networking, roles, webhooks, workload
+from setpoint.deploy.operator import Operator
+
+__all__ = ["ABOUT", "parts"]
+
+Document = dict[str, Any]
+ABOUT: Final = {
+    "namespace": "The operator's namespace.",
+    "definitions": "The kinds that the operator defines.",
+    "roles": "The operator's account, and what it may do: what its declarations need, and no more.",
+    "users": "The rights of the kinds' users; Kubernetes adds them to its own roles admin, edit and view.",
+    "manager": "The program itself.",
+    "disruption": "A drain of nodes takes one replica at a time.",
+    "network": "How the operator is reached, and by which callers.",
+    "certificates": "The webhooks' certificate, issued by cert-manager.",
+    "webhooks": "The webhooks that API servers call.",
+    "monitoring": "Metrics, alerts and a dashboard; needs the kinds of prometheus-operator.",
+}
+"""The parts, with a sentence for each."""
+
+
+def parts(operator: Operator) -> dict[str, list[Document]]:
+    """The documents of every part that is not empty, by the part's name."""
+    served = networking.services(operator)
+    found: dict[str, list[Document]] = {
+        "namespace": [] if operator.namespace == "default" else [workload.namespace(operator)],
+        "definitions": webhooks.definitions(operator),
+        "roles": roles.roles(operator),
+        "users": roles.user_roles(operator),
+        "manager": [workload.deployment(operator)],
+        "disruption": [workload.disruption_budget(operator)],
+        "network": [*served, networking.network_policy(operator)],
+        "certificates": webhooks.certificate(operator),
+        "webhooks": webhooks.registrations(operator),
+        "monitoring": [
+            alerts.service_monitor(operator),
+            alerts.prometheus_rule(operator),
+            dashboard.dashboard_map(operator),
+        ],
+    }
+    assert [*found] == [*ABOUT]
+    return {name: documents for name, documents in found.items() if documents}

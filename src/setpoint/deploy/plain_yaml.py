@@ -1,0 +1,19 @@
+"""The plain form: one stream of YAML for ``kubectl apply -f -``."""
+
+from __future__ import annotations
+
+from setpoint.deploy.document_groups import parts
+from setpoint.deploy.operator import Operator
+from setpoint.meta.yaml_text import to_yaml
+
+__all__ = ["plain"]
+
+
+def plain(operator: Operator, *, monitoring: bool = False) -> str:
+    """All documents, in the order in which they are applied. The documents for monitoring, which need the kinds of
+    prometheus-operator, are included only with ``monitoring``.
+    """
+    found = parts(operator)
+    return to_yaml(
+        document for name, documents in found.items() if monitoring or name != "monitoring" for document in documents
+    )

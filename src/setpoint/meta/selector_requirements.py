@@ -1,0 +1,246 @@
+"""The requirements that selectors consist of. Their text is parsed as API servers parse it, with the same error
+messages.
+
+https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors describes the grammar; the
+rules for escapes in field selectors are those of apimachinery's ``fields`` package.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal, NamedTuple
+
+from setpoint.meta.go_integers import NumberError, parse_int
+from setpoint.meta.names import label_value, qualified_name
+from setpoint.meta.text_escaping import quote
+
+__all__ = ["FieldRequirement", "Operator", "Requirement", "SelectorError", "checked", "parse_fields", "parse_labels"]
+
+Operator = Literal["=", "!=", "in", "notin", "exists", "!", ">", "<"]
+_TOKEN: Final = re.compile(r"[ \t\r\n]*(?:(?P<symbol>!=|==|[=!(),<>])|(?P<word>[^=!(),<> \t\r\n]+))")
+_BINARY: Final = "in, notin, =, ==, !=, gt, lt"
+_OPERATORS: Final[dict[str, Operator]] = {
+    "=": "=",
+    "==": "=",
+    "!=": "!=",
+    ">": ">",
+    "<": "<",
+    "in": "in",
+    "notin": "notin",
+}
+_END: Final = ""
+"""The token after the last one."""
+_FIELD: Final = re.compile(r"(.*?)(!=|==|=)(.*)", re.DOTALL)
+_FIELD_TERM: Final = re.compile(r"((?:\\.|[^\\,])*\\?)(?:,|$)", re.DOTALL)
+_ESCAPE: Final = re.compile(r"\\(.?)|[,=]", re.DOTALL)
+
+
+class SelectorError(ValueError):
+    """A selector can't be parsed; the message says which part is wrong, and why."""
+
+
+class Requirement(NamedTuple):
+    """A requirement on one label key."""
+
+    key: str
+    operator: Operator
+    values: frozenset[str] = frozenset()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        value = labels.get(self.key)
+        match self.operator:
+            case "=" | "in":
+                return value in self.values
+            case "!=" | "notin":
+                return value not in self.values
+            case "exists":
+                return value is not None
+            case "!":
+                return value is None
+            case ">" | "<":
+                return _compares(value, self.operator, next(iter(self.values)))
+
+    def __str__(self) -> str:
+        match self.operator:
+            case "exists":
+                return self.key
+            case "!":
+                return f"!{self.key}"
+            case "in" | "notin":
+                return f"{self.key} {self.operator} ({','.join(sorted(self.values))})"
+            case _:
+                return f"{self.key}{self.operator}{next(iter(self.values))}"
+
+
+def _compares(value: str | None, operator: Operator, bound: str) -> bool:
+    try:
+        number = parse_int(value or "")
+    except NumberError:
+        return False
+    return number > parse_int(bound) if operator == ">" else number < parse_int(bound)
+
+
+class FieldRequirement(NamedTuple):
+    """A requirement on one field: that its value equals, or does not equal, a given value."""
+
+    field: str
+    equal: bool
+    value: str
+
+
+def parse_labels(text: str) -> list[Requirement]:
+    """The requirements of a label selector, such as ``app=web,tier!=db,env in (a,b),!legacy,gen>3``.
+
+    Raises:
+        SelectorError: the syntax, a key or a value is not valid.
+    """
+    return _Labels(text).terms()
+
+
+class _Labels:
+    """Parses one label selector."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens: list[tuple[str, bool]] = []
+        """The tokens, each with a flag: whether it is a word, which may be a key, an operator or a value."""
+        at = 0
+        while found := _TOKEN.match(text, at):
+            self._tokens.append((found["symbol"] or found["word"], found["word"] is not None))
+            at = found.end()
+        self._tokens.append((_END, False))
+        self._at = 0
+
+    def terms(self) -> list[Requirement]:
+        made: list[Requirement] = []
+        while True:
+            found, word = self._ahead()
+            if not word and found == _END:
+                return made
+            if not word and found != "!":
+                raise SelectorError(f"found '{found}', expected: !, identifier, or 'end of string'")
+            try:
+                made.append(self._term())
+            except SelectorError as problem:
+                raise SelectorError(f"unable to parse requirement: {problem}") from None
+            found, _ = self._next()
+            if found == _END:
+                return made
+            if found != ",":
+                raise SelectorError(f"found '{found}', expected: ',' or 'end of string'")
+            found, word = self._ahead()
+            if not word and found != "!":
+                raise SelectorError(f"found '{found}', expected: identifier after ','")
+
+    def _ahead(self) -> tuple[str, bool]:
+        return self._tokens[self._at]
+
+    def _next(self) -> tuple[str, bool]:
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def _term(self) -> Requirement:
+        key, word = self._next()
+        negated = key == "!" and not word
+        if negated:
+            key, word = self._next()
+        if not word:
+            raise SelectorError(f"found '{key}', expected: identifier")
+        if problems := qualified_name(key):
+            raise SelectorError(_invalid("<nil>", key, problems))
+        if negated or self._ahead()[0] in (_END, ","):
+            return checked(key, "!" if negated else "exists", ())
+        found, _ = self._next()
+        operator = _OPERATORS.get(found)
+        if operator is None:
+            raise SelectorError(f"found '{found}', expected: {_BINARY}")
+        return checked(key, operator, self._set() if operator in ("in", "notin") else (self._value(),))
+
+    def _value(self) -> str:
+        if self._ahead()[0] in (_END, ","):
+            return ""
+        found, word = self._next()
+        if not word:
+            raise SelectorError(f"found '{found}', expected: identifier")
+        return found
+
+    def _set(self) -> set[str]:
+        found, _ = self._next()
+        if found != "(":
+            raise SelectorError(f"found '{found}' expected: '('")
+        found, word = self._ahead()
+        if found == ")":
+            self._next()
+            return {""}
+        if not word and found != ",":
+            raise SelectorError(f"found '{found}', expected: ',', ')' or identifier")
+        values: set[str] = set()
+        while True:
+            found, word = self._next()
+            if not word and found != ",":
+                raise SelectorError(f"found '{found}', expected: ',', or identifier")
+            after, _ = self._ahead()
+            if word:
+                values.add(found)
+                if after not in (",", ")"):
+                    raise SelectorError(f"found '{after}', expected: ',' or ')'")
+            elif not values or after in (",", ")"):
+                values.add("")
+            if after == ")":
+                self._next()
+                return values
+
+
+def checked(key: str, operator: Operator, values: Iterable[str]) -> Requirement:
+    """The requirement with this key, operator and values.
+
+    Raises:
+        SelectorError: the key or a value is not valid.
+    """
+    given = sorted(values)
+    problems: list[str] = []
+    if wrong := qualified_name(key):
+        problems.append(_invalid("key", key, wrong))
+    if operator in (">", "<"):
+        for index, value in enumerate(given):
+            try:
+                parse_int(value)
+            except NumberError:
+                why = "for 'Gt', 'Lt' operators, the value must be an integer"
+                problems.append(_invalid(f"values[{index}]", value, (why,)))
+    for index, value in enumerate(given):
+        if wrong := label_value(value):
+            problems.append(_invalid(f"values[{index}][{key}]", value, wrong))
+    if problems:
+        raise SelectorError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
+    return Requirement(key, operator, frozenset(given))
+
+
+def _invalid(where: str, value: str, problems: Iterable[str]) -> str:
+    return f"{where}: Invalid value: {quote(value)}: {'; '.join(problems)}"
+
+
+def parse_fields(text: str) -> list[FieldRequirement]:
+    """The requirements of a field selector, such as ``metadata.name=web,status.phase!=Running``; values may contain
+    ``\\,``, ``\\=`` and ``\\\\``.
+
+    Raises:
+        SelectorError: a part has no operator, or an escape is missing or not valid.
+    """
+    made: list[FieldRequirement] = []
+    for part in sorted(_FIELD_TERM.findall(text)):
+        if not part:
+            continue
+        found = _FIELD.fullmatch(part)
+        if found is None:
+            raise SelectorError(f"invalid selector: '{text}'; can't understand '{part}'")
+        made.append(FieldRequirement(found[1], found[2] != "!=", _ESCAPE.sub(_unescaped, found[3])))
+    return made
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    if found[1] is None:
+        raise SelectorError(f"invalid field selector: unescaped character in value: {ord(found[0])}")
+    if found[1] not in ("\\", ",", "="):
+        raise SelectorError(f"invalid field selector: invalid escape sequence: {found[0]}")
+    return found[1]

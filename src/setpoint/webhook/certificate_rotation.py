@@ -1,0 +1,126 @@
+"""Decides which certificates to renew, from nothing but the current certificates and the time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from setpoint.webhook.certificate_authority import (
+    CertificateError,
+    Pair,
+    facts_of,
+    issue,
+    make_authority,
+    matches,
+    signed_by,
+)
+
+__all__ = ["Kept", "Rotation", "step"]
+
+_RENEW_AT: Final = 2 / 3
+"""The fraction of a certificate's lifetime after which it is renewed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The trusted CAs, newest first, and the certificate that is served."""
+
+    authorities: tuple[Pair, ...]
+    serving: Pair
+
+    @property
+    def bundle(self) -> bytes:
+        """The CA bundle that clients must trust, PEM."""
+        return b"".join(authority.certificate for authority in self.authorities)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rotation:
+    """The lifetimes of the CA and of the serving certificate. Each is renewed when two thirds of its
+    lifetime have passed.
+
+    A new CA is trusted for ``overlap`` before any certificate that it signed is served, and an old one for ``overlap``
+    after the last certificate that it signed was replaced. Within that time every API server must see the new bundle,
+    and every replica the new certificate.
+
+    Raises:
+        ValueError: ``overlap`` is negative, or a third of a lifetime is not longer than three overlaps.
+    """
+
+    authority_lifetime: timedelta = timedelta(days=365)
+    serving_lifetime: timedelta = timedelta(days=90)
+    overlap: timedelta = timedelta(hours=1)
+
+    def __post_init__(self) -> None:
+        if self.overlap < timedelta(0):
+            raise ValueError(f"overlap must not be negative, it is {self.overlap}")
+        for name, lifetime in (("authority", self.authority_lifetime), ("serving", self.serving_lifetime)):
+            if lifetime * (1 - _RENEW_AT) <= 3 * self.overlap:
+                raise ValueError(
+                    f"{name}_lifetime of {lifetime} is too short for an overlap of {self.overlap}: a third of it must "
+                    "hold three overlaps"
+                )
+
+
+def step(
+    kept: Kept | None, names: Sequence[str], rotation: Rotation, now: datetime, *, name: str, in_force: bool
+) -> Kept:
+    """The certificates that should exist now; ``kept`` itself if nothing has to change.
+
+    ``in_force`` says whether all clients are known to have ``kept``'s bundle: a new CA is used only if they do.
+    ``name`` is the CAs' common name.
+
+    *Guarantees*: the served certificate is always signed by one of the bundle's CAs, and if possible by one that has
+    been in the bundle for at least ``overlap``.
+    """
+    if kept is None or not _sound(kept):
+        authority = make_authority(name, now=now, lifetime=rotation.authority_lifetime)
+        return Kept((authority,), issue(authority, names, now=now, lifetime=rotation.serving_lifetime))
+    authorities = [each for each in kept.authorities if facts_of(each.certificate).not_after > now]
+    if not authorities or facts_of(authorities[0].certificate).life_spent(now) >= _RENEW_AT:
+        authorities.insert(0, make_authority(name, now=now, lifetime=rotation.authority_lifetime))
+        in_force = False
+    serving = kept.serving
+    signer = _signer(authorities, serving, rotation, now, in_force)
+    facts = facts_of(serving.certificate)
+    if (
+        facts.names != frozenset(names)
+        or facts.life_spent(now) >= _RENEW_AT
+        or not signed_by(serving.certificate, signer.certificate)
+    ):
+        serving = issue(signer, names, now=now, lifetime=rotation.serving_lifetime)
+        facts = facts_of(serving.certificate)
+    if now - facts.made >= rotation.overlap:
+        newest = authorities.index(signer)
+        authorities = authorities[: newest + 1]
+    if tuple(authorities) == kept.authorities and serving == kept.serving:
+        return kept
+    return Kept(tuple(authorities), serving)
+
+
+def _signer(authorities: list[Pair], serving: Pair, rotation: Rotation, now: datetime, in_force: bool) -> Pair:
+    """The newest CA that all clients trust; otherwise the CA in use; otherwise the CA that has been trusted for
+    longest.
+    """
+    if in_force:
+        for authority in authorities:
+            if now - facts_of(authority.certificate).made >= rotation.overlap:
+                return authority
+    lasting = [each for each in authorities if facts_of(each.certificate).not_after - now > rotation.overlap]
+    for authority in lasting:
+        if signed_by(serving.certificate, authority.certificate):
+            return authority
+    return lasting[-1]
+
+
+def _sound(kept: Kept) -> bool:
+    try:
+        return (
+            bool(kept.authorities)
+            and all(matches(pair) for pair in (*kept.authorities, kept.serving))
+            and any(signed_by(kept.serving.certificate, each.certificate) for each in kept.authorities)
+        )
+    except CertificateError:
+        return False

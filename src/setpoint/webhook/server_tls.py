@@ -1,0 +1,73 @@
+"""The server's TLS context, whose certificate can change at run time."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import tempfile
+from pathlib import Path
+
+from setpoint.trust import trust, without_mark
+from setpoint.webhook.certificate_authority import CertificateError, Pair
+
+__all__ = ["ServerTls"]
+
+
+class ServerTls:
+    """A TLS context for servers: TLS 1.2 or newer, HTTP/1.1 only (HTTP/2 exposes servers to rapid-reset attacks).
+
+    `use` changes the certificate for later handshakes. Existing connections keep theirs.
+
+    ``client_ca`` (PEM) makes the server require a certificate that one of these authorities has signed, for API servers
+    that are configured to present one. With None, no certificate is requested.
+
+    Raises:
+        CertificateError: ``client_ca`` contains no certificate.
+    """
+
+    def __init__(self, client_ca: bytes | None = None) -> None:
+        self.context = _fresh()
+        self.context.set_alpn_protocols(["http/1.1"])
+        if client_ca is not None:
+            try:
+                trust(self.context, client_ca)
+            except ValueError:
+                raise CertificateError("the client CA contains no usable PEM certificate") from None
+            self.context.verify_mode = ssl.CERT_REQUIRED
+
+    def use(self, pair: Pair) -> None:
+        """Presents ``pair`` from the next handshake on.
+
+        Raises:
+            CertificateError: ``pair`` is damaged, or its certificate and key don't belong together. The old certificate
+                then stays in use.
+        """
+        handle, name = tempfile.mkstemp(prefix="setpoint-", suffix=".pem")  # the ssl module loads only files
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(without_mark(pair.certificate).rstrip(b"\n") + b"\n" + without_mark(pair.key))
+            load(_fresh(), Path(name))  # a failed attempt would leave the real context half changed
+            load(self.context, Path(name))
+        finally:
+            os.unlink(name)
+
+
+def load(context: ssl.SSLContext, certificate: Path, key: Path | None = None) -> None:
+    """Loads a certificate into ``context``. Raises `CertificateError`."""
+    try:
+        context.load_cert_chain(certificate, key, password=_no_password)
+    except (ssl.SSLError, OSError) as problem:
+        reason = getattr(problem, "reason", None) or problem
+        words = str(reason).replace("_", " ").lower()
+        raise CertificateError(f"the serving certificate and its key can't be used: {words}") from None
+
+
+def _fresh() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
+
+
+def _no_password() -> str:
+    """Raises `CertificateError` for an encrypted key; otherwise OpenSSL would ask for the password on the terminal."""
+    raise CertificateError("the serving key is encrypted; encrypted keys are not supported")
