@@ -36,7 +36,8 @@ def serve(
     address of the page, or ``"0"`` for none.
 
     Raises:
-        UsageError: a name in ``controllers`` does not exist, the number of nodes is negative, ``data_dir`` is a file, or
+        UsageError: a name in ``controllers`` does not exist, the number of nodes is negative, ``data_dir`` is a file,
+        or
             the page's address is invalid.
     """
     configure("text", "WARNING")
