@@ -273,7 +273,7 @@ def generate() -> dict[Path, str]:
         "client": module(HEAD, CLIENT),
         "verbs": module(VERBS_HEAD, VERBS),
         "discovery": discovery(),
-        "group": without_await("group"),
+        "resource_collection": without_await("resource_collection"),
         **{name: without_await(name) for name in ("clientset", *groups())},
     }
     return {TARGET / f"{name}.py": formatted(text, TARGET / f"{name}.py") for name, text in made.items()}
