@@ -9,10 +9,12 @@ from random import Random
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
+from setpoint.apiserver import ApiServer
 from setpoint.apiserver.streams.kubelets import Kubelets
 from setpoint.cache import InformerFactory
 from setpoint.client import Client
 from setpoint.cluster.controller_registry import BINDER, EVERYTHING, GARBAGE_COLLECTOR, Parts, chosen
+from setpoint.cluster.first_objects import FirstObjects
 from setpoint.cluster.garbage_collection.garbage_collector import GarbageCollector
 from setpoint.cluster.lazy_controllers import OnDemand
 from setpoint.cluster.nodes import HollowKubelet, HollowNode, HollowNodes
@@ -49,6 +51,8 @@ class ControlPlane:
 
     Args:
         client: a client of a server in this process, with all permissions (``system:admin``).
+        server: that server. It is asked which resources have objects, so that no others are watched; without it, all of
+            them are.
         nodes: the number of hollow nodes, or a description of each; with 0, pods stay pending. With ``local``, there is
             one node, on which containers that are marked accordingly run as processes on this machine (`Processes`).
         pod_start_seconds, pod_stop_seconds: how long containers take to start and to end unless their behaviour says
@@ -72,6 +76,7 @@ class ControlPlane:
         self,
         client: Client,
         *,
+        server: ApiServer | None = None,
         nodes: int | Sequence[HollowNode] | Literal["local"] = 1,
         pod_start_seconds: float = 0.0,
         pod_stop_seconds: float = 0.0,
@@ -133,11 +138,16 @@ class ControlPlane:
             serving=serving,
             runtime=Runtime(shutdown_timeout=5.0, now=now, random=random or Random(), instance="control-plane"),
         )
-        self.manager.add(OnDemand(self.manager.factory, sleepers, self.manager.add))
+        first_objects = FirstObjects(server) if server is not None else None
+        self.manager.add(OnDemand(self.manager.factory, sleepers, self.manager.add, first_objects))
         self.garbage_collector: GarbageCollector | None = None
         if any(entry.name == GARBAGE_COLLECTOR for entry in entries):
             self.garbage_collector = GarbageCollector(
-                client, self.manager.factory, self.resources, recorder=self.manager.recorder
+                client,
+                self.manager.factory,
+                self.resources,
+                recorder=self.manager.recorder,
+                first_objects=first_objects,
             )
             self.manager.add(self.garbage_collector)
         if self.nodes is not None:

@@ -141,6 +141,7 @@ class EmbeddedCluster:
                 signer = None if secured is None else secured.signer
                 plane = ControlPlane(
                     self.client,
+                    server=server,
                     controllers=self._controllers,
                     nodes=self._nodes,
                     ca=ca,

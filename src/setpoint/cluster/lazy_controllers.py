@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from setpoint.cache import Head, Informer, InformerFactory
+from setpoint.cluster.first_objects import FirstObjects
 from setpoint.controller import Controller
 from setpoint.meta import Object, resource_of
 
@@ -17,22 +19,31 @@ _NAME: Final = "on-demand"
 class OnDemand:
     """Starts controllers when the first object of a kind appears, so that a new cluster runs almost no controllers.
 
-    It watches the metadata of those kinds through caches that it shares with the garbage collector, and releases each
-    cache when its controllers run. A controller that has been started is not stopped again.
+    It asks the server (``first_objects``), or watches the metadata of those kinds through caches that it shares with
+    the garbage collector, and releases each cache when its controllers run. A controller that has been started is not
+    stopped again.
 
     Args:
         factory: the factory of the caches.
         sleepers: the controllers, by the kind whose first object starts them.
         start: a function that is called once with each controller.
+        first_objects: the first objects of the server, if it is in this process.
     """
 
     leader_only = False
 
-    def __init__(self, factory: InformerFactory, sleepers: Sleepers, start: Callable[[Controller[Any]], None]) -> None:
+    def __init__(
+        self,
+        factory: InformerFactory,
+        sleepers: Sleepers,
+        start: Callable[[Controller[Any]], None],
+        first_objects: FirstObjects | None = None,
+    ) -> None:
         self.name = _NAME
         self._factory = factory
         self._sleepers = {kind: list(controllers) for kind, controllers in sleepers.items()}
         self._start = start
+        self._first_objects = first_objects
         self._started: set[str] = set()
         self._woken: asyncio.Queue[type[Object]] = asyncio.Queue()
 
@@ -41,8 +52,14 @@ class OnDemand:
         cancelled.
         """
         informers: dict[type[Object], Informer[Any]] = {}
+        expected: list[Callable[[], None]] = []
         try:
             for kind in self._sleepers:
+                if self._first_objects is not None:
+                    appeared = partial(self._woken.put_nowait, kind)
+                    if (end := self._first_objects.expect(resource_of(kind), appeared)) is not None:
+                        expected.append(end)
+                        continue
                 # As the garbage collector follows them, so that both have one cache.
                 informer = informers[kind] = self._factory.informer(kind, namespace="", metadata_only=True)
                 informer.add_event_handler(on_add=self._waking(kind), name=f"{self.name} {resource_of(kind)}")
@@ -55,6 +72,8 @@ class OnDemand:
                 if kind in informers:
                     await informers.pop(kind).close()
         finally:
+            for end in expected:
+                end()
             for informer in informers.values():
                 await informer.close()
 

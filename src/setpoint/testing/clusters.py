@@ -154,6 +154,7 @@ class Cluster:
             if self._plane is not None:
                 plane = ControlPlane(
                     self.client,
+                    server=self.server,
                     nodes=self._nodes,
                     behaviour=self._behaviour,
                     controllers=self._plane,

@@ -107,7 +107,7 @@ async def serving(flags: Flags) -> AsyncIterator[HttpFront]:
                 raise FlagError(f"--controllers: {problem}") from None
             assert names is not None
             client = await stack.enter_async_context(Client(InProcessTransport(server.handle)))
-            await stack.enter_async_context(ControlPlane(client, controllers=names))
+            await stack.enter_async_context(ControlPlane(client, server=server, controllers=names))
         guarded = authorizer is not None or not authentication.anonymous
         front = await stack.enter_async_context(
             HttpFront(server, host, port, tls=_tls(flags, host), authenticates=guarded)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from setpoint.cache import HandlerRegistration, Head, Informer, InformerFactory
 from setpoint.client import ApiError, Client, NotFound, Propagation, TransportError, dynamic
+from setpoint.cluster.first_objects import FirstObjects
 from setpoint.cluster.garbage_collection.conditional_writes import GarbageWrites
 from setpoint.cluster.garbage_collection.owner_graph import Graph, Node
 from setpoint.cluster.served_resources import ServedResources, is_collectable
@@ -81,9 +82,12 @@ class GarbageCollector:
         resources: ServedResources,
         *,
         recorder: EventRecorder | None = None,
+        first_objects: FirstObjects | None = None,
         workers: int = 8,
     ) -> None:
-        """``recorder`` takes reports about objects whose owner is in another namespace; None means no reports."""
+        """``recorder`` takes reports about objects whose owner is in another namespace; None means no reports. With
+        ``first_objects``, only resources that have had an object are watched.
+        """
         self.name = "garbage-collector"
         self.graph = Graph()
         self._client = client
@@ -92,13 +96,17 @@ class GarbageCollector:
         self._resources = resources
         self._recorder = recorder
         self._monitors: dict[GroupVersionResource, _Monitor] = {}
+        self._first_objects = first_objects
+        self._expected: dict[GroupVersionResource, Callable[[], None]] = {}
+        self._served: Sequence[Resource] = ()
+        self._stale = True
         self._absent: OrderedDict[tuple[str, str, str, str], None] = OrderedDict()
         self._loop: WorkLoop[Item] = WorkLoop(self.name, self._look, workers=workers)
         self._rescan = asyncio.Event()
         self._settled = asyncio.Event()
         self.scanned = asyncio.Event()
-        """Set once the collector watches every resource that the server serves, and the caches are synced or
-        `SYNC_PATIENCE` has passed.
+        """Set once the collector watches every resource that the server serves, apart from those without objects, and
+        the caches are synced or `SYNC_PATIENCE` has passed.
         """
 
     async def run(self) -> None:
@@ -117,6 +125,8 @@ class GarbageCollector:
                 await scope.first()
         finally:
             self._loop.queue.shut_down()
+            for end in self._expected.values():
+                end()
             for monitor in list(self._monitors.values()):
                 await monitor.informer.close()
             await definitions.close()
@@ -132,12 +142,19 @@ class GarbageCollector:
     def idle(self) -> bool:
         """Whether there is nothing to process now."""
         depths = self._loop.queue.depths()
-        return self.scanned.is_set() and not depths.ready and not depths.processing and not self._rescan.is_set()
+        follows = self.scanned.is_set() and self._settled.is_set() and not self._rescan.is_set()
+        return follows and not depths.ready and not depths.processing
 
     # -- what is followed ----------------------------------------------------------------------------------------------
 
     def _changed(self) -> None:
         self._resources.forget()
+        self._stale = True
+        self._rescan.set()
+
+    def _appeared(self, gvr: GroupVersionResource) -> None:
+        del self._expected[gvr]
+        self._settled.clear()  # the object may have an owner that is being looked at
         self._rescan.set()
 
     async def _keep_scanning(self) -> None:
@@ -145,18 +162,23 @@ class GarbageCollector:
             self._rescan.clear()
             complete = False
             try:
-                served = [resource for resource in await self._resources(self._client) if is_collectable(resource)]
-                await self._follow(served)
-                self._settled.set()
+                if self._stale:
+                    self._stale = False
+                    served = await self._resources(self._client)
+                    self._served = [resource for resource in served if is_collectable(resource)]
+                await self._follow(self._served)
+                if not self._rescan.is_set():
+                    self._settled.set()
                 self.scanned.set()
                 complete = not self._resources.missing
             except (ApiError, TransportError) as problem:
+                self._stale = True
                 logger.warning("can't ask the server what it serves", extra={"fields": {"error": str(problem)}})
             try:
                 async with asyncio.timeout(None if complete else RESCAN):
                     await self._rescan.wait()
             except TimeoutError:
-                self._resources.forget()
+                self._changed()
 
     async def _follow(self, served: Iterable[Resource]) -> None:
         """Starts to watch new resources, and stops watching those that are no longer served."""
@@ -166,9 +188,11 @@ class GarbageCollector:
             await monitor.informer.close()
             for node in self.graph.forget(gvr):
                 self._enqueue_dependents(node.uid)
+        for gvr in [gvr for gvr in self._expected if gvr not in wanted]:
+            self._expected.pop(gvr)()
         fresh: list[HandlerRegistration] = []
         for gvr, resource in wanted.items():
-            if gvr not in self._monitors:
+            if gvr not in self._monitors and not self._is_empty(gvr, resource):
                 self._settled.clear()
                 kind = dynamic(resource)
                 informer = self._factory.informer(kind, namespace="", metadata_only=True)
@@ -181,6 +205,17 @@ class GarbageCollector:
         except TimeoutError:
             behind = [registration.name for registration in fresh if not registration.has_synced]
             logger.warning("some resources can't be followed yet", extra={"fields": {"resources": behind}})
+
+    def _is_empty(self, gvr: GroupVersionResource, resource: Resource) -> bool:
+        """Whether the resource has no objects; its first one leads to its watch."""
+        if gvr in self._expected:
+            return True
+        if self._first_objects is None or gvr.group == _AGGREGATION:  # whose changes matter from the first one on
+            return False
+        end = self._first_objects.expect(resource, lambda: self._appeared(gvr))
+        if end is not None:
+            self._expected[gvr] = end
+        return end is not None
 
     def _subscribe(self, gvr: GroupVersionResource, informer: Informer[Any]) -> HandlerRegistration:
         declares = gvr.group == _AGGREGATION  # what other servers serve under this one's address
