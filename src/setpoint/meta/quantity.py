@@ -39,6 +39,10 @@ class Quantity:
 
     def __init__(self, text: str | float | Decimal) -> None:
         shown = str(text).strip()
+        if len(shown) <= 18 and shown.isdigit() and shown.isascii() and shown[0] != "0":  # most are so simple
+            self._family, self.value = "decimal", Decimal(shown)
+            self._text = "" if shown.endswith("000") else shown
+            return
         match = _FORM.fullmatch(shown) if len(shown) <= _LONGEST else None
         if match is None:
             raise ValueError(

@@ -127,7 +127,7 @@ def amount_errors(name: str, given: str | int, path: str) -> list[FieldError]:
     """
     errors: list[FieldError] = []
     amount = Quantity(given)
-    if amount < Quantity("0"):
+    if amount.value < 0:
         errors.append(invalid(path, given, _NOT_NEGATIVE))
     whole = name in _COUNTED or ("/" in name and "kubernetes.io/" not in name)
     integer = int(amount.value)
