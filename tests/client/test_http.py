@@ -376,6 +376,24 @@ async def test_nothing_leaks(recwarn: pytest.WarningsRecorder) -> None:
     assert [str(warning.message) for warning in recwarn if warning.category is ResourceWarning] == []
 
 
+@pytest.mark.parametrize(
+    ("field_manager", "user_agent"),
+    [
+        ("shop.example.com", "shop.example.com (setpoint)"),
+        ("setpoint", "setpoint (setpoint)"),
+        ("sch\u00f6n", "setpoint"),
+    ],
+)
+async def test_the_user_agent_is_the_name_of_the_program(field_manager: str, user_agent: str) -> None:
+    server = Server(lambda request: OK)
+    async with (
+        listening(server) as url,
+        Client.from_config(ClientConfig(server=url), field_manager=field_manager) as client,
+    ):
+        await client.get(Thing, "a")
+    assert server.requests[0].headers["user-agent"] == user_agent
+
+
 async def test_credentials_and_impersonation_go_with_every_request() -> None:
     server = Server(lambda request: OK)
     async with listening(server) as url:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from types import TracebackType
@@ -108,6 +109,11 @@ class Client(PodConnections, Clientset):
 
     @classmethod
     def from_config(cls, config: ClientConfig, *, field_manager: str = "setpoint") -> Self:
+        """A client with this configuration. Audit logs and metrics of the server name the ``user_agent``; without one
+        it is the field manager, which for an operator is its name.
+        """
+        if not config.user_agent and field_manager.isascii() and field_manager.isprintable():  # it is a header
+            config = replace(config, user_agent=f"{field_manager} (setpoint)")
         return cls(HttpTransport(config), namespace=config.namespace, field_manager=field_manager, config=config)
 
     async def __aenter__(self) -> Self:
