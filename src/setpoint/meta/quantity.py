@@ -40,7 +40,8 @@ class Quantity:
     def __init__(self, text: str | float | Decimal) -> None:
         shown = str(text).strip()
         if len(shown) <= 18 and shown.isdigit() and shown.isascii() and shown[0] != "0":  # most are so simple
-            self._family, self.value = "decimal", Decimal(shown)
+            self._family = "decimal"
+            self.value: Decimal = Decimal(shown)
             self._text = "" if shown.endswith("000") else shown
             return
         match = _FORM.fullmatch(shown) if len(shown) <= _LONGEST else None
@@ -68,7 +69,7 @@ class Quantity:
             canonical = fits and not digits.endswith("000") and digits[0] != "0"
         places = value.as_tuple().exponent
         finer = isinstance(places, int) and places < -9
-        self.value: Decimal = value.quantize(_NANO, context=_EXACT) if finer else value
+        self.value = value.quantize(_NANO, context=_EXACT) if finer else value
         self._text = shown if canonical else ""
 
     def __eq__(self, other: object) -> bool:
