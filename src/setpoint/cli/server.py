@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from setpoint.apiserver.storage import back_up
-from setpoint.apps.failures import UsageError
-from setpoint.apps.heap import freeze_heap
-from setpoint.apps.running import run
+from setpoint.apps.error_reports import UsageError
+from setpoint.apps.heap_freezing import freeze_heap
+from setpoint.apps.program_runner import run
 from setpoint.cluster.controller_registry import UnknownControllerError
 from setpoint.cluster.embedded_cluster import EmbeddedCluster
 from setpoint.cluster.server_security import Security
