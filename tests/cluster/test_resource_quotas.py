@@ -12,6 +12,7 @@ from setpoint.crd import crd_for
 from setpoint.meta import Object, from_wire
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import ConfigMap, LimitRange, PersistentVolumeClaim, Pod, ResourceQuota, Secret, Service
+from setpoint.models.resource_v1 import ResourceClaim
 from setpoint.testing import Cluster, cluster, virtual_time
 
 
@@ -189,6 +190,43 @@ async def test_claims_and_services_count_for_what_they_ask_for() -> None:
         await world.client.patch(Service, "web", {"spec": {"type": "ClusterIP"}})
         await world.settle()
         await world.create(from_wire(Service, other))
+
+
+def device_claim(name: str, *requests: dict[str, Any]) -> ResourceClaim:
+    spec = {"devices": {"requests": [{"name": f"r{number}", **request} for number, request in enumerate(requests)]}}
+    return from_wire(ResourceClaim, {"metadata": {"name": name, "namespace": "default"}, "spec": spec})
+
+
+@virtual_time
+async def test_claims_count_for_the_devices_of_a_class_that_they_may_get() -> None:
+    gold = "gold.deviceclass.resource.k8s.io/devices"
+    limited = quota(**{gold: "40", "count__resourceclaims_resource_k8s_io": "9"})
+    async with cluster(objects=[limited]) as world:
+        await world.settle()
+        count = "count/resourceclaims.resource.k8s.io"
+        assert await used(world) == {count: "0", gold: "0"}
+        exactly = {"exactly": {"deviceClassName": "gold", "count": 3}}
+        await world.create(device_claim("a", exactly, {"exactly": {"deviceClassName": "tin"}}))
+        assert await used(world) == {count: "1", gold: "3"}
+        either = {
+            "firstAvailable": [
+                {"name": "one", "deviceClassName": "gold", "count": 2},
+                {"name": "two", "deviceClassName": "gold", "count": 1},
+                {"name": "three", "deviceClassName": "tin", "count": 9},
+            ]
+        }
+        await world.create(device_claim("b", either))
+        assert await used(world) == {count: "2", gold: "5"}
+        everything = {"exactly": {"deviceClassName": "gold", "allocationMode": "All"}}
+        await world.create(device_claim("c", everything))
+        assert await used(world) == {count: "3", gold: "37"}
+        assert await refusal(world, device_claim("d", {"exactly": {"deviceClassName": "gold", "count": 4}})) == (
+            f'resourceclaims.resource.k8s.io "d" is forbidden: exceeded quota: most, requested: {gold}=4, '
+            f"used: {gold}=37, limited: {gold}=40"
+        )
+        await world.delete(await world.get(ResourceClaim, "c"))
+        await world.settle()
+        assert await used(world) == {count: "2", gold: "5"}
 
 
 @virtual_time

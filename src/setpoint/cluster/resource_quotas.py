@@ -18,6 +18,8 @@ from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import PersistentVolumeClaim, Pod, ResourceQuota, Service
 
 JsonObject = dict[str, Any]
+_WATCHED: Final = ("pods", "persistentvolumeclaims", "services")
+"""The collections that the controller watches from the beginning."""
 _METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 
 
@@ -84,7 +86,7 @@ class ResourceQuotas:
             names = concerned(collection, quota.spec.hard) if resource.namespaced and "list" in resource.verbs else []
             if not names:
                 continue
-            if collection not in EVALUATED and "watch" in resource.verbs and not self._follows(resource):
+            if collection not in _WATCHED and "watch" in resource.verbs and not self._follows(resource):
                 deaf.append(collection)
             used |= dict.fromkeys(names, Quantity(0))
             for obj in await _objects(ctx.client, resource, quota.namespace, whole=collection in EVALUATED):

@@ -5,6 +5,7 @@ The same rules apply where quotas are enforced (`quotas`) and where usage is cou
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -17,9 +18,13 @@ __all__ = ["CLASS", "EVALUATED", "Amounts", "concerned", "has_scope", "matches",
 JsonObject = dict[str, Any]
 
 CLASS: Final = "volume.beta.kubernetes.io/storage-class"
-EVALUATED: Final = ("pods", "services", "persistentvolumeclaims")
+_DEVICE_CLAIMS: Final = "resourceclaims.resource.k8s.io"
+EVALUATED: Final = ("pods", "services", "persistentvolumeclaims", _DEVICE_CLAIMS)
 """The collections for which quotas count more than the number of objects."""
-_COUNTED: Final = ("configmaps", "replicationcontrollers", "resourcequotas", "secrets", *EVALUATED)
+_COUNTED: Final = (
+    *("configmaps", "persistentvolumeclaims", "pods", "replicationcontrollers", "resourcequotas", "secrets"),
+    "services",
+)
 """Collections that can also be counted under their own name."""
 _PODS: Final = frozenset(
     {
@@ -30,6 +35,9 @@ _PODS: Final = frozenset(
 _SERVICES: Final = frozenset({"count/services", "services", "services.nodeports", "services.loadbalancers"})
 _CLAIMS: Final = frozenset({"count/persistentvolumeclaims", "persistentvolumeclaims", "requests.storage"})
 _BY_CLASS: Final = ".storageclass.storage.k8s.io/"
+_OF_CLASS: Final = ".deviceclass.resource.k8s.io/devices"
+_MOST_DEVICES: Final = 32
+"""The devices that a request for all of them may be given, as in upstream."""
 _ONE: Final = Quantity(1)
 
 
@@ -48,6 +56,8 @@ def _concerns(collection: str, name: str) -> bool:
         return name in _SERVICES
     if collection == "persistentvolumeclaims":
         return name in _CLAIMS or name.endswith((f"{_BY_CLASS}persistentvolumeclaims", f"{_BY_CLASS}requests.storage"))
+    if collection == _DEVICE_CLAIMS and name.endswith(_OF_CLASS):
+        return True
     return name == f"count/{collection}" or (collection in _COUNTED and name == collection)
 
 
@@ -62,6 +72,8 @@ def usage(collection: str, obj: JsonObject, now: datetime) -> Amounts:
         return counted | _service(obj.get("spec") or {})
     if collection == "persistentvolumeclaims":
         return counted | _claim(obj)
+    if collection == _DEVICE_CLAIMS:
+        return counted | _devices(obj.get("spec") or {})
     return counted
 
 
@@ -140,6 +152,20 @@ def _claim(claim: JsonObject) -> Amounts:
         if name:
             found[f"{name}{_BY_CLASS}requests.storage"] = size
     return found
+
+
+def _devices(spec: JsonObject) -> Amounts:
+    """The devices of a claim by class. Of the alternatives of a request, each class counts with the largest."""
+    counts: Counter[str] = Counter()
+    for request in (spec.get("devices") or {}).get("requests") or ():
+        exact = request.get("exactly")
+        largest: dict[str, int] = {}
+        for alternative in request.get("firstAvailable") or ([exact] if exact else []):
+            count = _MOST_DEVICES if alternative.get("allocationMode") == "All" else alternative.get("count", 0)
+            name = alternative.get("deviceClassName", "")
+            largest[name] = max(largest.get(name, 0), count)
+        counts.update(largest)
+    return {f"{name}{_OF_CLASS}": Quantity(count) for name, count in counts.items()}
 
 
 # -- scopes ------------------------------------------------------------------------------------------------------------
