@@ -200,7 +200,8 @@ def device_claim(name: str, *requests: dict[str, Any]) -> ResourceClaim:
 @virtual_time
 async def test_claims_count_for_the_devices_of_a_class_that_they_may_get() -> None:
     gold = "gold.deviceclass.resource.k8s.io/devices"
-    limited = quota(**{gold: "40", "count__resourceclaims_resource_k8s_io": "9"})
+    hard: dict[str, Any] = {gold: "40", "count__resourceclaims_resource_k8s_io": "9"}
+    limited = quota(**hard)
     async with cluster(objects=[limited]) as world:
         await world.settle()
         count = "count/resourceclaims.resource.k8s.io"
