@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.tasks import drop
 
 from setpoint.apiserver.server import ApiServer
-from setpoint.cache import InformerFactory
+from setpoint.cache import InformerFactory, WatchOptions
 from setpoint.client.client import Client
 from setpoint.client.errors import ApiError
 from setpoint.client.in_process_transport import InProcessTransport
@@ -117,7 +117,9 @@ async def test_at_every_quiet_point_the_store_equals_the_embedded_server(
         transport = FaultyTransport(InProcessTransport(server.handle))
         async with (
             Client(transport) as reader,
-            InformerFactory(reader, random=Random(2), streaming_lists=streams, page_size=3) as factory,
+            InformerFactory(
+                reader, random=Random(2), watch_options=WatchOptions(streaming_lists=streams, page_size=3)
+            ) as factory,
         ):
             maps = factory.informer(ConfigMap, namespace="default")
             maps.add_event_handler(on_add=judge.added, on_update=judge.updated, on_delete=judge.deleted)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from setpoint.cache import CacheSyncError, InformerFactory, InformerMetrics, InformerStopped
+from setpoint.cache import CacheSyncError, InformerFactory, InformerMetrics, InformerStopped, WatchOptions
 from setpoint.cache.factory import WriteObserver, WriteRecord
 from setpoint.client.errors import Forbidden, NotFound
 from setpoint.meta import Model, ObjectKey, Resource
@@ -21,6 +21,10 @@ from .fakes import FakeServer, ScriptedSource, pod_list, refusal, refused
 
 def make(server: Any, **options: Any) -> InformerFactory:
     return InformerFactory(server, random=Random(1), **options)
+
+
+ORDINARY = WatchOptions(streaming_lists=False)
+"""Lists are not streamed."""
 
 
 @virtual_time
@@ -133,7 +137,7 @@ async def test_an_informer_that_nobody_uses_any_more_stops() -> None:
 @virtual_time
 async def test_a_refusal_fails_fast_with_the_servers_last_answer() -> None:
     source = ScriptedSource(*[refusal(403, "Forbidden", "user x cannot list pods")] * 20)
-    async with make(source, streaming_lists=False) as factory:
+    async with make(source, watch_options=ORDINARY) as factory:
         factory.informer(Pod)
         with pytest.raises(CacheSyncError, match="user x cannot list pods") as caught:
             await factory.wait_for_cache_sync()
@@ -146,12 +150,12 @@ async def test_a_refusal_fails_fast_with_the_servers_last_answer() -> None:
 @virtual_time
 async def test_a_server_that_never_answers_fails_at_the_deadline_and_names_what_is_missing() -> None:
     source = ScriptedSource(*[refused()] * 1000)
-    async with make(source, streaming_lists=False) as factory:
+    async with make(source, watch_options=ORDINARY) as factory:
         factory.informer(Pod, namespace="prod", selector="app=web")
         with pytest.raises(CacheSyncError, match=r"20 s: pods in namespace prod where app=web: connection refused"):
             await factory.wait_for_cache_sync(20)
         assert asyncio.get_running_loop().time() == pytest.approx(20)
-    async with make(ScriptedSource(), streaming_lists=False, sync_timeout=7) as factory:
+    async with make(ScriptedSource(), watch_options=ORDINARY, sync_timeout=7) as factory:
         factory.informer(Pod)
         with pytest.raises(CacheSyncError, match="7 s: pods: no answer yet"):
             await factory.wait_for_cache_sync()
@@ -162,7 +166,7 @@ async def test_a_resource_that_appears_and_disappears_is_followed() -> None:
     server = FakeServer(streams_lists=False)
     server.gate = [refusal(404, "NotFound"), refusal(404, "NotFound")]
     server.put("a")
-    async with make(server, streaming_lists=False) as factory:
+    async with make(server, watch_options=ORDINARY) as factory:
         pods = factory.informer(Pod)
         await settle()
         assert isinstance(pods.last_error, NotFound)
@@ -382,7 +386,7 @@ async def test_versions_that_are_no_numbers_are_seen_by_equality() -> None:
     source = ScriptedSource(
         pod_list([{"metadata": {"name": "a", "namespace": "default", "resourceVersion": "x7"}}], "x9")
     )
-    async with make(source, streaming_lists=False) as factory:
+    async with make(source, watch_options=ORDINARY) as factory:
         factory.informer(Pod)
         await factory.wait_for_cache_sync()
         assert await factory.observed(Pod, "default/a", "x7")

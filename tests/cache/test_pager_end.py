@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.client.conftest import Answer, Server, answer
 
-from setpoint.cache import InformerFactory
+from setpoint.cache import InformerFactory, WatchOptions
 from setpoint.client import Client, InProcessTransport, Request
 from setpoint.models.core_v1 import Pod
 from setpoint.testing import virtual_time
@@ -42,7 +42,10 @@ async def test_an_answer_that_is_not_the_list_leaves_the_cache_as_it_is(document
         return answer(document) if 1 < lists < 5 else Answer(body=pod_list([pod("a", version=1)], 2))
 
     client = Client(InProcessTransport(Server(behave).handle))
-    async with client, InformerFactory(client, random=Random(1), streaming_lists=False) as factory:
+    async with (
+        client,
+        InformerFactory(client, random=Random(1), watch_options=WatchOptions(streaming_lists=False)) as factory,
+    ):
         informer = factory.informer(Pod)
         await informer.wait_synced()
         while lists < 5:
@@ -73,7 +76,10 @@ async def test_a_list_that_repeats_an_object_without_end_is_given_up(streaming: 
         return Answer(body=listed())
 
     client = Client(InProcessTransport(Server(behave).handle))
-    async with client, InformerFactory(client, random=Random(1), streaming_lists=streaming) as factory:
+    async with (
+        client,
+        InformerFactory(client, random=Random(1), watch_options=WatchOptions(streaming_lists=streaming)) as factory,
+    ):
         informer = factory.informer(Pod)
         async with asyncio.timeout(5):
             while informer.last_error is None:  # noqa: ASYNC110 - a user would look at it
@@ -94,7 +100,10 @@ async def test_a_list_that_continues_without_end_fails_and_is_tried_again_after_
 
     server = Server(behave)
     client = Client(InProcessTransport(server.handle))
-    async with client, InformerFactory(client, random=Random(1), streaming_lists=False) as factory:
+    async with (
+        client,
+        InformerFactory(client, random=Random(1), watch_options=WatchOptions(streaming_lists=False)) as factory,
+    ):
         informer = factory.informer(Pod)
         await asyncio.sleep(60)
         assert not informer.has_synced

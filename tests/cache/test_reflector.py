@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from tests.tasks import stop
 
-from setpoint.cache import Reflector, ReflectorBackoff
+from setpoint.cache import Reflector, ReflectorBackoff, Scope, WatchOptions
 from setpoint.cache.errors import is_too_large
 from setpoint.cache.reflector_sink import EventType
 from setpoint.client import CredentialsError
@@ -90,18 +90,23 @@ class World:
 
 
 @asynccontextmanager
-async def running(*script: Exception | bytes | Stream, streaming: bool = False, **options: Any) -> AsyncIterator[World]:
+async def running(
+    *script: Exception | bytes | Stream,
+    streaming: bool = False,
+    random: Random | None = None,
+    backoff: ReflectorBackoff | None = None,
+    **options: Any,
+) -> AsyncIterator[World]:
     source, sink = ScriptedSource(*script), RecordingSink()
     errors: list[Exception] = []
     reflector = Reflector(
         source,
-        "/api/v1/pods",
+        Scope(Pod.resource),
         sink,
-        resource=Pod.resource,
-        random=options.pop("random", Random(1)),
-        streaming_lists=streaming,
+        random=random or Random(1),
+        options=WatchOptions(streaming_lists=streaming, **options),
+        backoff=backoff,
         on_error=errors.append,
-        **options,
     )
     world = World(source, sink, reflector)
     world.errors = errors

@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from setpoint.cache import Head, InformerFactory
+from setpoint.cache import Head, InformerFactory, WatchOptions
 from setpoint.client.transport import Response, TransportError
 from setpoint.models.core_v1 import Pod
 from setpoint.testing import advance, settle, virtual_time
@@ -172,7 +172,9 @@ async def test_at_every_quiet_point_the_store_equals_the_server(
 ) -> None:
     server = FaultyServer(streams_lists=streams)
     judges = [Judge(delay) for delay in delays]
-    async with InformerFactory(server, random=Random(len(steps)), page_size=None if streams else 5) as factory:
+    async with InformerFactory(
+        server, random=Random(len(steps)), watch_options=WatchOptions(page_size=None if streams else 5)
+    ) as factory:
         pods = factory.informer(Pod)
         for judge in judges:
             pods.add_event_handler(on_add=judge.added, on_update=judge.updated, on_delete=judge.deleted)

@@ -10,7 +10,7 @@ import pytest
 from tests.tasks import stop
 
 import setpoint as sp
-from setpoint.cache import InformerFactory
+from setpoint.cache import InformerFactory, WatchOptions
 from setpoint.controller.children import Children
 from setpoint.controller.context import Context
 from setpoint.controller.failures import Outdated
@@ -82,7 +82,7 @@ async def test_no_child_is_made_for_an_owner_that_only_an_old_cache_shows(write:
 
     async with (
         cluster(control_plane=False, rbac=False, crds=[Widget], objects=[widget()]) as world,
-        InformerFactory(world.client, first_list="any") as factory,
+        InformerFactory(world.client, watch_options=WatchOptions(first_list="any")) as factory,
     ):
         controller = sp.Controller(Widget, reconcile).owns(ConfigMap)
         running = asyncio.ensure_future(controller.run(world.client, factory))

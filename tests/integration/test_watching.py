@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from setpoint.cache import InformerFactory
+from setpoint.cache import InformerFactory, WatchOptions
 from setpoint.client import ApiError, Client, metadata_only
 from setpoint.meta import ObjectMeta, Status
 from setpoint.models.core_v1 import ConfigMap
@@ -26,7 +26,9 @@ async def test_an_informer_shows_what_is_there_and_what_happens(
     """With ``streaming`` it asks for the first list as a watch, and falls back where the server knows none (1.26)."""
     for number in range(7):
         await client.create(config_map(f"c{number}", namespace))
-    async with InformerFactory(client, namespace=namespace, streaming_lists=streaming, page_size=3) as factory:
+    async with InformerFactory(
+        client, namespace=namespace, watch_options=WatchOptions(streaming_lists=streaming, page_size=3)
+    ) as factory:
         informer = factory.informer(ConfigMap)
         seen: list[tuple[str, str]] = []
         informer.add_event_handler(

@@ -19,6 +19,7 @@ from setpoint.cache.reflector_sink import Sink
 from setpoint.cache.shared_informer import SharedInformer
 from setpoint.cache.snapshot import Snapshot
 from setpoint.cache.store import Store
+from setpoint.cache.watch_options import WatchOptions
 from setpoint.meta.object_head import Head
 
 __all__ = [
@@ -46,4 +47,5 @@ __all__ = [
     "Store",
     "Transform",
     "UndeclaredRead",
+    "WatchOptions",
 ]

@@ -19,8 +19,8 @@ from setpoint.cache.lister_watcher import Source
 from setpoint.cache.metrics import InformerMetrics
 from setpoint.cache.object_parser import Transform
 from setpoint.cache.object_record import version_number
-from setpoint.cache.reflector import FirstList
 from setpoint.cache.shared_informer import SharedInformer
+from setpoint.cache.watch_options import WatchOptions
 from setpoint.client.errors import Forbidden, MethodNotAllowed, NotFound, Unauthorized
 from setpoint.client.write_record import WriteObserver, WriteRecord
 from setpoint.concurrency import TaskScope, end
@@ -49,19 +49,7 @@ class InformerFactory:
     ``namespace`` and ``selector`` are the defaults of all informers; ``resync`` (seconds, 0 for never) is the default
     of all handlers. ``sync_timeout`` (seconds, default 120) limits `wait_for_cache_sync`. ``random`` draws the jitter.
     ``metrics`` is an `InformerMetrics` for a Prometheus registry. If the client has observers of writes, its writes are
-    recorded, so that `caught_up` can wait for them.
-
-    ``idle_timeout`` (seconds, default 330) is the longest silence of a watch before it counts as dead. Once the server
-    has sent bookmarks, the limit is two and a half times the gap between them if that is less: 150 s with a
-    kube-apiserver.
-
-    ``first_list`` matters only if the server can't stream lists (before Kubernetes 1.32, or with that feature
-    disabled). ``"newest"`` requests the state at the time of the request, which includes everything that this program
-    saw before a restart, and all writes of other clients. To answer, a server before 1.31 reads all objects of the
-    collection from etcd, in pages of 500; later servers ask etcd only for its revision, and answer from memory.
-    ``"any"`` is answered from memory by every server, at once and without etcd, but the answer may be older than the
-    state that this program saw before. A controller that acts on *missing* objects can do harm in that case. Use
-    ``"any"`` only if the lists at a restart of the program would overload etcd.
+    recorded, so that `caught_up` can wait for them. ``watch_options`` are those of all informers.
     """
 
     def __init__(
@@ -74,12 +62,7 @@ class InformerFactory:
         sync_timeout: float | None = DEFAULT_SYNC_TIMEOUT,
         random: Random | None = None,
         metrics: InformerMetrics | None = None,
-        streaming_lists: bool = True,
-        page_size: int | None = None,
-        min_watch_timeout: float = 300.0,
-        bookmarks: bool = True,
-        idle_timeout: float | None = 330.0,
-        first_list: FirstList = "newest",
+        watch_options: WatchOptions | None = None,
     ) -> None:
         self._client = client
         self._resync = resync
@@ -87,14 +70,7 @@ class InformerFactory:
         self._selector = Selector.of(selector)
         self._sync_timeout = sync_timeout
         self._random = random if random is not None else Random()
-        self._options: Mapping[str, Any] = {
-            "streaming_lists": streaming_lists,
-            "page_size": page_size,
-            "min_watch_timeout": min_watch_timeout,
-            "bookmarks": bookmarks,
-            "idle_timeout": idle_timeout,
-            "first_list": first_list,
-        }
+        self._watch_options = watch_options
         self._shared: dict[Hashable, SharedInformer] = {}
         self._followed: dict[GroupVersionResource, list[SharedInformer]] = {}
         self._running: dict[SharedInformer, asyncio.Task[None]] = {}
@@ -150,7 +126,7 @@ class InformerFactory:
         )
         shared = self._shared.get(scope.identity)
         if shared is None:
-            shared = SharedInformer(self._client, scope, random=self._random, **self._options)
+            shared = SharedInformer(self._client, scope, random=self._random, options=self._watch_options)
             self._shared[scope.identity] = shared
             self._followed.setdefault(resource.gvr, []).append(shared)
             if self._tasks is not None:

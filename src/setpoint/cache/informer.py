@@ -80,7 +80,7 @@ class Informer(Generic[K]):
     @property
     def may_begin_old(self) -> bool:
         """Whether the first list may show an older state than this program saw in an earlier run."""
-        return self._shared.first_list == "any"
+        return self._shared.options.first_list == "any"
 
     @property
     def last_error(self) -> Exception | None:

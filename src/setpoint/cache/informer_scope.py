@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from setpoint.cache.object_parser import Transform
 from setpoint.meta import FieldSelector, Resource, Selector
 
+_PARTIAL = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,application/json"
+
 
 class Scope(NamedTuple):
     """The collection that an informer watches, and the parts of its objects that the informer keeps.
@@ -27,6 +29,15 @@ class Scope(NamedTuple):
     @property
     def identity(self) -> Hashable:
         return (self.resource.gvr, *self[1:])
+
+    @property
+    def accept(self) -> str:
+        """The media types that a watch asks for."""
+        return _PARTIAL.format("") if self.metadata_only else "application/json"
+
+    @property
+    def list_accept(self) -> str:
+        return _PARTIAL.format("List") if self.metadata_only else "application/json"
 
     @property
     def path(self) -> str:

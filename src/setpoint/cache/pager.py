@@ -7,14 +7,16 @@ import asyncio
 from msgspec import UNSET
 
 from setpoint.cache.errors import WatchBroken, is_expired
+from setpoint.cache.informer_scope import Scope
 from setpoint.cache.list_splitter import Envelope, ListSplitter
 from setpoint.cache.lister_watcher import Source
 from setpoint.cache.reflector_counters import Counters
 from setpoint.cache.reflector_sink import Sink
+from setpoint.cache.watch_options import WatchOptions
 from setpoint.client.errors import Gone
 from setpoint.client.paging import Paging
 from setpoint.client.response_checks import check_list
-from setpoint.meta import DecodeError, ListMeta, Resource
+from setpoint.meta import DecodeError, ListMeta
 
 PAGE_SIZE = 500
 MAX_REPEATED = 10_000
@@ -47,26 +49,21 @@ class Pager:
     def __init__(
         self,
         source: Source,
-        path: str,
+        scope: Scope,
         sink: Sink,
         counters: Counters,
-        *,
-        resource: Resource,
-        query: tuple[tuple[str, str], ...],
-        accept: str,
-        page_size: int | None,
-        idle_timeout: float | None,
+        options: WatchOptions,
         breath: Breath,
     ) -> None:
         self._source = source
-        self._path = path
-        self._resource = resource
+        self._path = scope.path
+        self._resource = scope.resource
         self._sink = sink
         self._counters = counters
-        self._query = query
-        self._accept = accept
-        self._page_size = page_size
-        self._idle_timeout = idle_timeout
+        self._query = scope.query
+        self._accept = scope.list_accept
+        self._page_size = options.page_size
+        self._idle_timeout = options.idle_timeout
         self._breath = breath
         self._pages_cached_lists = False
 

@@ -9,30 +9,25 @@ import asyncio
 import logging
 from collections.abc import Callable
 from random import Random
-from typing import Literal
 
 from setpoint.cache.backoff import ReflectorBackoff
 from setpoint.cache.bookmark_interval import Rhythm
 from setpoint.cache.errors import WatchBroken, is_expired, is_refused, is_too_large
+from setpoint.cache.informer_scope import Scope
 from setpoint.cache.lister_watcher import Source
 from setpoint.cache.pager import MAX_REPEATED, Breath, Pager
 from setpoint.cache.reflector_counters import Counters
 from setpoint.cache.reflector_sink import Sink
 from setpoint.cache.watch_frames import TYPES, ends_list, mark_of, split_event, status_of
+from setpoint.cache.watch_options import MIN_WATCH_TIMEOUT, WatchOptions
 from setpoint.client.errors import ApiError, TooManyRequests, error_from_status
 from setpoint.client.transport import Response, TransportError
 from setpoint.concurrency import Deadline
-from setpoint.meta import Resource
 
 logger = logging.getLogger("setpoint.cache")
 
-MIN_WATCH_TIMEOUT = 300.0
-IDLE_TIMEOUT = 330.0
 INITIAL_EVENTS_TIMEOUT = 30.0
 VERY_SHORT = 1.0
-
-FirstList = Literal["newest", "any"]
-"""The version that the first list of a collection requests."""
 
 
 class _Initial:
@@ -66,7 +61,7 @@ class Reflector:
 
     - The first list requests the newest state, and later lists request the last version seen, so the observed state
       never goes back in time, not even across a restart of this program. (``first_list="any"`` requests version ``0``,
-      any state in the server's memory, as client-go does; see `InformerFactory` for the costs.) After a **list** was
+      any state in the server's memory, as client-go does; see `WatchOptions` for the costs.) After a **list** was
       answered with 410 or "too large resource version", the next list requests the newest state. After a **watch** was
       answered with 410, the next list requests the last version.
     - After a 429 or a refused connection, a watch is tried again as a watch, without a list.
@@ -90,55 +85,33 @@ class Reflector:
     def __init__(
         self,
         source: Source,
-        path: str,
+        scope: Scope,
         sink: Sink,
         *,
-        resource: Resource,
         random: Random,
-        query: tuple[tuple[str, str], ...] = (),
-        accept: str = "application/json",
-        list_accept: str = "application/json",
-        streaming_lists: bool = True,
-        page_size: int | None = None,
-        min_watch_timeout: float = MIN_WATCH_TIMEOUT,
-        bookmarks: bool = True,
-        idle_timeout: float | None = IDLE_TIMEOUT,
-        first_list: FirstList = "newest",
+        options: WatchOptions | None = None,
         backoff: ReflectorBackoff | None = None,
         on_error: Callable[[Exception], None] | None = None,
     ) -> None:
         self.last_resource_version = ""
         self.counters = Counters()
         self._source = source
-        self._path = path
+        self._path = scope.path
         self._sink = sink
         self._random = random
-        self._query = query
-        self._accept = accept
-        self._streaming_lists = streaming_lists
-        self._min_watch_timeout = max(min_watch_timeout, MIN_WATCH_TIMEOUT)
-        self._bookmarks = bookmarks
-        self._idle_timeout = idle_timeout
-        self._rhythm = Rhythm(idle_timeout)
-        self._first_version = "" if first_list == "newest" else "0"
+        self._query = scope.query
+        self._accept = scope.accept
+        self._options = options = options if options is not None else WatchOptions()
+        self._min_watch_timeout = max(options.min_watch_timeout, MIN_WATCH_TIMEOUT)
+        self._rhythm = Rhythm(options.idle_timeout)
+        self._first_version = "" if options.first_list == "newest" else "0"
         self._backoff = backoff if backoff is not None else ReflectorBackoff(random)
         self._on_error = on_error
         self.failing = False
         """Whether an attempt to list or watch has failed and no watch has been established since."""
         self._unavailable = False
         self._breath = Breath()
-        self._pager = Pager(
-            source,
-            path,
-            sink,
-            self.counters,
-            resource=resource,
-            query=query,
-            accept=list_accept,
-            page_size=page_size,
-            idle_timeout=idle_timeout,
-            breath=self._breath,
-        )
+        self._pager = Pager(source, scope, sink, self.counters, options, self._breath)
 
     async def run(self) -> None:
         """Follows the collection until it is cancelled."""
@@ -156,7 +129,7 @@ class Reflector:
         Raises:
             ApiError, TransportError, WatchBroken: the list failed, or the watch ended and can't be resumed.
         """
-        if self._streaming_lists:
+        if self._options.streaming_lists:
             try:
                 await self._stream_list_and_watch()
             except _StreamingRefused as problem:
@@ -249,7 +222,7 @@ class Reflector:
         loop, counters = asyncio.get_running_loop(), self.counters
         timeout = self._min_watch_timeout * (1 + self._random.random())
         query = [*self._query, ("watch", "true"), ("timeoutSeconds", str(int(timeout))), *extra]
-        if self._bookmarks or initial is not None:  # a streamed list ends with one
+        if self._options.bookmarks or initial is not None:  # a streamed list ends with one
             query.append(("allowWatchBookmarks", "true"))
         if version:
             query.append(("resourceVersion", version))

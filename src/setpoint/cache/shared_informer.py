@@ -15,16 +15,15 @@ from setpoint.cache.list_replacement import Replacement
 from setpoint.cache.lister_watcher import Source
 from setpoint.cache.object_parser import Item, ObjectParser, UnexpectedKind
 from setpoint.cache.object_record import version_number, version_of
-from setpoint.cache.reflector import FirstList, Reflector
+from setpoint.cache.reflector import Reflector
 from setpoint.cache.reflector_sink import EventType
 from setpoint.cache.store import Store
 from setpoint.cache.store_change import Stale
+from setpoint.cache.watch_options import WatchOptions
 from setpoint.meta import DecodeError
 from setpoint.meta.object_head import Head
 
 logger = logging.getLogger("setpoint.cache")
-
-_PARTIAL = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,application/json"
 
 
 class SharedInformer:
@@ -39,12 +38,7 @@ class SharedInformer:
         scope: Scope,
         *,
         random: Random,
-        streaming_lists: bool = True,
-        page_size: int | None = None,
-        min_watch_timeout: float = 300.0,
-        bookmarks: bool = True,
-        idle_timeout: float | None = 330.0,
-        first_list: FirstList = "newest",
+        options: WatchOptions | None = None,
     ) -> None:
         self.scope = scope
         self.store = Store(
@@ -56,24 +50,8 @@ class SharedInformer:
                 keep_managed_fields=scope.keep_managed_fields,
             )
         )
-        self.reflector = Reflector(
-            source,
-            scope.path,
-            self,
-            resource=scope.resource,
-            random=random,
-            query=scope.query,
-            accept=_PARTIAL.format("") if scope.metadata_only else "application/json",
-            list_accept=_PARTIAL.format("List") if scope.metadata_only else "application/json",
-            streaming_lists=streaming_lists,
-            page_size=page_size,
-            min_watch_timeout=min_watch_timeout,
-            bookmarks=bookmarks,
-            idle_timeout=idle_timeout,
-            first_list=first_list,
-            on_error=self._on_error,
-        )
-        self.first_list: FirstList = first_list
+        self.options = options if options is not None else WatchOptions()
+        self.reflector = Reflector(source, scope, self, random=random, options=self.options, on_error=self._on_error)
         self.registrations: list[HandlerRegistration] = []
         self.barriers = Barriers(self.store)
         self._last_error: Exception | None = None

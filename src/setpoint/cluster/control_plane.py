@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, Self
 
 from setpoint.apiserver import ApiServer
 from setpoint.apiserver.streams.kubelets import Kubelets
-from setpoint.cache import InformerFactory
+from setpoint.cache import InformerFactory, WatchOptions
 from setpoint.client import Client
 from setpoint.cluster.controller_registry import BINDER, EVERYTHING, GARBAGE_COLLECTOR, Parts, chosen
 from setpoint.cluster.first_objects import FirstObjects
@@ -95,10 +95,9 @@ class ControlPlane:
         factory = InformerFactory(
             client,
             random=random,
-            streaming_lists=False,
-            min_watch_timeout=WATCH_SECONDS,
-            bookmarks=False,
-            idle_timeout=None,
+            watch_options=WatchOptions(
+                streaming_lists=False, min_watch_timeout=WATCH_SECONDS, bookmarks=False, idle_timeout=None
+            ),
         )
         awake: list[Controller[Any]] = []
         sleepers: dict[type[Object], list[Controller[Any]]] = {}

@@ -198,7 +198,7 @@ class Context(ContextReads):
         collector deletes it, and the reconcile is put off until it is gone. If the controller declares no cache of that
         kind, the object is read before the first write; the read needs the permission ``get``.
 
-        If caches begin with lists of any age (``InformerFactory(first_list="any")``), no child is created before a live
+        If caches begin with lists of any age (``WatchOptions(first_list="any")``), no child is created before a live
         read of the reconciled object has shown that it is neither gone nor being deleted; otherwise the reconcile is
         put off.
 
@@ -260,7 +260,7 @@ class Context(ContextReads):
         - An object with another owner is not touched. An object with a wanted name and without a controller is taken
           over only with ``adopt``, or if it belonged to this object before.
         - While the reconciled object is being deleted, children are only deleted, not created or changed.
-        - If caches begin with lists of any age (``InformerFactory(first_list="any")``), nothing is deleted or created
+        - If caches begin with lists of any age (``WatchOptions(first_list="any")``), nothing is deleted or created
           before a live read has shown that the reconciled object is still as in the cache; otherwise the reconcile is
           put off.
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from setpoint.cache.reflector import FirstList
+from setpoint.cache.watch_options import FirstList
 from setpoint.manager import Lifespan
 from setpoint.meta import Object
 from setpoint.simulation.counterexample import Counterexample

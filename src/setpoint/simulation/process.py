@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any, Final, Protocol
 
-from setpoint.cache import InformerFactory
-from setpoint.cache.reflector import FirstList
+from setpoint.cache import InformerFactory, WatchOptions
+from setpoint.cache.watch_options import FirstList
 from setpoint.client import Client
 from setpoint.controller import RunningController
 from setpoint.manager import LeaderElection, Manager, Runtime, Sharding
@@ -98,7 +98,7 @@ class Process(Life):
                 fleet.listen(self)
             self.manager = Manager(
                 client,
-                factory=InformerFactory(client, random=rolls, first_list=self._first_list),
+                factory=InformerFactory(client, random=rolls, watch_options=WatchOptions(first_list=self._first_list)),
                 controllers=home,
                 fleet=fleet,
                 leader_election=election,

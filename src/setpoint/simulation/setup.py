@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from setpoint.cache.reflector import FirstList
+from setpoint.cache.watch_options import FirstList
 from setpoint.controller import Controller
 from setpoint.manager import Fleet, Lifespan
 from setpoint.meta import Object
