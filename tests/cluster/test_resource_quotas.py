@@ -11,7 +11,16 @@ from setpoint.client import AlreadyExists, Forbidden
 from setpoint.crd import crd_for
 from setpoint.meta import Object, from_wire
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
-from setpoint.models.core_v1 import ConfigMap, LimitRange, PersistentVolumeClaim, Pod, ResourceQuota, Secret, Service
+from setpoint.models.core_v1 import (
+    ConfigMap,
+    LimitRange,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    ResourceQuota,
+    Secret,
+    Service,
+)
 from setpoint.models.resource_v1 import ResourceClaim
 from setpoint.testing import Cluster, cluster, virtual_time
 
@@ -160,6 +169,53 @@ async def test_quotas_count_what_is_in_their_scopes() -> None:
         await world.create(pod("a"))
         assert "exceeded quota: cheap" in await refusal(world, pod("b"))
         await world.create(pod("b", "1"))
+
+
+@virtual_time
+async def test_what_leaves_a_scope_makes_room() -> None:
+    steady = quota("steady", ["NotTerminating"], pods="1")
+    async with cluster(objects=[steady, quota("brief", ["Terminating"], pods="1")]) as world:
+        await world.settle()
+        await world.create(pod("a"))
+        await world.settle()
+        assert (await used(world, "steady"), await used(world, "brief")) == ({"pods": "1"}, {"pods": "0"})
+        await world.client.patch(Pod, "a", {"spec": {"activeDeadlineSeconds": 600}})
+        await world.settle()
+        assert (await used(world, "steady"), await used(world, "brief")) == ({"pods": "0"}, {"pods": "1"})
+        await world.create(pod("b"))
+
+
+@virtual_time
+async def test_a_volume_is_counted_in_its_class_until_it_has_changed_to_another() -> None:
+    def of_class(name: str) -> ResourceQuota:
+        selector = {"scopeName": "VolumeAttributesClass", "operator": "In", "values": [name]}
+        spec = {"hard": {"persistentvolumeclaims": "1"}, "scopeSelector": {"matchExpressions": [selector]}}
+        return from_wire(ResourceQuota, {"metadata": {"name": name, "namespace": "default"}, "spec": spec})
+
+    async def counts(world: Cluster) -> list[str]:
+        await world.settle()
+        return [(await used(world, name))["persistentvolumeclaims"] for name in ("gold", "silver")]
+
+    async with cluster(objects=[of_class("gold"), of_class("silver")]) as world:
+        await world.settle()
+        spec = {
+            "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}},
+            "storageClassName": "", "volumeAttributesClassName": "gold", "volumeName": "v",
+        }  # fmt: skip
+        claim = {"metadata": {"name": "a", "namespace": "default"}, "spec": spec}
+        volume = {
+            "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "volumeAttributesClassName": "gold",
+            "csi": {"driver": "example.com", "volumeHandle": "v"},
+            "claimRef": {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "a"},
+        }  # fmt: skip
+        await world.create(from_wire(PersistentVolumeClaim, claim))
+        await world.create(from_wire(PersistentVolume, {"metadata": {"name": "v"}, "spec": volume}))
+        assert await counts(world) == ["1", "0"]
+        await world.client.patch(PersistentVolumeClaim, "a", {"spec": {"volumeAttributesClassName": "silver"}})
+        assert await counts(world) == ["1", "1"]
+        status = {"currentVolumeAttributesClassName": "silver"}
+        await world.client.patch(PersistentVolumeClaim, "a", {"status": status}, subresource="status")
+        assert await counts(world) == ["0", "1"]
 
 
 @virtual_time

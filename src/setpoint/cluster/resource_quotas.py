@@ -13,6 +13,7 @@ from setpoint.cache import Head, Informer
 from setpoint.client import Client, MethodNotAllowed, NotFound, dynamic
 from setpoint.cluster.served_resources import ServedResources
 from setpoint.controller import Caches, Context, Controller, Outcome, after, done
+from setpoint.controller.predicates import generation_changed
 from setpoint.meta import GroupVersionResource, ObjectKey, Quantity, Resource
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import PersistentVolumeClaim, Pod, ResourceQuota, Service
@@ -64,7 +65,8 @@ class ResourceQuotas:
                 predicates=[self._forget_deleted],
             )
             .watches(Pod, _quotas_of_pod)
-            .watches(PersistentVolumeClaim, _quotas_of, predicates=(_is_gone,), metadata_only=True)
+            .watches(Pod, _quotas_of, predicates=(generation_changed,))
+            .watches(PersistentVolumeClaim, _quotas_of, metadata_only=True)
             .watches(Service, _quotas_of, metadata_only=True)
             .watches(CustomResourceDefinition, self._quotas_of_kind, metadata_only=True)
             .source(self._deletions)
@@ -185,10 +187,6 @@ async def _objects(client: Client, resource: Resource, namespace: str, *, whole:
         return []  # the kind has gone
     items: list[JsonObject] = msgspec.json.decode(body).get("items") or []
     return items
-
-
-def _is_gone(_: Head | None, new: Head | None) -> bool:
-    return new is None
 
 
 def _quotas_of(head: Head, caches: Caches) -> list[ObjectKey]:
