@@ -44,7 +44,7 @@ async def reconcile(backup: Backup, ctx: sp.Context) -> sp.Outcome:
     return sp.done()
 
 
-def backups_of(pod: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
+def backups_of(pod: sp.Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
     """The backups of the database that a pod belongs to."""
     backups = caches.lister(Backup)
     return backups.keys(index=("database", f"{pod.namespace}/{pod.labels['app']}")) if "app" in pod.labels else []

@@ -28,7 +28,7 @@ def secrets_of(database: Database) -> list[str]:
     return [f"{database.namespace}/{database.spec.password_secret}"]
 
 
-def databases_of(secret: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
+def databases_of(secret: sp.Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
     """The keys of the Databases to reconcile when a Secret has changed."""
     return caches.lister(Database).keys(index=("secret", secret.key))
 

@@ -32,7 +32,7 @@ class Mykind(
         sp.Column("Ready", ".status.ready", type="integer"),
         sp.Column("Age", ".metadata.creationTimestamp", type="date"),
     ),
-    scale=sp.Scale(spec_replicas=".spec.numpods", status_replicas=".status.ready"),
+    scale=sp.ScaleSubresource(spec_replicas=".spec.numpods", status_replicas=".status.ready"),
 ):
     """Keeps as many pods running as its spec says."""
 

@@ -373,7 +373,7 @@ def test_a_controller_serves_all_others(objects: list[Stored]) -> None:
             manager = sp.Manager(
                 client,
                 controllers=[controller],
-                runtime=sp.Runtime(now=lambda: datetime(2026, 1, 1, tzinfo=UTC), random=Random(0)),
+                options=sp.ManagerOptions(now=lambda: datetime(2026, 1, 1, tzinfo=UTC), random=Random(0)),
             )
             async with manager:
                 await asyncio.sleep(30)

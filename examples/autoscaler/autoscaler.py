@@ -169,7 +169,7 @@ async def reconcile(scaler: QueueScaler, ctx: sp.Context) -> sp.Outcome:
     return sp.after(0 if is_due else scaler.spec.poll.total_seconds(), "to make the change" if is_due else "to poll")
 
 
-def scalers_of_hpa(hpa: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
+def scalers_of_hpa(hpa: sp.Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
     """All QueueScalers of the namespace: a head does not say what its HPA scales."""
     return caches.lister(QueueScaler).keys(namespace=hpa.namespace)
 

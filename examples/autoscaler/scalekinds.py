@@ -19,12 +19,14 @@ class Target(sp.Model):
 class QueueScalerSpec(
     sp.Model,
     rules=[
-        sp.Rule(rule="self.minReplicas <= self.maxReplicas", message="minReplicas must not be more than maxReplicas"),
-        sp.Rule(
+        sp.ValidationRule(
+            rule="self.minReplicas <= self.maxReplicas", message="minReplicas must not be more than maxReplicas"
+        ),
+        sp.ValidationRule(
             rule="duration(self.poll) >= duration('1s') && duration(self.poll) <= duration('10m')",
             message="poll must be 1s to 10m",
         ),
-        sp.Rule(
+        sp.ValidationRule(
             rule="[self.scaleDownWindow, self.scaleUpWindow].all(each, duration(each) >= duration('0s') && "
             "duration(each) <= duration('1h'))",
             message="scaleDownWindow and scaleUpWindow must be 0s to 1h",

@@ -46,7 +46,7 @@ class Fleet(
     sp.CustomResource,
     group="test.example.com",
     version="v1",
-    scale=sp.Scale(spec_replicas=".spec.ships", status_replicas=".status.ships"),
+    scale=sp.ScaleSubresource(spec_replicas=".spec.ships", status_replicas=".status.ships"),
 ):
     """A kind of which the operator knows nothing."""
 
@@ -125,12 +125,12 @@ async def test_the_window_remembers_the_highest_need_through_restarts_and_a_shor
     ) as cluster:
         for length, expected in ((50, 5), (10, 5), (30, 5), (10, 5)):
             queues.lengths["jobs"] = length
-            runtime = sp.Runtime(now=cluster.now, random=cluster.random)
-            manager = sp.Manager(cluster.client, controllers=[controller], lifespan=using(queues), runtime=runtime)
+            options = sp.ManagerOptions(now=cluster.now, random=cluster.random)
+            manager = sp.Manager(cluster.client, controllers=[controller], lifespan=using(queues), options=options)
             async with manager:
                 await sp.testing.advance(60)
                 assert await replicas(cluster) == expected
-        async with sp.Manager(cluster.client, controllers=[controller], lifespan=using(queues), runtime=runtime):
+        async with sp.Manager(cluster.client, controllers=[controller], lifespan=using(queues), options=options):
             await sp.testing.advance(150)
             assert await replicas(cluster) == 3, "the last five minutes needed three at least"
             await sp.testing.advance(150)

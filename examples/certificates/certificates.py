@@ -175,16 +175,16 @@ async def reconcile_issuer(issuer: Issuer, ctx: sp.Context) -> sp.Outcome:
     return sp.after(min(max(left.total_seconds(), 1.0), LOOK), "the authority ends")
 
 
-def issuers_of(secret: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
+def issuers_of(secret: sp.Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
     """The Issuers whose authority, or whose account's key, is in a Secret."""
     return caches.lister(Issuer).keys(index=("secret", secret.key))
 
 
-def certificates_of_issuer(issuer: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
+def certificates_of_issuer(issuer: sp.Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
     return caches.lister(Certificate).keys(index=("issuer", issuer.key))
 
 
-def certificates_of_secret(secret: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
+def certificates_of_secret(secret: sp.Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
     """The Certificates that want a Secret of that name, and those that are signed with the key in it."""
     found = {*caches.lister(Certificate).keys(index=("secret", secret.key))}
     for issuer in caches.lister(Issuer).heads(index=("secret", secret.key)):

@@ -17,14 +17,16 @@ Usage = Literal[
 LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 Contact = Annotated[str, sp.Field(max_length=256, pattern=r"^mailto:\S+$")]
 DnsName = Annotated[str, sp.Field(max_length=253, pattern=rf"^(\*\.)?({LABEL}\.)*{LABEL}$")]
-Address = Annotated[str, sp.Field(max_length=45, rules=[sp.Rule(rule="isIP(self)", message="must be an IP address")])]
+Address = Annotated[
+    str, sp.Field(max_length=45, rules=[sp.ValidationRule(rule="isIP(self)", message="must be an IP address")])
+]
 Name = Annotated[str, sp.Field(min_length=1, max_length=253)]
 
 
 class PrivateKey(
     sp.Model,
     rules=[
-        sp.Rule(
+        sp.ValidationRule(
             rule="self.size in (self.algorithm == 'RSA' ? [2048, 3072, 4096] : [256, 384, 521])",
             message="size must be 256, 384 or 521 for ECDSA, 2048, 3072 or 4096 for RSA",
         )
@@ -43,13 +45,13 @@ class IssuerRef(sp.Model):
 class CertificateSpec(
     sp.Model,
     rules=[
-        sp.Rule(
+        sp.ValidationRule(
             rule="has(self.commonName) && self.commonName != '' || has(self.dnsNames) && self.dnsNames.size() > 0 || "
             "has(self.ipAddresses) && self.ipAddresses.size() > 0",
             message="at least one of commonName, dnsNames, ipAddresses is needed",
         ),
-        sp.Rule(rule="duration(self.duration) >= duration('1h')", message="duration must be 1h or longer"),
-        sp.Rule(
+        sp.ValidationRule(rule="duration(self.duration) >= duration('1h')", message="duration must be 1h or longer"),
+        sp.ValidationRule(
             rule="!has(self.renewBefore) || duration(self.renewBefore) >= duration('5m') && "
             "duration(self.renewBefore) < duration(self.duration)",
             message="renewBefore must be 5m or longer, and less than duration",

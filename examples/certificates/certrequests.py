@@ -99,7 +99,7 @@ def is_of_certificate(request: sp.Head) -> bool:
     return OF in request.annotations
 
 
-def requests_of(certificate: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
+def requests_of(certificate: sp.Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
     return caches.lister(CertificateSigningRequest).keys(selector={OWNER: certificate.uid})
 
 

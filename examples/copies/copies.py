@@ -104,16 +104,16 @@ def copied(head: sp.Head) -> list[str]:
     return [head.annotations[FROM]] if is_copy(head) else []
 
 
-def originals_of(changed: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
+def originals_of(changed: sp.Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
     """The originals that a change of another Secret concerns: it was their copy, or it is in a copy's way."""
     return caches.lister(Secret).keys(index=("originals", f"named {changed.name}"))
 
 
-def copies_of(changed: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
+def copies_of(changed: sp.Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
     return caches.lister(Secret).keys(index=("copies", changed.key))
 
 
-def all_originals(changed: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
+def all_originals(changed: sp.Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
     return caches.lister(Secret).keys(index=("originals", "any"))
 
 

@@ -88,9 +88,9 @@ async def world(*engaged: str) -> AsyncGenerator[World]:
         made = World(fleet, clusters)
         for name in engaged:
             await made.engage(name)
-        runtime = sp.Runtime(now=made.home.now, random=made.home.random)
+        options = sp.ManagerOptions(now=made.home.now, random=made.home.random)
         manager = sp.Manager(
-            made.home.client.over(made.ways["home"]), controllers=[controller], fleet=fleet, runtime=runtime
+            made.home.client.over(made.ways["home"]), controllers=[controller], fleet=fleet, options=options
         )
         await stack.enter_async_context(manager)
         yield made

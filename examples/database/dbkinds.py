@@ -10,7 +10,7 @@ GROUP = "data.example.com"
 Schedule = Annotated[str, sp.Field(pattern=r"^(\S+ ){4}\S+$")]
 FileName = Annotated[str, sp.Field(pattern=r"^[A-Za-z0-9._-]*$", max_length=200)]
 
-PATIENCE = sp.Rule(
+PATIENCE = sp.ValidationRule(
     rule="duration(self) >= duration('5s') && duration(self) <= duration('1h')", message="must be 5s to 1h"
 )
 

@@ -123,7 +123,7 @@ async def clean_up(service: Service, ctx: sp.Context) -> None:
     await write(service, ctx, {})
 
 
-def rivals(changed: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
+def rivals(changed: sp.Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
     """The other Services that ask for a name of the changed one, which it may have let go."""
     names = changed.annotations.get(HOSTNAME, "").split(",")
     found = {key for name in names for key in caches.lister(Service).keys(index=("hostname", name.strip()))}

@@ -24,7 +24,7 @@ FIRST_WAIT = 1.0
 MOST_PATIENCE = 300.0
 """Seconds that a collector may ask to wait, at most: Events live for an hour."""
 TOO_LARGE = 413
-GATHER = sp.Rule(
+GATHER = sp.ValidationRule(
     rule="duration(self) >= duration('0s') && duration(self) <= duration('5m')", message="must be 0s to 5m"
 )
 
@@ -148,7 +148,7 @@ async def reconcile(sink: EventSink, ctx: sp.Context) -> sp.Outcome:
     return sp.after(wait, "for more Events" if answer.code else "for another attempt")
 
 
-def all_sinks(_changed: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
+def all_sinks(_changed: sp.Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
     return caches.lister(EventSink).keys()
 
 

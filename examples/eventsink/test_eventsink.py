@@ -203,8 +203,8 @@ async def test_a_new_process_goes_on_where_the_last_one_ended() -> None:
     async with sp.testing.cluster(crds=[EventSink], objects=[sink()], control_plane=False) as cluster:
         expected = await tell(cluster, "before")
         for number in range(3):
-            runtime = sp.Runtime(now=cluster.now, random=cluster.random)
-            async with sp.Manager(cluster.client, controllers=[controller], lifespan=using(collector), runtime=runtime):
+            options = sp.ManagerOptions(now=cluster.now, random=cluster.random)
+            async with sp.Manager(cluster.client, controllers=[controller], lifespan=using(collector), options=options):
                 expected += await tell(cluster, f"during-{number}")
                 await sp.testing.advance(10)
                 assert collector.notes == expected

@@ -33,7 +33,7 @@ class MykindV1alpha1(
         sp.Column("Ready", ".status.ready", type="integer"),
         sp.Column("Age", ".metadata.creationTimestamp", type="date"),
     ),
-    scale=sp.Scale(spec_replicas=".spec.numpods", status_replicas=".status.ready"),
+    scale=sp.ScaleSubresource(spec_replicas=".spec.numpods", status_replicas=".status.ready"),
 ):
     """Keeps as many pods running as its spec says."""
 
@@ -58,7 +58,7 @@ class Mykind(
         sp.Column("Image", ".spec.template.spec.containers[0].image"),
         sp.Column("Age", ".metadata.creationTimestamp", type="date"),
     ),
-    scale=sp.Scale(spec_replicas=".spec.replicas", status_replicas=".status.ready"),
+    scale=sp.ScaleSubresource(spec_replicas=".spec.replicas", status_replicas=".status.ready"),
     conversions=(sp.Conversion(MykindV1alpha1).rename("spec.numpods", "spec.replicas").add("spec.template"),),
 ):
     """Keeps as many pods running as its spec says, all made from one template."""

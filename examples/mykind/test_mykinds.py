@@ -86,7 +86,9 @@ async def test_objects_from_before_the_upgrade_still_work() -> None:
         await c.create(first.Mykind.named("old", "default", spec=first.MykindSpec(numpods=2)))
         await c.serve(admission, Versions.of(Mykind))
         assert (await c.get(Mykind, "old")).spec == MykindSpec(replicas=2)  # as it was stored: no webhook has seen it
-        async with sp.Manager(c.client, controllers=[controller], runtime=sp.Runtime(now=c.now, random=c.random)):
+        async with sp.Manager(
+            c.client, controllers=[controller], options=sp.ManagerOptions(now=c.now, random=c.random)
+        ):
             await c.eventually(lambda: pods_are(c, 2))
             await c.client.patch(first.Mykind, "old", {"spec": {"numpods": 3}})
             await c.eventually(lambda: pods_are(c, 3))

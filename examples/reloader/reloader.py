@@ -91,8 +91,8 @@ def reloading(kind: type[W]) -> sp.Controller[W]:
     def index(workload: W) -> list[str]:
         return [f"{use.kind} {workload.namespace}/{use.name}" for use in uses(workload.spec.template.spec)]
 
-    def users_of(used: str) -> Callable[[sp.Head, sp.Caches], list[sp.ObjectKey]]:
-        def users(changed: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
+    def users_of(used: str) -> Callable[[sp.Head, sp.CacheReader], list[sp.ObjectKey]]:
+        def users(changed: sp.Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
             users = caches.lister(kind).heads(index=("uses", f"{used} {changed.key}"))
             return [head.key for head in users if asks_for_it(head)]
 

@@ -138,7 +138,7 @@ async def reconcile(which: IngressClass, ctx: sp.Context) -> sp.Outcome:
     return sp.done()
 
 
-def all_classes(_changed: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
+def all_classes(_changed: sp.Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
     """A head does not say which class an Ingress has, or had; there are few."""
     return caches.lister(IngressClass).keys()
 

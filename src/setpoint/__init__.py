@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from setpoint.client import Client as Client
     from setpoint.client import Conflict as Conflict
     from setpoint.client import NotFound as NotFound
-    from setpoint.controller import Caches as Caches
+    from setpoint.controller import CacheReader as CacheReader
     from setpoint.controller import Context as Context
     from setpoint.controller import Controller as Controller
     from setpoint.controller import Journal as Journal
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from setpoint.crd import Conversion as Conversion
     from setpoint.crd import CustomResource as CustomResource
     from setpoint.crd import Field as Field
-    from setpoint.crd import Rule as Rule
-    from setpoint.crd import Scale as Scale
+    from setpoint.crd import ScaleSubresource as ScaleSubresource
+    from setpoint.crd import ValidationRule as ValidationRule
     from setpoint.manager import Fleet as Fleet
     from setpoint.manager import LeaderElection as LeaderElection
     from setpoint.manager import Manager as Manager
-    from setpoint.manager import Runtime as Runtime
+    from setpoint.manager import ManagerOptions as ManagerOptions
     from setpoint.manager import Serving as Serving
     from setpoint.manager import Sharding as Sharding
     from setpoint.meta import Condition as Condition
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Admission": "webhook",
     "ApiError": "client",
-    "Caches": "controller",
+    "CacheReader": "controller",
     "Client": "client",
     "Column": "crd",
     "Condition": "meta",
@@ -90,9 +90,9 @@ _HOMES = {
     "Quantity": "meta",
     "RateLimitingQueue": "workqueue",
     "Review": "webhook",
-    "Rule": "crd",
-    "Runtime": "manager",
-    "Scale": "crd",
+    "ValidationRule": "crd",
+    "ManagerOptions": "manager",
+    "ScaleSubresource": "crd",
     "Serving": "manager",
     "Sharding": "manager",
     "SyncContext": "controller",
@@ -109,7 +109,7 @@ _HOMES = {
 __all__ = [
     "Admission",
     "ApiError",
-    "Caches",
+    "CacheReader",
     "Client",
     "Column",
     "Condition",
@@ -128,6 +128,7 @@ __all__ = [
     "LabelSelector",
     "LeaderElection",
     "Manager",
+    "ManagerOptions",
     "Model",
     "NotFound",
     "Object",
@@ -138,13 +139,12 @@ __all__ = [
     "Quantity",
     "RateLimitingQueue",
     "Review",
-    "Rule",
-    "Runtime",
-    "Scale",
+    "ScaleSubresource",
     "Serving",
     "Sharding",
     "SyncContext",
     "TerminalError",
+    "ValidationRule",
     "WebhookServer",
     "Webhooks",
     "after",

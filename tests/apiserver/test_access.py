@@ -13,7 +13,7 @@ from tests.apiserver.harness import APPLY, DEPLOYMENTS, MAPS, PODS, Answer, Api,
 
 from setpoint.apiserver import AccessRecord, MemoryStorage, Rbac
 from setpoint.apiserver.authorization.attributes import Attributes, requested
-from setpoint.apiserver.authorization.role_rules import Rule, allows, covers, missing
+from setpoint.apiserver.authorization.role_rules import PolicyRule, allows, covers, missing
 from setpoint.apiserver.http_types import UserInfo
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -208,10 +208,10 @@ def naive(document: dict[str, Any], request: tuple[str, ...]) -> bool:
     )
 
 
-def parsed(document: dict[str, Any]) -> Rule:
+def parsed(document: dict[str, Any]) -> PolicyRule:
     import msgspec
 
-    return msgspec.convert(document, Rule)
+    return msgspec.convert(document, PolicyRule)
 
 
 def attributes(request: tuple[str, ...], who: UserInfo = JANE) -> Attributes:

@@ -65,8 +65,8 @@ async def work():
     function = {"plain": plain, "elsewhere": elsewhere}[sys.argv[1]]
     controller = sp.Controller(Namespace, function, name="hangs", workers=1)
     async with EmbeddedCluster() as cluster:
-        runtime = sp.Runtime(shutdown_timeout=0.1)
-        await sp.Manager(cluster.client, controllers=[controller], runtime=runtime).run()
+        options = sp.ManagerOptions(shutdown_timeout=0.1)
+        await sp.Manager(cluster.client, controllers=[controller], options=options).run()
 
 program_runner.run("program", work())
 """

@@ -21,7 +21,7 @@ class Fleet(
     sp.CustomResource,
     group="test.example.com",
     version="v1",
-    scale=sp.Scale(spec_replicas=".spec.ships", status_replicas=".status.ships"),
+    scale=sp.ScaleSubresource(spec_replicas=".spec.ships", status_replicas=".status.ships"),
 ):
     """A kind of which the control plane knows nothing but its scale."""
 

@@ -179,7 +179,7 @@ async def test_a_new_process_applies_every_child_once_and_changes_nothing() -> N
         wires = Wires()
         client = Client(wires(InProcessTransport(world.server.handle)), random=Random(0))
         async with sp.Manager(
-            client, controllers=[keeping(as_many_as_said)], runtime=sp.Runtime(now=world.now, random=Random(0))
+            client, controllers=[keeping(as_many_as_said)], options=sp.ManagerOptions(now=world.now, random=Random(0))
         ):
             await world.settle()
         assert len(wires.wire.writes("configmaps")) == 2

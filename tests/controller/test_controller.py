@@ -231,7 +231,7 @@ async def test_a_source_may_follow_kinds_that_are_only_known_at_run_time_and_let
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
         seen.append(obj.name)
 
-    async def found(caches: sp.Caches) -> AsyncIterator[sp.ObjectKey]:
+    async def found(caches: sp.CacheReader) -> AsyncIterator[sp.ObjectKey]:
         keys: asyncio.Queue[sp.ObjectKey] = asyncio.Queue()
         while (kind := await wanted.get()) is not None:
             async with caches.informer(kind) as informer:
@@ -256,7 +256,7 @@ async def test_a_source_may_follow_kinds_that_are_only_known_at_run_time_and_let
 
 
 def test_a_source_that_takes_more_than_the_caches_is_refused() -> None:
-    async def found(caches: sp.Caches, more: object) -> AsyncIterator[str]:
+    async def found(caches: sp.CacheReader, more: object) -> AsyncIterator[str]:
         yield "x"
 
     with pytest.raises(TypeError, match=r"controller 'configmap': the source .*found\(caches.* or the caches"):
@@ -267,7 +267,7 @@ def test_a_source_that_takes_more_than_the_caches_is_refused() -> None:
 
 @virtual_time
 async def test_a_source_that_does_not_return_an_async_iterator_is_told_so() -> None:
-    async def keys(_caches: sp.Caches) -> list[str]:
+    async def keys(_caches: sp.CacheReader) -> list[str]:
         return ["default/a"]
 
     async def run() -> None:

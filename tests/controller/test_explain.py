@@ -323,7 +323,7 @@ async def test_a_standby_says_so_and_a_controller_that_has_ended_says_why() -> N
             world.client,
             controllers=[sp.Controller(Widget, reconcile)],
             leader_election=LeaderElection(name="x", identity="b"),
-            runtime=sp.Runtime(now=world.now),
+            options=sp.ManagerOptions(now=world.now),
         ) as standby,
     ):
         await world.create(widget("a"))

@@ -10,7 +10,7 @@ from tests.tasks import stop
 
 import setpoint as sp
 from setpoint.client import Client, InProcessTransport, Request, TransportError
-from setpoint.manager import Manager, Runtime
+from setpoint.manager import Manager, ManagerOptions
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.testing import advance, cluster, virtual_time
 
@@ -69,7 +69,7 @@ def test_a_naive_controller_is_right_in_the_end_whatever_is_lost(seed: int) -> N
                 manager = Manager(
                     client,
                     controllers=[controller],
-                    runtime=Runtime(now=c.now, random=Random(seed), shutdown_timeout=0.0),
+                    options=ManagerOptions(now=c.now, random=Random(seed), shutdown_timeout=0.0),
                 )
                 await manager.run()
 

@@ -12,7 +12,7 @@ import pytest
 import setpoint as sp
 from setpoint.cache import Head, InformerFactory
 from setpoint.client import Client, InProcessTransport
-from setpoint.controller import Caches, Cause
+from setpoint.controller import CacheReader, Cause
 from setpoint.models.core_v1 import ConfigMap, Namespace, Secret
 from setpoint.testing import advance, cluster, settle, virtual_time
 
@@ -28,7 +28,7 @@ def by_size(obj: Widget) -> list[str]:
     return [str(obj.spec.size)]
 
 
-def of_the_same_size(head: Head, caches: Caches) -> list[sp.ObjectKey]:
+def of_the_same_size(head: Head, caches: CacheReader) -> list[sp.ObjectKey]:
     return caches.lister(Widget).keys(index=("size", head.name))
 
 
@@ -87,7 +87,7 @@ async def test_an_index_follows_every_change_of_its_objects() -> None:
 async def test_a_mapping_function_may_be_a_coroutine_function_and_read_live() -> None:
     seen = Seen()
 
-    async def named_in(head: Head, caches: Caches) -> list[str]:
+    async def named_in(head: Head, caches: CacheReader) -> list[str]:
         await asyncio.sleep(1)
         found = await caches.client.get(Secret, head.name, namespace=head.namespace)
         return [f"default/{name}" for name in (found.metadata.annotations or {})]
@@ -147,12 +147,12 @@ async def test_a_mapping_function_that_raises_is_reported_and_the_next_event_is_
 ) -> None:
     seen = Seen()
 
-    def plain(head: Head, caches: Caches) -> list[str]:
+    def plain(head: Head, caches: CacheReader) -> list[str]:
         if head.name == "bad":
             raise ZeroDivisionError("by zero")
         return ["default/a"]
 
-    async def coroutine(head: Head, caches: Caches) -> list[str]:
+    async def coroutine(head: Head, caches: CacheReader) -> list[str]:
         return plain(head, caches)
 
     map: Any = coroutine if asynchronous else plain
@@ -173,7 +173,7 @@ class Callable_:
         return ["default/a"]
 
 
-async def _with_prefix(prefix: str, head: Head, caches: Caches) -> Iterable[str]:
+async def _with_prefix(prefix: str, head: Head, caches: CacheReader) -> Iterable[str]:
     return [f"{prefix}/a"]
 
 

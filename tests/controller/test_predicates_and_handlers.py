@@ -9,7 +9,7 @@ import pytest
 
 import setpoint as sp
 from setpoint.cache import Head
-from setpoint.controller import Caches, handlers
+from setpoint.controller import CacheReader, handlers
 from setpoint.controller import predicates as p
 from setpoint.meta import ObjectKey, OwnerReference, SelectorError, resource_of
 from setpoint.models.apps_v1 import Deployment, ReplicaSet
@@ -153,7 +153,7 @@ def test_mapping_functions_see_both_heads_and_each_key_counts_once() -> None:
         return ["default/x", ObjectKey(f"default/{found.labels.get('user', 'x')}")]
 
     none: Any = None
-    handler: Any = handlers.mapped(users_of, Caches({}, none, "test", none, ""), "a test", resource_of(Pod))
+    handler: Any = handlers.mapped(users_of, CacheReader({}, none, "test", none, ""), "a test", resource_of(Pod))
     assert keys(handler, head(labels={"user": "y"}), head(resource_version="2")) == ["default/x", "default/y"]
     assert seen == ["1", "2"]
     assert all(isinstance(key, ObjectKey) for key in handler(None, head()))

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 import pydantic
 import pytest
 
-from setpoint.crd import CustomResource, DefinitionError, Field, Rule, crd_for, schema_of_type
+from setpoint.crd import CustomResource, DefinitionError, Field, ValidationRule, crd_for, schema_of_type
 from setpoint.meta import DecodeError, Model, Quantity, decode, encode, to_wire
 from setpoint.models.core_v1 import Container, PodSpec, PodTemplateSpec
 
@@ -25,7 +25,7 @@ class InnerModel(Model):
     host_name: Annotated[str, Field(min_length=1)]
 
 
-class SpecModel(Model, rules=(Rule(rule="self.minPods <= self.maxPods", message="min above max"),)):
+class SpecModel(Model, rules=(ValidationRule(rule="self.minPods <= self.maxPods", message="min above max"),)):
     """The desired state."""
 
     min_pods: Annotated[int, Field(ge=0, description="at least")] = 1
@@ -49,7 +49,7 @@ class InnerDataclass:
 class SpecDataclass:
     """The desired state."""
 
-    __rules__: ClassVar = (Rule(rule="self.minPods <= self.maxPods", message="min above max"),)
+    __rules__: ClassVar = (ValidationRule(rule="self.minPods <= self.maxPods", message="min above max"),)
 
     min_pods: Annotated[int, Field(ge=0, description="at least")] = 1
     max_pods: Annotated[int, Field(ge=0, le=100)] = 10
@@ -73,7 +73,7 @@ class SpecPydantic(pydantic.BaseModel):
     """The desired state."""
 
     model_config = pydantic.ConfigDict(arbitrary_types_allowed=True)
-    __rules__: ClassVar = (Rule(rule="self.minPods <= self.maxPods", message="min above max"),)
+    __rules__: ClassVar = (ValidationRule(rule="self.minPods <= self.maxPods", message="min above max"),)
 
     min_pods: int = pydantic.Field(1, ge=0, description="at least")
     max_pods: int = pydantic.Field(10, ge=0, le=100, alias="maxPods")

@@ -20,8 +20,8 @@ from setpoint.crd import (
     CustomResource,
     DefinitionError,
     Field,
-    Rule,
-    Scale,
+    ScaleSubresource,
+    ValidationRule,
     at_least_one_of,
     at_most_one_of,
     crd_for,
@@ -61,7 +61,7 @@ class Base(Model, rules=("self.a > 0",)):
     a: int = 1
 
 
-class Derived(Base, rules=[Rule(rule="self.b > self.a", field_path=".b", reason="FieldValueForbidden")]):
+class Derived(Base, rules=[ValidationRule(rule="self.b > self.a", field_path=".b", reason="FieldValueForbidden")]):
     b: int = 2
 
 
@@ -166,7 +166,7 @@ def test_rules_are_inherited_with_the_fields_they_speak_of() -> None:
 
 
 def test_one_of_several_fields_is_a_rule() -> None:
-    assert exactly_one_of("a", "in") == Rule(
+    assert exactly_one_of("a", "in") == ValidationRule(
         rule="[has(self.a), has(self.__in__)].filter(set, set).size() == 1", message="exactly one of a, in must be set"
     )
     assert at_most_one_of("a", "b").rule.endswith("<= 1")
@@ -315,14 +315,17 @@ class State(Model):
         ({"columns": [Column("Ready", ".status.redy")]}, r"Bad: column 'Ready' shows \.status\.redy, which the class"),
         ({"columns": [Column("Ready", "status.ready")]}, r"json_path='status\.ready' must start with a dot"),
         (
-            {"scale": Scale(spec_replicas=".spec.size", status_replicas=".status.ready")},
+            {"scale": ScaleSubresource(spec_replicas=".spec.size", status_replicas=".status.ready")},
             r"spec_replicas='\.spec\.size' names a field",
         ),
         (
-            {"scale": Scale(spec_replicas=".spec.color", status_replicas=".status.ready")},
+            {"scale": ScaleSubresource(spec_replicas=".spec.color", status_replicas=".status.ready")},
             r"must name a field of type integer",
         ),
-        ({"scale": Scale(spec_replicas=".spec.replicas", status_replicas=".spec.replicas")}, r"below status"),
+        (
+            {"scale": ScaleSubresource(spec_replicas=".spec.replicas", status_replicas=".spec.replicas")},
+            r"below status",
+        ),
         ({"selectable_fields": [".spec.many"]}, r"must be a string, an integer or a boolean"),
         ({"selectable_fields": [".spec.colour"]}, r"names '\.spec\.colour', which the class does not have"),
         ({"selectable_fields": [f".spec.x{i}" for i in range(9)]}, r"has 9 fields, and API servers take 8"),

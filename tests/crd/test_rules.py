@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 import pytest
 
-from setpoint.crd import CustomResource, DefinitionError, Field, Rule, crd_for, immutable, schema_of
+from setpoint.crd import CustomResource, DefinitionError, Field, ValidationRule, crd_for, immutable, schema_of
 from setpoint.meta import Model
 
 
@@ -38,7 +38,7 @@ class Items(Model):
 
 
 class Small(Model):
-    a: Annotated[int, Field(rules=[Rule(rule="self < 3", message="too big")])] = 3
+    a: Annotated[int, Field(rules=[ValidationRule(rule="self < 3", message="too big")])] = 3
 
 
 class Words(Model):
@@ -63,11 +63,11 @@ def test_good_rules_are_taken() -> None:
         (["self.a >"], "Bad.spec: rule 1 of 1 ('self.a >'): at 1:9: Syntax error: mismatched input '<EOF>'"),
         (["self.a == 'x'"], "at 1:8: found no matching overload for '_==_' applied to '(int, string)'"),
         (
-            [Rule(rule="self.a > 0", message_expression="self.a")],
+            [ValidationRule(rule="self.a > 0", message_expression="self.a")],
             "Bad.spec: rule 1 of 1, messageExpression ('self.a'): messageExpression must evaluate to a string",
         ),
         (
-            [Rule(rule="self.a > 0", field_path=".b")],
+            [ValidationRule(rule="self.a > 0", field_path=".b")],
             "Bad.spec: rule 1 of 1, fieldPath ('.b'): must be a valid path",
         ),
         (
@@ -77,7 +77,7 @@ def test_good_rules_are_taken() -> None:
         ),
     ],
 )
-def test_a_bad_rule_names_class_field_and_position(rules: list[str | Rule], said: str) -> None:
+def test_a_bad_rule_names_class_field_and_position(rules: list[str | ValidationRule], said: str) -> None:
     class Spec(Model):
         __rules__: ClassVar = tuple(rules)
 

@@ -15,8 +15,8 @@ from setpoint.crd import (
     CustomResource,
     DefinitionError,
     Field,
-    Rule,
-    Scale,
+    ScaleSubresource,
+    ValidationRule,
     crd_for,
     schema_of,
     schema_of_type,
@@ -67,8 +67,8 @@ class Gadget(
     short_names=("gd",),
     categories=("all",),
     columns=(Column("Ready", ".status.ready", type="integer"),),
-    scale=Scale(spec_replicas=".spec.replicas", status_replicas=".status.ready"),
-    rules=(Rule(rule="self.spec.replicas < 100", message="too many"),),
+    scale=ScaleSubresource(spec_replicas=".spec.replicas", status_replicas=".status.ready"),
+    rules=(ValidationRule(rule="self.spec.replicas < 100", message="too many"),),
 ):
     """A gadget."""
 

@@ -258,7 +258,7 @@ def test_the_container_may_do_nothing_that_it_does_not_need() -> None:
 @virtual_time
 async def test_the_kubelet_waits_for_as_long_as_the_manager_may_stop() -> None:
     async with ApiServer() as server, Client(InProcessTransport(server)) as client:
-        assert grace_seconds() > (Manager(client).runtime.shutdown_timeout or 0) + 10
+        assert grace_seconds() > (Manager(client).options.shutdown_timeout or 0) + 10
     (deployment,) = of_kind("Deployment")
     assert deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] == grace_seconds()
 

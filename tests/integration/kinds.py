@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 from setpoint.client import Client, NotFound
-from setpoint.crd import Column, ConditionedStatus, CustomResource, Field, Scale, crd_for
+from setpoint.crd import Column, ConditionedStatus, CustomResource, Field, ScaleSubresource, crd_for
 from setpoint.meta import Model, Quantity, from_wire
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import PodTemplateSpec
@@ -44,7 +44,7 @@ def gizmos_in(group: str) -> type[Gizmos]:
         plural="gizmos",
         short_names=("gz",),
         columns=(Column("Size", ".spec.size", type="integer"),),
-        scale=Scale(spec_replicas=".spec.size", status_replicas=".status.ready"),
+        scale=ScaleSubresource(spec_replicas=".spec.size", status_replicas=".status.ready"),
     ):
         """A thing of some size."""
 

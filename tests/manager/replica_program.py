@@ -87,7 +87,7 @@ async def work(mode: str, kubeconfig: str, identity: str, lease: float, deadline
             controllers=[reconciler(identity)],
             leader_election=LeaderElection(name="beat", identity=identity, **times) if mode == "leader" else None,
             sharding=Sharding(name="beat", identity=identity, **times) if mode == "shards" else None,
-            runtime=sp.Runtime(instance=identity),
+            options=sp.ManagerOptions(instance=identity),
         )
         async with asyncio.TaskGroup() as group:
             group.create_task(manager.run())

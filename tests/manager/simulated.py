@@ -18,7 +18,7 @@ import setpoint as sp
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport, Request, Response, Transport, TransportError
 from setpoint.controller.context import current
-from setpoint.manager import LeaderElection, Manager, Runtime, Sharding
+from setpoint.manager import LeaderElection, Manager, ManagerOptions, Sharding
 from setpoint.models.core_v1 import ConfigMap, Namespace
 from setpoint.testing import EPOCH
 
@@ -108,7 +108,7 @@ class Process:
             controllers=[controller],
             leader_election=LeaderElection(name="group", identity=name, **options) if elects else None,
             sharding=None if elects else Sharding(name="group", identity=name, **options),
-            runtime=Runtime(now=now, random=Random(f"{name} {life}")),
+            options=ManagerOptions(now=now, random=Random(f"{name} {life}")),
         )
         inside = copy_context()
         inside.run(process_of.set, self)

@@ -18,7 +18,7 @@ from setpoint.apiserver import ApiServer
 from setpoint.cache import Head, UndeclaredRead
 from setpoint.client import Client, InProcessTransport, Request, TransportError
 from setpoint.controller.explain import explain
-from setpoint.manager import LeaderElection, Manager, ProcessMetrics, Runtime, Serving, Sharding, WriteRefused
+from setpoint.manager import LeaderElection, Manager, ManagerOptions, ProcessMetrics, Serving, Sharding, WriteRefused
 from setpoint.models.core_v1 import ConfigMap, Namespace
 from setpoint.models.events_v1 import Event
 from setpoint.testing import EPOCH, advance, virtual_time
@@ -75,8 +75,8 @@ async def world(*names: str) -> AsyncIterator[World]:
 
 
 def manager(made: World, fleet: sp.Fleet, *, shutdown_timeout: float | None = 30.0, **options: Any) -> Manager:
-    runtime = Runtime(now=now, random=Random(0), shutdown_timeout=shutdown_timeout)
-    return Manager(made.clients["home"], fleet=fleet, runtime=runtime, **options)
+    settings = ManagerOptions(now=now, random=Random(0), shutdown_timeout=shutdown_timeout)
+    return Manager(made.clients["home"], fleet=fleet, options=settings, **options)
 
 
 @virtual_time
@@ -473,7 +473,9 @@ async def test_a_reconcile_that_leaves_the_block_of_its_manager_gets_an_error_an
             running.stop()
 
         controller = sp.Controller(ConfigMap, reconcile, namespace="default")
-        running = Manager(made.clients["home"], controllers=[controller], runtime=Runtime(now=now, random=Random(0)))
+        running = Manager(
+            made.clients["home"], controllers=[controller], options=ManagerOptions(now=now, random=Random(0))
+        )
         async with running:
             await advance(60)
         assert "can't leave the block of its manager" in problems[0]

@@ -13,7 +13,7 @@ import pytest
 import setpoint as sp
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport
-from setpoint.manager import Manager, ProcessMetrics, Runtime, Serving
+from setpoint.manager import Manager, ManagerOptions, ProcessMetrics, Serving
 from setpoint.manager.loop_watchdog import LoopWatch
 from setpoint.models.core_v1 import ConfigMap
 
@@ -58,7 +58,7 @@ async def test_the_key_that_blocks_the_loop_is_named_while_it_does_with_its_stac
             client,
             controllers=[sp.Controller(ConfigMap, blocking)],
             serving=Serving(metrics=metrics),
-            runtime=Runtime(blocked_after=0.05),
+            options=ManagerOptions(blocked_after=0.05),
         )
         async with manager:
             await told.after.wait()

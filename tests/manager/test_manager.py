@@ -18,7 +18,15 @@ import setpoint as sp
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport, Request, TransportError
 from setpoint.cluster import Command, Connection, PodBehaviour
-from setpoint.manager import LeaderElection, LeadershipLost, Manager, ProcessMetrics, RunnableEnded, Runtime, Serving
+from setpoint.manager import (
+    LeaderElection,
+    LeadershipLost,
+    Manager,
+    ManagerOptions,
+    ProcessMetrics,
+    RunnableEnded,
+    Serving,
+)
 from setpoint.models.coordination_v1 import Lease
 from setpoint.models.core_v1 import ConfigMap, Container, Pod, PodSpec, Secret
 from setpoint.testing import EPOCH, advance, cluster, settle, virtual_time
@@ -37,8 +45,8 @@ async def a_client() -> AsyncIterator[Client]:
 def manager(
     client: Client, *controllers: sp.Controller[Any], shutdown_timeout: float | None = 30.0, **options: Any
 ) -> Manager:
-    runtime = Runtime(now=now, random=Random(0), shutdown_timeout=shutdown_timeout)
-    return Manager(client, controllers=controllers, runtime=runtime, **options)
+    settings = ManagerOptions(now=now, random=Random(0), shutdown_timeout=shutdown_timeout)
+    return Manager(client, controllers=controllers, options=settings, **options)
 
 
 async def nothing(obj: Any, ctx: sp.Context) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import setpoint as sp
 from setpoint.cache import Head
-from setpoint.controller import Caches
+from setpoint.controller import CacheReader
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import ConfigMap, Namespace, Secret
 from setpoint.testing import LostEvent, NotSettled, cluster, virtual_time
@@ -221,7 +221,7 @@ async def broken_later(head: Head) -> list[ObjectKey]:
     return broken(head)
 
 
-def with_caches(head: Head, caches: Caches) -> list[ObjectKey]:
+def with_caches(head: Head, caches: CacheReader) -> list[ObjectKey]:
     return broken(head)
 
 

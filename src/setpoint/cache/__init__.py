@@ -11,7 +11,7 @@ from setpoint.cache.index import Index, IndexFunction
 from setpoint.cache.informer import Informer
 from setpoint.cache.informer_scope import Scope
 from setpoint.cache.lister import Lister
-from setpoint.cache.lister_watcher import Source
+from setpoint.cache.lister_watcher import ListerWatcher
 from setpoint.cache.metrics import InformerMetrics
 from setpoint.cache.object_parser import ObjectParser, Transform
 from setpoint.cache.reflector import Reflector
@@ -35,6 +35,7 @@ __all__ = [
     "InformerMetrics",
     "InformerStopped",
     "Lister",
+    "ListerWatcher",
     "NotFoundInCache",
     "ObjectParser",
     "Reflector",
@@ -43,7 +44,6 @@ __all__ = [
     "SharedInformer",
     "Sink",
     "Snapshot",
-    "Source",
     "Store",
     "Transform",
     "UndeclaredRead",

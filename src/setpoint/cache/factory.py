@@ -15,7 +15,7 @@ from setpoint.cache.handler_registration import is_within_handler
 from setpoint.cache.informer import Informer
 from setpoint.cache.informer_scope import Scope
 from setpoint.cache.lister import AnySelector
-from setpoint.cache.lister_watcher import Source
+from setpoint.cache.lister_watcher import ListerWatcher
 from setpoint.cache.metrics import InformerMetrics
 from setpoint.cache.object_parser import Transform
 from setpoint.cache.object_record import version_number
@@ -54,7 +54,7 @@ class InformerFactory:
 
     def __init__(
         self,
-        client: Source,
+        client: ListerWatcher,
         *,
         resync: float = 0.0,
         namespace: str | None = None,

@@ -1,4 +1,4 @@
-"""Source: the part of a client that a cache needs."""
+"""ListerWatcher: the part of a client that a cache needs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 from setpoint.client.transport import Response
 
 
-class Source(Protocol):
+class ListerWatcher(Protocol):
     """A source of lists and watches; `setpoint.client.Client` is one."""
 
     def stream(

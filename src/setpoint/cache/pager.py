@@ -9,7 +9,7 @@ from msgspec import UNSET
 from setpoint.cache.errors import WatchBroken, is_expired
 from setpoint.cache.informer_scope import Scope
 from setpoint.cache.list_splitter import Envelope, ListSplitter
-from setpoint.cache.lister_watcher import Source
+from setpoint.cache.lister_watcher import ListerWatcher
 from setpoint.cache.reflector_counters import Counters
 from setpoint.cache.reflector_sink import Sink
 from setpoint.cache.watch_options import WatchOptions
@@ -48,7 +48,7 @@ class Pager:
 
     def __init__(
         self,
-        source: Source,
+        source: ListerWatcher,
         scope: Scope,
         sink: Sink,
         counters: Counters,

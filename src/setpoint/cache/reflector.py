@@ -14,7 +14,7 @@ from setpoint.cache.backoff import ReflectorBackoff
 from setpoint.cache.bookmark_interval import Rhythm
 from setpoint.cache.errors import WatchBroken, is_expired, is_refused, is_too_large
 from setpoint.cache.informer_scope import Scope
-from setpoint.cache.lister_watcher import Source
+from setpoint.cache.lister_watcher import ListerWatcher
 from setpoint.cache.pager import MAX_REPEATED, Breath, Pager
 from setpoint.cache.reflector_counters import Counters
 from setpoint.cache.reflector_sink import Sink
@@ -84,7 +84,7 @@ class Reflector:
 
     def __init__(
         self,
-        source: Source,
+        source: ListerWatcher,
         scope: Scope,
         sink: Sink,
         *,

@@ -12,7 +12,7 @@ from setpoint.cache.handler_registration import HandlerRegistration
 from setpoint.cache.head_update import HeadUpdate
 from setpoint.cache.informer_scope import Scope
 from setpoint.cache.list_replacement import Replacement
-from setpoint.cache.lister_watcher import Source
+from setpoint.cache.lister_watcher import ListerWatcher
 from setpoint.cache.object_parser import Item, ObjectParser, UnexpectedKind
 from setpoint.cache.object_record import version_number, version_of
 from setpoint.cache.reflector import Reflector
@@ -34,7 +34,7 @@ class SharedInformer:
 
     def __init__(
         self,
-        source: Source,
+        source: ListerWatcher,
         scope: Scope,
         *,
         random: Random,

@@ -25,8 +25,8 @@ from setpoint.manager import (
     KubeconfigFolder,
     LeaderElection,
     Manager,
+    ManagerOptions,
     ProcessMetrics,
-    Runtime,
     Serving,
     Sharding,
 )
@@ -209,5 +209,5 @@ class _Run:
                 ui=serving.ui,
                 health_probe_bind_address=serving.health_probe_bind_address,
             ),
-            runtime=Runtime(blocked_after=BLOCKED_AFTER),
+            options=ManagerOptions(blocked_after=BLOCKED_AFTER),
         )

@@ -41,7 +41,7 @@ def serve_webhooks(
         space = manager.client.namespace
         certificates = SecretCertificates(
             manager.client, f"{place}-tls", space, names=service_names(place, space),
-            trusting=trusting(served, configuration), random=manager.runtime.random, metrics=metrics,
+            trusting=trusting(served, configuration), random=manager.options.random, metrics=metrics,
         )  # fmt: skip
     server = WebhookServer(webhooks, certificates, port=port, drain_delay=DRAIN_DELAY)
     manager.readyz.add("webhooks", server.problem)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from setpoint.cache import Head
 from setpoint.controller import Context, Controller, Outcome, done
-from setpoint.controller.caches import Caches
+from setpoint.controller.cache_reader import CacheReader
 from setpoint.meta import Selector, to_wire
 from setpoint.models.rbac_v1 import ClusterRole, PolicyRule
 
@@ -37,5 +37,5 @@ class AggregatedRoles:
         return done()
 
 
-def _aggregates(_: Head, caches: Caches) -> Iterable[str]:
+def _aggregates(_: Head, caches: CacheReader) -> Iterable[str]:
     return caches.lister(ClusterRole).keys(index=("aggregates", "yes"))

@@ -26,7 +26,7 @@ from setpoint.cluster.scheduling import Scheduler
 from setpoint.cluster.served_resources import ServedResources
 from setpoint.cluster.storage.claim_notifications import ClaimNews
 from setpoint.controller import Controller
-from setpoint.manager import Manager, Runtime, Serving
+from setpoint.manager import Manager, ManagerOptions, Serving
 from setpoint.meta import Object
 from setpoint.webhook.certificate_authority import Pair
 
@@ -135,7 +135,7 @@ class ControlPlane:
             controllers=awake,
             factory=factory,
             serving=serving,
-            runtime=Runtime(shutdown_timeout=5.0, now=now, random=random or Random(), instance="control-plane"),
+            options=ManagerOptions(shutdown_timeout=5.0, now=now, random=random or Random(), instance="control-plane"),
         )
         first_objects = FirstObjects(server) if server is not None else None
         self.manager.add(OnDemand(self.manager.factory, sleepers, self.manager.add, first_objects))

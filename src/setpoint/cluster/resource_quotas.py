@@ -12,7 +12,7 @@ from setpoint.apiserver.plugins.quota_usage import EVALUATED, Amounts, concerned
 from setpoint.cache import Head, Informer
 from setpoint.client import Client, MethodNotAllowed, NotFound, dynamic
 from setpoint.cluster.served_resources import ServedResources
-from setpoint.controller import Caches, Context, Controller, Outcome, after, done
+from setpoint.controller import CacheReader, Context, Controller, Outcome, after, done
 from setpoint.controller.predicates import generation_changed
 from setpoint.meta import GroupVersionResource, ObjectKey, Quantity, Resource
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
@@ -126,7 +126,7 @@ class ResourceQuotas:
         for gvr in self._followed.keys() - {resource.gvr for resource in served}:
             self._news.put_nowait(self._followed.pop(gvr))
 
-    def _quotas_of_kind(self, definition: Head, caches: Caches) -> list[ObjectKey]:
+    def _quotas_of_kind(self, definition: Head, caches: CacheReader) -> list[ObjectKey]:
         """The quotas that limit a kind that may have come or gone."""
         self._resources.forget()
         limit = f"count/{definition.name}"
@@ -141,7 +141,7 @@ class ResourceQuotas:
             self._known.get(old.namespace, set()).discard(old.key)
         return True
 
-    async def _deletions(self, caches: Caches) -> AsyncIterator[ObjectKey]:
+    async def _deletions(self, caches: CacheReader) -> AsyncIterator[ObjectKey]:
         try:
             while True:
                 news = await self._news.get()
@@ -189,11 +189,11 @@ async def _objects(client: Client, resource: Resource, namespace: str, *, whole:
     return items
 
 
-def _quotas_of(head: Head, caches: Caches) -> list[ObjectKey]:
+def _quotas_of(head: Head, caches: CacheReader) -> list[ObjectKey]:
     return [quota.key for quota in caches.lister(ResourceQuota).heads(namespace=head.namespace)]
 
 
-def _quotas_of_pod(head: Head, caches: Caches) -> Iterable[str]:
+def _quotas_of_pod(head: Head, caches: CacheReader) -> Iterable[str]:
     """The quotas to count again when a pod is gone or has ended."""
     quotas = _quotas_of(head, caches)
     pod = caches.lister(Pod).try_get(head.key, as_=_Phase) if quotas else None

@@ -3,7 +3,7 @@ events.
 """
 
 from setpoint.controller.barriers import WriteBarriers
-from setpoint.controller.caches import Caches
+from setpoint.controller.cache_reader import CacheReader
 from setpoint.controller.cause import Cause
 from setpoint.controller.context import Context
 from setpoint.controller.controller import Controller
@@ -34,7 +34,7 @@ __all__ = [
     "After",
     "Attempt",
     "BoundLogger",
-    "Caches",
+    "CacheReader",
     "Cause",
     "Context",
     "Controller",

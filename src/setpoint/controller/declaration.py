@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeAlias, TypeVar,
 
 from setpoint.cache.indexes import OWNER
 from setpoint.controller import handlers
-from setpoint.controller.caches import Caches
+from setpoint.controller.cache_reader import CacheReader
 from setpoint.controller.context import Context
 from setpoint.controller.finalizer import checked_name, finalizer_name
 from setpoint.controller.handlers import MapFunction
@@ -103,7 +103,7 @@ class Declaration(Generic[K]):
         ]
         self.indexes: list[DeclaredIndex] = []
         self.needed: list[Need] = []
-        self.sources: list[Callable[[Caches], Keys]] = []
+        self.sources: list[Callable[[CacheReader], Keys]] = []
         self.finalizer = ""
         self.finalizer_function: Reconcile[K] | SyncReconcile[K] | None = None
         self.defaulters: list[Callable[..., Any]] = []
@@ -314,8 +314,8 @@ class Declaration(Generic[K]):
         iterator may end; if it raises an exception, the controller fails. An item that is not a key of the reconciled
         kind is logged and dropped.
 
-        A source that takes an argument, ``source(caches)``, gets the controller's `Caches`. With `Caches.informer` it
-        can follow kinds that become known only while the program runs, and let them go again.
+        A source that takes an argument, ``source(caches)``, gets the controller's `CacheReader`. With
+        `CacheReader.informer` it can follow kinds that become known only while the program runs, and let them go again.
 
         Raises:
             TypeError: the source takes more than the caches.

@@ -12,7 +12,7 @@ import msgspec
 
 from setpoint.cache import Informer, InformerFactory
 from setpoint.client import ApiError, Client, TransportError
-from setpoint.controller.caches import Caches
+from setpoint.controller.cache_reader import CacheReader
 from setpoint.controller.events import EventRecorder
 from setpoint.controller.indexing import DeclaredIndex
 from setpoint.controller.log import BoundLogger
@@ -82,7 +82,7 @@ class Environment:
         """
         self.informers: dict[GroupVersionResource, Informer[Any]] = {}
         """The informers of all declared kinds, once the run is prepared."""
-        self.caches = Caches(self.informers, factory, self.name, client, cluster)
+        self.caches = CacheReader(self.informers, factory, self.name, client, cluster)
 
     def new_id(self) -> str:
         """An id for one reconcile."""

@@ -17,12 +17,14 @@ from typing import Any, Final, TypeAlias
 
 from setpoint.cache import Head
 from setpoint.cache.function_names import name_of, place_of
-from setpoint.controller.caches import Caches
+from setpoint.controller.cache_reader import CacheReader
 from setpoint.meta import Object, ObjectKey, Resource, resource_of
 
 Handler: TypeAlias = Callable[[Head | None, Head | None], Iterable[ObjectKey]]
 Keys: TypeAlias = Iterable[ObjectKey | str] | str | None
-MapFunction: TypeAlias = Callable[[Head], Keys | Awaitable[Keys]] | Callable[[Head, Caches], Keys | Awaitable[Keys]]
+MapFunction: TypeAlias = (
+    Callable[[Head], Keys | Awaitable[Keys]] | Callable[[Head, CacheReader], Keys | Awaitable[Keys]]
+)
 Found: TypeAlias = Iterable[ObjectKey] | Coroutine[Any, Any, Iterable[ObjectKey]]
 _READY: Final = frozenset({list, tuple, dict, set})
 Mapping: TypeAlias = Callable[[Head | None, Head | None], Found]
@@ -87,7 +89,7 @@ def takes_caches(function: MapFunction, whose: str) -> bool:
     )
 
 
-def mapped(function: MapFunction, caches: Caches, whose: str, resource: Resource) -> Mapping:
+def mapped(function: MapFunction, caches: CacheReader, whose: str, resource: Resource) -> Mapping:
     """A handler that calls ``function`` for the head before and the head after a change, and returns all keys of
     ``resource`` without duplicates.
 

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 from setpoint.cache import HandlerRegistration, Informer, InformerFactory
 from setpoint.client import Client
 from setpoint.concurrency import first
-from setpoint.controller.caches import Caches
+from setpoint.controller.cache_reader import CacheReader
 from setpoint.controller.cause import Cause
 from setpoint.controller.declaration import Declaration
 from setpoint.controller.delivery import subscribe
@@ -250,7 +250,7 @@ class RunningController(Generic[K]):
         for registration in self._registrations:
             await registration.wait_synced()
 
-    async def _drain(self, source: Callable[[Caches], Keys]) -> None:
+    async def _drain(self, source: Callable[[CacheReader], Keys]) -> None:
         async for key in source(self.env.caches):
             try:
                 item = key_of(key, self.env.resource, "a source")

@@ -7,18 +7,18 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeAlias
 
 from setpoint.cache.function_names import name_of
-from setpoint.controller.caches import Caches
+from setpoint.controller.cache_reader import CacheReader
 from setpoint.controller.handlers import binds
 from setpoint.meta import ObjectKey
 
 Keys: TypeAlias = AsyncIterator[ObjectKey | str]
-Source: TypeAlias = Callable[[], Keys] | Callable[[Caches], Keys]
+Source: TypeAlias = Callable[[], Keys] | Callable[[CacheReader], Keys]
 """A function that returns an async iterator of keys, which may be endless: keys from outside the cluster, or, if it
-takes the controller's caches, of kinds that are known only while the program runs (`Caches.informer`).
+takes the controller's caches, of kinds that are known only while the program runs (`CacheReader.informer`).
 """
 
 
-def keys_of(source: Source, whose: str) -> Callable[[Caches], Keys]:
+def keys_of(source: Source, whose: str) -> Callable[[CacheReader], Keys]:
     """The source as a function that takes the caches. It raises TypeError if the source does not return an async
     iterator.
 
@@ -30,7 +30,7 @@ def keys_of(source: Source, whose: str) -> Callable[[Caches], Keys]:
         raise TypeError(f"{whose}: the source {source!r} is not a function")
     with_caches = _takes_caches(source, whose)
 
-    def opened(caches: Caches) -> Keys:
+    def opened(caches: CacheReader) -> Keys:
         keys: Any = call(caches) if with_caches else call()
         if hasattr(keys, "__aiter__"):
             return keys  # type: ignore[no-any-return]

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-__all__ = ["Rule", "at_least_one_of", "at_most_one_of", "exactly_one_of", "immutable"]
+__all__ = ["ValidationRule", "at_least_one_of", "at_most_one_of", "exactly_one_of", "immutable"]
 
 Reason = Literal["", "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"]
 
 
-class Rule(Struct, frozen=True, kw_only=True):
+class ValidationRule(Struct, frozen=True, kw_only=True):
     """A CEL rule (``x-kubernetes-validations``): the expression ``rule`` must be true; in it, ``self`` is the value.
 
     A rule that names ``oldSelf`` is checked only on updates of an existing value. With ``optional_old_self`` it is
@@ -31,42 +31,42 @@ class Rule(Struct, frozen=True, kw_only=True):
     optional_old_self: bool | None = None
 
 
-def immutable(message: str = "is immutable") -> Rule:
+def immutable(message: str = "is immutable") -> ValidationRule:
     """A rule for a field that can't change once it is set.
 
     A field that is optional and has no default can still be removed and set again, because the rule of an absent field
     is not checked.
     """
-    return Rule(rule="self == oldSelf", message=message)
+    return ValidationRule(rule="self == oldSelf", message=message)
 
 
-def exactly_one_of(*fields: str) -> Rule:
+def exactly_one_of(*fields: str) -> ValidationRule:
     """A rule for a class: exactly one of these fields (wire names) is set. It stands in for a union of types, which a
     schema can't express.
     """
-    return Rule(rule=f"{_count(fields)} == 1", message=f"exactly one of {_list(fields)} must be set")
+    return ValidationRule(rule=f"{_count(fields)} == 1", message=f"exactly one of {_list(fields)} must be set")
 
 
-def at_most_one_of(*fields: str) -> Rule:
+def at_most_one_of(*fields: str) -> ValidationRule:
     """A rule for a class: no two of these fields (wire names) are set."""
-    return Rule(rule=f"{_count(fields)} <= 1", message=f"at most one of {_list(fields)} may be set")
+    return ValidationRule(rule=f"{_count(fields)} <= 1", message=f"at most one of {_list(fields)} may be set")
 
 
-def at_least_one_of(*fields: str) -> Rule:
+def at_least_one_of(*fields: str) -> ValidationRule:
     """A rule for a class: at least one of these fields (wire names) is set."""
-    return Rule(rule=f"{_count(fields)} >= 1", message=f"at least one of {_list(fields)} must be set")
+    return ValidationRule(rule=f"{_count(fields)} >= 1", message=f"at least one of {_list(fields)} must be set")
 
 
-def rules_of(given: Sequence[Rule | str]) -> tuple[Rule, ...]:
+def rules_of(given: Sequence[ValidationRule | str]) -> tuple[ValidationRule, ...]:
     """The rules; each plain string in ``given`` becomes a rule without a message. Raises TypeError if ``given`` itself
     is a string.
     """
     if isinstance(given, str):
         raise TypeError(f"rules= is a sequence of rules, not the string {given!r}")
-    return tuple(rule if isinstance(rule, Rule) else Rule(rule=rule) for rule in given)
+    return tuple(rule if isinstance(rule, ValidationRule) else ValidationRule(rule=rule) for rule in given)
 
 
-def document_of(rule: Rule) -> dict[str, Any]:
+def document_of(rule: ValidationRule) -> dict[str, Any]:
     """The rule as an entry of ``x-kubernetes-validations``."""
     document: dict[str, Any] = {"rule": rule.rule}
     for value, name in (

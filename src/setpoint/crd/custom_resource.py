@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, Unpack, cas
 
 from msgspec import Struct
 
-from setpoint.crd.cel_rule import Rule, rules_of
+from setpoint.crd.cel_rule import ValidationRule, rules_of
 from setpoint.crd.conversion import Conversion
 from setpoint.crd.errors import DefinitionError
 from setpoint.crd.schema import check_fields
@@ -36,7 +36,7 @@ class Column(Struct, frozen=True):
     format: str = ""
 
 
-class Scale(Struct, frozen=True, kw_only=True):
+class ScaleSubresource(Struct, frozen=True, kw_only=True):
     """The paths of the fields behind the scale subresource, which ``kubectl scale`` and autoscalers use. A path starts
     with a dot: ``.spec.replicas``.
     """
@@ -52,8 +52,8 @@ class Definition(Struct, frozen=True, kw_only=True):
     served: bool = True
     storage: bool = True
     columns: tuple[Column, ...] = ()
-    scale: Scale | None = None
-    rules: tuple[Rule, ...] = ()
+    scale: ScaleSubresource | None = None
+    rules: tuple[ValidationRule, ...] = ()
     selectable_fields: tuple[str, ...] = ()
     deprecated: str | bool = False
     has_status: bool = False
@@ -91,8 +91,8 @@ class Keywords(TypedDict, total=False):
     served: bool
     storage: bool
     columns: Sequence[Column]
-    scale: Scale | None
-    rules: Sequence[Rule | str]
+    scale: ScaleSubresource | None
+    rules: Sequence[ValidationRule | str]
     selectable_fields: Sequence[str]
     deprecated: str | bool
     labels: Mapping[str, str]

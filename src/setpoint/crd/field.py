@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec import Struct
 
-from setpoint.crd.cel_rule import Rule, rules_of
+from setpoint.crd.cel_rule import ValidationRule, rules_of
 
 ListType = Literal["atomic", "set", "map"]
 KUBERNETES = "kubernetes"
@@ -28,7 +28,7 @@ class FieldOptions(Struct, frozen=True, kw_only=True):
     embedded_resource: bool = False
     min_properties: int | None = None
     max_properties: int | None = None
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[ValidationRule, ...] = ()
 
 
 def Field(
@@ -53,7 +53,7 @@ def Field(
     map_type: Literal["", "granular", "atomic"] = "",
     preserve_unknown_fields: bool = False,
     embedded_resource: bool = False,
-    rules: Sequence[Rule | str] = (),
+    rules: Sequence[ValidationRule | str] = (),
     extra_schema: Mapping[str, Any] | None = None,
 ) -> msgspec.Meta:
     """Bounds, patterns, descriptions and merge hints of a field, for use inside ``typing.Annotated``.

@@ -12,7 +12,7 @@ from setpoint.manager.leader_election.leader_shard import LeaderShard
 from setpoint.manager.leader_election.leadership import Leadership, LeadershipLost
 from setpoint.manager.manager import Lifespan, Manager
 from setpoint.manager.metrics import ProcessMetrics
-from setpoint.manager.options import Runtime, Serving
+from setpoint.manager.options import ManagerOptions, Serving
 from setpoint.manager.runnable_group import Runnable, RunnableEnded
 from setpoint.manager.sharding.config import Sharding
 from setpoint.manager.sharding.shard_member import ShardMember
@@ -33,11 +33,11 @@ __all__ = [
     "LeadershipLost",
     "Lifespan",
     "Manager",
+    "ManagerOptions",
     "ProcessMetrics",
     "Provider",
     "Runnable",
     "RunnableEnded",
-    "Runtime",
     "Serving",
     "ShardMember",
     "Sharding",

@@ -29,7 +29,7 @@ from setpoint.manager.leader_election.leadership import Leadership
 from setpoint.manager.lifecycle import GroupName, Lifecycle
 from setpoint.manager.lifespan import opened
 from setpoint.manager.loop_watchdog import LoopWatch
-from setpoint.manager.options import Browser, Runtime, Serving
+from setpoint.manager.options import Browser, ManagerOptions, Serving
 from setpoint.manager.processes import ParentLease, Supervisor
 from setpoint.manager.processes.merged_pages import MergedMetrics, MergedPages
 from setpoint.manager.runnable_group import Runnable
@@ -51,7 +51,7 @@ class Manager:
 
     *Start*: servers, caches, other runnables and then, when this process is elected, those that only a leader may run.
     Caches begin to sync before the election, so a hand-over takes no longer than the lease. *Stop*, within the
-    runtime's ``shutdown_timeout``: first other runnables, then those of the leader, caches, servers. Controllers finish
+    options' ``shutdown_timeout``: first other runnables, then those of the leader, caches, servers. Controllers finish
     the reconciles under way. In the end, the lease is released and the last events are sent.
 
     *Guarantees*
@@ -74,7 +74,7 @@ class Manager:
         processes: child processes that run the controllers instead of this process. They work while this process leads,
             and this process's servers show their metrics, health and debug pages.
         serving: the servers for metrics, debug pages and health; none by default.
-        runtime: the clock, the random numbers, the name for events, the time for a stop.
+        options: the clock, the random numbers, the name for events, the time for a stop.
         namespace: the only namespace of all caches, including those of the fleet.
         lifespan: function that opens an object, such as an HTTP session, before anything is started, and closes it when
             everything has ended. ``lifespan(manager)`` returns an asynchronous context manager, and reconciles get the
@@ -95,16 +95,16 @@ class Manager:
         leader_election: LeaderElection | ParentLease | None = None,
         sharding: Sharding | None = None,
         serving: Serving | None = None,
-        runtime: Runtime | None = None,
+        options: ManagerOptions | None = None,
         fleet: Fleet | None = None,
         processes: Supervisor | None = None,
         lifespan: Lifespan | None = None,
         namespace: str | None = None,
         factory: InformerFactory | None = None,
     ) -> None:
-        serving, runtime = serving or Serving(), runtime or Runtime()
+        serving, options = serving or Serving(), options or ManagerOptions()
         self.client = client
-        self.runtime = runtime
+        self.options = options
         self.state = ProgramState()
         """The holder of the object that the lifespan yields."""
         self.metrics = serving.collected()
@@ -119,10 +119,10 @@ class Manager:
         self.factory = factory or InformerFactory(
             client,
             namespace=namespace,
-            random=runtime.random,
+            random=options.random,
             metrics=self.metrics.informers if self.metrics is not None else None,
         )
-        self.recorder = EventRecorder(client, now=runtime.now, random=runtime.random, instance=runtime.instance)
+        self.recorder = EventRecorder(client, now=options.now, random=options.random, instance=options.instance)
         self.healthz = HealthChecks("healthz")
         self.readyz = HealthChecks("readyz")
         self.controllers: dict[str, RunningController[Any]] = {}
@@ -136,7 +136,7 @@ class Manager:
             elector=self.elector,
             shards=self.shards,
             recorder=self.recorder,
-            shutdown_timeout=runtime.shutdown_timeout,
+            shutdown_timeout=options.shutdown_timeout,
             prepare=self._prepare,
         )
         self.started = self._life.started
@@ -153,9 +153,9 @@ class Manager:
         servers = Servers(client, serving, pages=self.pages, health=(self.healthz, self.readyz))
         self.metrics_server, self.health_server = servers.metrics, servers.health
         self._life.add("servers", *servers.all())
-        if runtime.blocked_after is not None:
+        if options.blocked_after is not None:
             registry = self.metrics.registry if self.metrics is not None else None
-            watch = LoopWatch(runtime.blocked_after, self._work_of, registry=registry)
+            watch = LoopWatch(options.blocked_after, self._work_of, registry=registry)
             self.readyz.add("event-loop", watch.problem)
             self._life.add("servers", watch)
         if self.elector is not None:
@@ -174,7 +174,7 @@ class Manager:
         """The membership in the group of processes with which this process shares its work; None without an election or
         sharding.
         """
-        now, random = self.runtime.now, self.runtime.random
+        now, random = self.options.now, self.options.random
         if election is not None and sharding is not None:
             raise ValueError("a manager has leader_election or sharding, not both: with shards every process works")
         if sharding is not None:
@@ -191,7 +191,7 @@ class Manager:
         return LeaderShard(elector)
 
     def _host(self, fleet: Fleet, namespace: str | None) -> None:
-        run = self.runtime
+        run = self.options
         host = Host(run.now, run.random, run.instance, namespace, self.metrics, self._shard, self.state)
         caches, others, leaders = fleet.attach(host, self.client)
         self._life.add("caches", caches)
@@ -203,7 +203,7 @@ class Manager:
 
     def _pages(self, processes: Supervisor | None, browser: Browser | None) -> Pages:
         manager = ManagerPage(
-            self.runtime,
+            self.options,
             elector=self.elector,
             shards=self.shards,
             healthz=self.healthz,
@@ -285,8 +285,8 @@ class Manager:
             running = runnable.bind(
                 self._leading_client if leading else self.client,
                 self.factory,
-                now=self.runtime.now,
-                random=self.runtime.random,
+                now=self.options.now,
+                random=self.options.random,
                 recorder=self.recorder,
                 metrics=self.metrics.controllers if self.metrics is not None else None,
                 queue_metrics=self.metrics.queues if self.metrics is not None else None,

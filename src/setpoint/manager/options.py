@@ -1,4 +1,4 @@
-"""The settings of a manager: those of its servers, and those of its runtime."""
+"""The settings of a manager: `Serving` for its servers, `ManagerOptions` for its clock and time limits."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Serving:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Runtime:
+class ManagerOptions:
     """The clock, random numbers, name and time limits of a manager.
 
     Args:

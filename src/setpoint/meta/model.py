@@ -43,7 +43,8 @@ _KEYWORDS = frozenset(
 class ModelMeta(msgspec.StructMeta):
     """Makes keyword-only structs, and gives each instance its own copy of a default that is a struct.
 
-    The class keyword ``rules`` (CEL rules, see `setpoint.crd.Rule`) is kept as ``__rules__``, for the schema builder.
+    The class keyword ``rules`` (CEL rules, see `setpoint.crd.ValidationRule`) is kept as ``__rules__``, for the schema
+    builder.
     """
 
     if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from setpoint.client import Client
 from setpoint.cluster import ControlPlane, GarbageCollector
 from setpoint.cluster.controller_registry import GARBAGE_COLLECTOR, chosen, names_of
-from setpoint.manager import Manager, Runtime
+from setpoint.manager import Manager, ManagerOptions
 from setpoint.simulation.actor import Actor
 from setpoint.simulation.cluster import SimulatedCluster
 from setpoint.simulation.setup import Setup
@@ -57,7 +57,8 @@ class Plane:
         if GARBAGE_COLLECTOR not in names:
             return
         manager = Manager(
-            world.connect("gc"), runtime=Runtime(now=world.now, random=world.dice("gc"), instance="garbage-collector")
+            world.connect("gc"),
+            options=ManagerOptions(now=world.now, random=world.dice("gc"), instance="garbage-collector"),
         )
         self._collector = GarbageCollector(manager.client, manager.factory, others.resources)
         manager.add(self._collector)

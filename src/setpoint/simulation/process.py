@@ -11,7 +11,7 @@ from setpoint.cache import InformerFactory, WatchOptions
 from setpoint.cache.watch_options import FirstList
 from setpoint.client import Client
 from setpoint.controller import RunningController
-from setpoint.manager import LeaderElection, Manager, Runtime, Sharding
+from setpoint.manager import LeaderElection, Manager, ManagerOptions, Sharding
 from setpoint.manager.fleet.fleet_cluster import FleetCluster
 from setpoint.meta import ObjectKey
 from setpoint.simulation.externals import using
@@ -104,7 +104,7 @@ class Process(Life):
                 leader_election=election,
                 sharding=sharding,
                 lifespan=setup.lifespan,
-                runtime=Runtime(now=self.now, random=rolls, instance=f"simulated-{self.number}"),
+                options=ManagerOptions(now=self.now, random=rolls, instance=f"simulated-{self.number}"),
             )
             for running in self.manager.controllers.values():
                 self._listen(running)

@@ -36,7 +36,7 @@ from setpoint.cluster.nodes.pod_behaviour import as_annotated
 from setpoint.controller import Controller, RunningController, watched_kinds
 from setpoint.crd import CustomResource, crd_for
 from setpoint.crd.files import is_defined_in, read_definitions, warning_of_class, without_webhook
-from setpoint.manager import LeaderElection, Lifespan, Manager, Runtime
+from setpoint.manager import LeaderElection, Lifespan, Manager, ManagerOptions
 from setpoint.meta import LabelSelector, Object, Selector, resource_of
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import Pod
@@ -143,7 +143,7 @@ class Cluster:
                 controllers=self._controllers,
                 leader_election=self._election,
                 lifespan=self._lifespan,
-                runtime=Runtime(now=self.now, random=self.random, instance="test"),
+                options=ManagerOptions(now=self.now, random=self.random, instance="test"),
             )
             kinds = self._custom_kinds()
             for definition in self._definitions(kinds):

@@ -9,7 +9,7 @@ import msgspec
 
 from setpoint.apiserver import AccessRecord, Attributes, Decision, Rbac, Storage, UserInfo
 from setpoint.apiserver.authorization.authorizer import Rules
-from setpoint.apiserver.authorization.role_rules import Rule, allows
+from setpoint.apiserver.authorization.role_rules import PolicyRule, allows
 from setpoint.controller.needs import VERBS
 from setpoint.permissions import EVERYBODY, Grant, declaration, rules
 
@@ -17,12 +17,12 @@ __all__ = ["USER", "MissingPermission", "RoleOfControllers", "told"]
 
 USER: Final = "system:serviceaccount:default:controllers"
 """The user name under which the controllers under test send their requests."""
-_EVERYTHING: Final = (Rule(("*",), ("*",), ("*",)), Rule(("*",), non_resource_urls=("*",)))
+_EVERYTHING: Final = (PolicyRule(("*",), ("*",), ("*",)), PolicyRule(("*",), non_resource_urls=("*",)))
 _SELF: Final = ("selfsubjectaccessreviews", "selfsubjectrulesreviews")
 _EVERYBODY: Final = (
-    Rule(("create",), ("authorization.k8s.io",), _SELF),
-    Rule(("create",), ("authentication.k8s.io",), ("selfsubjectreviews",)),
-    Rule(("get",), non_resource_urls=EVERYBODY),
+    PolicyRule(("create",), ("authorization.k8s.io",), _SELF),
+    PolicyRule(("create",), ("authentication.k8s.io",), ("selfsubjectreviews",)),
+    PolicyRule(("get",), non_resource_urls=EVERYBODY),
 )
 """The rules of ``system:basic-user``, ``system:discovery`` and ``system:public-info-viewer``, the roles that every
 account has.
@@ -44,7 +44,7 @@ class RoleOfControllers:
 
     def __init__(self, storage: Storage, grants: Iterable[Grant]) -> None:
         self._stored = Rbac(storage)
-        self._rules = (*msgspec.convert(rules(grants), tuple[Rule, ...]), *_EVERYBODY)
+        self._rules = (*msgspec.convert(rules(grants), tuple[PolicyRule, ...]), *_EVERYBODY)
         self._known: dict[tuple[str, ...], bool] = {}
 
     def authorize(self, attributes: Attributes) -> Decision:
@@ -63,7 +63,7 @@ class RoleOfControllers:
         stored = self._stored.rules_for(user, namespace)
         return Rules((*self._rules, *stored.rules), stored.lost)
 
-    def role(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...] | None:
+    def role(self, kind: str, name: str, namespace: str) -> tuple[PolicyRule, ...] | None:
         return self._stored.role(kind, name, namespace)
 
 

@@ -15,7 +15,7 @@ from setpoint.apiserver.http_types import Request, Response
 from setpoint.client import Client, InProcessTransport
 from setpoint.cluster import ControlPlane, GarbageCollector
 from setpoint.concurrency import end
-from setpoint.manager import Manager, Runtime
+from setpoint.manager import Manager, ManagerOptions
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.simulation.actor import ACTOR, Actor
 from setpoint.simulation.asked import Asked
@@ -159,7 +159,7 @@ class Trial:
             others = await stack.enter_async_context(
                 ControlPlane(client, nodes=self.setup.nodes, controllers=("*", "-garbage-collector"))
             )
-        manager = Manager(client, runtime=Runtime(instance="garbage-collector", shutdown_timeout=5.0))
+        manager = Manager(client, options=ManagerOptions(instance="garbage-collector", shutdown_timeout=5.0))
         collector = GarbageCollector(client, manager.factory, others.resources)
         manager.add(collector)
         with _acting(Actor("garbage collector", "garbage collector")):

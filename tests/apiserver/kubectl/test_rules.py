@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from setpoint.crd import CustomResource, Field, Rule, crd_for, immutable
+from setpoint.crd import CustomResource, Field, ValidationRule, crd_for, immutable
 from setpoint.meta import Model, to_wire
 
 from .conftest import Kubectl, config_map
 
-GREETS = Rule(rule="self.words.all(word, word.size() < 9)", message="words must be short", field_path=".words")
+GREETS = ValidationRule(
+    rule="self.words.all(word, word.size() < 9)", message="words must be short", field_path=".words"
+)
 
 
 class FerrySpec(Model, rules=[GREETS, "self.low <= self.high"]):

@@ -237,11 +237,11 @@ async def copies_the_configuration(site: Site, ctx: sp.Context) -> None:
     await ctx.apply(ConfigMap.named(f"{site.name}-theme", data={"theme": value}))
 
 
-def only_the_first(head: Head, caches: sp.Caches) -> list[sp.ObjectKey]:
+def only_the_first(head: Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
     return [sp.ObjectKey.of("default", "shop")] if head.name == "shared" else []
 
 
-def all_of_them(head: Head, caches: sp.Caches) -> list[sp.ObjectKey]:
+def all_of_them(head: Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
     return [each.key for each in caches.lister(Site).list()] if head.name == "shared" else []
 
 

@@ -159,7 +159,7 @@ async def copies_the_password(store: Store, ctx: sp.Context) -> None:
     await ctx.apply(ConfigMap.named(f"{store.name}-conf", data={"password": value}))
 
 
-def all_stores(head: Head, caches: sp.Caches) -> list[sp.ObjectKey]:
+def all_stores(head: Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
     return [each.key for each in caches.lister(Store).list()]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from setpoint.apiserver.authorization.attributes import Attributes
-from setpoint.apiserver.authorization.role_rules import Rule
+from setpoint.apiserver.authorization.role_rules import PolicyRule
 from setpoint.apiserver.http_types import UserInfo
 
 __all__ = ["SUPERUSERS", "Authorizer", "Decision", "Rules"]
@@ -31,7 +31,7 @@ class Rules:
     exist.
     """
 
-    rules: tuple[Rule, ...]
+    rules: tuple[PolicyRule, ...]
     lost: tuple[tuple[str, str], ...] = ()
 
 
@@ -49,6 +49,6 @@ class Authorizer(Protocol):
         """
         ...
 
-    def role(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...] | None:
+    def role(self, kind: str, name: str, namespace: str) -> tuple[PolicyRule, ...] | None:
         """The rules of a ``Role`` in ``namespace`` or of a ``ClusterRole``; None if the role does not exist."""
         ...

@@ -10,7 +10,7 @@ import msgspec
 from setpoint.apiserver.authorization.attributes import Attributes
 from setpoint.apiserver.authorization.authorizer import SUPERUSERS, Authorizer
 from setpoint.apiserver.authorization.rbac import not_found as lost
-from setpoint.apiserver.authorization.role_rules import Rule, compact, covers, described, missing, quoted
+from setpoint.apiserver.authorization.role_rules import PolicyRule, compact, covers, described, missing, quoted
 from setpoint.apiserver.errors import forbidden, not_found
 from setpoint.apiserver.http_types import UserInfo
 from setpoint.meta import GroupResource
@@ -21,7 +21,7 @@ __all__ = ["check_binding", "check_role", "only_collected"]
 
 JsonObject = dict[str, Any]
 _GROUP: Final = "rbac.authorization.k8s.io"
-_EVERYTHING: Final = (Rule(("*",), ("*",), ("*",)), Rule(("*",), non_resource_urls=("*",)))
+_EVERYTHING: Final = (PolicyRule(("*",), ("*",), ("*",)), PolicyRule(("*",), non_resource_urls=("*",)))
 _COLLECTED: Final = ("ownerReferences", "finalizers", "selfLink", "managedFields")
 """The metadata that the garbage collector writes. A change to this metadata alone needs no permission other than the
 one to write the object.
@@ -99,7 +99,7 @@ def _check(
     user: UserInfo,
     resource: GroupResource,
     obj: JsonObject,
-    wanted: tuple[Rule, ...],
+    wanted: tuple[PolicyRule, ...],
     namespace: str,
     before_refusal: Callable[[], None],
 ) -> None:
@@ -116,8 +116,8 @@ def _check(
     raise forbidden(resource, obj["metadata"].get("name", ""), text)
 
 
-def _rules_of(role: JsonObject) -> tuple[Rule, ...]:
-    return msgspec.convert(role.get("rules") or (), tuple[Rule, ...])
+def _rules_of(role: JsonObject) -> tuple[PolicyRule, ...]:
+    return msgspec.convert(role.get("rules") or (), tuple[PolicyRule, ...])
 
 
 def _aggregates(role: JsonObject) -> bool:

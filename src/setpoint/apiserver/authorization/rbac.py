@@ -10,7 +10,7 @@ import msgspec
 
 from setpoint.apiserver.authorization.attributes import Attributes
 from setpoint.apiserver.authorization.authorizer import SUPERUSERS, Decision, Rules
-from setpoint.apiserver.authorization.role_rules import Rule, allows
+from setpoint.apiserver.authorization.role_rules import PolicyRule, allows
 from setpoint.apiserver.http_types import UserInfo
 from setpoint.apiserver.storage import Storage, Subscription
 from setpoint.meta.text_escaping import quote
@@ -26,7 +26,7 @@ _MOST: Final = 8192
 
 
 class _Role(msgspec.Struct, frozen=True):
-    rules: tuple[Rule, ...] | None = None
+    rules: tuple[PolicyRule, ...] | None = None
 
 
 class _Subject(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ class _Bound(NamedTuple):
     namespace: str
     role: tuple[str, str]
     subject: _Subject
-    rules: tuple[Rule, ...] | None
+    rules: tuple[PolicyRule, ...] | None
 
     @property
     def source(self) -> str:
@@ -92,7 +92,7 @@ class Rbac:
         self._decisions: dict[tuple[object, ...], Decision] = {}
         self._cluster_bindings: list[tuple[str, _Binding]] | None = None
         self._bindings: dict[str, list[tuple[str, _Binding]]] = {}
-        self._roles: dict[tuple[str, str, str], tuple[Rule, ...] | None] = {}
+        self._roles: dict[tuple[str, str, str], tuple[PolicyRule, ...] | None] = {}
         self._following: list[Subscription] = [
             storage.subscribe(f"{kind}.{_GROUP}", storage.revision, self._forget) for kind in _KINDS
         ]
@@ -118,7 +118,7 @@ class Rbac:
         return known
 
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
-        rules: list[Rule] = []
+        rules: list[PolicyRule] = []
         lost: list[tuple[str, str]] = []
         for found in self._visited(user, namespace):
             if found.rules is None:
@@ -127,7 +127,7 @@ class Rbac:
                 rules += found.rules
         return Rules(tuple(rules), tuple(lost))
 
-    def role(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...] | None:
+    def role(self, kind: str, name: str, namespace: str) -> tuple[PolicyRule, ...] | None:
         if kind not in ("Role", "ClusterRole"):
             return None
         key = (kind, "" if kind == "ClusterRole" else namespace, name)

@@ -9,10 +9,10 @@ import msgspec
 from setpoint.apiserver.authorization.attributes import Attributes
 from setpoint.meta.text_escaping import quote
 
-__all__ = ["Rule", "allows", "compact", "covers", "described", "missing", "quoted"]
+__all__ = ["PolicyRule", "allows", "compact", "covers", "described", "missing", "quoted"]
 
 
-class Rule(msgspec.Struct, frozen=True, rename="camel"):
+class PolicyRule(msgspec.Struct, frozen=True, rename="camel"):
     """One entry of ``rules`` in a Role or ClusterRole."""
 
     verbs: tuple[str, ...] | None = None
@@ -22,7 +22,7 @@ class Rule(msgspec.Struct, frozen=True, rename="camel"):
     non_resource_urls: tuple[str, ...] | None = msgspec.field(default=None, name="nonResourceURLs")
 
 
-def allows(rule: Rule, attributes: Attributes) -> bool:
+def allows(rule: PolicyRule, attributes: Attributes) -> bool:
     """Whether this one rule allows the request."""
     if not _has(rule.verbs, attributes.verb):
         return False
@@ -36,25 +36,25 @@ def allows(rule: Rule, attributes: Attributes) -> bool:
     )
 
 
-def covers(owned: Sequence[Rule], wanted: Iterable[Rule]) -> bool:
+def covers(owned: Sequence[PolicyRule], wanted: Iterable[PolicyRule]) -> bool:
     """Whether ``owned`` allows everything that ``wanted`` allows."""
     return not missing(owned, wanted)
 
 
-def missing(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
+def missing(owned: Sequence[PolicyRule], wanted: Iterable[PolicyRule]) -> list[PolicyRule]:
     """The permissions in ``wanted`` that ``owned`` does not cover. Each is a rule with one verb and either one
     resource, with at most one name, or one non-resource URL.
     """
     return [part for rule in wanted for part in _parts(rule) if not any(_covers(whole, part) for whole in owned)]
 
 
-def compact(rules: Iterable[Rule]) -> list[Rule]:
+def compact(rules: Iterable[PolicyRule]) -> list[PolicyRule]:
     """The rules, with those for the same resource and name merged into one rule with all their verbs.
     Rules for several groups, resources or names, or for non-resource URLs, are unchanged and come
     first.
     """
     simple: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
-    made: list[Rule] = []
+    made: list[PolicyRule] = []
     for rule in rules:
         groups, resources, names = rule.api_groups or (), rule.resources or (), rule.resource_names or ()
         if len(names) > 1 or rule.non_resource_urls or len(groups) != 1 or len(resources) != 1:
@@ -62,11 +62,11 @@ def compact(rules: Iterable[Rule]) -> list[Rule]:
         else:
             simple.setdefault((groups[0], resources[0], names), []).extend(rule.verbs or ())
     for (group, resource, names), verbs in simple.items():
-        made.append(Rule(tuple(verbs), (group,), (resource,), names or None))
+        made.append(PolicyRule(tuple(verbs), (group,), (resource,), names or None))
     return made
 
 
-def described(rule: Rule) -> str:
+def described(rule: PolicyRule) -> str:
     """The rule as escalation errors show it: ``{APIGroups:[""], Resources:["pods"], Verbs:["get"]}``."""
     fields = {
         "APIGroups": rule.api_groups,
@@ -95,20 +95,20 @@ def _url_matches(pattern: str, path: str) -> bool:
     return pattern == path or (pattern.endswith("*") and path.startswith(pattern.rstrip("*")))
 
 
-def _parts(rule: Rule) -> Iterator[Rule]:
+def _parts(rule: PolicyRule) -> Iterator[PolicyRule]:
     for group in rule.api_groups or ():
         for resource in rule.resources or ():
             for verb in rule.verbs or ():
                 if not rule.resource_names:
-                    yield Rule((verb,), (group,), (resource,))
+                    yield PolicyRule((verb,), (group,), (resource,))
                 for name in rule.resource_names or ():
-                    yield Rule((verb,), (group,), (resource,), (name,))
+                    yield PolicyRule((verb,), (group,), (resource,), (name,))
     for url in rule.non_resource_urls or ():
         for verb in rule.verbs or ():
-            yield Rule((verb,), non_resource_urls=(url,))
+            yield PolicyRule((verb,), non_resource_urls=(url,))
 
 
-def _covers(whole: Rule, part: Rule) -> bool:
+def _covers(whole: PolicyRule, part: PolicyRule) -> bool:
     """Whether ``whole`` allows ``part``, which is a result of `_parts`."""
     if not _has(whole.verbs, (part.verbs or ("",))[0]):
         return False

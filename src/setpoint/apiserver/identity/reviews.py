@@ -12,7 +12,7 @@ import msgspec
 from setpoint.apiserver.authorization.attributes import Attributes
 from setpoint.apiserver.authorization.authorizer import Decision
 from setpoint.apiserver.authorization.rbac import not_found
-from setpoint.apiserver.authorization.role_rules import Rule
+from setpoint.apiserver.authorization.role_rules import PolicyRule
 from setpoint.apiserver.errors import bad_request, invalid
 from setpoint.apiserver.http_types import Response, UserInfo
 from setpoint.apiserver.identity.review_selectors import selector_errors, unused_selectors
@@ -31,7 +31,7 @@ _LOCAL: Final = "LocalSubjectAccessReview"
 _OWN: Final = "SelfSubjectAccessReview"
 _UNION: Final = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
 _OPEN: Final = "this server allows everything"
-_EVERYTHING: Final = (Rule(("*",), ("*",), ("*",)), Rule(("*",), non_resource_urls=("*",)))
+_EVERYTHING: Final = (PolicyRule(("*",), ("*",), ("*",)), PolicyRule(("*",), non_resource_urls=("*",)))
 
 
 def _review(status: Callable[[Call, JsonObject], JsonObject]) -> Callable[[Call], Response]:
@@ -117,7 +117,7 @@ def _rules(call: Call, obj: JsonObject) -> JsonObject:
         raise bad_request("no namespace on request")
     authorizer = call.state.authorizer
     error = ""
-    rules: tuple[Rule, ...] = _EVERYTHING
+    rules: tuple[PolicyRule, ...] = _EVERYTHING
     if authorizer is not None:
         found = authorizer.rules_for(call.user, namespace)
         rules, error = found.rules, not_found(found.lost)
@@ -134,7 +134,7 @@ def _rules(call: Call, obj: JsonObject) -> JsonObject:
     return {**status, "evaluationError": error} if error else status
 
 
-def _shown_rule(rule: Rule) -> JsonObject:
+def _shown_rule(rule: PolicyRule) -> JsonObject:
     shown: JsonObject = {"verbs": list(rule.verbs or ())}
     for name, values in (
         ("apiGroups", rule.api_groups),

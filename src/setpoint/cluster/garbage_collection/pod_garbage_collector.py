@@ -8,7 +8,7 @@ from typing import Final
 from setpoint.cache import Head
 from setpoint.client import NotFound
 from setpoint.controller import Context, Controller, Outcome, after, done
-from setpoint.controller.caches import Caches
+from setpoint.controller.cache_reader import CacheReader
 from setpoint.models.core_v1 import Node, Pod, PodCondition
 
 QUARANTINE: Final = 40.0
@@ -66,7 +66,7 @@ class PodGarbage:
             await self._end(pod, _GONE, ctx)
         return done()
 
-    def _pods_of(self, node: Head, caches: Caches) -> Iterable[str]:
+    def _pods_of(self, node: Head, caches: CacheReader) -> Iterable[str]:
         """The keys of the pods on the node. A node that exists has no quarantine, even if it has no pods."""
         if caches.lister(Node).head(node.name) is not None:
             self._missing.pop(node.name, None)

@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 
 from setpoint.models.core_v1 import ConfigMap, Container, Pod, Secret, Volume, VolumeProjection
 
-__all__ = ["KINDS", "NOTHING", "Lack", "Source", "lack_of", "sources_of"]
+__all__ = ["KINDS", "NOTHING", "ConfigReference", "Lack", "lack_of", "sources_of"]
 
 
-class Source(NamedTuple):
+class ConfigReference(NamedTuple):
     """A Secret or a ConfigMap in the namespace of a pod."""
 
     kind: type[Secret | ConfigMap]
@@ -19,12 +19,12 @@ class Source(NamedTuple):
 
 
 KINDS: Final[tuple[type[Secret | ConfigMap], ...]] = (Secret, ConfigMap)
-Found = Mapping[Source, Set[str] | None]
+Found = Mapping[ConfigReference, Set[str] | None]
 """The keys of each source; None for a source that does not exist."""
 
 
 class _Need(NamedTuple):
-    source: Source
+    source: ConfigReference
     keys: tuple[str, ...] = ()
 
 
@@ -41,7 +41,7 @@ class Lack:
 NOTHING: Final = Lack()
 
 
-def sources_of(pod: Pod) -> set[Source]:
+def sources_of(pod: Pod) -> set[ConfigReference]:
     """The Secrets and ConfigMaps that the pod's volumes and containers need. Optional ones do not count."""
     needs = [need for _, need in _of_volumes(pod)]
     for container in (*pod.spec.init_containers, *pod.spec.containers):
@@ -79,23 +79,23 @@ def _of_volume(volume: Volume | VolumeProjection) -> Iterator[_Need]:
         name = volume.secret.secret_name if volume.secret is not None else None
     secret, config_map = volume.secret, volume.config_map
     if secret is not None and not secret.optional:
-        yield _Need(Source(Secret, name or ""), tuple(item.key for item in secret.items))
+        yield _Need(ConfigReference(Secret, name or ""), tuple(item.key for item in secret.items))
     if config_map is not None and not config_map.optional:
-        yield _Need(Source(ConfigMap, config_map.name or ""), tuple(item.key for item in config_map.items))
+        yield _Need(ConfigReference(ConfigMap, config_map.name or ""), tuple(item.key for item in config_map.items))
 
 
 def _of_container(container: Container) -> Iterable[_Need]:
     for variables in container.env_from:
         for kind, reference in ((ConfigMap, variables.config_map_ref), (Secret, variables.secret_ref)):
             if reference is not None and not reference.optional:
-                yield _Need(Source(kind, reference.name or ""))
+                yield _Need(ConfigReference(kind, reference.name or ""))
     for variable in container.env:
         value = variable.value_from
         if value is None:
             continue
         for kind, selector in ((ConfigMap, value.config_map_key_ref), (Secret, value.secret_key_ref)):
             if selector is not None and not selector.optional:
-                yield _Need(Source(kind, selector.name or ""), (selector.key,))
+                yield _Need(ConfigReference(kind, selector.name or ""), (selector.key,))
 
 
 def _unmounted(need: _Need, keys: Set[str] | None) -> str:
@@ -116,5 +116,5 @@ def _unset(need: _Need, keys: Set[str] | None, namespace: str) -> str:
     )
 
 
-def _absent(source: Source) -> str:
+def _absent(source: ConfigReference) -> str:
     return f'{source.kind.__name__.lower()} "{source.name}" not found'

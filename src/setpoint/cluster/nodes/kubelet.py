@@ -12,14 +12,14 @@ from typing import Final
 
 from setpoint.cache import Head
 from setpoint.client import NotFound
-from setpoint.cluster.nodes.config_references import KINDS, NOTHING, Lack, Source, lack_of, sources_of
+from setpoint.cluster.nodes.config_references import KINDS, NOTHING, ConfigReference, Lack, lack_of, sources_of
 from setpoint.cluster.nodes.container_processes import Processes
 from setpoint.cluster.nodes.hollow_nodes import host_ip
 from setpoint.cluster.nodes.pod_behaviour import DEAD, NODE, Behaviours, Habits, as_annotated
 from setpoint.cluster.nodes.pod_lifecycle import PodLife
 from setpoint.cluster.nodes.pod_timers import Stopwatch
 from setpoint.cluster.scheduling.resource_requests import host_ports, ports_clash
-from setpoint.controller import Caches, Context, Controller, Outcome, after, done
+from setpoint.controller import CacheReader, Context, Controller, Outcome, after, done
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import ConfigMap, HostIP, Node, Pod, PodIP, Secret
 
@@ -71,7 +71,7 @@ class HollowKubelet:
         self.processes = processes
         self._dead: set[str] = set()
         self._followers: dict[ObjectKey, list[asyncio.Event]] = {}
-        self._waiting: dict[tuple[Source, str], set[ObjectKey]] = {}
+        self._waiting: dict[tuple[ConfigReference, str], set[ObjectKey]] = {}
         """The pods that wait for a Secret or a ConfigMap, by that and its namespace."""
         self.controller = (
             Controller(
@@ -127,7 +127,7 @@ class HollowKubelet:
                 self.processes.forget(old.uid)
         return True
 
-    def _pods_of(self, node: Head, caches: Caches) -> Iterable[ObjectKey]:
+    def _pods_of(self, node: Head, caches: CacheReader) -> Iterable[ObjectKey]:
         """The keys of the pods on the node if the node has died or come back; otherwise none."""
         now = caches.lister(Node).head(node.name)
         is_dead = now is not None and now.annotations.get(NODE) == DEAD
@@ -136,8 +136,8 @@ class HollowKubelet:
         (self._dead.add if is_dead else self._dead.discard)(node.name)
         return caches.lister(Pod).keys(index=(_NODE_INDEX, node.name))
 
-    def _pods_waiting(self, kind: type[Secret | ConfigMap], head: Head, _caches: Caches) -> Iterable[ObjectKey]:
-        return self._waiting.get((Source(kind, head.name), head.namespace), ())
+    def _pods_waiting(self, kind: type[Secret | ConfigMap], head: Head, _caches: CacheReader) -> Iterable[ObjectKey]:
+        return self._waiting.get((ConfigReference(kind, head.name), head.namespace), ())
 
     def _wait_no_more(self, key: ObjectKey) -> None:
         for place in [place for place, keys in self._waiting.items() if key in keys]:
@@ -203,7 +203,7 @@ class HollowKubelet:
             status.pod_ip, status.pod_ips = pod_ip, [PodIP(ip=pod_ip)]
 
 
-async def _keys(source: Source, namespace: str, ctx: Context) -> Set[str] | None:
+async def _keys(source: ConfigReference, namespace: str, ctx: Context) -> Set[str] | None:
     """The keys of a Secret or a ConfigMap; None if it does not exist."""
     try:
         found = await ctx.client.get(source.kind, source.name, namespace=namespace)

@@ -12,7 +12,7 @@ from setpoint.cluster.conditions import node_condition, pod_condition, set_node_
 from setpoint.cluster.node_matching import covers
 from setpoint.cluster.nodes.hollow_nodes import PROVIDER, conditions, renew_lease
 from setpoint.cluster.nodes.pod_behaviour import DEAD, NODE
-from setpoint.controller import Caches, Context, Controller, Outcome, after, done
+from setpoint.controller import CacheReader, Context, Controller, Outcome, after, done
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import Node, NodeCondition, Pod, PodCondition, Taint
 
@@ -159,7 +159,7 @@ class TaintEvictions:
             self._began.pop(old.name, None)
         return True
 
-    def _node_of(self, head: Head, caches: Caches) -> Iterable[ObjectKey]:
+    def _node_of(self, head: Head, caches: CacheReader) -> Iterable[ObjectKey]:
         if not self._tainted:
             return ()
         pod = caches.lister(Pod).try_get(head.key)

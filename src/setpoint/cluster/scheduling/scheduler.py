@@ -16,7 +16,7 @@ from setpoint.cluster.scheduling.scheduling_cycle import Cycle
 from setpoint.cluster.scheduling.unschedulable_reasons import told
 from setpoint.cluster.scheduling.volume_binding import Unusable, mounted, volumes_of
 from setpoint.cluster.storage.claim_notifications import ClaimNews
-from setpoint.controller import Caches, Context, Controller, Outcome, after, done
+from setpoint.controller import CacheReader, Context, Controller, Outcome, after, done
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import Namespace, Node, Pod, PodCondition
 from setpoint.models.policy_v1 import PodDisruptionBudget
@@ -88,14 +88,14 @@ class Scheduler:
         known = self._occupancy.pods.get(new.key)
         return known is None or known.uid != new.uid or not known.node
 
-    def _pod_changed(self, head: Head, caches: Caches) -> Iterable[ObjectKey]:
+    def _pod_changed(self, head: Head, caches: CacheReader) -> Iterable[ObjectKey]:
         pod = caches.lister(Pod).try_get(head.key)
         if pod is None:
             self._forget(head.key)
             return self._wake() if self._occupancy.remove(head.key) else ()
         return self._wake() if self._note(pod) else ()
 
-    def _node_changed(self, head: Head, caches: Caches) -> Iterable[ObjectKey]:
+    def _node_changed(self, head: Head, caches: CacheReader) -> Iterable[ObjectKey]:
         node = caches.lister(Node).try_get(head.name)
         changed = self._occupancy.put_node(node) if node is not None else self._occupancy.remove_node(head.name)
         return self._wake() if changed else ()

@@ -15,7 +15,7 @@ from setpoint.cluster.storage.volume_matching import (
     is_same_mode,
 )
 from setpoint.controller import Context, Controller, Outcome, done
-from setpoint.controller.caches import Caches
+from setpoint.controller.cache_reader import CacheReader
 from setpoint.models.core_v1 import PersistentVolume, PersistentVolumeClaim
 
 _BY_CLAIM = "claim"
@@ -130,5 +130,5 @@ def _claim_of(volume: PersistentVolume) -> str | None:
     return None if reference is None else claim_key(reference)
 
 
-def _volumes_of(claim: Head, caches: Caches) -> Iterable[str]:
+def _volumes_of(claim: Head, caches: CacheReader) -> Iterable[str]:
     return caches.lister(PersistentVolume).keys(index=(_BY_CLAIM, claim.key))

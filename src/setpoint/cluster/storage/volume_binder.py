@@ -30,7 +30,7 @@ from setpoint.cluster.storage.volume_matching import (
     requested,
 )
 from setpoint.controller import Context, Controller, Outcome, done
-from setpoint.controller.caches import Caches
+from setpoint.controller.cache_reader import CacheReader
 from setpoint.controller.reference import reference_to
 from setpoint.meta import ObjectMeta, to_wire
 from setpoint.models.core_v1 import (
@@ -277,17 +277,17 @@ async def _standard(ctx: Context) -> None:
         return
 
 
-def _claims_of_volume(head: Head, caches: Caches) -> Iterable[str]:
+def _claims_of_volume(head: Head, caches: CacheReader) -> Iterable[str]:
     """The keys of the claims that name the volume, and of all claims that wait for a volume."""
     claims = caches.lister(PersistentVolumeClaim)
     return [*claims.keys(index=(BY_VOLUME, head.name)), *claims.keys(index=(BY_VOLUME, WAITING))]
 
 
-def _claims_that_wait(_: Head, caches: Caches) -> Iterable[str]:
+def _claims_that_wait(_: Head, caches: CacheReader) -> Iterable[str]:
     return caches.lister(PersistentVolumeClaim).keys(index=(BY_VOLUME, WAITING))
 
 
-def _claims_of_pod(head: Head, caches: Caches) -> Iterable[str]:
+def _claims_of_pod(head: Head, caches: CacheReader) -> Iterable[str]:
     waiting = caches.lister(PersistentVolumeClaim).keys(index=(BY_VOLUME, WAITING))
     pod = caches.lister(Pod).try_get(head.key, as_=Mounting) if waiting else None
     return set(waiting).intersection(claims_of(pod)) if pod is not None else ()

@@ -9,7 +9,7 @@ from setpoint.cache import Head
 from setpoint.client import NotFound
 from setpoint.cluster.storage.volume_matching import Mounting, claims_in_use
 from setpoint.controller import Context, Controller, Outcome, done
-from setpoint.controller.caches import Caches
+from setpoint.controller.cache_reader import CacheReader
 from setpoint.meta import Object
 from setpoint.models.core_v1 import PersistentVolume, PersistentVolumeClaim, Pod
 from setpoint.models.storage_v1 import VolumeAttributesClass
@@ -135,7 +135,7 @@ def _classes_of_claim(claim: PersistentVolumeClaim) -> list[str]:
     return [name for name in names if name]
 
 
-def _claims_that_go(pod: Head, caches: Caches) -> Iterable[str]:
+def _claims_that_go(pod: Head, caches: CacheReader) -> Iterable[str]:
     """The keys of the claims in the pod's namespace that are being deleted: a deleted pod no longer says which claims
     it mounted.
     """
@@ -143,5 +143,5 @@ def _claims_that_go(pod: Head, caches: Caches) -> Iterable[str]:
     return [head.key for head in heads if head.is_deleting]
 
 
-def _classes_that_go(_: Head, caches: Caches) -> Iterable[str]:
+def _classes_that_go(_: Head, caches: CacheReader) -> Iterable[str]:
     return [head.key for head in caches.lister(VolumeAttributesClass).heads() if head.is_deleting]

@@ -19,7 +19,7 @@ from setpoint.manager.sharding.shard_member import ShardMember
 from setpoint.meta import ObjectKey
 
 if TYPE_CHECKING:
-    from setpoint.manager.options import Runtime
+    from setpoint.manager.options import ManagerOptions
 
 MANAGER: Final = "/debug/manager"
 OBJECTS: Final = "/debug/objects"
@@ -69,7 +69,7 @@ class ManagerPage:
 
     def __init__(
         self,
-        runtime: Runtime,
+        options: ManagerOptions,
         *,
         elector: Leadership | None,
         shards: ShardMember | None,
@@ -77,7 +77,7 @@ class ManagerPage:
         readyz: HealthChecks,
         is_cluster: bool = False,
     ) -> None:
-        self._runtime = runtime
+        self._options = options
         self._elector = elector
         self._shards = shards
         self._healthz = healthz
@@ -88,8 +88,8 @@ class ManagerPage:
         from importlib.metadata import version  # it takes longer to import than most of this package
 
         told = ManagerTold(
-            now=self._runtime.now(),
-            instance=self._runtime.instance,
+            now=self._options.now(),
+            instance=self._options.instance,
             version=version("setpoint"),
             cluster=self._is_cluster,
             election=self._election(),

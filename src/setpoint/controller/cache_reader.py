@@ -1,4 +1,4 @@
-"""Caches: the caches of one run, which mapping functions, contexts and sources read."""
+"""CacheReader: the caches of one run, which mapping functions, contexts and sources read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from setpoint.meta import FieldSelector, GroupVersionResource, Object, resource_
 T = TypeVar("T", bound=Object)
 
 
-class Caches:
+class CacheReader:
     """The caches of every kind that a controller declares, for its mapping functions and sources.
 
     A cache may be slightly behind the server. When a change to an object is mapped, the cache of the object's kind
