@@ -17,6 +17,7 @@ from setpoint.cli.program_loader import SourceError, being_loaded
 from setpoint.cli.program_options import ProgramLifespan
 from setpoint.cli.run import run_command
 from setpoint.cli.simulate_command import simulate_command
+from setpoint.cli.uninstall import uninstall_command
 from setpoint.controller import Controller
 from setpoint.manager import Runnable
 from setpoint.webhook import Admission
@@ -123,6 +124,7 @@ def program(
     app = App(name=command, help=f"Controllers: {names}." if names else f"Webhooks for {kinds}.", version_flags=[])
     app.command(run_command(parts), name="run")
     app.command(manifests_command(command, controllers, admissions, name), name="manifests")
+    app.command(uninstall_command(parts), name="uninstall")
     if controllers:
         app.command(simulate_command(parts), name="simulate")
     return app

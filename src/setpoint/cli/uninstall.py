@@ -1,0 +1,111 @@
+"""``uninstall``: removes a program, the objects of its kinds and its definitions from a cluster."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from setpoint.apps.error_reports import UsageError
+from setpoint.cli.manifests import operator_of
+from setpoint.cli.program_arguments import Parts
+from setpoint.meta.text_escaping import visible
+
+__all__ = ["uninstall_command"]
+
+
+def uninstall_command(parts: Parts) -> Callable[..., None]:
+    """The command ``uninstall`` of a program."""
+
+    def uninstall(
+        *,
+        namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default",
+        watch_namespace: str | None = None,
+        name: str | None = None,
+        service: str = "",
+        kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
+        context: str | None = None,
+        timeout: Annotated[float, Parameter(validator=Number(gt=0))] = 300,
+        yes: Annotated[bool, Parameter(name=["--yes", "-y"], negative="")] = False,
+    ) -> None:
+        """Remove the program from a cluster: the objects of its kinds, then the program, then its definitions.
+
+        The program has to run until the objects are gone, because it removes their finalizers. Without --yes, the user
+        is asked after the list of the things to delete; without a terminal, only the list is printed.
+
+        Parameters
+        ----------
+        namespace
+            The namespace in which the program runs. The namespace itself stays.
+        watch_namespace
+            The only namespace that the controllers watch: objects in other namespaces stay, and the definitions.
+        name
+            The name of the program's objects, as for manifests.
+        service
+            The Service of the webhooks, as for manifests.
+        kubeconfig
+            The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
+        context
+            The kubeconfig's context to use.
+        timeout
+            Seconds after which the command ends if objects are still there.
+        yes
+            Do not ask.
+        """
+        from setpoint.apps.program_runner import run
+        from setpoint.client import Client
+        from setpoint.deploy.uninstallation import ObjectsRemain, Uninstallation
+
+        operator = operator_of(
+            parts.controllers,
+            parts.admissions,
+            image="none",  # what is deleted has the same names for every image
+            given=name or parts.name,
+            namespace=namespace,
+            watch_namespace=watch_namespace,
+            service=service,
+        )
+
+        async def remove(*, first: bool) -> None:
+            async with Client.from_environment(kubeconfig, context=context, field_manager=operator.program) as client:
+                removal = Uninstallation(client, operator, timeout, _print)
+                if first:
+                    _print_plan(operator, await removal.objects())
+                    return
+                try:
+                    await removal.run()
+                except ObjectsRemain as problem:
+                    raise UsageError(str(problem)) from None
+
+        run(parts.command, remove(first=True))
+        if not yes and not _confirmed():
+            raise SystemExit(1)
+        run(parts.command, remove(first=False))
+
+    return uninstall
+
+
+def _print_plan(operator: Any, objects: list[tuple[Any, list[Any]]]) -> None:
+    for resource, heads in objects:
+        where = len({head.namespace for head in heads})
+        places = f" (namespaces: {where})" if resource.namespaced and heads else ""
+        _print(f"to delete: all objects of {resource.group_resource}, and what they own: {len(heads)}{places}")
+    _print(f"to delete: {operator.program} in the namespace {operator.namespace}, its roles and webhooks")
+    if operator.watch_namespace is None:
+        for resource, _ in objects:
+            _print(f"to delete: the definition {resource.group_resource}")
+
+
+def _confirmed() -> bool:
+    if not sys.stdin.isatty():
+        _print("nothing was deleted: say --yes to delete it")
+        return False
+    return input("Delete all of it? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _print(line: str) -> None:
+    print(visible(line), flush=True)  # noqa: T201 - this is the user's terminal
