@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
-from setpoint.simulation.actor import Actor
-from setpoint.simulation.loop import SimulationLoop
-from setpoint.simulation.single import buried
+from setpoint.simulation.execution.in_process import suppress_destructor_errors
+from setpoint.simulation.sandbox.actor import Actor
+from setpoint.simulation.sandbox.event_loop import SimulationLoop
 
 
 @pytest.fixture
 def loop() -> Iterator[SimulationLoop]:
-    with buried():
+    with suppress_destructor_errors():
         loop = SimulationLoop()
         yield loop
         for task in asyncio.all_tasks(loop):

@@ -20,9 +20,9 @@ import setpoint as sp
 from setpoint.controller.context import current
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.simulation import Budget, Counterexample, External, call, check
-from setpoint.simulation.actor import ACTOR, Actor
-from setpoint.simulation.chance import Chance
-from setpoint.simulation.state import Snapshot
+from setpoint.simulation.comparison.random_values import RandomValues
+from setpoint.simulation.comparison.snapshot import Snapshot
+from setpoint.simulation.sandbox.actor import ACTOR, Actor
 
 WAYS: dict[str, Callable[[], str]] = {
     "os.urandom": lambda: os.urandom(9).hex(),
@@ -49,7 +49,7 @@ WAYS: dict[str, Callable[[], str]] = {
 every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 
 
-def drawn(chance: Chance, way: Callable[[], str], *, by: str = "controller/1", reconciles: bool = True) -> str:
+def drawn(chance: RandomValues, way: Callable[[], str], *, by: str = "controller/1", reconciles: bool = True) -> str:
     def draw() -> str:
         with chance.installed():
             return way()
@@ -63,24 +63,24 @@ def drawn(chance: Chance, way: Callable[[], str], *, by: str = "controller/1", r
 
 @every_way
 def test_a_run_draws_the_same_again_and_another_seed_or_process_something_else(way: Callable[[], str]) -> None:
-    first = drawn(Chance(), way)
-    assert drawn(Chance(), way) == first
-    assert drawn(Chance(), way, by="controller/2") != first
-    other = Chance()
+    first = drawn(RandomValues(), way)
+    assert drawn(RandomValues(), way) == first
+    assert drawn(RandomValues(), way, by="controller/2") != first
+    other = RandomValues()
     other.seed = 1
     assert drawn(other, way) != first
 
 
 def test_the_real_generator_comes_back() -> None:
     real = os.urandom, random._urandom  # type: ignore[attr-defined]
-    with Chance().installed():
+    with RandomValues().installed():
         assert os.urandom is not real[0]
     assert (os.urandom, random._urandom) == real  # type: ignore[attr-defined]
 
 
 @every_way
 def test_what_was_drawn_becomes_a_star_in_a_name_and_nothing_else_does(way: Callable[[], str]) -> None:
-    chance = Chance()
+    chance = RandomValues()
     word = drawn(chance, way)
     assert chance.starred(f"default/main-{word}") == "default/main-*"
     assert chance.starred(word) == "*"
@@ -89,7 +89,7 @@ def test_what_was_drawn_becomes_a_star_in_a_name_and_nothing_else_does(way: Call
 
 @pytest.mark.parametrize("way", ["token_hex", "os.urandom", "the digits of a uuid4"])
 def test_what_was_drawn_is_recognized_without_a_boundary(way: str) -> None:
-    chance = Chance()
+    chance = RandomValues()
     word = drawn(chance, WAYS[way])
     assert chance.starred(f"db{word}") == "db*"
     assert chance.starred(f"{word}x0") == "*x0"
@@ -106,7 +106,7 @@ def of(secret: str, database: str) -> Snapshot:
 def test_texts_that_are_used_alike_are_the_same(way: Callable[[], str]) -> None:
     states = []
     for seed in (0, 1):
-        chance = Chance()
+        chance = RandomValues()
         chance.seed = seed
         one, other = drawn(chance, way), drawn(chance, way)
         states.append([chance.by_use(of(one, one)), chance.by_use(of(other, other)), chance.by_use(of(one, other))])
@@ -119,13 +119,13 @@ def test_texts_that_are_used_alike_are_the_same(way: Callable[[], str]) -> None:
 
 def test_what_no_reconcile_has_drawn_says_nothing_of_an_object() -> None:
     """Such as the identity of a process, which is another one after a crash."""
-    chance = Chance()
+    chance = RandomValues()
     identity = drawn(chance, WAYS["uuid4"], reconciles=False)
     assert chance.by_use(of(identity, identity)) == of("<a random text>", "<a random text>")
 
 
 def test_keys_that_are_used_alike_are_all_kept() -> None:
-    chance = Chance()
+    chance = RandomValues()
     keys = [drawn(chance, WAYS["uuid4"]) for _ in range(3)]
     found = chance.by_use({"external cloud": [{"networks": {key: {"size": 1} for key in keys}}]})
     (state,) = found["external cloud"]
@@ -137,7 +137,7 @@ def test_keys_that_are_used_alike_are_all_kept() -> None:
     st.recursive(st.text() | st.integers() | st.none(), lambda each: st.lists(each) | st.dictionaries(st.text(), each))
 )
 def test_where_nothing_was_drawn_a_state_stays_as_it_is(value: Any) -> None:
-    assert Chance().by_use({"external x": [value]}) == {"external x": [value]}
+    assert RandomValues().by_use({"external x": [value]}) == {"external x": [value]}
 
 
 class Users(External):

@@ -42,7 +42,7 @@ from setpoint.models.core_v1 import (
 )
 from setpoint.models.policy_v1 import PodDisruptionBudget, PodDisruptionBudgetSpec
 from setpoint.simulation import Budget, Fault, Plan, check
-from setpoint.simulation.plan import fault
+from setpoint.simulation.faults.plan import fault
 
 Scenario = Callable[[sp.testing.Cluster], Coroutine[Any, Any, None]]
 AUTHORITY = authority_with(Ed25519PrivateKey.from_private_bytes(bytes(32)), until=datetime(2050, 1, 1, tzinfo=UTC))

@@ -18,7 +18,7 @@ from setpoint.models.core_v1 import Node, PersistentVolume, PersistentVolumeClai
 from setpoint.models.rbac_v1 import AggregationRule, ClusterRole
 from setpoint.models.storage_v1 import VolumeAttributesClass
 from setpoint.simulation import Plan, check
-from setpoint.simulation.plan import fault
+from setpoint.simulation.faults.plan import fault
 
 GOLD = VolumeAttributesClass.named("gold", driver_name="hollow.setpoint.io/volumes", parameters={"iops": "9"})
 ASKED = asked("signed", signer=CLIENT)

@@ -19,7 +19,7 @@ from setpoint.meta import from_wire
 from setpoint.models.core_v1 import Node, PersistentVolumeClaim, Pod
 from setpoint.models.scheduling_v1 import PriorityClass
 from setpoint.simulation import Budget, Plan, check
-from setpoint.simulation.plan import fault
+from setpoint.simulation.faults.plan import fault
 
 NODES = ("one", "two", "three")
 

@@ -9,7 +9,7 @@ import setpoint as sp
 from setpoint.client import NotFound
 from setpoint.models.core_v1 import ConfigMap, Namespace
 from setpoint.simulation import Budget, Counterexample, Plan, check
-from setpoint.simulation.plan import fault
+from setpoint.simulation.faults.plan import fault
 
 MADE = "apply configmaps elsewhere/one #1"
 ELSEWHERE = Namespace.named("elsewhere")

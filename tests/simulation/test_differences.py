@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from setpoint.simulation.names import renamed_outside
-from setpoint.simulation.paths import path_findings
-from setpoint.simulation.plan import Plan, fault
-from setpoint.simulation.result import Result
-from setpoint.simulation.state import differences, snapshot
-from setpoint.simulation.verdict import Reference
+from setpoint.simulation.comparison.alternating_names import rename_counted_names
+from setpoint.simulation.comparison.differences import find_differences
+from setpoint.simulation.comparison.snapshot import make_snapshot
+from setpoint.simulation.faults.plan import Plan, fault
+from setpoint.simulation.oracles.differential import Reference
+from setpoint.simulation.oracles.path_independence import compare_steps
+from setpoint.simulation.trace.result import Result
 
 
 def of_apps(**status: Any) -> dict[str, list[Any]]:
@@ -20,17 +21,19 @@ def of_apps(**status: Any) -> dict[str, list[Any]]:
 
 @pytest.mark.parametrize("nothing", ["", [], {}, None])
 def test_an_empty_field_of_a_status_is_as_good_as_none(nothing: Any) -> None:
-    assert not differences(of_apps(), of_apps(problem=nothing))
-    assert not differences(of_apps(problem=nothing), of_apps())
+    assert not find_differences(of_apps(), of_apps(problem=nothing))
+    assert not find_differences(of_apps(problem=nothing), of_apps())
 
 
 @pytest.mark.parametrize("something", [0, False, "a", ["a"]])
 def test_what_says_something_is_a_difference(something: Any) -> None:
-    assert differences(of_apps(), of_apps(problem=something))
+    assert find_differences(of_apps(), of_apps(problem=something))
 
 
 def test_an_empty_value_outside_of_a_status_is_a_difference() -> None:
-    assert differences({"configmaps default/one": [{"data": {}}]}, {"configmaps default/one": [{"data": {"a": ""}}]})
+    assert find_differences(
+        {"configmaps default/one": [{"data": {}}]}, {"configmaps default/one": [{"data": {"a": ""}}]}
+    )
 
 
 SUSPENDED = "jobs.batch default/one status.conditions.Suspended"
@@ -79,7 +82,7 @@ def test_a_condition_that_still_holds_or_that_the_control_plane_never_ended_is_m
 def found(*steps: tuple[str, str]) -> list[str]:
     """Of steps at whose ends a user wishes for the first and there is the second."""
     run = Result(wishes=[wish for wish, _ in steps], rests=[of_apps(at=rest) for _, rest in steps])
-    return [finding.oracle for finding in path_findings(run, Reference(run, []))]
+    return [finding.oracle for finding in compare_steps(run, Reference(run, []))]
 
 
 def test_a_wish_that_was_taken_back_and_left_a_trace_is_found() -> None:
@@ -93,8 +96,8 @@ def test_a_user_who_waits_for_what_takes_its_time_has_wished_for_nothing_else() 
 
 
 def test_a_counter_outside_that_has_gone_on_is_more_of_it() -> None:
-    (grown,) = differences({"external cloud": [{"next": 2}]}, {"external cloud": [{"next": 3}]})
-    (shrunk,) = differences({"external cloud": [{"next": 3}]}, {"external cloud": [{"next": 2}]})
+    (grown,) = find_differences({"external cloud": [{"next": 2}]}, {"external cloud": [{"next": 3}]})
+    (shrunk,) = find_differences({"external cloud": [{"next": 3}]}, {"external cloud": [{"next": 2}]})
     assert (grown.is_more, shrunk.is_more) == (True, False)
 
 
@@ -105,8 +108,8 @@ def changed_places(one: str, other: str) -> bool:
     """Whether an external system's values under two names may change places."""
     ours = SITES | {"external dns": [{one: "blue", other: "green"}]}
     theirs = SITES | {"external dns": [{one: "green", other: "blue"}]}
-    renamed = renamed_outside(ours, theirs)
-    return renamed is not None and not differences(renamed[0], renamed[1])
+    renamed = rename_counted_names(ours, theirs)
+    return renamed is not None and not find_differences(renamed[0], renamed[1])
 
 
 @pytest.mark.parametrize("name", ["web{}.example.org", "default.web{}", "default/web{}", "{}0", "2026-01-0{}"])
@@ -156,17 +159,17 @@ def test_a_deletion_that_comes_late_may_cost_another_object_of_a_generated_name(
 def test_finalizers_are_a_set() -> None:
     def with_finalizers(*names: str) -> dict[str, list[Any]]:
         metadata = {"namespace": "default", "name": "one", "resourceVersion": "2", "finalizers": [*names]}
-        return snapshot({("apps", "default/one"): {"metadata": metadata}}, {}, since=1)
+        return make_snapshot({("apps", "default/one"): {"metadata": metadata}}, {}, since=1)
 
-    assert not differences(with_finalizers("a/1", "b/2"), with_finalizers("b/2", "a/1"))
-    assert differences(with_finalizers("a/1", "b/2"), with_finalizers("b/2"))
+    assert not find_differences(with_finalizers("a/1", "b/2"), with_finalizers("b/2", "a/1"))
+    assert find_differences(with_finalizers("a/1", "b/2"), with_finalizers("b/2"))
 
 
 def test_the_mask_of_a_list_covers_its_items() -> None:
     one, other = of_apps(log=[{"text": "a"}]), of_apps(log=[{"text": "b"}])
-    assert [each.mask for each in differences(one, other)] == ["apps status.log[].text"]
-    assert not differences(one, other, frozenset({"apps status.log"}))
-    assert differences(one, other, frozenset({"apps status.lo"}))
+    assert [each.mask for each in find_differences(one, other)] == ["apps status.log[].text"]
+    assert not find_differences(one, other, frozenset({"apps status.log"}))
+    assert find_differences(one, other, frozenset({"apps status.lo"}))
 
 
 def test_what_the_control_plane_makes_when_it_is_needed_may_be_missing_if_it_was_never_made() -> None:

@@ -10,15 +10,15 @@ from tests.simulation.kinds import App, AppSpec
 import setpoint as sp
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.simulation import Budget, Counterexample, External, Plan, call, check
-from setpoint.simulation.doubts import Doubts
-from setpoint.simulation.explore import Explorer
-from setpoint.simulation.plan import fault
-from setpoint.simulation.result import Point, Result
-from setpoint.simulation.verdict import Reference
-from setpoint.simulation.words import in_words
+from setpoint.simulation.faults.descriptions import describe_fault
+from setpoint.simulation.faults.plan import fault
+from setpoint.simulation.oracles.differential import Reference
+from setpoint.simulation.oracles.pre_deletion import PreDeletionCheck
+from setpoint.simulation.search.plan_generator import PlanGenerator
+from setpoint.simulation.trace.result import Point, Result
 
 
-async def life(cluster: sp.testing.Cluster) -> None:
+async def lifecycle(cluster: sp.testing.Cluster) -> None:
     for feature in (False, True):
         await cluster.apply(App.named("one", "default", spec=AppSpec(feature=feature)))
         await cluster.settle()
@@ -48,16 +48,16 @@ def made(reconcile: Any) -> Any:
 
 def test_a_state_that_was_wrong_before_the_deletion_is_found_in_a_shorter_scenario() -> None:
     with pytest.raises(Counterexample) as raised:
-        check(life, made(notes_first))
+        check(lifecycle, made(notes_first))
     problem = raised.value
     assert problem.findings[0].subject == "configmaps default/one"
     assert problem.plan.stop
     with pytest.raises(Counterexample):
-        check(life, made(notes_first), replay=problem.plan.token())
+        check(lifecycle, made(notes_first), replay=problem.plan.token())
 
 
 def test_a_controller_that_is_right_is_not_accused() -> None:
-    assert check(life, made(notes_last), budget=Budget(runs=60)).runs
+    assert check(lifecycle, made(notes_last), budget=Budget(runs=60)).runs
 
 
 # -- deletions that a process does not see coming ----------------------------------------------------------------------
@@ -109,10 +109,10 @@ DOWN = Plan(
 
 def test_a_process_may_be_down_until_users_delete_its_object() -> None:
     with pytest.raises(Counterexample) as raised:
-        check(life, cleans_up(remove_noted), externals=[machines], replay=DOWN.token())
+        check(lifecycle, cleans_up(remove_noted), externals=[machines], replay=DOWN.token())
     assert raised.value.findings[0].subject == "external machines"
-    assert "after the user's next 2 steps" in in_words(DOWN.faults[0])
-    check(life, cleans_up(remove_always), externals=[machines], replay=DOWN.token())
+    assert "after the user's next 2 steps" in describe_fault(DOWN.faults[0])
+    check(lifecycle, cleans_up(remove_always), externals=[machines], replay=DOWN.token())
 
 
 def test_it_is_down_that_long_after_each_change_before_the_step_that_comes_before_the_deletion() -> None:
@@ -123,7 +123,7 @@ def test_it_is_down_that_long_after_each_change_before_the_step_that_comes_befor
         Point("patch a #2", "write", 3, changed=True, revision=3),
     ]
     baseline = Result(points=points, steps=5, wished_at=[[], ["a"], ["a"], ["a"], [], ["b"]])
-    singles = Explorer(baseline, off=frozenset(), seed=0, kinds=[], primaries=frozenset()).singles()
+    singles = PlanGenerator(baseline, off=frozenset(), seed=0, kinds=[], primaries=frozenset()).singles()
     long = {each.at: each.get("more") for each in singles if each.kind == "crash-after" and each.get("more")}
     assert long == {"create a #1": 2, "patch a #1": 1}
 
@@ -175,11 +175,11 @@ def reference(*wished_at: list[str]) -> Reference:
     ],
 )
 def test_states_before_deletions_are_looked_at(wished_at: list[list[str]], steps: tuple[int, ...]) -> None:
-    assert Doubts(reference(*wished_at)).steps == steps
+    assert PreDeletionCheck(reference(*wished_at)).steps == steps
 
 
 def test_a_difference_is_decided_once_for_faults_of_the_same_kinds() -> None:
-    doubts = Doubts(reference([], ["a"], []))
+    doubts = PreDeletionCheck(reference([], ["a"], []))
     late = Plan((fault("late-write", "apply configmaps default/one #1"),))
     run = Result(looks={1: OTHER}, there=[{}, {}, {}])
     assert doubts.about(CRASH, Result(looks={1: HERE}, there=[{}, {}, {}])) is None
@@ -194,4 +194,4 @@ def test_a_difference_is_decided_once_for_faults_of_the_same_kinds() -> None:
 def test_a_fault_that_hides_a_change_raises_no_doubt() -> None:
     run = Result(looks={1: OTHER}, there=[{}, {}, {}])
     for hides in (fault("down", "step 1"), fault("crash-after", CRASH.faults[0].at, until="step")):
-        assert Doubts(reference([], ["a"], [])).about(Plan((hides,)), run) is None
+        assert PreDeletionCheck(reference([], ["a"], [])).about(Plan((hides,)), run) is None

@@ -10,16 +10,16 @@ import setpoint as sp
 from setpoint.manager import WriteRefused
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.simulation import SWITCHES, Budget, Plan, Setup, check
-from setpoint.simulation.plan import fault
-from setpoint.simulation.result import Options
-from setpoint.simulation.single import run_here
-from setpoint.simulation.verdict import Reference
+from setpoint.simulation.execution.in_process import run_in_process
+from setpoint.simulation.faults.plan import fault
+from setpoint.simulation.oracles.differential import Reference
+from setpoint.simulation.trace.result import Options
 
 LEADERS = ("crash", "restart", "down", "pause", "clock")
 OFF = {name: "this is about changes of leaders" for name in SWITCHES if name not in LEADERS}
 
 
-async def life(cluster: sp.testing.Cluster) -> None:
+async def lifecycle(cluster: sp.testing.Cluster) -> None:
     for size in (2, 1):
         await cluster.apply(App.named("one", "default", spec=AppSpec(size=size)))
         await cluster.settle()
@@ -30,7 +30,7 @@ async def life(cluster: sp.testing.Cluster) -> None:
 
 
 def test_children_statuses_and_clean_ups_survive_changes_of_leaders() -> None:
-    report = check(life, controllers, leader_election=True, off=OFF, budget=Budget(runs=12))
+    report = check(lifecycle, controllers, leader_election=True, off=OFF, budget=Budget(runs=12))
     assert report.points["writes"] >= 10
 
 
@@ -45,14 +45,14 @@ def test_a_write_of_a_leader_that_stood_still_before_it_was_sent_is_refused() ->
             refused.append(str(problem))
             raise
 
-    setup = Setup(scenario=life, factory=lambda: [sp.Controller(App, reconcile)], leader_election=True)
+    setup = Setup(scenario=lifecycle, factory=lambda: [sp.Controller(App, reconcile)], leader_election=True)
     frozen = fault("freeze", "apply configmaps default/of-one #1", seconds=1000.0)
-    result = run_here(setup, Plan((frozen,)), Options(quiet=False))
+    result = run_in_process(setup, Plan((frozen,)), Options(quiet=False))
     assert result.struck == [0]
     assert [told.partition(": ")[2] for told in refused] == ["another process may have taken over by now"]
-    assert Reference(run_here(setup, Plan(), Options(quiet=False)), []).judge(Plan((frozen,)), result) == []
+    assert Reference(run_in_process(setup, Plan(), Options(quiet=False)), []).judge(Plan((frozen,)), result) == []
 
 
 @pytest.mark.long
 def test_children_statuses_and_clean_ups_survive_every_single_fault_with_two_processes() -> None:
-    check(life, controllers, leader_election=True, budget=Budget(runs=2500))
+    check(lifecycle, controllers, leader_election=True, budget=Budget(runs=2500))

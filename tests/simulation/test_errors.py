@@ -12,9 +12,9 @@ from tests.simulation.kinds import App
 import setpoint as sp
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.simulation import Setup
-from setpoint.simulation.plan import Plan
-from setpoint.simulation.result import Finding, Options
-from setpoint.simulation.single import run_here
+from setpoint.simulation.execution.in_process import run_in_process
+from setpoint.simulation.faults.plan import Plan
+from setpoint.simulation.trace.result import Finding, Options
 
 
 async def create_one(cluster: sp.testing.Cluster) -> None:
@@ -24,7 +24,7 @@ async def create_one(cluster: sp.testing.Cluster) -> None:
 
 def findings(reconcile: Any) -> list[Finding]:
     setup = Setup(scenario=create_one, factory=lambda: [sp.Controller(App, reconcile)])
-    found = run_here(setup, Plan(), Options(quiet=False)).findings
+    found = run_in_process(setup, Plan(), Options(quiet=False)).findings
     return [each for each in found if each.oracle == "error"]
 
 
@@ -61,7 +61,7 @@ def test_a_mistake_in_a_mapping_is_found_though_it_is_only_logged() -> None:
         return [settings.key]
 
     setup = Setup(scenario=create_one, factory=lambda: sp.Controller(App, refused).watches(ConfigMap, wrong))
-    found = run_here(setup, Plan(), Options(quiet=False)).findings
+    found = run_in_process(setup, Plan(), Options(quiet=False)).findings
     assert any("AttributeError" in each.message and "handler" in each.message for each in found)
 
 
@@ -71,9 +71,9 @@ async def waits_without_waiting(app: App, ctx: sp.Context) -> None:
 
 
 def test_a_reconcile_that_lets_no_time_pass_is_a_finding_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("setpoint.simulation.loop.NEVER_TURNS", 3000)
+    monkeypatch.setattr("setpoint.simulation.sandbox.event_loop.NEVER_TURNS", 3000)
     setup = Setup(scenario=create_one, factory=lambda: [sp.Controller(App, waits_without_waiting)])
-    (found,) = run_here(setup, Plan(), Options(quiet=False)).findings
+    (found,) = run_in_process(setup, Plan(), Options(quiet=False)).findings
     assert found.oracle == "hang"
     assert "without ever waiting" in found.message
     assert "tasks" not in found.message, "there are hundreds, of all actors"
@@ -88,7 +88,7 @@ async def nothing(app: App, ctx: sp.Context) -> None:
 
 def test_the_end_of_a_run_in_this_process_is_not_an_end_of_the_program() -> None:
     setup = Setup(scenario=create_one, factory=lambda: [sp.Controller(App, nothing)])
-    result = run_here(setup, Plan(), Options(trace=True, quiet=False))
+    result = run_in_process(setup, Plan(), Options(trace=True, quiet=False))
     assert [line.text for line in result.trace if line.what in ("ended", "finding")] == []
 
 

@@ -8,7 +8,7 @@ import pytest
 import setpoint as sp
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.simulation import Budget, Counterexample, check
-from setpoint.simulation.generate import scenario_for
+from setpoint.simulation.scenario.generator import generate_scenario
 
 
 async def scale_and_delete(cluster: sp.testing.Cluster) -> None:
@@ -27,7 +27,7 @@ def test_mykind_survives() -> None:
 
 
 def test_a_scenario_is_made_from_a_schema() -> None:
-    scenario = scenario_for([mykind.controller], most=1)
+    scenario = generate_scenario([mykind.controller], most=1)
     report = check(scenario, lambda: [mykind.controller], budget=Budget(runs=20))
     assert report.points["steps"] >= 7
 
@@ -56,7 +56,7 @@ async def test_a_generated_scenario_leaves_out_changes_that_a_webhook_refuses() 
 
     controller = sp.Controller(Sealed, reconcile)
     async with sp.testing.cluster(controller, webhooks=[sp.Admission(Sealed).validates(judge)]) as cluster:
-        await scenario_for([controller])(cluster)
+        await generate_scenario([controller])(cluster)
         assert len(sizes) > 1, "the other field has been changed"
         (left,) = await cluster.list(Sealed)
         assert left.spec.size > SealedSpec().size, "the end states of runs are compared, so there has to be something"
@@ -93,7 +93,7 @@ async def test_a_generated_scenario_removes_optional_parts_of_a_kind_with_many_p
 
     controller = sp.Controller(Rich, reconcile)
     async with sp.testing.cluster(controller) as cluster:
-        await scenario_for([controller])(cluster)
+        await generate_scenario([controller])(cluster)
     full = next(each for each in seen if each.backup is not None and each.tags)
     for name in ("backup", "tags"):
         others = [each for each in seen if not getattr(each, name) and each != seen[0]]
@@ -135,7 +135,7 @@ async def keeps_banners(shop: Shop | Stall, ctx: sp.Context) -> None:
 @pytest.mark.parametrize("kind", [Shop, Stall])
 def test_what_an_optional_part_leaves_behind_is_found_without_a_scenario(kind: type[Shop | Stall]) -> None:
     leaving = [sp.Controller(kind, leaves_banners).owns(ConfigMap)]
-    scenario = scenario_for(leaving)
+    scenario = generate_scenario(leaving)
     with pytest.raises(Counterexample, match="sample-banner") as caught:
         check(scenario, lambda: leaving, budget=Budget(runs=5), workers=0)
     assert [each.oracle for each in caught.value.findings] == ["paths"]

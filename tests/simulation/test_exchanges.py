@@ -21,8 +21,9 @@ from setpoint.models.core_v1 import (
 )
 from setpoint.models.storage_v1 import StorageClass
 from setpoint.simulation import Budget, Counterexample, check
-from setpoint.simulation.exchanges import Exchanges
-from setpoint.simulation.state import Snapshot, differences
+from setpoint.simulation.comparison.allocated_values import AllocatedValues
+from setpoint.simulation.comparison.differences import find_differences
+from setpoint.simulation.comparison.snapshot import Snapshot
 
 SPECS = {"alpha": 3, "beta": 5, "gamma": 7}
 
@@ -44,9 +45,9 @@ def reserved(**addresses: str) -> Snapshot:
 
 
 def explained(expected: Snapshot, found: Snapshot, *rests: Snapshot) -> bool:
-    left = differences(expected, found)
+    left = find_differences(expected, found)
     assert left
-    return any(not differences(way, found) for _, way in Exchanges(rests).of(expected, found, left))
+    return any(not find_differences(way, found) for _, way in AllocatedValues(rests).of(expected, found, left))
 
 
 FIRST, SECOND, THIRD = "10.0.0.1", "10.0.0.2", "10.0.0.3"
@@ -163,7 +164,7 @@ def test_any_order_of_giving_out_is_one_of_them(names: list[str], addresses: lis
 @given(st.text("ab/+ .", max_size=9), st.text("ab/+ .", max_size=9))
 def test_any_two_texts_can_be_compared(one: str, other: str) -> None:
     expected, found = apps(alpha=one, beta=other), apps(alpha=other, beta=one)
-    ways = Exchanges([expected]).of(expected, found, differences(expected, found))
+    ways = AllocatedValues([expected]).of(expected, found, find_differences(expected, found))
     assert all(len(way) == len(expected) for _, way in ways)
 
 

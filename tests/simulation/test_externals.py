@@ -15,12 +15,12 @@ from tests.simulation.test_check import create_and_delete
 
 import setpoint as sp
 from setpoint.simulation import Budget, Counterexample, External, Setup, call, check
-from setpoint.simulation.explore import Explorer
-from setpoint.simulation.plan import Plan, fault
-from setpoint.simulation.report import Report
-from setpoint.simulation.result import Options, Point, Result
-from setpoint.simulation.single import run_here
-from setpoint.simulation.state import plain_values
+from setpoint.simulation.comparison.snapshot import to_plain
+from setpoint.simulation.execution.in_process import run_in_process
+from setpoint.simulation.faults.plan import Plan, fault
+from setpoint.simulation.report.report import Report
+from setpoint.simulation.search.plan_generator import PlanGenerator
+from setpoint.simulation.trace.result import Options, Point, Result
 
 UNTIL_FOUND = Budget()
 """A finding comes within some tens of runs."""
@@ -113,14 +113,14 @@ def test_an_empty_answer_that_is_taken_for_the_truth_leaks_a_machine() -> None:
 
 def test_only_calls_that_say_so_answer_that_there_is_nothing() -> None:
     points = [Point("call cloud.list() #1", "external", empty=True), Point("call cloud.create('a') #1", "external")]
-    explorer = Explorer(Result(points=points), off=frozenset(), seed=0, kinds=[], primaries=frozenset())
+    explorer = PlanGenerator(Result(points=points), off=frozenset(), seed=0, kinds=[], primaries=frozenset())
     assert [each.at for each in explorer.singles() if each.kind == "external-empty"] == ["call cloud.list() #1"]
 
 
 def test_faults_that_delay_a_call_are_planned_for_asynchronous_calls_only() -> None:
     def kinds(*, waits: bool) -> set[str]:
         points = [Point("call x #1", "external", 1, waits=waits), Point("call y #1", "external", 1, waits=waits)]
-        made = Explorer(
+        made = PlanGenerator(
             Result(points=points, steps=2), off=frozenset(), seed=0, kinds=[], primaries=frozenset(), several=True
         )
         return {each.kind for each in made.singles() if each.at.startswith("call")}
@@ -187,7 +187,7 @@ def test_a_finally_block_of_a_killed_process_does_not_reach_an_external_system(r
 
     setup = Setup(scenario=scenario, factory=factory(reconcile), externals=[vault])
     plan = Plan((fault(kind, "call vault.put('one') #1", until="step"),))
-    result = run_here(setup, plan, Options(trace=True, quiet=False))
+    result = run_in_process(setup, plan, Options(trace=True, quiet=False))
     assert result.struck == [0]
     told = [f"{line.what} {line.text}" for line in result.trace]
     killed = next(place for place, text in enumerate(told) if text.startswith("killed"))
@@ -217,4 +217,4 @@ class Price:
     ],
 )
 def test_the_state_of_a_system_is_compared_by_its_values(value: Any, plain: Any) -> None:
-    assert plain_values(value) == plain
+    assert to_plain(value) == plain

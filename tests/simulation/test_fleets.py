@@ -6,23 +6,23 @@ from typing import Any
 
 import pytest
 from tests.simulation.kinds import App, AppSpec
-from tests.simulation.test_elections import controllers, life
+from tests.simulation.test_elections import controllers, process
 
 import setpoint as sp
 from setpoint.client import TransportError
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.simulation import SWITCHES, Budget, Counterexample, Fault, Plan, Setup, check
-from setpoint.simulation.plan import fault
-from setpoint.simulation.result import Options, Result
-from setpoint.simulation.single import run_here
-from setpoint.simulation.verdict import Reference
+from setpoint.simulation.execution.in_process import run_in_process
+from setpoint.simulation.faults.plan import fault
+from setpoint.simulation.oracles.differential import Reference
+from setpoint.simulation.trace.result import Options, Result
 
 ONLY_THE_CLUSTER = {name: "this is about a cluster that is cut off" for name in SWITCHES if name != "cluster"}
 
 
 def run_of(*faults: Fault) -> Result:
-    setup = Setup(scenario=life, factory=controllers, fleet=True)
-    return run_here(setup, Plan(faults), Options(trace=True, rests=True, quiet=False))
+    setup = Setup(scenario=process, factory=controllers, fleet=True)
+    return run_in_process(setup, Plan(faults), Options(trace=True, rests=True, quiet=False))
 
 
 def test_a_cluster_that_is_cut_off_stops_no_other_and_comes_to_the_same_end() -> None:
@@ -63,7 +63,7 @@ def test_a_memory_of_keys_that_does_not_tell_clusters_apart_is_found() -> None:
 
 @pytest.mark.long
 def test_children_statuses_and_clean_ups_survive_every_single_fault_in_two_clusters() -> None:
-    check(life, controllers, fleet=True, budget=Budget(runs=2500))
+    check(process, controllers, fleet=True, budget=Budget(runs=2500))
 
 
 def at_home(*, gives_up: bool) -> tuple[list[sp.Controller[App]], sp.Fleet]:
@@ -93,7 +93,7 @@ def run_at_home(*faults: Fault, gives_up: bool = False) -> Result:
         controllers, fleet = at_home(gives_up=gives_up)
         return [*controllers, fleet]
 
-    return run_here(Setup(scenario=grow, factory=factory, fleet=True), Plan(faults), Options())
+    return run_in_process(Setup(scenario=grow, factory=factory, fleet=True), Plan(faults), Options())
 
 
 def test_a_controller_at_home_writes_in_all_clusters_of_its_fleet_and_users_act_at_home() -> None:

@@ -13,10 +13,10 @@ from tests.simulation.kinds import App
 import setpoint as sp
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.simulation import Setup
-from setpoint.simulation.plan import Plan, fault
-from setpoint.simulation.pool import Pool
-from setpoint.simulation.result import Options, Result
-from setpoint.simulation.worker import SetupFailed, Worker
+from setpoint.simulation.execution.worker import SetupFailed, Worker
+from setpoint.simulation.execution.worker_pool import WorkerPool
+from setpoint.simulation.faults.plan import Plan, fault
+from setpoint.simulation.trace.result import Options, Result
 
 
 async def reconcile(app: App, ctx: sp.Context) -> None:
@@ -43,13 +43,13 @@ def test_a_run_begins_where_a_forked_process_has_forgotten_its_loop(monkeypatch:
         return pid
 
     monkeypatch.setattr(os, "fork", fork)
-    with Pool(Setup(scenario=one, factory=factory), 1) as pool:
+    with WorkerPool(Setup(scenario=one, factory=factory), 1) as pool:
         results = [result for _, _, result in pool.each([(Plan(), Options()), (Plan(), Options(since=2))])]
     assert [result.findings for result in results] == [[], []]
 
 
 def test_a_pool_whose_workers_are_all_busy_refuses_a_further_run() -> None:
-    with Pool(Setup(scenario=one, factory=factory), 1) as pool:
+    with WorkerPool(Setup(scenario=one, factory=factory), 1) as pool:
         results = pool.each([(Plan(), Options())] * 3)
         next(results)
         with pytest.raises(RuntimeError, match="all workers are busy"):
@@ -59,7 +59,7 @@ def test_a_pool_whose_workers_are_all_busy_refuses_a_further_run() -> None:
 
 
 def test_ctrl_c_ends_a_search_though_it_ends_the_workers_too() -> None:
-    with Pool(Setup(scenario=one, factory=factory), 1) as pool:
+    with WorkerPool(Setup(scenario=one, factory=factory), 1) as pool:
         (worker,) = pool._workers
         results = pool.each([(Plan(), Options())] * 2)
         next(results)
@@ -75,6 +75,6 @@ def test_an_error_of_the_simulation_itself_names_the_plan(monkeypatch: pytest.Mo
     monkeypatch.setattr(Worker, "receive", fails)
     plan = Plan((fault("resync", "step 1"),))
     setup = Setup(scenario=one, factory=factory)
-    with Pool(setup, 1) as pool, pytest.raises(SetupFailed, match="OverflowError") as raised:
+    with WorkerPool(setup, 1) as pool, pytest.raises(SetupFailed, match="OverflowError") as raised:
         pool.one(plan, Options())
     assert plan.token() in str(raised.value)

@@ -10,8 +10,8 @@ from tests.simulation.kinds import App
 import setpoint as sp
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.simulation import Budget, check
-from setpoint.simulation.forms import forms_of, starring
-from setpoint.simulation.result import Result
+from setpoint.simulation.comparison.timestamped_names import find_name_patterns, make_name_replacer
+from setpoint.simulation.trace.result import Result
 
 MAPS = "configmaps default/"
 
@@ -22,7 +22,7 @@ def named(*names: str) -> Result:
 
 def starred(one: list[str], other: list[str], *texts: str) -> list[str]:
     """The texts, after names of the forms in which two runs differ have been replaced."""
-    return [*map(starring(forms_of([named(*one), named(*other)])), texts)]
+    return [*map(make_name_replacer(find_name_patterns([named(*one), named(*other)])), texts)]
 
 
 @pytest.mark.parametrize(
@@ -41,13 +41,13 @@ def test_a_name_of_the_time_becomes_a_form(one: str, other: str, form: str) -> N
 
 def test_names_that_are_the_same_in_all_runs_have_no_form() -> None:
     assert starred(["a-1", "a-x"], ["a-2", "a-x"], "a-x", "a-1", "a-x1") == ["a-x", "a-*", "a-x1"]
-    assert forms_of([named("a", "b"), named("a", "b")]) == ()
+    assert find_name_patterns([named("a", "b"), named("a", "b")]) == ()
 
 
 def test_what_is_there_in_one_run_only_has_no_form() -> None:
-    assert forms_of([named("a-1"), named()]) == ()
-    assert forms_of([named("blue"), named("green")]) == (), "such a form would be that of all names"
-    assert forms_of([named("a-1"), Result(end={"secrets default/a-2": [{}]})]) == (), "another kind"
+    assert find_name_patterns([named("a-1"), named()]) == ()
+    assert find_name_patterns([named("blue"), named("green")]) == (), "such a form would be that of all names"
+    assert find_name_patterns([named("a-1"), Result(end={"secrets default/a-2": [{}]})]) == (), "another kind"
 
 
 def test_an_object_that_goes_by_itself_is_named_in_a_warning() -> None:

@@ -14,9 +14,9 @@ from tests.simulation.kinds import App
 import setpoint as sp
 from setpoint.models.core_v1 import Secret
 from setpoint.simulation import SWITCHES, Budget, Counterexample, Plan, check, never
-from setpoint.simulation.page import page_of
-from setpoint.simulation.plan import fault
-from setpoint.simulation.words import in_words
+from setpoint.simulation.faults.descriptions import describe_fault
+from setpoint.simulation.faults.plan import fault
+from setpoint.simulation.report.html_page import render_page
 
 ONLY_CRASHES = {name: "this is about crashes" for name in SWITCHES if name != "crash"}
 
@@ -75,7 +75,7 @@ def test_a_replay_of_faults_tells_what_is_wrong_without_them_too() -> None:
     assert {each.oracle for each in caught.value.findings} == {"end state"}
     assert {each.oracle for each in caught.value.anyway} == {"predicate"}
     assert "and without any fault:\n  [predicate]" in str(caught.value)
-    assert "without the fault, too: [predicate]" in page_of(caught.value)
+    assert "without the fault, too: [predicate]" in render_page(caught.value)
     harmless = Plan((fault("restart", "step 1"),))
     with pytest.raises(Counterexample) as caught:
         check(create_one, broken, predicates=[unwanted], replay=harmless.token(), workers=0)
@@ -178,7 +178,7 @@ def test_a_fault_is_told_behind_the_write_that_it_follows() -> None:
     plan = Plan((fault("crash-after", "create secrets default/one-a #1"),))
     with pytest.raises(Counterexample) as caught:
         check(create_one, broken, replay=plan.token())
-    text = page_of(caught.value).partition("What happened")[2]
+    text = render_page(caught.value).partition("What happened")[2]
     places = [text.index(told) for told in ("create secrets default/one-a<", "fault:</b> crash-after", "killed:")]
     assert places == sorted(places)
 
@@ -188,4 +188,4 @@ def test_every_kind_of_fault_has_words() -> None:
     for kinds in SWITCHES.values():
         for kind in kinds.faults:
             name = told_by_details.get(kind, "pause" if kind.startswith("pause-") else kind)
-            assert in_words(fault(name, "step 1", seconds=1)).endswith("."), kind
+            assert describe_fault(fault(name, "step 1", seconds=1)).endswith("."), kind

@@ -9,9 +9,9 @@ import setpoint as sp
 from setpoint.meta import OwnerReference
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.simulation import Budget, Counterexample, Setup, check
-from setpoint.simulation.plan import Plan, fault
-from setpoint.simulation.pool import Pool
-from setpoint.simulation.result import Options, Result
+from setpoint.simulation.execution.worker_pool import WorkerPool
+from setpoint.simulation.faults.plan import Plan, fault
+from setpoint.simulation.trace.result import Options, Result
 
 UNSEEN = Plan((fault("lag", "DELETED apps.test.example.com default/one #1", until="step"),))
 
@@ -38,7 +38,7 @@ def children() -> sp.Controller[App]:
 
 
 def run(setup: Setup, plan: Plan) -> Result:
-    with Pool(setup, 1) as pool:
+    with WorkerPool(setup, 1) as pool:
         return pool.one(plan, Options())
 
 

@@ -7,9 +7,9 @@ from tests.simulation.kinds import App, AppSpec
 
 import setpoint as sp
 from setpoint.simulation import Plan, Setup
-from setpoint.simulation.plan import fault
-from setpoint.simulation.result import Options
-from setpoint.simulation.single import run_here
+from setpoint.simulation.execution.in_process import run_in_process
+from setpoint.simulation.faults.plan import fault
+from setpoint.simulation.trace.result import Options
 
 
 async def grow(cluster: sp.testing.Cluster) -> None:
@@ -20,7 +20,7 @@ async def grow(cluster: sp.testing.Cluster) -> None:
 
 def test_the_users_next_step_comes_between_two_writes_of_the_controller() -> None:
     plan = Plan((fault("early", "step 1", writes=2),))
-    result = run_here(Setup(scenario=grow, factory=controllers), plan, Options(trace=True, quiet=False))
+    result = run_in_process(Setup(scenario=grow, factory=controllers), plan, Options(trace=True, quiet=False))
     told = [(line.lane, line.text) for line in result.trace if line.what in ("writes", "step")]
     ended = told.index(("user", "step 1 ends"))
     assert [lane for lane, _ in told[:ended]].count("controller") in (2, 3), "both ConfigMaps are made at once"
@@ -46,10 +46,10 @@ def test_the_user_goes_on_though_the_controller_waits_for_an_answer_that_comes_l
         await meter.read()
 
     setup = Setup(scenario=grow, factory=lambda: [sp.Controller(App, reconcile)], externals=[meter])
-    points = run_here(setup, Plan(), Options(quiet=False)).points
+    points = run_in_process(setup, Plan(), Options(quiet=False)).points
     call = next(each.name for each in points if each.kind == "external")
     plan = Plan((fault("early", "step 1", writes=1), fault("slow-answer", call, until="step")))
-    result = run_here(setup, plan, Options(trace=True, quiet=False))
+    result = run_in_process(setup, plan, Options(trace=True, quiet=False))
     assert result.struck == [0, 1]
     assert [line.text for line in result.trace if line.what == "step"] == [f"step {number} ends" for number in range(4)]
     assert result.virtual < 7200

@@ -9,19 +9,20 @@ from tests.simulation.kinds import App
 import setpoint as sp
 from setpoint.models.core_v1 import ConfigMap, Service, ServicePort, ServiceSpec
 from setpoint.simulation import Setup
-from setpoint.simulation.identities import StandIns
-from setpoint.simulation.plan import Plan, fault
-from setpoint.simulation.result import Options, Result
-from setpoint.simulation.single import run_here
-from setpoint.simulation.state import differences, snapshot
+from setpoint.simulation.comparison.differences import find_differences
+from setpoint.simulation.comparison.placeholders import Placeholders
+from setpoint.simulation.comparison.snapshot import make_snapshot
+from setpoint.simulation.execution.in_process import run_in_process
+from setpoint.simulation.faults.plan import Plan, fault
+from setpoint.simulation.trace.result import Options, Result
 
 ONE, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 
 
-def stand_ins(**documents: Any) -> StandIns:
+def stand_ins(**documents: Any) -> Placeholders:
     found = {(collection, "x"): document for collection, document in documents.items()}
     called = {ONE: "pods default/a", OTHER: "pods default/a", "1767225600007": "newest version of pods a"}
-    return StandIns(found, called)
+    return Placeholders(found, called)
 
 
 def test_a_uid_becomes_a_name_wherever_it_stands() -> None:
@@ -63,7 +64,7 @@ def services(first: str, second: str) -> Any:
 
 def test_services_that_were_made_in_another_order_are_the_same() -> None:
     ours, theirs = services("10.96.0.10", "10.96.0.11"), services("10.96.0.11", "10.96.0.10")
-    assert differences(snapshot(ours, {}, since=1), snapshot(theirs, {}, since=1)) == []
+    assert find_differences(make_snapshot(ours, {}, since=1), make_snapshot(theirs, {}, since=1)) == []
 
 
 # -- in a run ----------------------------------------------------------------------------------------------------------
@@ -92,7 +93,7 @@ def hash_of(text: str) -> int:
 
 def run(*faults: Any) -> Result:
     setup = Setup(scenario=two_lives, factory=lambda: [sp.Controller(App, by_the_uid).owns(ConfigMap).owns(Service)])
-    return run_here(setup, Plan(faults), Options(quiet=False))
+    return run_in_process(setup, Plan(faults), Options(quiet=False))
 
 
 def test_a_fault_does_not_change_the_uids_of_what_comes_later() -> None:

@@ -12,9 +12,9 @@ from tests.simulation.test_check import create_and_delete
 
 import setpoint as sp
 from setpoint.simulation import Budget, Counterexample, External, Plan, call, check
-from setpoint.simulation.ledgers import Ledgers, ledgers_of
-from setpoint.simulation.plan import fault
-from setpoint.simulation.state import Difference, differences
+from setpoint.simulation.comparison.differences import Difference, find_differences
+from setpoint.simulation.faults.plan import fault
+from setpoint.simulation.oracles.append_only_logs import AppendOnlyLogs, find_append_only_attributes
 
 
 class Mail(External):
@@ -145,13 +145,13 @@ def take_from(system: HandsItselfOut) -> None:
     ],
 )
 def test_a_ledger_is_an_attribute_from_which_no_method_takes_anything(kind: type[External], expected: set[str]) -> None:
-    assert ledgers_of(kind) == expected
+    assert find_append_only_attributes(kind) == expected
 
 
 def test_a_class_without_source_has_no_ledgers() -> None:
     space: dict[str, Any] = {"External": External}
     exec("class Made(External):\n    def add(self):\n        self.items.append(1)\n", space)
-    assert ledgers_of(space["Made"]) == frozenset()
+    assert find_append_only_attributes(space["Made"]) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_a_ledger_may_lack_what_was_hidden_and_may_have_nothing_twice(found: dic
     expected = {"sent": ["n: a", "n: b"]} if name == "sent" else {"count": 2}
     least = {"sent": ["n: b"]} if name == "sent" else {"count": 1}
     difference = Difference(subject, name, expected[name], found[name])
-    ledgers = Ledgers([Told()])
+    ledgers = AppendOnlyLogs([Told()])
     assert ledgers.has_enough(difference, {subject: [least]}, {subject: [expected]}, {subject: [found]}) is is_enough
 
 
@@ -196,8 +196,8 @@ def test_a_value_in_the_place_of_another_one_is_not_more(
     expected: dict[str, str], found: dict[str, str], is_more: bool
 ) -> None:
     one, other = ({"external topic": [{"messages": each}]} for each in (expected, found))
-    ledgers = Ledgers([Topic()])
-    assert all(ledgers.has_more(each, one, other) for each in differences(one, other)) is is_more
+    ledgers = AppendOnlyLogs([Topic()])
+    assert all(ledgers.has_more(each, one, other) for each in find_differences(one, other)) is is_more
 
 
 # -- controllers that tell others --------------------------------------------------------------------------------------

@@ -8,9 +8,9 @@ from tests.simulation.kinds import App
 import setpoint as sp
 from setpoint.controller.predicates import objects_where
 from setpoint.simulation import Budget, Fault, Plan, Setup, check
-from setpoint.simulation.result import Options, Result
-from setpoint.simulation.single import run_here
-from setpoint.simulation.verdict import Reference
+from setpoint.simulation.execution.in_process import run_in_process
+from setpoint.simulation.oracles.differential import Reference
+from setpoint.simulation.trace.result import Options, Result
 
 
 def test_a_deletion_that_the_undisturbed_run_has_in_the_same_step_is_no_loss() -> None:
@@ -53,7 +53,7 @@ def test_objects_that_a_predicate_excludes_are_not_looked_at_again() -> None:
         scenario=leave_one_alone,
         factory=lambda: sp.Controller(App, reconcile, predicates=[objects_where(is_mine)]).finalize(finalize),
     )
-    result = run_here(setup, Plan((Fault("resync", "step 1"),)), Options())
+    result = run_in_process(setup, Plan((Fault("resync", "step 1"),)), Options())
     assert [each for each in result.findings if each.oracle == "quiet"] == []
     assert result.end["apps.test.example.com default/one"][0]["metadata"].get("finalizers")
     assert not result.end["apps.test.example.com default/two"][0]["metadata"].get("finalizers")

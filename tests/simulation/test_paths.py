@@ -18,13 +18,13 @@ from setpoint.models.core_v1 import (
     ServiceSpec,
 )
 from setpoint.simulation import Budget, Counterexample, check
-from setpoint.simulation.page import page_of
-from setpoint.simulation.paths import direct_findings, path_findings
-from setpoint.simulation.plan import Plan, fault
-from setpoint.simulation.result import Finding, Result
-from setpoint.simulation.search import AT_ONCE, STEP_BY_STEP
-from setpoint.simulation.state import Snapshot, records, snapshot
-from setpoint.simulation.verdict import Reference
+from setpoint.simulation.comparison.snapshot import Snapshot, find_records, make_snapshot
+from setpoint.simulation.faults.plan import Plan, fault
+from setpoint.simulation.oracles.differential import Reference
+from setpoint.simulation.oracles.path_independence import compare_steps, compare_with_direct
+from setpoint.simulation.report.html_page import render_page
+from setpoint.simulation.search.search import AT_ONCE, STEP_BY_STEP
+from setpoint.simulation.trace.result import Finding, Result
 
 APP = "apps.test.example.com default/one"
 
@@ -37,7 +37,7 @@ def state(app: dict[str, Any] | None = None, **objects: Any) -> Snapshot:
 def accused(direct: Snapshot, way: Snapshot, *before: Snapshot, collected: tuple[str, ...] = ()) -> list[Finding]:
     rests = [{}, *before, way]
     baseline = Result(end=way, rests=rests, wishes=[str(n) for n in range(len(rests))], collected=list(collected))
-    return direct_findings(baseline, Result(end=direct), Reference(baseline, []))
+    return compare_with_direct(baseline, Result(end=direct), Reference(baseline, []))
 
 
 def service(colour: str) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def test_what_was_there_before_and_is_again_as_it_was_is_no_trace_and_what_is_go
         alive = [{}, {}, {"nodes a": 1} if there else {}]
         before: dict[str, Any] = {"initial": {"nodes a": [node]}, "there": alive}
         baseline = Result(end=end, rests=[{}, {"nodes a": [tainted]}, end], wishes=["1", "2", "3"], **before)
-        return direct_findings(baseline, Result(end=direct, there=alive), Reference(baseline, []))
+        return compare_with_direct(baseline, Result(end=direct, there=alive), Reference(baseline, []))
 
     assert of(state() | {"nodes a": [node]}, state()) == []
     (left,) = of(state() | {"nodes a": [tainted]}, state())
@@ -100,7 +100,7 @@ def test_a_fault_that_hides_a_wish_may_lead_to_the_other_colour() -> None:
     reference = Reference(baseline, [])
     hidden = Plan((fault("lag", "ADDED apps", until="step"),))
     assert reference.judge(hidden, Result(end=blue))
-    assert direct_findings(baseline, Result(end=blue, created={"deployments default/one-blue": 2}), reference) == []
+    assert compare_with_direct(baseline, Result(end=blue, created={"deployments default/one-blue": 2}), reference) == []
     assert reference.judge(hidden, Result(end=blue, created={"deployments default/one-blue": 2})) == []
     assert reference.judge(hidden, Result(end=state(services_one=service("blue"))))
 
@@ -125,7 +125,7 @@ def test_what_the_control_plane_makes_for_the_whole_cluster_is_no_trace() -> Non
     def accused_with(*provided: str) -> list[Finding]:
         way = {**state(), "storageclasses.storage.k8s.io standard": [{"provisioner": "hollow"}]}
         baseline = Result(end=way, rests=[{}, way], wishes=["", "1"], provided=list(provided))
-        return direct_findings(baseline, Result(end=state()), Reference(baseline, []))
+        return compare_with_direct(baseline, Result(end=state()), Reference(baseline, []))
 
     assert accused_with("storageclasses.storage.k8s.io standard") == []
     assert accused_with(), "a controller that makes one leaves it behind"
@@ -134,7 +134,7 @@ def test_what_the_control_plane_makes_for_the_whole_cluster_is_no_trace() -> Non
 def test_wishes_that_are_taken_back_are_compared_in_the_same_way() -> None:
     def found(*rests: Snapshot) -> list[Finding]:
         baseline = Result(rests=list(rests), wishes=["", "1", "2", "1", "1"][: len(rests)])
-        return path_findings(baseline, Reference(baseline, []))
+        return compare_steps(baseline, Reference(baseline, []))
 
     old, new = state({"status": {"revision": 1}}), state({"status": {"revision": 2}})
     assert found({}, old, new, state({"status": {"revision": 3}})) == []
@@ -145,16 +145,16 @@ def test_a_smaller_stateful_set_leaves_its_claims() -> None:
     claims = [{"metadata": {"name": "data"}}]
     objects: dict[str, Any] = {"statefulsets.apps default/db": [{"spec": {"volumeClaimTemplates": claims}}]}
     left = {f"persistentvolumeclaims default/{name}": [{}] for name in ("data-db-1", "data-db-x", "data-other-1")}
-    assert records(objects | left, objects) == {"persistentvolumeclaims default/data-db-1"}
+    assert find_records(objects | left, objects) == {"persistentvolumeclaims default/data-db-1"}
     volume = "persistentvolumes pvc-<uid of persistentvolumeclaims default/data-db-1>"
     bound: Snapshot = {volume: [{"spec": {"claimRef": {"uid": "<uid of persistentvolumeclaims default/data-db-1>"}}}]}
-    assert volume in records(objects | left | bound, objects)
-    assert volume not in records(objects | bound, objects), "the volume of no claim that a set has left"
+    assert volume in find_records(objects | left | bound, objects)
+    assert volume not in find_records(objects | bound, objects), "the volume of no claim that a set has left"
 
 
 def test_uids_in_external_systems_do_not_hide_what_is_left_there() -> None:
     uids = {"11111111-1111-4111-8111-111111111111": "apps a", "22222222-2222-4222-8222-222222222222": "apps a"}
-    found = snapshot({}, uids, since=0, outside={"cloud": {"vms": {f"vm-{uid}": uid for uid in uids}}})
+    found = make_snapshot({}, uids, since=0, outside={"cloud": {"vms": {f"vm-{uid}": uid for uid in uids}}})
     word = "<uid of an earlier apps a>"
     assert found == {"external cloud": [{"vms": {f"vm-{word}": word, f"vm-{word} again": word}}]}
 
@@ -197,9 +197,9 @@ def test_a_way_back_may_lead_to_other_numbers_of_an_external_system() -> None:
     ]
     wishes = ["", "a b", "b", "a b"]
     baseline = Result(rests=rests, wishes=wishes, there=[{} for _ in rests], end=rests[-1])
-    assert path_findings(baseline, Reference(baseline, [])) == []
+    assert compare_steps(baseline, Reference(baseline, [])) == []
     baseline.rests[-1] = cloud({"a": "vm-2", "b": "vm-2"}, made=3, vm_2="of b", vm_3="of a")
-    assert path_findings(baseline, Reference(baseline, [])), "the status names the machine of another one"
+    assert compare_steps(baseline, Reference(baseline, [])), "the status names the machine of another one"
 
 
 def test_a_lost_answer_may_cost_one_more_object_of_a_generated_name() -> None:
@@ -319,4 +319,4 @@ def test_what_goes_wrong_if_all_is_wished_for_at_once_is_shown_by_the_run_in_whi
     assert caught.value.ways == [AT_ONCE, STEP_BY_STEP], "what went wrong comes first"
     for way in caught.value.ways:
         assert f"{way}:" in told
-        assert way in page_of(caught.value)
+        assert way in render_page(caught.value)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from setpoint.simulation.faults import SWITCHES, switch_of
-from setpoint.simulation.plan import Plan, PlanError, fault
-from setpoint.simulation.state import differences, snapshot
+from setpoint.simulation.comparison.differences import find_differences
+from setpoint.simulation.comparison.snapshot import make_snapshot
+from setpoint.simulation.faults.catalog import SWITCHES, switch_of
+from setpoint.simulation.faults.plan import Plan, PlanError, fault
 
 PLAN = Plan(
     (fault("crash-after", "create pods default/a #1"), fault("lag", "run", collection="pods", seconds=2.0)), 7, 2
@@ -47,14 +48,16 @@ def pod(name: str, uid: str, **status: object) -> dict[tuple[str, str], dict[str
 
 
 def test_runs_differ_by_what_counts_only() -> None:
-    one = snapshot(pod("p-x", "u1", at="2026-01-01T00:00:00Z", ip="1"), {"u1": "pods d/p-*"}, since=0)
-    other = snapshot(pod("p-y", "u2", at="2027-01-01T00:00:00Z", ip="2"), {"u2": "pods d/p-*"}, since=0)
-    assert [each.path for each in differences(one, other)] == ["status.ip"]
-    assert differences(one, other, frozenset(each.mask for each in differences(one, other))) == []
+    one = make_snapshot(pod("p-x", "u1", at="2026-01-01T00:00:00Z", ip="1"), {"u1": "pods d/p-*"}, since=0)
+    other = make_snapshot(pod("p-y", "u2", at="2027-01-01T00:00:00Z", ip="2"), {"u2": "pods d/p-*"}, since=0)
+    assert [each.path for each in find_differences(one, other)] == ["status.ip"]
+    assert find_differences(one, other, frozenset(each.mask for each in find_differences(one, other))) == []
 
 
 def test_objects_with_generated_names_are_counted() -> None:
     two = {**pod("p-x", "u1"), **pod("p-y", "u2")}
     names = {"u1": "pods d/p-*", "u2": "pods d/p-*"}
-    (difference,) = differences(snapshot(two, names, since=0), snapshot(pod("p-x", "u1"), names, since=0))
+    (difference,) = find_differences(
+        make_snapshot(two, names, since=0), make_snapshot(pod("p-x", "u1"), names, since=0)
+    )
     assert (difference.subject, difference.expected, difference.found) == ("pods d/p-*", 2, 1)

@@ -20,8 +20,8 @@ import setpoint as sp
 from setpoint.client import Client, InProcessTransport, Request, Response
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.simulation import SWITCHES, Budget, Counterexample, Recording, RecordingError, check
-from setpoint.simulation.recorder import Full, Recorder
-from setpoint.simulation.stand_ins import StandIns
+from setpoint.simulation.scenario.recorder import Full, Recorder
+from setpoint.simulation.scenario.redaction import Redactor
 from setpoint.testing import settle, virtual_time
 
 ONLY_CRASHES = {name: "this is about crashes" for name in SWITCHES if name != "crash"}
@@ -96,10 +96,10 @@ def test_no_annotation_of_a_secret_and_no_copy_of_any_object_is_kept() -> None:
     copy = '{"apiVersion": "v1", "kind": "Secret", "data": {"a": "hunter2"}}'
     annotations = {"kapp.k14s.io/original": copy, "tool.example.com/backup": "hunter2", "plain": "{}"}
     document = {"metadata": {"name": "s", "annotations": annotations}}
-    secret = StandIns(b"k").redacted("secrets", document)
+    secret = Redactor(b"k").redacted("secrets", document)
     assert "hunter2" not in str(secret)
     assert secret["metadata"]["annotations"].keys() == {"tool.example.com/backup", "plain"}
-    other = StandIns(b"k").redacted("configmaps", document)
+    other = Redactor(b"k").redacted("configmaps", document)
     assert other["metadata"]["annotations"] == {"tool.example.com/backup": "hunter2", "plain": "{}"}
 
 
@@ -109,7 +109,7 @@ def test_what_a_filter_names_is_replaced_and_what_was_applied_last_is_left_out()
         "metadata": {"name": "x", "annotations": applied, "managedFields": [{"manager": "m", "fieldsV1": {"f:a": {}}}]},
         "spec": {"users": [{"name": "ada", "token": "t1"}, {"name": "bob", "token": "t1"}], "pin": 1234, "on": True},
     }
-    found = StandIns(b"k", ["apps.example.com spec.users.*.token", "* spec.pin"]).redacted("apps.example.com", document)
+    found = Redactor(b"k", ["apps.example.com spec.users.*.token", "* spec.pin"]).redacted("apps.example.com", document)
     assert found["metadata"] == {"name": "x", "annotations": {"team": "a"}, "managedFields": [{"manager": "m"}]}
     first, second = found["spec"]["users"]
     assert (first["name"], first["token"]) == ("ada", second["token"])
@@ -118,7 +118,7 @@ def test_what_a_filter_names_is_replaced_and_what_was_applied_last_is_left_out()
     assert found["spec"]["on"] is True
     assert document["spec"]["pin"] == 1234
     with pytest.raises(ValueError, match="say collection and path"):
-        StandIns(b"k", ["spec.token"])
+        Redactor(b"k", ["spec.token"])
 
 
 @virtual_time
@@ -209,9 +209,9 @@ def test_what_others_did_is_played_and_what_the_controllers_did_is_not(tmp_path:
     with pytest.raises(Counterexample) as caught:
         check(scenario, make(guarded), budget=Budget(runs=40), off=ONLY_CRASHES)
     assert "secrets default/one-b is <absent>" in str(caught.value)
-    asked = [line.text for line in caught.value.undisturbed if line.what == "asks"]
-    assert "create apps.test.example.com default/one" in asked
-    assert not [each for each in asked if "secrets" in each], "those are the controller's own"
+    requests = [line.text for line in caught.value.undisturbed if line.what == "asks"]
+    assert "create apps.test.example.com default/one" in requests
+    assert not [each for each in requests if "secrets" in each], "those are the controller's own"
 
 
 def test_a_file_that_is_no_recording_is_named(tmp_path: Path) -> None:

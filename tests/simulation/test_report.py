@@ -10,10 +10,10 @@ from tests.simulation.kinds import App, AppSpec
 import setpoint as sp
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.simulation import SWITCHES, Budget, Plan, Setup, check
-from setpoint.simulation.plan import fault
-from setpoint.simulation.report import Report
-from setpoint.simulation.result import Options, Result
-from setpoint.simulation.single import run_here
+from setpoint.simulation.execution.in_process import run_in_process
+from setpoint.simulation.faults.plan import fault
+from setpoint.simulation.report.report import Report
+from setpoint.simulation.trace.result import Options, Result
 
 
 def test_a_report_without_points_counts_faults_all_the_same() -> None:
@@ -83,6 +83,6 @@ async def in_vain(cluster: sp.testing.Cluster) -> None:
 def test_a_wait_ends_though_a_fault_of_the_whole_run_begins_again_and_again() -> None:
     setup = Setup(scenario=in_vain, factory=lambda: [sp.Controller(App, beat).owns(ConfigMap)])
     lag = Plan((fault("lag", "run", collection="configmaps", seconds=2.0),))
-    result = run_here(setup, lag, Options(quiet=False))
+    result = run_in_process(setup, lag, Options(quiet=False))
     assert [each.oracle for each in result.findings][:1] == ["scenario"]
     assert result.virtual < 2000.0

@@ -10,17 +10,17 @@ import setpoint as sp
 from setpoint.controller.predicates import objects_where
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.simulation import SWITCHES, Budget, Fault, Plan, Setup, check
-from setpoint.simulation.plan import fault
-from setpoint.simulation.result import Options, Result
-from setpoint.simulation.single import run_here
-from setpoint.simulation.verdict import Reference
+from setpoint.simulation.execution.in_process import run_in_process
+from setpoint.simulation.faults.plan import fault
+from setpoint.simulation.oracles.differential import Reference
+from setpoint.simulation.trace.result import Options, Result
 
 HAND_OVERS = ("crash", "restart", "down", "pause")
 OFF = {name: "this is about keys that change hands" for name in SWITCHES if name not in HAND_OVERS}
 NAMES = ("one", "two", "three", "four")
 
 
-async def life(cluster: sp.testing.Cluster) -> None:
+async def lifecycle(cluster: sp.testing.Cluster) -> None:
     for size in (2, 1):
         for name in NAMES:
             await cluster.apply(App.named(name, "default", spec=AppSpec(size=size)))
@@ -30,11 +30,11 @@ async def life(cluster: sp.testing.Cluster) -> None:
     await cluster.settle()
 
 
-SETUP = Setup(scenario=life, factory=controllers, sharding=True)
+SETUP = Setup(scenario=lifecycle, factory=controllers, sharding=True)
 
 
 def run_of(*faults: Fault) -> Result:
-    return run_here(SETUP, Plan(faults), Options(trace=True, quiet=False))
+    return run_in_process(SETUP, Plan(faults), Options(trace=True, quiet=False))
 
 
 def writers(result: Result, name: str) -> set[str]:
@@ -58,7 +58,7 @@ def test_keys_change_hands_while_a_process_stands_still_and_come_back() -> None:
 
 @pytest.mark.long
 def test_children_statuses_and_clean_ups_survive_keys_that_change_hands() -> None:
-    report = check(life, controllers, sharding=True, off=OFF, budget=Budget(runs=150))
+    report = check(lifecycle, controllers, sharding=True, off=OFF, budget=Budget(runs=150))
     assert report.points["writes"] >= 10
 
 
@@ -81,7 +81,7 @@ def test_objects_that_a_predicate_excludes_are_not_taken_over() -> None:
 
     setup = Setup(scenario=leave_some_alone, factory=mine, sharding=True)
     crash = Plan((fault("crash-after", "apply secrets default/of-one #1"),))
-    result = run_here(setup, crash, Options(quiet=False))
+    result = run_in_process(setup, crash, Options(quiet=False))
     assert result.struck == [0]
     held = [
         name for name in NAMES if result.end[f"apps.test.example.com default/{name}"][0]["metadata"].get("finalizers")
@@ -91,9 +91,9 @@ def test_objects_that_a_predicate_excludes_are_not_taken_over() -> None:
 
 def test_a_program_has_an_election_or_shards() -> None:
     with pytest.raises(ValueError, match="leader_election, sharding or a fleet"):
-        check(life, controllers, leader_election=True, sharding=True)
+        check(lifecycle, controllers, leader_election=True, sharding=True)
 
 
 @pytest.mark.long
 def test_children_statuses_and_clean_ups_survive_every_single_fault_with_two_shards() -> None:
-    check(life, controllers, sharding=True, budget=Budget(runs=2500))
+    check(lifecycle, controllers, sharding=True, budget=Budget(runs=2500))

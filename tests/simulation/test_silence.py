@@ -7,15 +7,15 @@ from itertools import permutations
 
 import pytest
 
-from setpoint.simulation.complaints import heard
-from setpoint.simulation.silence import silent
+from setpoint.simulation.sandbox.log_suppression import suppress_logs
+from setpoint.simulation.sandbox.logged_exceptions import report_logged_exceptions
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_everything_is_logged_again_in_whatever_order_the_blocks_end(order: tuple[int, ...]) -> None:
     logger = logging.getLogger("setpoint")
     before = logging.root.manager.disable, logger.propagate, list(logger.handlers)
-    blocks = [silent(), heard(lambda *_: None), heard(lambda *_: None)]
+    blocks = [suppress_logs(), report_logged_exceptions(lambda *_: None), report_logged_exceptions(lambda *_: None)]
     for block in blocks:
         block.__enter__()
         assert not logger.isEnabledFor(logging.WARNING)
@@ -29,7 +29,7 @@ def test_a_disabling_of_the_programs_own_stays() -> None:
     before = logging.root.manager.disable
     logging.disable(logging.INFO)
     try:
-        with silent():
+        with suppress_logs():
             assert logging.root.manager.disable == logging.CRITICAL
         assert logging.root.manager.disable == logging.INFO
     finally:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tests.simulation.test_elections import controllers, life
+from tests.simulation.test_elections import controllers, process
 
 from setpoint.simulation import Plan, Setup
-from setpoint.simulation.plan import fault
-from setpoint.simulation.result import Options
-from setpoint.simulation.single import run_here
+from setpoint.simulation.execution.in_process import run_in_process
+from setpoint.simulation.faults.plan import fault
+from setpoint.simulation.trace.result import Options
 
 
 def test_a_successor_waits_for_a_predecessor_whose_clean_up_is_interrupted() -> None:
@@ -18,6 +18,6 @@ def test_a_successor_waits_for_a_predecessor_whose_clean_up_is_interrupted() -> 
             fault("crash-after", "delete secrets default/of-one #1", until="step"),
         )
     )
-    result = run_here(Setup(scenario=life, factory=controllers), plan, Options(quiet=False))
+    result = run_in_process(Setup(scenario=process, factory=controllers), plan, Options(quiet=False))
     assert len(result.struck) == 2
     assert "apps.test.example.com default/one" in result.end

@@ -8,9 +8,9 @@ from tests.simulation.kinds import App, AppSpec
 import setpoint as sp
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.simulation import SWITCHES, Budget, Counterexample, External, Setup, call, check
-from setpoint.simulation.plan import Plan, fault
-from setpoint.simulation.pool import Pool
-from setpoint.simulation.result import Options
+from setpoint.simulation.execution.worker_pool import WorkerPool
+from setpoint.simulation.faults.plan import Plan, fault
+from setpoint.simulation.trace.result import Options
 
 ONLY_CRASHES = {name: "this is about crashes" for name in SWITCHES if name != "crash"}
 
@@ -34,7 +34,7 @@ async def three(cluster: sp.testing.Cluster) -> None:
 
 
 def test_threads_take_turns_in_the_same_order_each_time() -> None:
-    with Pool(Setup(scenario=three, factory=factory), 2) as pool:
+    with WorkerPool(Setup(scenario=three, factory=factory), 2) as pool:
         digests = {result.digest for _, _, result in pool.each([(Plan(), Options())] * 4)}
     assert len(digests) == 1
 

@@ -8,12 +8,12 @@ from tests.simulation.kinds import App, AppSpec
 import setpoint as sp
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.simulation import Counterexample, Setup, check
-from setpoint.simulation.changes import changes_between
-from setpoint.simulation.page import page_of
-from setpoint.simulation.plan import Plan, fault
-from setpoint.simulation.pool import Pool
-from setpoint.simulation.result import Line, Options
-from setpoint.simulation.words import in_words
+from setpoint.simulation.comparison.object_diff import describe_diff
+from setpoint.simulation.execution.worker_pool import WorkerPool
+from setpoint.simulation.faults.descriptions import describe_fault
+from setpoint.simulation.faults.plan import Plan, fault
+from setpoint.simulation.report.html_page import render_page
+from setpoint.simulation.trace.result import Line, Options
 
 
 async def sizes(app: App, ctx: sp.Context) -> None:
@@ -36,7 +36,7 @@ async def grows(cluster: sp.testing.Cluster) -> None:
 
 
 def writes(setup: Setup, plan: Plan = Plan()) -> list[Line]:  # noqa: B008 - a plan can't be changed
-    with Pool(setup, 1) as pool:
+    with WorkerPool(setup, 1) as pool:
         trace = pool.one(plan, Options(trace=True, quiet=False)).trace
     return [line for line in trace if line.what == "writes" and "status" not in line.text]
 
@@ -90,24 +90,24 @@ def test_a_broken_silence_names_the_field_its_values_the_controller_and_the_line
     assert finding.oracle == "quiet"
     for part in ("controller starter", "test_traces.py:", "(data.starts: 1 → 2)"):
         assert part in finding.message
-    assert "data.starts: 1 → 2" in page_of(caught.value)
+    assert "data.starts: 1 → 2" in render_page(caught.value)
 
 
 def test_changes_are_told_without_the_fields_of_the_server() -> None:
     before = b'{"kind":"A","metadata":{"name":"a","resourceVersion":"1","labels":{"x":"y"}},"spec":{"n":1,"m":[1]}}'
     after = b'{"kind":"A","metadata":{"name":"a","resourceVersion":"2"},"spec":{"n":2,"m":[1]}}'
-    assert changes_between(before, after) == 'metadata.labels: {"x":"y"} → <absent>; spec.n: 1 → 2'
-    assert changes_between(None, after) == '{"spec":{"n":2,"m":[1]}}'
-    assert changes_between(after, after) == ""
+    assert describe_diff(before, after) == 'metadata.labels: {"x":"y"} → <absent>; spec.n: 1 → 2'
+    assert describe_diff(None, after) == '{"spec":{"n":2,"m":[1]}}'
+    assert describe_diff(after, after) == ""
 
 
 def test_numbers_of_points_are_told_in_words() -> None:
-    told = in_words(fault("crash-after", "create pods default/a #2", until="step"))
+    told = describe_fault(fault("crash-after", "create pods default/a #2", until="step"))
     assert told == (
         "The controller's process was killed right after the second “create pods default/a” had been carried out, "
         "and started again only after the user's next step."
     )
-    assert in_words(fault("lost-answer", "create pods default/a #1")).startswith("“Create pods") is False
-    assert in_words(fault("slow-answer", "create pods default/a #11")).startswith(
+    assert describe_fault(fault("lost-answer", "create pods default/a #1")).startswith("“Create pods") is False
+    assert describe_fault(fault("slow-answer", "create pods default/a #11")).startswith(
         "The 11th “create pods default/a” was"
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from setpoint.simulation.history import History
+from setpoint.simulation.trace.history import History
 
 
 def of_name(name: str) -> Callable[[int], bytes]:

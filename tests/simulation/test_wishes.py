@@ -12,7 +12,7 @@ import setpoint as sp
 from setpoint.client import AlreadyExists
 from setpoint.models.core_v1 import ConfigMap, Namespace
 from setpoint.simulation import Budget, Counterexample, check
-from setpoint.simulation.wishes import Wishes
+from setpoint.simulation.scenario.desired_state import DesiredState
 
 TEAM = "/api/v1/namespaces/team"
 WIDGETS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com"
@@ -32,7 +32,7 @@ def document(name: str) -> dict[str, Any]:
 
 
 def test_an_object_is_lost_if_it_is_gone_and_users_have_not_deleted_it() -> None:
-    wishes = Wishes()
+    wishes = DesiredState()
     for name in "abc":
         wishes.wished(f"/api/v1/configmaps/{name}", document(name))
     wishes.taken_back("/api/v1/configmaps/c")
@@ -52,7 +52,7 @@ def test_an_object_is_lost_if_it_is_gone_and_users_have_not_deleted_it() -> None
 def test_a_namespace_goes_with_its_content_and_a_definition_with_its_objects(
     deleted: str, left: tuple[str, ...]
 ) -> None:
-    wishes = Wishes()
+    wishes = DesiredState()
     for path in WISHED:
         wishes.wished(path, document(path))
     wishes.taken_back(deleted)
@@ -106,7 +106,7 @@ def test_what_went_with_something_else_does_not_have_to_be_there_again(scenario:
 def test_a_deleted_object_that_users_hold_is_there_because_of_them() -> None:
     path, metadata = f"{TEAM}/configmaps/one", {"name": "one", "uid": "1"}
     theirs, both = {**metadata, "finalizers": ["user"]}, {**metadata, "finalizers": ["user", "controller"]}
-    wishes = Wishes()
+    wishes = DesiredState()
     nothing = wishes.text({"1"})
     wishes.wished(path, {"metadata": theirs}, sent=b'{"finalizers":["user"]}')
     wishes.wished(path, {"metadata": both, "data": {}}, {"metadata": both})
@@ -125,7 +125,7 @@ def test_a_deleted_object_that_users_hold_is_there_because_of_them() -> None:
 
 def test_a_finalizer_that_the_server_has_set_does_not_hold_an_object_for_users() -> None:
     path, metadata = f"{TEAM}/persistentvolumeclaims/one", {"name": "one", "uid": "1", "finalizers": ["protection"]}
-    wishes = Wishes()
+    wishes = DesiredState()
     nothing = wishes.text({"1"})
     wishes.wished(path, {"metadata": metadata}, sent=b'{"metadata":{"name":"one"}}')
     wishes.taken_back(path)

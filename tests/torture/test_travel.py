@@ -10,9 +10,9 @@ import pytest
 from setpoint.client import Client, InProcessTransport
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.simulation import Plan, Predicate, never
-from setpoint.simulation.plan import fault
-from setpoint.simulation.predicates import Objects
-from setpoint.simulation.result import Point, Result
+from setpoint.simulation.faults.plan import fault
+from setpoint.simulation.scenario.predicates import Objects
+from setpoint.simulation.trace.result import Point, Result
 from setpoint.testing import Cluster, virtual_time
 from setpoint.torture.explore import Explorer
 from setpoint.torture.outcome import Expected
@@ -49,7 +49,7 @@ async def test_what_a_program_adds_on_an_old_view_breaks_no_predicate(
     tmp_path: Path, behind: str, broken: list[str]
 ) -> None:
     trial = trial_of(never(more_than_one), behind, tmp_path)
-    trial.history.watchers.append(trial.judge.changed)
+    trial.history.watchers.append(trial.monitor.changed)
     async with trial.server, Client(InProcessTransport(trial.server.handle), namespace="default") as client:
         trial.history.restart(trial._clock)
         for text in "abc":
@@ -63,4 +63,4 @@ async def test_what_a_program_adds_on_an_old_view_breaks_no_predicate(
         lives = cast("Any", trial.lives)
         lives.kill, lives.start = (lambda why: None), (lambda: trial.start(program()))
         await trial._at_rest(1)
-    assert [each.subject for each in trial.judge.findings] == broken
+    assert [each.subject for each in trial.monitor.findings] == broken

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from setpoint.simulation.result import Result
+from setpoint.simulation.trace.result import Result
 from setpoint.torture.outcome import Outcome
 from setpoint.torture.workers import WorkerError, Workers
 

@@ -12,7 +12,7 @@ from setpoint.client import Client, NoMatchError
 from setpoint.meta import resource_of
 from setpoint.meta.text_escaping import visible
 from setpoint.simulation import RecordingError
-from setpoint.simulation.recorder import Full, Recorder
+from setpoint.simulation.scenario.recorder import Full, Recorder
 
 
 def record(

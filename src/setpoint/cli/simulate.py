@@ -16,11 +16,11 @@ from setpoint.manager import Lifespan
 from setpoint.meta.text_escaping import visible
 from setpoint.simulation import Budget, Counterexample, PlanError, Recording, RecordingError, Search, Setup, SetupFailed
 from setpoint.simulation.check import read_plan, write
-from setpoint.simulation.code import digest_of
-from setpoint.simulation.faults import SWITCHES
-from setpoint.simulation.generate import NoScenario, scenario_for
-from setpoint.simulation.report import Report
-from setpoint.simulation.setup import Scenario, check_scenario
+from setpoint.simulation.faults.catalog import SWITCHES
+from setpoint.simulation.report.report import Report
+from setpoint.simulation.scenario.generator import NoScenario, generate_scenario
+from setpoint.simulation.scenario.setup import Scenario, check_scenario
+from setpoint.simulation.scenario.source_files import digest_files
 from setpoint.webhook import Admission
 
 _BUDGET = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|runs?)?")
@@ -60,7 +60,7 @@ def simulate(
             if recording is not None:
                 what = Recording(recording).scenario(list(controllers), mine=mine)
             elif scenario is None:
-                what = scenario_for(list(controllers))
+                what = generate_scenario(list(controllers))
             else:
                 what = named_scenario(stack.enter_context(loaded(scenario)))
             setup = Setup(
@@ -73,7 +73,7 @@ def simulate(
             search = Search(setup, budget=parse_budget(budget), seed=seed, progress=live)
             search.report.notes += notes
             if plan is not None:
-                if code and code != digest_of(setup):
+                if code and code != digest_files(setup):
                     _say("the code has changed since this was found; its points may have changed")
                 found += [again for again in [search.replay(plan, debug=debug)] if again is not None]
                 tell(found, directory)

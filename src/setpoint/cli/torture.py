@@ -17,7 +17,7 @@ from setpoint.meta import Object
 from setpoint.meta.text_escaping import visible
 from setpoint.simulation import Counterexample, PlanError, Predicate
 from setpoint.simulation.check import read_plan
-from setpoint.simulation.search import FOUND
+from setpoint.simulation.search.search import FOUND
 from setpoint.torture import ProgramError, ScenarioError, Search, Setup
 from setpoint.torture.documents import read_documents
 from setpoint.torture.scenario import read_plain

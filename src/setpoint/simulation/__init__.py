@@ -5,17 +5,18 @@ controllers break.
 from __future__ import annotations
 
 from setpoint.simulation.check import check
-from setpoint.simulation.counterexample import Counterexample
-from setpoint.simulation.externals import External, ExternalError, call
-from setpoint.simulation.faults import ORACLES, SWITCHES
-from setpoint.simulation.plan import Fault, Plan, PlanError
-from setpoint.simulation.predicates import Objects, Predicate, always, eventually, never
-from setpoint.simulation.recording import Recording, RecordingError
-from setpoint.simulation.report import Report
-from setpoint.simulation.result import Finding
-from setpoint.simulation.search import Budget, Search
-from setpoint.simulation.setup import Setup
-from setpoint.simulation.worker import SetupFailed
+from setpoint.simulation.execution.worker import SetupFailed
+from setpoint.simulation.faults.catalog import SWITCHES
+from setpoint.simulation.faults.plan import Fault, Plan, PlanError
+from setpoint.simulation.oracles.catalog import ORACLES
+from setpoint.simulation.report.counterexample import Counterexample
+from setpoint.simulation.report.report import Report
+from setpoint.simulation.scenario.externals import External, ExternalError, call
+from setpoint.simulation.scenario.predicates import Objects, Predicate, always, eventually, never
+from setpoint.simulation.scenario.recording import Recording, RecordingError
+from setpoint.simulation.scenario.setup import Setup
+from setpoint.simulation.search.search import Budget, Search
+from setpoint.simulation.trace.result import Finding
 
 __all__ = [
     "ORACLES",

@@ -12,14 +12,14 @@ from typing import Any, Final
 from setpoint.cache.watch_options import FirstList
 from setpoint.manager import Lifespan
 from setpoint.meta import Object
-from setpoint.simulation.counterexample import Counterexample
-from setpoint.simulation.externals import External
-from setpoint.simulation.page import page_of
-from setpoint.simulation.plan import PREFIX, Plan, PlanError
-from setpoint.simulation.predicates import Predicate
-from setpoint.simulation.report import Report
-from setpoint.simulation.search import DEFAULT_BUDGET, Budget, Progress, Search
-from setpoint.simulation.setup import Factory, Scenario, Setup, tuples
+from setpoint.simulation.faults.plan import PREFIX, Plan, PlanError
+from setpoint.simulation.report.counterexample import Counterexample
+from setpoint.simulation.report.html_page import render_page
+from setpoint.simulation.report.report import Report
+from setpoint.simulation.scenario.externals import External
+from setpoint.simulation.scenario.predicates import Predicate
+from setpoint.simulation.scenario.setup import Factory, Scenario, Setup, freeze_options
+from setpoint.simulation.search.search import DEFAULT_BUDGET, Budget, Progress, Search
 from setpoint.testing.clusters import Definitions
 from setpoint.webhook import Admission, Converter
 
@@ -133,7 +133,7 @@ def check(
         first_list=first_list,
         off=dict(off or {}),
         ignore=dict(ignore or {}),
-        **tuples(objects=objects, crds=crds, webhooks=webhooks, externals=externals, predicates=predicates),
+        **freeze_options(objects=objects, crds=crds, webhooks=webhooks, externals=externals, predicates=predicates),
     )
     limits = budget if isinstance(budget, Budget) else Budget(seconds=float(budget))
     search = Search(setup, budget=limits, seed=seed, workers=workers, progress=progress)
@@ -179,7 +179,7 @@ def write(found: Counterexample, directory: Path) -> list[Path]:
     """Writes a counter-example to ``directory`` as YAML and as an HTML page. Returns the paths of all its files."""
     directory.mkdir(parents=True, exist_ok=True)
     stem = f"counterexample-{found.findings[0].oracle.replace(' ', '-')}-{found.token[-8:].strip('-_')}"
-    for ending, text in (("yaml", found.to_yaml()), ("html", page_of(found))):
+    for ending, text in (("yaml", found.to_yaml()), ("html", render_page(found))):
         file = directory / f"{stem}.{ending}"
         file.write_text(text, "utf-8")
         found.files.append(file)

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 from setpoint.apiserver import ApiServer
 from setpoint.meta import Object, resource_of
-from setpoint.simulation.history import History
+from setpoint.simulation.trace.history import History
 from setpoint.testing.clusters import PATIENCE, Cluster
 from setpoint.torture.setup import Setup
 

@@ -14,15 +14,15 @@ from setpoint.apiserver.http_types import HungUp, Request, Response
 from setpoint.apiserver.requests import protobuf
 from setpoint.apiserver.requests.body import content_type
 from setpoint.client.transport import Request as ClientRequest
-from setpoint.simulation import injected
-from setpoint.simulation.actor import AUTHOR, Actor
-from setpoint.simulation.asked import Asked
-from setpoint.simulation.history import Entry, History, sketch
-from setpoint.simulation.judge import Judge
-from setpoint.simulation.plan import Fault
-from setpoint.simulation.result import Line, Point
-from setpoint.simulation.tape import Tape
-from setpoint.simulation.wire import ASIDE
+from setpoint.simulation.faults.plan import Fault
+from setpoint.simulation.injection import responses
+from setpoint.simulation.network.faulty_transport import ASIDE
+from setpoint.simulation.oracles.monitor import Monitor
+from setpoint.simulation.sandbox.actor import AUTHOR, Actor
+from setpoint.simulation.trace.history import Entry, History, sketch
+from setpoint.simulation.trace.operation import Operation
+from setpoint.simulation.trace.result import Line, Point
+from setpoint.simulation.trace.trace import Trace
 from setpoint.testing.fake_answers import Answer, refusal
 from setpoint.torture.lives import Lives
 from setpoint.torture.steps import Steps
@@ -41,13 +41,13 @@ class Inside(Protocol):
     @property
     def history(self) -> History: ...
     @property
-    def tape(self) -> Tape: ...
+    def trace(self) -> Trace: ...
     @property
     def steps(self) -> Steps: ...
     @property
-    def judge(self) -> Judge: ...
+    def monitor(self) -> Monitor: ...
     @property
-    def strikes(self) -> Strikes: ...
+    def injector(self) -> Strikes: ...
     @property
     def lives(self) -> Lives: ...
     @property
@@ -95,57 +95,57 @@ class Edge:
             HungUp: a fault breaks the connection.
         """
         self.requests += 1
-        asked = _asked(request)
-        if asked is not None and asked.collection in ASIDE:
+        operation = _asked(request)
+        if operation is not None and operation.collection in ASIDE:
             return await self._plain(request)
-        if asked is not None and asked.verb == "watch":
-            return await self._watch(request, asked)
+        if operation is not None and operation.verb == "watch":
+            return await self._watch(request, operation)
         loop = asyncio.get_running_loop()
         now = loop.time()
-        if asked is not None and not asked.is_read:
+        if operation is not None and not operation.is_read:
             before = max(self.asked_at, self._trial.changed_at, self._trial.lives.started_at)
             self.longest = max(self.longest, now - before)
             self.wrote_at = now
         self.asked_at = now
         self.under_way += 1
         try:
-            if asked is None:
+            if operation is None:
                 return await self._plain(request)
-            if asked.verb == "list":
-                since = self.gate(asked.collection).since
-                return await self._plain(replace(request, query=injected.lagging(request.query, since)))
-            return await self._exchange(request, asked)
+            if operation.verb == "list":
+                since = self.gate(operation.collection).since
+                return await self._plain(replace(request, query=responses.make_query_stale(request.query, since)))
+            return await self._exchange(request, operation)
         finally:
             self.under_way -= 1
             self.asked_at = loop.time()
 
-    async def _exchange(self, request: Request, asked: Asked) -> Response:
+    async def _exchange(self, request: Request, operation: Operation) -> Response:
         trial = self._trial
-        stem = asked.stem()
-        point = trial.tape.number(stem)
-        if asked.is_read:
-            trial.tape.mark(Point(point, "read", trial.steps.number, asked.collection, asked.verb))
+        stem = operation.stem()
+        point = trial.trace.number(stem)
+        if operation.is_read:
+            trial.trace.mark(Point(point, "read", trial.steps.number, operation.collection, operation.verb))
             self._tell("reads", stem, point)
-        faults = {each.kind: each for each in trial.strikes.take(point)}
+        faults = {each.kind: each for each in trial.injector.take(point)}
         if "crash-before" in faults:
             trial.lives.crash(faults["crash-before"])
             raise HungUp("the program was killed before the request got through")
         if "slow-request" in faults:
             await self._linger(faults["slow-request"])
-        if (refused := injected.refused(faults.values())) is not None:
+        if (refused := responses.make_error(faults.values())) is not None:
             self._tell("answers", f"{refused.status} injected", point, lane="server")
             return _response(refused)
         if "lost-request" in faults:
             raise HungUp("the connection broke before the request got through")
         if "late-write" in faults:
-            self._arrive_late(request, asked, faults["late-write"])
+            self._arrive_late(request, operation, faults["late-write"])
             return timed_out()
         if "conflict" in faults:
-            await self._touch(request, asked)
+            await self._touch(request, operation)
         revision = trial.history.revision
         answer = await self._plain(request)
-        if not asked.is_read:
-            self._wrote(asked, stem, point, answer, revision)
+        if not operation.is_read:
+            self._wrote(operation, stem, point, answer, revision)
         if "crash-after" in faults:
             trial.lives.crash(faults["crash-after"])
             raise HungUp("the program was killed before the answer got through")
@@ -166,19 +166,19 @@ class Edge:
         finally:
             AUTHOR.reset(token)
 
-    def _wrote(self, asked: Asked, stem: str, point: str, answer: Response, revision: int) -> None:
+    def _wrote(self, operation: Operation, stem: str, point: str, answer: Response, revision: int) -> None:
         trial = self._trial
         changed = trial.history.revision != revision and answer.status < 300
-        trial.tape.mark(
+        trial.trace.mark(
             Point(
                 point,
                 "write",
                 trial.steps.number,
-                asked.collection,
-                asked.verb,
+                operation.collection,
+                operation.verb,
                 changed,
                 trial.history.revision,
-                careful=asked.careful,
+                careful=operation.careful,
             )
         )
         self._tell(
@@ -193,8 +193,8 @@ class Edge:
             kept = [f"{gate.kept} of {name} kept back" for name, gate in sorted(self.gates.items()) if gate.kept]
             saw = "; ".join([self._heard, *kept] if self._heard else kept)
         name = self._trial.lives.actor.name if lane == "controller" else lane
-        tape = self._trial.tape
-        tape.lines.append(Line(round(tape.clock(), 3), lane, name, what, text, point, saw))
+        trace = self._trial.trace
+        trace.lines.append(Line(round(trace.clock(), 3), lane, name, what, text, point, saw))
 
     # -- what goes wrong -----------------------------------------------------------------------------------------------
 
@@ -203,25 +203,25 @@ class Edge:
         self._trial.steps.begin(fault, lambda: None if over.done() else over.set_result(None), seconds=SLOW)
         await over
 
-    def _arrive_late(self, request: Request, asked: Asked, fault: Fault) -> None:
+    def _arrive_late(self, request: Request, operation: Operation, fault: Fault) -> None:
         """Carries out the request when the fault is over."""
         trial = self._trial
 
         async def arrive() -> None:
-            trial.judge.excusing = True  # its sender can't have known of it any more
+            trial.monitor.excusing = True  # its sender can't have known of it any more
             try:
                 answer = await self._plain(request)
             finally:
-                trial.judge.excusing = False
-            trial.tape.tell("server", "server", "late", f"a late {asked.stem()}: {answer.status}")
+                trial.monitor.excusing = False
+            trial.trace.tell("server", "server", "late", f"a late {operation.stem()}: {answer.status}")
 
         trial.steps.begin(fault, lambda: trial.start(arrive()), seconds=SLOW)
 
-    async def _touch(self, request: Request, asked: Asked) -> None:
+    async def _touch(self, request: Request, operation: Operation) -> None:
         """Writes the object as a different program would, and reverts the change: the object has a new version, but the
         same content.
         """
-        path = request.path.removesuffix(f"/{asked.subresource}") if asked.subresource else request.path
+        path = request.path.removesuffix(f"/{operation.subresource}") if operation.subresource else request.path
         headers = {"content-type": "application/merge-patch+json", "user-agent": "another-program"}
         for value in ("yes", None):
             body = msgspec.json.encode({"metadata": {"annotations": {"example.com/touched": value}}})
@@ -230,7 +230,9 @@ class Edge:
                 await self._trial.server.handle(Request("PATCH", path, (), headers, body))
             finally:
                 AUTHOR.reset(token)
-        self._trial.tape.tell("others", "another program", "writes", f"touches {asked.collection} {asked.label}")
+        self._trial.trace.tell(
+            "others", "another program", "writes", f"touches {operation.collection} {operation.label}"
+        )
 
     # -- caches --------------------------------------------------------------------------------------------------------
 
@@ -239,7 +241,7 @@ class Edge:
         gate = self.gates.get(entry.collection)
         if gate is None or not gate.streams or gate.since is not None:
             return
-        for each in self._trial.strikes.take(entry.point, "lag", "hang-up", "expire"):
+        for each in self._trial.injector.take(entry.point, "lag", "hang-up", "expire"):
             if each.kind == "lag":
                 gate.shut(entry.revision)
                 relist = bool(each.get("relist"))
@@ -248,11 +250,11 @@ class Edge:
                 for stream in list(gate.streams):
                     (stream.hang_up if each.kind == "hang-up" else stream.expire)()
 
-    async def _watch(self, request: Request, asked: Asked) -> Response:
-        gate = self.gate(asked.collection)
+    async def _watch(self, request: Request, operation: Operation) -> Response:
+        gate = self.gate(operation.collection)
         streaming = any(name == "sendInitialEvents" for name, _ in request.query)
         if streaming and (gate.since is not None or not self.streams_lists):
-            return _response(injected.no_streamed_list())
+            return _response(responses.refuse_streamed_list())
         answer = await self._plain(request)
         if isinstance(answer.body, bytes):
             return answer
@@ -269,7 +271,7 @@ class Edge:
         self._heard = ""
 
 
-def _asked(request: Request) -> Asked | None:
+def _asked(request: Request) -> Operation | None:
     """The parts of ``request``; None if its path is not that of a resource. Protobuf bodies are converted to JSON
     first.
     """
@@ -279,7 +281,7 @@ def _asked(request: Request) -> Asked | None:
         except ValueError:
             body = None  # the server says what is wrong with it
         request = replace(request, body=body)
-    return Asked.of(cast("ClientRequest", request))
+    return Operation.of(cast("ClientRequest", request))
 
 
 def timed_out() -> Response:

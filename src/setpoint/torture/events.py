@@ -10,8 +10,8 @@ import msgspec
 from setpoint.apiserver.requests.protobuf import PROTOBUF_TYPE, decode_event
 from setpoint.apiserver.responses import protobuf
 from setpoint.cache.watch_frames import split_event
-from setpoint.simulation.history import Sketch, sketch
-from setpoint.simulation.stream import EXPIRED
+from setpoint.simulation.injection.watch_stream import EXPIRED
+from setpoint.simulation.trace.history import Sketch, sketch
 
 
 class Event(NamedTuple):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from setpoint.simulation.faults import is_off
-from setpoint.simulation.plan import Fault, fault
-from setpoint.simulation.result import Result
+from setpoint.simulation.faults.catalog import is_off
+from setpoint.simulation.faults.plan import Fault, fault
+from setpoint.simulation.trace.result import Result
 
 
 class Explorer:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Protocol
 
-from setpoint.simulation.actor import Actor
-from setpoint.simulation.judge import Judge
-from setpoint.simulation.plan import Fault
-from setpoint.simulation.tape import Tape
+from setpoint.simulation.faults.plan import Fault
+from setpoint.simulation.oracles.monitor import Monitor
+from setpoint.simulation.sandbox.actor import Actor
+from setpoint.simulation.trace.trace import Trace
 from setpoint.torture.program import Program, tail
 from setpoint.torture.setup import Setup
 from setpoint.torture.steps import Steps
@@ -31,11 +31,11 @@ class Guardian(Protocol):
     @property
     def setup(self) -> Setup: ...
     @property
-    def tape(self) -> Tape: ...
+    def trace(self) -> Trace: ...
     @property
     def steps(self) -> Steps: ...
     @property
-    def judge(self) -> Judge: ...
+    def monitor(self) -> Monitor: ...
     @property
     def kubeconfig(self) -> Path: ...
     @property
@@ -91,7 +91,7 @@ class Lives:
             raise ProgramError(f"{command[0]} can't be started: {why}") from None
         self._tell_pid(self._program.pid)
         self.started_at = asyncio.get_running_loop().time()
-        trial.tape.tell("controller", self.actor.name, "starts", "starts with empty memory")
+        trial.trace.tell("controller", self.actor.name, "starts", "starts with empty memory")
 
     def revive(self) -> None:
         """Starts the program again if it was killed."""
@@ -147,10 +147,10 @@ class Lives:
                 continue
             program.kill()  # those that it may have left behind
             self._exits += 1
-            trial.tape.tell("controller", self.actor.name, "ended", f"ended by itself with status {status}")
+            trial.trace.tell("controller", self.actor.name, "ended", f"ended by itself with status {status}")
             if self._exits > _EXITS:
                 told = f"the program ended by itself {self._exits} times, at last with status {status}"
-                trial.judge.found("error", "process", told, found=tail(trial.log, 5))
+                trial.monitor.found("error", "process", told, found=tail(trial.log, 5))
                 trial.give_up("the program ends by itself")
                 return
             trial.steps.after(0.5 * self._exits, self.revive)
@@ -159,7 +159,7 @@ class Lives:
         if self._program is not None and not self._program.killed:
             self._program.kill()
             if why:
-                self._trial.tape.tell("controller", self.actor.name, "killed", why)
+                self._trial.trace.tell("controller", self.actor.name, "killed", why)
 
     def crash(self, fault: Fault) -> None:
         """Kills the program, which is started again when the fault is over."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from setpoint.simulation.result import Result
-from setpoint.simulation.state import Snapshot
+from setpoint.simulation.comparison.snapshot import Snapshot
+from setpoint.simulation.trace.result import Result
 
 
 class Expected(msgspec.Struct, frozen=True):

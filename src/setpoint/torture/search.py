@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from setpoint.simulation.counterexample import Counterexample
-from setpoint.simulation.plan import Plan
-from setpoint.simulation.report import Report
-from setpoint.simulation.result import Finding
-from setpoint.simulation.search import Budget
-from setpoint.simulation.verdict import Reference
+from setpoint.simulation.faults.plan import Plan
+from setpoint.simulation.oracles.differential import Reference
+from setpoint.simulation.report.counterexample import Counterexample
+from setpoint.simulation.report.report import Report
+from setpoint.simulation.search.search import Budget
+from setpoint.simulation.trace.result import Finding
 from setpoint.torture.explore import Explorer
 from setpoint.torture.lives import ProgramError
 from setpoint.torture.outcome import Expected, Outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from setpoint.simulation.plan import Fault
+from setpoint.simulation.faults.plan import Fault
 
 Release = Callable[[], object]
 

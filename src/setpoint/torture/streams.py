@@ -10,7 +10,7 @@ from typing import Any
 from setpoint.apiserver.http_types import HungUp, Response
 from setpoint.cache.watch_frames import INITIAL_EVENTS_END
 from setpoint.concurrency import end
-from setpoint.simulation.history import label_of
+from setpoint.simulation.trace.history import label_of
 from setpoint.torture.events import Event, Format
 
 

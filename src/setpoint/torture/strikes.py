@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from setpoint.simulation.plan import Fault, Plan
-from setpoint.simulation.tape import Tape
+from setpoint.simulation.faults.plan import Fault, Plan
+from setpoint.simulation.trace.trace import Trace
 
 
 class Strikes:
     """Looks up the plan's faults for each point that the run reaches. ``struck`` has the faults that have struck."""
 
-    def __init__(self, plan: Plan, tape: Tape) -> None:
+    def __init__(self, plan: Plan, trace: Trace) -> None:
         self._plan = plan
-        self._tape = tape
+        self._trace = trace
         self.struck: list[Fault] = []
         self.over = False
         """Whether faults no longer strike, because the run is being concluded."""
@@ -26,7 +26,7 @@ class Strikes:
         fresh = [each for each in found if each not in self.struck]
         for each in fresh:
             self.struck.append(each)
-            self._tape.tell("world", "world", "fault", str(each), point=point)
+            self._trace.tell("world", "world", "fault", str(each), point=point)
         return fresh
 
     def numbers(self) -> list[int]:

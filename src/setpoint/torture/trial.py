@@ -17,15 +17,16 @@ from setpoint.cluster import ControlPlane, GarbageCollector
 from setpoint.concurrency import end
 from setpoint.manager import Manager, ManagerOptions
 from setpoint.meta.yaml_text import to_yaml
-from setpoint.simulation.actor import ACTOR, Actor
-from setpoint.simulation.asked import Asked
-from setpoint.simulation.history import Entry, History
-from setpoint.simulation.judge import Judge
-from setpoint.simulation.plan import Fault, Plan
-from setpoint.simulation.result import Options, Point, Result
-from setpoint.simulation.setup import awaited, failure_of
-from setpoint.simulation.state import Snapshot, differences, snapshot
-from setpoint.simulation.tape import Tape
+from setpoint.simulation.comparison.differences import find_differences
+from setpoint.simulation.comparison.snapshot import Snapshot, make_snapshot
+from setpoint.simulation.faults.plan import Fault, Plan
+from setpoint.simulation.oracles.monitor import Monitor
+from setpoint.simulation.sandbox.actor import ACTOR, Actor
+from setpoint.simulation.scenario.setup import describe_failure, require_awaitable
+from setpoint.simulation.trace.history import Entry, History
+from setpoint.simulation.trace.operation import Operation
+from setpoint.simulation.trace.result import Options, Point, Result
+from setpoint.simulation.trace.trace import Trace
 from setpoint.torture.cluster import TorturedCluster
 from setpoint.torture.documents import as_object
 from setpoint.torture.edge import Edge, deletes_now
@@ -54,10 +55,10 @@ class Trial:
         self._stay = stay
         self.history = History(self._clock)
         self.history.untold |= {"leases.coordination.k8s.io"}
-        self.tape = Tape(self._clock)
+        self.trace = Trace(self._clock)
         self.steps = Steps()
-        self.strikes = Strikes(plan, self.tape)
-        self.judge = Judge(self)
+        self.injector = Strikes(plan, self.trace)
+        self.monitor = Monitor(self)
         self.lives = Lives(self, told=told)
         self.edge = Edge(self)
         self.rest = Rest(self)
@@ -150,7 +151,7 @@ class Trial:
         await self.rest.since(lambda: self.changed_at, 0.1, 10.0)
         self._warm_at = self.history.revision
         self.history.restart(self._clock)
-        self.history.watchers += [self._changed, self.judge.changed]
+        self.history.watchers += [self._changed, self.monitor.changed]
 
     async def _start_plane(self, stack: AsyncExitStack) -> None:
         """Starts the garbage collector and the other controllers that every cluster has."""
@@ -168,11 +169,11 @@ class Trial:
 
     async def _asked_by_user(self, request: Any) -> Response:
         if request.method not in ("GET", "HEAD") and self.history.recording:
-            said = Asked.of(request)
+            said = Operation.of(request)
             told = said.stem() if said is not None else f"{request.method} {request.path}"
-            self.tape.tell("user", "user", "asks", told)
-        asked: Request = request
-        return await self.server.handle(asked)
+            self.trace.tell("user", "user", "asks", told)
+        operation: Request = request
+        return await self.server.handle(operation)
 
     async def _story(self) -> None:
         result = self._outcome.result
@@ -180,54 +181,54 @@ class Trial:
         await self.lives.contact()
         await self.end_step()
         try:
-            await awaited(self.setup.scenario(self.cluster))
+            await require_awaitable(self.setup.scenario(self.cluster))
         except ProgramError:
             raise
         except Exception as problem:  # noqa: BLE001 - a scenario that fails is a result
             result.early = bool(self.plan.faults) and self.steps.lasting
             if not isinstance(problem, AssertionError):
                 result.problem = "".join(traceback.format_exception(problem))
-            self.judge.found("scenario", "scenario", failure_of(problem))
+            self.monitor.found("scenario", "scenario", describe_failure(problem))
         else:
             await self.end_step()
         await self._conclude()
 
     async def _conclude(self) -> None:
         """Ends the faults, and checks that everything then reaches its expected state and stays in that state."""
-        self.strikes.over = self.tape.full = True
+        self.injector.over = self.trace.full = True
         self.steps.end_faults()
         await self._converge(self.setup.converge)
-        self.judge.check_predicates()
-        self.judge.check_in_the_end()
+        self.monitor.check_predicates()
+        self.monitor.check_in_the_end()
         result = self._outcome.result
         result.end = self.snapshot()
         self._outcome.hears = sorted(self.edge.watched())
         result.explained = tail(self.log)
         if self._differs(self.expected.end):
             return
-        self._told = len(self.tape.lines)
-        self.judge.quiet_since = "while nothing happened any more"
+        self._told = len(self.trace.lines)
+        self.monitor.quiet_since = "while nothing happened any more"
         await asyncio.sleep(max(self._stay, 2 * self.expected.silence))
-        self.judge.quiet_since = "after a restart"
+        self.monitor.quiet_since = "after a restart"
         self.lives.kill("killed when everything was done")
         self.lives.start()
         await self.lives.contact()
         await self.rest.within(_PATIENCE)
 
     def _complete(self) -> None:
-        result, judge = self._outcome.result, self.judge
+        result, monitor = self._outcome.result, self.monitor
         if not result.end:
             result.end = self.snapshot()
-        result.findings, result.cut = list(judge.findings), self._gave_up
-        result.points = self.tape.points
-        result.created, result.deleted = dict(judge.created), dict(judge.deleted)
-        result.wrongly, result.acted = dict(judge.wrongly), sorted(judge.acted)
-        result.writes, result.steps = judge.writes, self.steps.number
-        result.struck = self.strikes.numbers()
+        result.findings, result.cut = list(monitor.findings), self._gave_up
+        result.points = self.trace.points
+        result.created, result.deleted = dict(monitor.created), dict(monitor.deleted)
+        result.wrongly, result.acted = dict(monitor.wrongly), sorted(monitor.acted)
+        result.writes, result.steps = monitor.writes, self.steps.number
+        result.struck = self.injector.numbers()
         # The restart to see that nothing is written any more does not belong to the story, unless something is.
-        told = len(self.tape.lines) if self._told is None else self._told
-        after = [line for line in self.tape.lines[told:] if line.what in ("writes", "finding")]
-        result.trace = [*self.tape.lines[:told], *after]
+        told = len(self.trace.lines) if self._told is None else self._told
+        after = [line for line in self.trace.lines[told:] if line.what in ("writes", "finding")]
+        result.trace = [*self.trace.lines[:told], *after]
         self._outcome.longest = self.edge.longest
 
     def give_up(self, why: str) -> None:
@@ -273,7 +274,7 @@ class Trial:
 
     async def _at_rest(self, step: int) -> None:
         """Applies the faults at the end of a step, when the cluster is at rest."""
-        for each in self.strikes.take(f"step {step}", "restart", "expire-all"):
+        for each in self.injector.take(f"step {step}", "restart", "expire-all"):
             if each.kind == "expire-all":
                 for gate in self.edge.gates.values():
                     for stream in list(gate.streams):
@@ -291,15 +292,15 @@ class Trial:
             gate = self.edge.gate(behind.collection)
             gate.shut(behind.revision + 1)
             self.edge.streams_lists = False
-            self.judge.begin_travel(gate.open)
+            self.monitor.begin_travel(gate.open)
             self.steps.begin(fault, gate.open, seconds=3.0)
         self.lives.start()
         await self.rest.within(_PATIENCE)
-        self.judge.end_travel()
+        self.monitor.end_travel()
 
     def _before_step(self, step: int) -> None:
         """Applies the faults that last until the end of the step ``step``."""
-        for each in self.strikes.take(f"step {step}", "down", "pause"):
+        for each in self.injector.take(f"step {step}", "down", "pause"):
             if each.kind == "down":
                 self.lives.down(step)
             else:
@@ -310,7 +311,7 @@ class Trial:
     async def end_step(self) -> None:
         """Ends one of the user's steps."""
         number = self.steps.number
-        if self.strikes.take(f"step {number}", "early"):
+        if self.injector.take(f"step {number}", "early"):
             await asyncio.sleep(TURN)
         else:
             await self._settle(number)
@@ -330,7 +331,7 @@ class Trial:
         """
         await self.rest.within(_PATIENCE)
         rests = self.expected.rests
-        if number < len(rests) and self.strikes.struck and not self.steps.lasting and not self._waited:
+        if number < len(rests) and self.injector.struck and not self.steps.lasting and not self._waited:
             self._waited = not await self._until_equal(rests[number], self.setup.converge / 3)
 
     async def _converge(self, bound: float) -> None:
@@ -349,7 +350,7 @@ class Trial:
         return True
 
     def _differs(self, expected: Snapshot | None) -> bool:
-        return expected is not None and bool(differences(expected, self.snapshot(), self.expected.masks))
+        return expected is not None and bool(find_differences(expected, self.snapshot(), self.expected.masks))
 
     async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None:
         """Waits at most ``within`` seconds (in a run with faults, no more than `Setup.converge`) until the condition
@@ -382,9 +383,9 @@ class Trial:
             await self.rest.holds(is_gone, self.setup.converge)
 
     def _rested(self, number: int) -> None:
-        self.judge.check_predicates()
-        self.tape.mark(Point(f"step {number}", "step", number))
-        self.tape.tell("user", "user", "step", f"step {number} ends")
+        self.monitor.check_predicates()
+        self.trace.mark(Point(f"step {number}", "step", number))
+        self.trace.tell("user", "user", "step", f"step {number} ends")
         there: dict[str, int] = {}
         for collection, label in self.history.alive.values():
             there[f"{collection} {label}"] = there.get(f"{collection} {label}", 0) + 1
@@ -393,7 +394,7 @@ class Trial:
             self._outcome.result.rests.append(self.snapshot())
 
     def snapshot(self) -> Snapshot:
-        return snapshot(self.history.documents(), self.history.called, since=self._warm_at)
+        return make_snapshot(self.history.documents(), self.history.called, since=self._warm_at)
 
 
 @contextmanager

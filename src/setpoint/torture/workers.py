@@ -55,14 +55,14 @@ class Workers:
     def __enter__(self) -> Self:
         self._folder = Path(tempfile.mkdtemp(prefix="setpoint-torture-"))
         asyncio.run(_rehearse())
-        self._life, self._held = os.pipe()  # its end says that this process has died
+        self._process, self._held = os.pipe()  # its end says that this process has died
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
-        os.close(self._life)
+        os.close(self._process)
         os.close(self._held)
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -91,7 +91,7 @@ class Workers:
                     break
                 name, work = found
                 self.runs += 1
-                worker = _Worker(work, self._folder / str(self.runs), self._life, self._held)
+                worker = _Worker(work, self._folder / str(self.runs), self._process, self._held)
                 self._running[worker.news] = worker
                 names[worker.news] = name
             if not self._running:

@@ -22,10 +22,10 @@ from tests.simulation.plans.record import Made, Record
 from setpoint.controller import watched_kinds
 from setpoint.meta import resource_of
 from setpoint.simulation import Budget, Fault, Plan, Search, Setup
-from setpoint.simulation.explore import Explorer
-from setpoint.simulation.pool import Pool
-from setpoint.simulation.result import Options, Result
-from setpoint.simulation.worker import SetupFailed
+from setpoint.simulation.execution.worker import SetupFailed
+from setpoint.simulation.execution.worker_pool import WorkerPool
+from setpoint.simulation.search.plan_generator import PlanGenerator
+from setpoint.simulation.trace.result import Options, Result
 
 EVERY = 20
 """One plan in so many is also made under another hash seed."""
@@ -41,7 +41,7 @@ def drawn(setup: Setup, search: Search, seed: int) -> Iterator[Plan]:
     baseline = search._references[0].baseline
     off = frozenset(setup.off)
     several = setup.processes > 1
-    explorer = Explorer(baseline, off=off, seed=seed, kinds=kinds, primaries=primaries, several=several)
+    explorer = PlanGenerator(baseline, off=off, seed=seed, kinds=kinds, primaries=primaries, several=several)
     singles: list[Fault] = explorer.singles()
     alone = iter(singles)
     for plan in explorer.combinations(singles):
@@ -53,7 +53,7 @@ def drawn(setup: Setup, search: Search, seed: int) -> Iterator[Plan]:
 def tried(name: str, setup: Setup, numbers: list[int], seed: int, workers: int | None) -> Iterator[Made]:
     """The plans of these numbers of one example."""
     search = Search(setup, budget=Budget(), seed=seed, workers=workers)
-    with Pool(setup, workers) as pool:
+    with WorkerPool(setup, workers) as pool:
         search._pool = pool
         reference = search._references[0] = search._undisturbed()
         for found in reference.baseline.findings:

@@ -1,0 +1,1 @@
+"""Compares the states of two runs, and tells differences that count from those that any two runs have."""

@@ -1,0 +1,1 @@
+"""Carries out runs in forked processes, whose memory a fork server has prepared."""

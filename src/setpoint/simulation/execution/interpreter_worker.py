@@ -1,0 +1,58 @@
+"""InterpreterWorker: a worker in a separate interpreter, in which sets are iterated in a different order."""
+
+from __future__ import annotations
+
+import sys
+from io import BytesIO
+
+from setpoint.simulation.execution.interpreter import get_interpreter, list_user_modules
+from setpoint.simulation.execution.worker import SetupFailed, Worker
+from setpoint.simulation.scenario.setup import Setup
+
+
+class InterpreterWorker(Worker):
+    """A worker in its own interpreter, in which sets are iterated in a different order. The interpreter is kept for the
+    next setup, since it takes seconds to start.
+    """
+
+    def __init__(self, setup: Setup, seed: int) -> None:
+        try:
+            import cloudpickle
+        except ImportError:
+            raise SetupFailed("cloudpickle is not installed") from None
+        places = _places(setup)
+
+        class Packer(cloudpickle.Pickler):  # type: ignore[misc]
+            """Pickles by name the external systems that are variables of modules, since controllers refer to them by
+            those names.
+            """
+
+            def persistent_id(self, value: object) -> tuple[str, str] | None:
+                return places.get(id(value))
+
+        packed = BytesIO()
+        try:
+            Packer(packed).dump(setup)
+        except Exception as problem:  # noqa: BLE001 - what can't be taken along may say so in any way
+            raise SetupFailed(f"it can't be pickled: {type(problem).__name__}: {problem}") from None
+        self._interpreter = get_interpreter(seed)
+        self._interpreter.begin(packed.getvalue())
+        self._outgoing, self.incoming = self._interpreter.outgoing, self._interpreter.incoming
+        self.busy = False
+
+    def close(self) -> None:
+        if self.busy:  # the next worker would take a result that is under way for its own
+            self._interpreter.close()
+        else:
+            self._interpreter.end()
+
+
+def _places(setup: Setup) -> dict[int, tuple[str, str]]:
+    """The module and the variable of each external system that is a variable of a module, by the system's ``id``."""
+    wanted = {id(each) for each in setup.externals}
+    return {
+        id(value): (module, name)
+        for module in list_user_modules()
+        for name, value in list(vars(sys.modules[module]).items())
+        if id(value) in wanted
+    }

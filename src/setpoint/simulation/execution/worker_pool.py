@@ -1,0 +1,128 @@
+"""Worker pool: carries out runs in separate processes, forked from a world that is prepared only once."""
+
+from __future__ import annotations
+
+import os
+import selectors
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+from setpoint.simulation.execution.fork_server import Job
+from setpoint.simulation.execution.in_process import run_in_process
+from setpoint.simulation.execution.interpreter_worker import InterpreterWorker
+from setpoint.simulation.execution.warm_up import warm_up
+from setpoint.simulation.execution.worker import SetupFailed, Worker
+from setpoint.simulation.faults.plan import Plan
+from setpoint.simulation.scenario.setup import Setup
+from setpoint.simulation.trace.result import Options, Result
+
+
+class WorkerPool:
+    """Workers, each of which prepares a world once and then forks one process for every run.
+
+    All forked processes begin with the same memory, so a run depends on its plan alone. Without workers, or without
+    ``os.fork``, runs take place one after the other in this process, where a debugger can follow them.
+    """
+
+    def __init__(self, setup: Setup, workers: int | None = None) -> None:
+        self._setup = setup
+        self._workers: list[Worker] = []
+        self._others: dict[int, Worker] = {}
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self._size = cores if workers is None else workers
+        self.runs = 0
+
+    def __enter__(self) -> WorkerPool:
+        if hasattr(os, "fork"):
+            if self._size:
+                warm_up()
+            for _ in range(self._size):
+                self._workers.append(Worker(self._setup, [end for each in self._workers for end in each.ends]))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in (*self._workers, *self._others.values()):
+            worker.close()
+        self._workers.clear()
+        self._others.clear()
+
+    def one(self, plan: Plan, options: Options) -> Result:
+        """The result of one run."""
+        seed = plan.hash_seed
+        if seed is not None and self._workers:
+            self.runs += 1
+            worker = self._seeded(seed)
+            worker.send((plan, options))
+            return worker.receive()
+        return next(iter(self.each([(plan, options)])))[2]
+
+    def _seeded(self, seed: int) -> Worker:
+        """A worker whose process has that hash seed. Raises SetupFailed if the setup can't be moved to a different
+        process.
+        """
+        known = self._others.get(seed)
+        if known is None:
+            known = self._others[seed] = InterpreterWorker(self._setup, seed)
+        return known
+
+    def each(self, jobs: Iterable[Job]) -> Iterator[tuple[int, Plan, Result]]:
+        """The results in the order of the jobs, each with the number and the plan of its job.
+
+        Raises:
+            SetupFailed: a world could not be made.
+            RuntimeError: all workers are busy with the jobs of an earlier call, whose results have not all been taken.
+        """
+        if not self._workers:
+            for number, (plan, options) in enumerate(jobs):
+                self.runs += 1
+                yield number, plan, run_in_process(self._setup, plan, options)
+            return
+        waiting = enumerate(jobs)
+        done: dict[int, tuple[Plan, Result]] = {}
+        due = 0
+        busy: dict[Worker, tuple[int, Plan]] = {}
+        free = [worker for worker in self._workers if not worker.busy]
+        more = True
+        with selectors.DefaultSelector() as selector:
+            for worker in self._workers:
+                selector.register(worker.incoming, selectors.EVENT_READ, worker)
+            try:
+                while True:
+                    while free and more:
+                        number, job = next(waiting, (-1, None))
+                        if job is None:
+                            more = False
+                            break
+                        worker = free.pop()
+                        worker.send(job)
+                        busy[worker] = (number, job[0])
+                        self.runs += 1
+                    while due in done:
+                        plan, result = done.pop(due)
+                        yield due, plan, result
+                        due += 1
+                    if not busy:
+                        if not more and not done:
+                            return
+                        if more and not free:
+                            raise RuntimeError("all workers are busy with the jobs of an earlier call")
+                        continue
+                    for key, _ in selector.select():
+                        worker = key.data
+                        number, plan = busy.pop(worker)
+                        done[number] = (plan, _result(worker, plan))
+                        free.append(worker)
+            finally:
+                for worker in busy:  # the results are not wanted any more
+                    with suppress(SetupFailed):  # nor are failures: Ctrl-C ends the workers, too
+                        worker.receive()
+
+
+def _result(worker: Worker, plan: Plan) -> Result:
+    """The result of the worker's run. An error of the simulation itself is told together with the plan."""
+    try:
+        return worker.receive()
+    except SetupFailed as problem:
+        if not plan.faults:
+            raise
+        raise SetupFailed(f"{problem}\nThis was the plan {plan.token()}: {plan}") from None

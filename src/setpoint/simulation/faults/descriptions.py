@@ -1,0 +1,90 @@
+"""Descriptions: describes a fault in a sentence for readers who have not read the documentation."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from setpoint.simulation.faults.plan import Fault
+
+_AFTER: Final = ("crash-after", "lost-answer", "slow-answer", "external-lost")
+_SENTENCES: Final = {
+    "crash-before": "The controller's process was killed right before {point}, and started again {again}.",
+    "crash-after": "The controller's process was killed right after {point} had been carried out, and started again "
+    "{again}.",
+    "restart": "The controller's process was replaced by a new one at the end of {at}.",
+    "down": "No process of the controller ran during {at} of the user's.",
+    "lag": "The controller heard of {point}, and of all later changes of that kind, only {later}{squashed}.",
+    "hang-up": "The connection of a watch broke at {point}.",
+    "expire": "A watch was ended with 410 (Expired) at {point}, so that its reader had to list again.",
+    "expire-all": "All watches were ended with 410 (Expired) at the end of {at}.",
+    "conflict": "Another program wrote the object just before {point} and took its change back, which is a 409 "
+    "(Conflict) for a write that names a version.",
+    "error-429": "The server answered {point} with 429 (Too Many Requests).",
+    "error-500": "The server answered {point} with 500 (Internal Error), and did nothing.",
+    "lost-request": "The connection broke before {point} got through to the server.",
+    "lost-answer": "{point} was carried out, but the controller never got the answer.",
+    "late-write": "{point} got no answer in time, and was carried out {later}.",
+    "slow-request": "{point} took long to get through to the server.",
+    "slow-answer": "{point} was carried out, and the answer took long.",
+    "early": "The user did not wait at the end of {at}, but went on at once.",
+    "pause": "The {who} stood still during {at}.",
+    "freeze": "The controller's process stood still {still} in the middle of {point}, and another took over.",
+    "cut-off": "The other cluster of the fleet could not be reached for a while, from {at} on.",
+    "clock": "The clock of the controller's process was wrong by {seconds} s from {at} on.",
+    "reverse-lists": "Lists came in the reverse order.",
+    "shuffle": "Keys that were ready at the same time were worked on in an order of chance.",
+    "hash-seed": "The process had another hash seed (PYTHONHASHSEED={seed}), so that sets came in another order.",
+    "resync": "The controller looked at every object once more at the end of {at}.",
+    "external-fails": "The external system could not be reached at {point}.",
+    "external-lost": "The external system did what {point} asks for, but the answer was lost.",
+    "external-late": "The external system did not answer {point} in time, and carried it out {later}.",
+    "external-empty": "The external system answered that there is nothing at {point}.",
+}
+
+_ORDINALS: Final = {
+    "2": "second", "3": "third", "4": "fourth", "5": "fifth", "6": "sixth", "7": "seventh", "8": "eighth", "9": "ninth",
+}  # fmt: skip
+
+
+def describe_fault(fault: Fault) -> str:
+    """A sentence that describes the fault; the notation of plans is used if there is no sentence for its kind."""
+    pattern = _SENTENCES.get(fault.kind)
+    if pattern is None:
+        return str(fault)
+    over = fault.get("until") == "step"
+    steps = 1 + int(fault.get("more", 0))
+    next_steps = "the user's next step" if steps == 1 else f"the user's next {steps} steps"
+    seconds = fault.get("seconds")
+    after = f"after {seconds:g} s" if isinstance(seconds, int | float) else "a moment later"
+    told = pattern.format(
+        at=_at(fault.at),
+        point=_point(fault.at),
+        again=f"only after {next_steps}" if over else "at once",
+        later=f"after {next_steps}" if over else after,
+        squashed=", in their last state" if fault.get("relist") else "",
+        who=fault.get("who", "controller"),
+        seconds=seconds,
+        still=f"for {next_steps}" if over else f"for {seconds} s",
+        seed=fault.get("seed", 0),
+    )
+    if fault.kind == "restart" and fault.get("behind"):
+        told += f" Its first list was an old one, from when {_point(fault.get('behind'))} was new."
+    return told[0].upper() + told[1:]
+
+
+def strikes_after_request(text: str) -> bool:
+    """Whether the fault that a trace describes as ``text`` strikes after its request."""
+    return text.startswith(_AFTER)
+
+
+def _at(point: str) -> str:
+    """The name of a step in a sentence; ``run`` is called the beginning."""
+    return "the beginning" if point == "run" else point
+
+
+def _point(point: str) -> str:
+    """The name of any other point in a sentence, with its number in words unless it is the first one."""
+    stem, _, number = point.rpartition(" #")
+    if not stem or number == "1":
+        return f"“{stem or point}”"
+    return f"the {_ORDINALS.get(number, f'{number}th')} “{stem}”"

@@ -1,0 +1,1 @@
+"""The simulated network between processes and the API server."""

@@ -1,0 +1,293 @@
+"""Faulty transport: the only connection between a controller's process and the server. Faults hit the process's
+requests here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from random import Random
+from types import TracebackType
+from typing import Final, Protocol, TypeVar
+
+import msgspec
+
+from setpoint.apiserver import AccessRecord
+from setpoint.apiserver.http_types import Response as Answered
+from setpoint.client.transport import Request, Response, TransportError
+from setpoint.simulation.faults.plan import Fault, fault
+from setpoint.simulation.injection import responses
+from setpoint.simulation.injection.injector import FaultInjector
+from setpoint.simulation.injection.process_control import ProcessControl
+from setpoint.simulation.injection.steps import Steps
+from setpoint.simulation.injection.watch_stream import WatchGate, WatchStream, uids_in
+from setpoint.simulation.network.writes import WriteHandler
+from setpoint.simulation.sandbox.actor import Actor
+from setpoint.simulation.scenario.setup import Setup
+from setpoint.simulation.trace.history import History
+from setpoint.simulation.trace.operation import Operation
+from setpoint.testing.fake_answers import Answer
+
+T = TypeVar("T")
+LATENCY: Final = 0.001
+"""Seconds that a request is in transit, so that other requests can arrive in between."""
+SOON: Final = 1.0
+"""Seconds within which a cache begins to watch after it has listed."""
+LATENCIES: Final = (1, 2, 3, 5, 8, 13, 21)
+FOREVER: Final = str(10**9)
+ASIDE: Final = frozenset({"events", "events.events.k8s.io", "leases.coordination.k8s.io"})
+"""Collections to which the framework itself sends requests, for reports and elections. Faults hit only a cache's
+requests for them, since caches belong to controllers.
+"""
+
+
+class NetworkHost(Protocol):
+    """The interface of a run that the `FaultyTransport` of each process uses."""
+
+    @property
+    def setup(self) -> Setup: ...
+    @property
+    def server_actor(self) -> Actor: ...
+    @property
+    def history(self) -> History: ...
+    @property
+    def steps(self) -> Steps: ...
+    @property
+    def injector(self) -> FaultInjector: ...
+    @property
+    def write_handler(self) -> WriteHandler: ...
+    async def handle(self, request: Request) -> Answered: ...
+
+
+class FaultyTransport:
+    """The transport of one process. When the process dies, nothing gets through any more in either direction."""
+
+    def __init__(self, network: NetworkHost, process: ProcessControl) -> None:
+        self._network = network
+        self._process = process
+        self.gates: dict[str, WatchGate] = {}
+        self.streams: list[WatchStream] = []
+        self.streams_lists = True
+        """Whether the server can stream lists, which are consistent reads."""
+        self._listed: dict[tuple[str, ...], float] = {}
+        """The caches' lists that have not been followed by a watch yet, each with the loop time by which the watch
+        should begin.
+        """
+        self.reverses = False
+        self.rolls: Random | None = None
+        """Draws the latency of each request and the order of lists; None if both are fixed."""
+        self.record = None if network.setup.is_rehearsal else AccessRecord.from_environment()
+
+    def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
+        return Exchange(self, request)
+
+    async def close(self) -> None:
+        for stream in list(self.streams):
+            stream.hang_up()
+        for gate in self.gates.values():
+            gate.missing = 0
+        self._listed.clear()
+
+    def cut(self) -> None:
+        """Closes the connections, as happens when the process ends: the server sees that they are closed."""
+        for stream in self.streams:
+            stream.cut()
+        self.streams.clear()
+
+    def gate(self, collection: str) -> WatchGate:
+        found = self.gates.get(collection)
+        if found is None:
+            found = self.gates[collection] = WatchGate()
+        return found
+
+    # -- what is heard -------------------------------------------------------------------------------------------------
+
+    def listens(self) -> bool:
+        """Whether no reader is about to list or to watch: every watch that was ended has been opened again, and every
+        recent list has been followed by its watch.
+        """
+        now = asyncio.get_running_loop().time()
+        return not any(gate.missing for gate in self.gates.values()) and all(now >= at for at in self._listed.values())
+
+    def heard_of(self, gate: WatchGate, revision: int) -> None:
+        """Carries out the faults that hit the change with ``revision`` when it arrives at the gate."""
+        entry = self._network.history.by_revision.get(revision)
+        if entry is not None:
+            self._network.injector.change(gate, entry)
+
+    def saw(self, raw: bytes) -> None:
+        self._process.seen |= uids_in(raw)
+
+    def ordered(self, lines: list[bytes]) -> Iterable[bytes]:
+        """The initial events of a streamed list in one of the possible orders, with the bookmark last. The API does not
+        guarantee an order.
+        """
+        return [*self._order(lines[:-1]), lines[-1]]
+
+    def _order(self, items: list[T]) -> list[T]:
+        if self.rolls is not None:
+            return self.rolls.sample(items, len(items))
+        return items[::-1] if self.reverses else items
+
+    def latency(self) -> float:
+        """The time in seconds that the next request spends in transit."""
+        return LATENCY if self.rolls is None else LATENCY * self.rolls.choice(LATENCIES)
+
+    # -- requests ------------------------------------------------------------------------------------------------------
+
+    async def exchange(self, request: Request) -> Response:
+        network, process = self._network, self._process
+        if self.record is not None:
+            self.record.note_request(request)
+        operation = Operation.of(request)
+        if operation is not None and operation.verb == "watch":
+            network.history.heard.add(operation.collection)
+            return await self._watch(request, operation)
+        with process.calling():
+            return await self._request(request, operation)
+
+    async def _request(self, request: Request, operation: Operation | None) -> Answer:
+        network, process = self._network, self._process
+        caching = operation is not None and operation.verb == "list" and request.timeout is None
+        if operation is None or (operation.collection in ASIDE and not caching):
+            await asyncio.sleep(self.latency())
+            return await self._plain(request)
+        if caching:
+            since = self.gate(operation.collection).since
+            request = replace(request, query=responses.make_query_stale(request.query, since))
+            await asyncio.sleep(self.latency())
+            listed = self._reordered(await self._plain(request))
+            if listed.status == 200:
+                self._listed[_selection(request)] = asyncio.get_running_loop().time() + SOON
+            return listed
+        point, faults = network.injector.request(process.actor, process.number, operation)
+        before = {each.kind: each for each in faults}
+        if "crash-before" in before:
+            await process.die(before["crash-before"])
+        if "freeze" in before:
+            await process.freeze(before["freeze"])
+        if request.allowed is not None:
+            request.allowed()  # from here on the request is on its way
+        if "slow-request" in before:
+            await self._linger(before["slow-request"])
+        if (refused := responses.make_error(faults)) is not None:
+            network.write_handler.told(point, f"{refused.status} injected")
+            return refused
+        if "lost-request" in before:
+            raise TransportError("connection reset by peer before the request got through", sent=True, reset=False)
+        if "late-write" in before:
+            network.write_handler.arrive_late(process, request, before["late-write"])
+            if before["late-write"].get("dies"):
+                await process.die(fault("crash-before", point))
+            raise TransportError("no answer in time", sent=True, timed_out=True)
+        if "conflict" in before:
+            await network.write_handler.touch(request, operation)
+        await asyncio.sleep(self.latency())
+        answer = await self._do(request, operation, point)
+        if "crash-after" in before:
+            await process.die(before["crash-after"])
+        if "lost-answer" in before:
+            raise TransportError("connection reset by peer before the answer came", sent=True, reset=False)
+        if "slow-answer" in before:
+            await self._linger(before["slow-answer"])
+        if operation.verb == "list":
+            answer = self._reordered(answer)
+        return answer
+
+    async def _do(self, request: Request, operation: Operation, point: str) -> Answer:
+        network, process = self._network, self._process
+        reading = operation.is_read
+        target = None if reading else network.write_handler.target(operation)
+        revision = network.history.revision
+        answer = await self._plain(request)
+        raw = answer.body
+        if reading:
+            self.saw(raw)
+        else:
+            network.write_handler.wrote(process, operation, point, request, answer.status, revision, target)
+            self.saw(raw)
+        return answer
+
+    async def _plain(self, request: Request) -> Answer:
+        answer = await self._network.handle(request)
+        body = answer.body
+        if not isinstance(body, bytes):
+            body = b"".join([chunk async for chunk in body])
+        return Answer(answer.status, answer.headers, body)
+
+    async def _linger(self, fault: Fault) -> None:
+        await self._network.steps.pass_by(fault)
+
+    # -- caches --------------------------------------------------------------------------------------------------------
+
+    async def _watch(self, request: Request, operation: Operation) -> Response:
+        gate = self.gate(operation.collection)
+        selection = _selection(request)
+        streaming = any(name == "sendInitialEvents" for name, _ in request.query)
+        if streaming and not self.streams_lists:
+            return responses.refuse_streamed_list()
+        query = [pair for pair in request.query if pair[0] != "timeoutSeconds"]
+        request = replace(request, query=(*query, ("timeoutSeconds", FOREVER)), idle_timeout=None)
+        await asyncio.sleep(self.latency())
+        answer = await self._network.handle(request)
+        self._listed.pop(selection, None)
+        if isinstance(answer.body, bytes):
+            return Answer(answer.status, answer.headers, answer.body)
+        stream = WatchStream(self, self._network.server_actor, request, gate, answer.body)
+        self.streams.append(stream)
+        return stream
+
+    def _reordered(self, answer: Answer) -> Answer:
+        if (self.reverses or self.rolls is not None) and answer.status == 200:
+            document = msgspec.json.decode(answer.body, type=dict[str, msgspec.Raw])
+            if "items" in document:
+                items = msgspec.json.decode(document["items"], type=list[msgspec.Raw])
+                body = msgspec.json.encode({**document, "items": self._order(items)})
+                answer = Answer(answer.status, answer.headers, body)
+        self.saw(answer.body)
+        return answer
+
+
+def _selection(request: Request) -> tuple[str, ...]:
+    """The path and the selectors of a list or watch."""
+    return (request.path, *(value for name, value in sorted(request.query) if name.endswith("Selector")))
+
+
+class Sends(Protocol):
+    """The interface of a transport that an `Exchange` uses. Its streams are cut when its process dies."""
+
+    streams: list[WatchStream]
+
+    async def exchange(self, request: Request) -> Response: ...
+
+
+class Exchange:
+    """One request of a process, from its beginning to the end of its answer."""
+
+    __slots__ = ("_request", "_response", "_transport")
+
+    def __init__(self, transport: Sends, request: Request) -> None:
+        self._transport = transport
+        self._request = request
+        self._response: Response | None = None
+
+    async def __aenter__(self) -> Response:
+        limit = self._request.timeout
+        try:
+            async with asyncio.timeout(limit):
+                self._response = await self._transport.exchange(self._request)
+        except TimeoutError:
+            what = f"no answer to {self._request.method} {self._request.path} in time"
+            raise TransportError(what, sent=True, timed_out=True) from None
+        return self._response
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        response = self._response
+        if isinstance(response, WatchStream):
+            if response in self._transport.streams:
+                self._transport.streams.remove(response)
+            await response.aclose()

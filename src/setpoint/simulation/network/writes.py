@@ -1,0 +1,121 @@
+"""Writes: notes the writes of processes, and carries out the faults that delay them or cause conflicts."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Protocol
+
+import msgspec
+
+from setpoint.apiserver.http_types import Response
+from setpoint.client.transport import Request
+from setpoint.simulation.comparison.object_diff import describe_diff
+from setpoint.simulation.faults.plan import Fault
+from setpoint.simulation.injection.process_control import ProcessControl
+from setpoint.simulation.injection.steps import Steps
+from setpoint.simulation.oracles.monitor import Monitor
+from setpoint.simulation.sandbox.actor import AUTHOR, Actor
+from setpoint.simulation.trace.history import History, sketch
+from setpoint.simulation.trace.operation import Operation
+from setpoint.simulation.trace.result import Point
+from setpoint.simulation.trace.trace import Trace
+
+
+class WriteHost(Protocol):
+    """The interface of a run that its `WriteHandler` uses."""
+
+    @property
+    def harness(self) -> Actor: ...
+    @property
+    def history(self) -> History: ...
+    @property
+    def monitor(self) -> Monitor: ...
+    @property
+    def steps(self) -> Steps: ...
+    @property
+    def trace(self) -> Trace: ...
+    async def handle(self, request: Request) -> Response: ...
+
+
+class WriteHandler:
+    """Notes the writes of a run's processes, and carries out the faults that delay writes or cause conflicts."""
+
+    def __init__(self, world: WriteHost) -> None:
+        self._world = world
+
+    def told(self, point: str, text: str) -> None:
+        self._world.trace.tell("server", "server", "answers", text, point=point)
+
+    def target(self, operation: Operation) -> str | None:
+        """The uid of the object that a write is about; None if there is no such object."""
+        record = (
+            self._world.history.get(operation.collection, operation.namespace, operation.name)
+            if operation.name
+            else None
+        )
+        if record is None:
+            return None
+        return sketch(record.value).metadata.uid
+
+    def wrote(
+        self, process: ProcessControl, operation: Operation, point: str, request: Request, status: int, revision: int,
+        target: str | None,
+    ) -> None:  # fmt: skip
+        """Records that the server answered a process's write with ``status``, and passes the write to the judge."""
+        changed = self._world.history.revision != revision and status < 300
+        self._world.trace.mark(
+            Point(
+                point,
+                "write",
+                self._world.steps.number,
+                operation.collection,
+                operation.verb,
+                changed,
+                self._world.history.revision,
+                process.number,
+                careful=operation.careful,
+            )
+        )
+        what = operation.stem() + ("" if changed else " (no change)" if status < 300 else f" ({status})")
+        content = did = ""
+        if changed and (entry := self._world.history.by_revision.get(self._world.history.revision)) is not None:
+            content = blake2b(entry.value, digest_size=6).hexdigest()
+            if self._world.trace.details and entry.type != "DELETED":
+                did = describe_diff(entry.previous, entry.value)
+        self._world.trace.tell("controller", process.actor.name, "writes", what, point=point, content=content, did=did)
+        self._world.monitor.wrote(process.seen, operation, point, target, changed=changed)
+
+    def arrive_late(self, process: ProcessControl, request: Request, fault: Fault) -> None:
+        """Delivers a write to the server when the fault is over, even if its sender has died."""
+
+        async def arrive() -> None:
+            AUTHOR.set(process.actor)
+            self._world.monitor.excusing = True  # its sender has made another attempt since
+            try:
+                answer = await self._world.handle(request)
+            finally:
+                self._world.monitor.excusing = False
+            self._world.trace.tell(
+                "server", "server", "late", f"a late {request.method} {request.path}: {answer.status}"
+            )
+
+        self._world.steps.begin(fault, lambda: self._world.harness.start(arrive(), name="late write"))
+
+    async def touch(self, request: Request, operation: Operation) -> None:
+        """Writes the object as a different program would, then takes the change back, so that only the object's version
+        differs.
+        """
+        path = request.path.removesuffix(f"/{operation.subresource}") if operation.subresource else request.path
+        other = Actor("another program", "others")
+        headers = {"content-type": "application/merge-patch+json", "user-agent": "another-program"}
+        for value in ("yes", None):
+            body = msgspec.json.encode({"metadata": {"annotations": {"example.com/touched": value}}})
+            touching = Request("PATCH", path, (("fieldManager", "another-program"),), headers, body)
+            AUTHOR.set(other)
+            try:
+                await self._world.handle(touching)
+            finally:
+                AUTHOR.set(None)
+        self._world.trace.tell(
+            "others", "another program", "writes", f"touches {operation.collection} {operation.label}"
+        )

@@ -1,0 +1,1 @@
+"""The oracles: what must hold in a run, in its end, and between runs."""

@@ -1,0 +1,251 @@
+"""Differential oracle: judges a run by comparing it with the undisturbed ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from setpoint.simulation.comparison.allocated_values import AllocatedValues, Permutation, make_replacer
+from setpoint.simulation.comparison.alternating_names import (
+    differences_after_swap,
+    find_alternations,
+    rename_counted_names,
+)
+from setpoint.simulation.comparison.differences import Difference, find_differences, is_masked_whole, mask_of_object
+from setpoint.simulation.comparison.snapshot import Snapshot, add_unchanged
+from setpoint.simulation.faults.plan import Fault, Plan
+from setpoint.simulation.oracles.append_only_logs import AppendOnlyLogs
+from setpoint.simulation.trace.result import Finding, Result
+
+_UNANSWERED: Final = ("lost-answer", "late-write", "slow-answer", "slow-request")
+
+
+@dataclass
+class Reference:
+    """The results of undisturbed runs, with which all other results must agree."""
+
+    baseline: Result
+    others: list[Result]
+    ignore: Mapping[str, str] = field(default_factory=dict)
+    off: Mapping[str, str] = field(default_factory=dict)
+    ledgers: AppendOnlyLogs = field(default_factory=AppendOnlyLogs)
+
+    records: frozenset[str] = frozenset()
+    """Objects that are records of earlier wishes. Whether they exist depends on how long each wish lasted."""
+
+    path_masks: frozenset[str] = frozenset()
+    path_objects: frozenset[str] = frozenset()
+    """With the oracle ``paths`` switched off, the objects (here) and the masks of fields (in ``path_masks``) that
+    depend on the order of the user's changes. They are not compared if a fault may hide some of these changes.
+    """
+
+    least: Snapshot | None = None
+    """The end of the run in which users ask for the final state at once, or the state at the end of the first step in
+    which they ask for it: what ledgers have to contain even if a fault hides some of the user's changes. None if
+    neither is known.
+    """
+
+    takes_turns: bool = False
+    """Whether names depend on the number of changes that the controller saw, as in blue-green deployments."""
+
+    def __post_init__(self) -> None:
+        masks = {*self.ignore, *map(mask_of_object, self.ignore)}
+        self.created, self.deleted = dict(self.baseline.created), dict(self.baseline.deleted)
+        last = self.baseline.there[-1] if self.baseline.there else {}
+        self.passing = frozenset(each for each in last if each in self.deleted and each not in self.baseline.end)
+        """Objects that disappear by themselves some time after the user's last step. A fault may shorten that time."""
+        self.exchanges = AllocatedValues(self.baseline.rests)
+        for other in self.others:
+            masks |= self._learned(self.baseline.end, other.end)
+            for ours, theirs in zip(self.baseline.rests, other.rests, strict=False):
+                masks |= self._learned(ours, theirs)
+            self.allow(other)
+        self.masks = frozenset(masks)
+        self.stays = self._stays()
+        """The number of objects with each label that have to exist at the end of each step: the smallest number until
+        users act again, since a controller may do sooner what it does later in the undisturbed run.
+        """
+
+    def _learned(self, one: Snapshot, other: Snapshot) -> frozenset[str]:
+        """The masks of fields that depend on chance. Values that merely changed places are not masked."""
+        left = find_differences(one, other)
+        if any(not find_differences(way, other) for _, way in self.exchanges.of(one, other, left)):
+            return frozenset()
+        return frozenset(each.mask for each in left)
+
+    def outside(self, other: Result) -> list[Difference]:
+        """The differences between the external systems at the ends of the undisturbed run and of ``other``."""
+        ours, theirs = self.baseline.end, other.end
+        left = find_differences(ours, theirs, self.masks)
+        if any(not find_differences(way, theirs, self.masks) for _, way in self.exchanges.of(ours, theirs, left)):
+            return []
+        if (renamed := rename_counted_names(ours, theirs)) is not None:
+            left = find_differences(renamed.expected, renamed.found, self.masks)
+            left = [each for each in left if not renamed.is_counter(each)]
+        return [each for each in left if each.subject.startswith("external ")]
+
+    def _stays(self) -> tuple[dict[str, int], ...]:
+        found: list[dict[str, int]] = []
+        for step, there in reversed([*enumerate(self.baseline.there)]):
+            if found and step + 1 not in self.baseline.acted:
+                there = {label: min(number, found[-1].get(label, 0)) for label, number in there.items()}
+            found.append(there)
+        return tuple(reversed(found))
+
+    def allow(self, other: Result) -> None:
+        """Allows as many creations and deletions of each object as there were in ``other``, a run without faults."""
+        for allowed, seen in ((self.created, other.created), (self.deleted, other.deleted)):
+            for subject, number in seen.items():
+                allowed[subject] = max(allowed.get(subject, 0), number)
+
+    def follow(self, whole: Reference) -> None:
+        """Also excuses what ``whole`` does, the reference of the whole scenario of which this is the beginning: what
+        depends on the way may show only in later steps.
+        """
+        self.masks |= whole.masks
+        self.records |= whole.records
+        self.path_masks |= whole.path_masks
+        self.path_objects |= whole.path_objects
+        self.takes_turns |= whole.takes_turns
+        self.least = None if whole.least is None else {}  # that of the whole scenario is about later wishes
+
+    def judge(self, plan: Plan, result: Result) -> list[Finding]:
+        """The findings about a disturbed run, except those that the undisturbed run has, too."""
+        known = {finding.identity for finding in self.baseline.findings}
+        found = [finding for finding in result.findings if finding.identity not in known]
+        if result.cut or any(finding.oracle in ("hang", "scenario") for finding in found):
+            return self._enabled(found)
+        differing, ways = self._compare(result, less=plan.travels, hides=plan.hides)
+        counts = [list(self._counts(plan, result, exchange)) for exchange in ways]
+        return self._enabled([*found, *differing, *min(counts, key=len)])
+
+    def _compare(self, result: Result, *, less: bool, hides: bool) -> tuple[list[Finding], list[Permutation]]:
+        """A finding for every object that differs from the undisturbed run, and the exchanges after which it may be
+        compared with that: if objects have only got each other's values, there are several, and no finding. With
+        ``less``, additional objects are not findings; with ``hides``, neither are differences that depend on which of
+        the users' changes the controller has seen.
+        """
+        initial, there = self.baseline.initial, self.baseline.there
+        expected = add_unchanged(self.baseline.end, result.end, initial, there)
+        found = add_unchanged(result.end, self.baseline.end, initial, result.there)
+        by_subject = self._left(result, expected, found, less=less, hides=hides)
+        if not by_subject:
+            return [], [{}]
+        if self.takes_turns:
+            # An additional object may stand in the place of a missing one.
+            both = self._left(result, expected, found, less=False, hides=hides)
+            words = find_alternations([each for several in both.values() for each in several])
+            if words and not differences_after_swap(self.baseline.end, result.end, words, self.masks):
+                return [], [{}]
+        if (renamed := rename_counted_names(expected, found)) is not None:
+            left = self._left(result, renamed.expected, renamed.found, less=less, hides=hides)
+            if all(renamed.is_counter(each) for several in left.values() for each in several):
+                return [], [{}]
+        ways = [
+            exchange
+            for exchange, way in self.exchanges.of(expected, found, find_differences(expected, found, self.masks))
+            if not self._left(result, way, found, less=less, hides=hides)
+        ]
+        if ways:
+            return [], ways
+        outside_first = sorted(by_subject.items(), key=lambda item: not item[0].startswith("external "))
+        findings = [
+            Finding(
+                "end state",
+                subject,
+                "in the end " + "; ".join(str(each) for each in several[:4]),
+                {each.path: each.expected for each in several},
+                {each.path: each.found for each in several},
+            )
+            for subject, several in outside_first
+        ]
+        return findings, [{}]
+
+    def _left(
+        self, result: Result, expected: Snapshot, found: Snapshot, *, less: bool, hides: bool
+    ) -> dict[str, list[Difference]]:
+        """The differences that matter, keyed by object."""
+        masks = self.masks | self.path_masks if hides else self.masks
+        either_way = self.records | self.path_objects if hides else self.records
+        by_subject: dict[str, list[Difference]] = {}
+        # A user's object goes with its owner if that was seen in time to adopt it, and stays if not.
+        either = {*self.baseline.collected, *result.collected}
+        # The control plane never made the objects that it makes on demand if a fault has hidden the demand.
+        either |= {*self.baseline.provided} - {*result.provided}
+        ended = {*self.baseline.ended, *result.ended}
+        for each in find_differences(expected, found, masks):
+            if (not each.path and each.subject in either) or each.is_ended(ended):
+                continue
+            if hides and self.least is not None and self.ledgers.has_enough(each, self.least, expected, found):
+                continue
+            if each.subject not in either_way and not (less and each.is_more):
+                by_subject.setdefault(each.subject, []).append(each)
+        return by_subject
+
+    def _counts(self, plan: Plan, result: Result, exchange: Permutation) -> Iterable[Finding]:
+        """Findings about objects that were created or deleted too often. Objects that were exchanged are counted
+        together.
+        """
+        place = make_replacer(exchange)
+        if plan.travels:
+            # On an old view much is made that has to go again: what counts is what should have stayed, and went.
+            for subject, times in result.wrongly.items():
+                if subject in self.passing or (place(subject) != subject and self.deleted.get(place(subject))):
+                    continue
+                yield Finding(
+                    "destroyed",
+                    subject,
+                    f"{subject} was deleted {_times(times)}, though it should have stayed, on a view of the past: "
+                    "lists of a server that can't stream them may be old. Before it deletes, a controller has to read "
+                    "what the decision is about from the server (ctx.client), or leave the deletion to ctx.keep",
+                    0,
+                    times,
+                )
+            return
+        twice = Counter(unknown for each in plan.faults if (unknown := _unknown(each, self.created)))
+        for word, allowed, seen in (
+            ("created", self.created, result.created),
+            ("deleted", self.deleted, result.deleted),
+        ):
+            for subject, times in seen.items():
+                if is_masked_whole(subject, self.masks):
+                    continue  # the object exists by chance
+                most = allowed.get(subject, 0) + twice.get(subject, 0)
+                others = _circle(subject, place)
+                if others and sum(seen.get(each, 0) for each in others) <= sum(allowed.get(each, 0) for each in others):
+                    continue
+                if times > most and subject not in self.records:
+                    told = f"{subject} was {word} {_times(times)}, in the undisturbed run {_times(most)}"
+                    yield Finding("counts", subject, told, most, times)
+
+    def _enabled(self, findings: Iterable[Finding]) -> list[Finding]:
+        return [finding for finding in findings if finding.oracle not in self.off]
+
+
+def _unknown(fault: Fault, created: Iterable[str]) -> str:
+    """The objects (collection and label, one of ``created``) of a generated name of which the fault hides from the
+    controller whether one was created or deleted; ``""`` if there are none. The controller may create another object
+    and delete the surplus one, or choose another one to delete and replace it.
+    """
+    verb, _, rest = fault.at.partition(" ")
+    subject = rest.rpartition(" #")[0]
+    if fault.kind not in _UNANSWERED:
+        return ""
+    if verb == "delete":
+        return next((each for each in created if each.endswith("*") and subject.startswith(each[:-1])), "")
+    return subject if verb == "create" and subject.endswith("*") else ""
+
+
+def _circle(subject: str, place: Callable[[str], str]) -> list[str]:
+    """The objects that were exchanged with this one, and this one; empty if there was no exchange."""
+    found, other = [subject], place(subject)
+    while other not in found:
+        found.append(other)
+        other = place(other)
+    return found if len(found) > 1 and other == subject else []
+
+
+def _times(count: int) -> str:
+    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")

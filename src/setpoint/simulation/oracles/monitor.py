@@ -1,0 +1,379 @@
+"""Monitor: the oracles that watch a run as it goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import dis
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from setpoint.controller.context import current
+from setpoint.controller.failures import BUGS
+from setpoint.simulation.comparison.object_diff import describe_diff
+from setpoint.simulation.comparison.snapshot import make_snapshot, to_plain
+from setpoint.simulation.sandbox.actor import Actor
+from setpoint.simulation.sandbox.user_code import HOME, find_user_line
+from setpoint.simulation.scenario.externals import External
+from setpoint.simulation.scenario.predicates import Objects, Predicate
+from setpoint.simulation.trace.history import Entry, History, sketch
+from setpoint.simulation.trace.operation import Operation
+from setpoint.simulation.trace.result import Finding, Options, Point
+from setpoint.simulation.trace.trace import Trace
+
+CIRCLES: Final = 12
+"""An object that returns to an earlier state this many times within one step is in a hot loop."""
+REPLACEABLE: Final = frozenset(
+    {"pods", "replicasets.apps", "controllerrevisions.apps", "endpoints", "endpointslices.discovery.k8s.io"}
+)
+"""Kinds whose objects are interchangeable: if an object is deleted because of a stale view and then replaced, nothing
+is lost.
+"""
+TURNOVER: Final = 100
+"""Controllers that delete and then create this many objects of one generated name within one step are in a hot loop."""
+MOST_WRITES: Final = 1500
+"""The most writes that controllers may make in one step; one more counts as a hot loop."""
+
+
+class Rules(Protocol):
+    """The part of a setup that the oracles use."""
+
+    @property
+    def off(self) -> Mapping[str, str]: ...
+    @property
+    def predicates(self) -> Sequence[Predicate]: ...
+    @property
+    def externals(self) -> Sequence[External]: ...
+
+
+class MonitoredRun(Protocol):
+    """The interface of a run, in virtual or in real time, that its `Monitor` uses."""
+
+    @property
+    def setup(self) -> Rules: ...
+    @property
+    def history(self) -> History: ...
+    @property
+    def trace(self) -> Trace: ...
+    @property
+    def rests_expected(self) -> list[dict[str, int]]: ...
+    @property
+    def resting(self) -> bool: ...
+    @property
+    def options(self) -> Options: ...
+    def give_up(self, why: str) -> None: ...
+    def catch_up(self) -> bool: ...
+
+
+class Monitor:
+    """Watches every change. Findings are added to ``findings``. A hot loop ends the run, unless that oracle is switched
+    off. One about an owner that is gone ends the faults instead, since it ends by itself when the process sees that.
+    """
+
+    def __init__(self, world: MonitoredRun) -> None:
+        self._world = world
+        self._off = world.setup.off
+        self.findings: list[Finding] = []
+        self.created: Counter[str] = Counter()
+        self.deleted: Counter[str] = Counter()
+        self.gone: dict[int, Counter[str]] = {}
+        """The number of deletions that users did not make, by step and label."""
+        self.wrongly: Counter[str] = Counter()
+        self.acted: set[int] = set()
+        """The steps in which users changed objects."""
+        self.collected: set[str] = set()
+        """Objects that users created and the garbage collector has deleted."""
+        self.provided: set[str] = set()
+        """Objects without an owner that the control plane created, such as a default storage class."""
+        self.writes = 0
+        self.quiet_since: str = ""
+        """The phase in which nothing may be written; ``""`` while writes are allowed."""
+        self._step_writes = 0
+        self._step = -1
+        self._states: dict[str, Counter[bytes]] = {}
+        self._left: Counter[str] = Counter()
+        """The objects with generated names that controllers have deleted in this step and not yet replaced."""
+        self._replaced: Counter[str] = Counter()
+        self._broken: set[str] = set()
+        self._excused: set[str] = set()
+        self._users: set[str] = set()
+        self._made_for: dict[str, str] = {}
+        """For each object that a reconcile created, the uid of the object that was reconciled."""
+        self.excusing = False
+        """Whether objects are being created because of a fault. Such objects, and their deletions, are not counted."""
+        self._objects = Objects(world.history)
+        self._last: Entry | None = None
+        self._outside: dict[str, Counter[str]] = {}
+        self._catch_up: Callable[[], None] | None = None
+        self._travelled = False
+
+    def found(self, oracle: str, subject: str, message: str, **more: Any) -> None:
+        """Adds a finding, unless the oracle is switched off or has already reported the same finding."""
+        finding = Finding(oracle, subject, message, step=self._world.history.step, **more)
+        if oracle in self._off or any(each.identity == finding.identity for each in self.findings):
+            return
+        self.findings.append(finding)
+        self._world.trace.tell("server", "oracle", "finding", str(finding))
+        if self._world.options.debug:
+            breakpoint()
+
+    # -- changes -------------------------------------------------------------------------------------------------------
+
+    def changed(self, entry: Entry) -> None:
+        """Judges a change. The run calls this for every change as soon as the storage shows it."""
+        self._last = entry
+        self.check_predicates()
+        if entry.step != self._step:
+            self._step, self._step_writes = entry.step, 0
+            self._forget_circles()
+        subject = f"{entry.collection} {entry.label}"
+        self._world.trace.mark(
+            Point(entry.point, "change", entry.step, entry.collection, entry.type, True, entry.revision)
+        )
+        if entry.lane == "user":
+            self.acted.add(entry.step)
+            if entry.type == "ADDED":
+                self._users.add(entry.uid)
+        if entry.lane == "garbage collector" and entry.type == "DELETED" and entry.uid in self._users:
+            self.collected.add(subject)
+        if (
+            entry.lane == "control plane"
+            and entry.type == "ADDED"
+            and not sketch(entry.value).metadata.owner_references
+        ):
+            self.provided.add(subject)
+        if entry.lane != "user":
+            if entry.type == "ADDED":
+                if entry.orphan or self.excusing or self._is_for_the_excused(entry) or self._is_for_the_gone():
+                    self._excused.add(entry.uid)
+                else:
+                    self.created[subject] += 1
+            elif entry.type == "DELETED" and entry.uid not in self._excused:
+                self.deleted[subject] += 1
+                self.gone.setdefault(entry.step, Counter())[subject] += 1
+                self._check_wish(entry, subject)
+        if entry.lane == "controller":
+            self._controller_changed(entry, subject)
+
+    def _is_for_the_gone(self) -> bool:
+        """Whether the running reconcile is for an object that no longer exists; False outside reconciles."""
+        context = current.get()
+        return context is not None and context.object.uid not in self._world.history.alive
+
+    def _is_for_the_excused(self, entry: Entry) -> bool:
+        """Whether the object was made for one that is not counted, as its child or (the volume of a claim) by name."""
+        if not self._excused:
+            return False
+        owners = {each.uid for each in sketch(entry.value).metadata.owner_references or ()}
+        return bool(owners & self._excused) or any(uid in entry.name for uid in self._excused)
+
+    def _check_wish(self, entry: Entry, subject: str) -> None:
+        """Counts the deletion in ``wrongly`` if a process that began with old lists may be its cause, and the object
+        should have stayed, according to the states at the ends of the undisturbed run's steps.
+        """
+        rests = self._world.rests_expected
+        expected = self._world.options.gone_expected.get(entry.step, {}).get(subject, 0)
+        if not self._travelled or not rests or self.gone[entry.step][subject] <= expected:
+            return
+        step = min(entry.step, len(rests) - 1)
+        before, after = rests[max(step - 1, 0)].get(subject, 0), rests[step].get(subject, 0)
+        least = after if self._world.resting else min(before, after)
+        here = sum(1 for collection, label in self._world.history.alive.values() if f"{collection} {label}" == subject)
+        if here < least and entry.collection not in REPLACEABLE:
+            self.wrongly[subject] += 1
+
+    def begin_travel(self, catch_up: Callable[[], None]) -> None:
+        """Begins the phase, until `end_travel`, in which new processes see an older state. In this phase, reconciles
+        for objects that no longer exist must not remove anything that the external systems have now.
+
+        The first hot loop in this phase is not reported. Instead, ``catch_up`` is called, which shows the processes the
+        current state.
+        """
+        self._travelled = True
+        self._catch_up = catch_up
+        self._outside = {each.name: _leaves(to_plain(each.state())) for each in self._world.setup.externals}
+
+    def end_travel(self) -> None:
+        self._outside = {}
+        self._catch_up = None
+
+    def called_outside(self) -> None:
+        """Judges the state of the external systems after a call to one of them."""
+        self.check_predicates()
+        lives = not self._is_for_the_gone()
+        for external in self._world.setup.externals if self._outside else ():
+            kept = self._outside[external.name]
+            gone = kept - _leaves(to_plain(external.state()))
+            for leaf in sorted(gone.elements()):
+                if not lives:  # else it is what an earlier wish was about, and comes back with the newest
+                    self.wrongly[f"external {external.name} {leaf}"] += 1
+            self._outside[external.name] = kept - gone
+
+    def _controller_changed(self, entry: Entry, subject: str) -> None:
+        if entry.type == "ADDED" and (context := current.get()) is not None:
+            self._made_for[entry.uid] = context.object.uid
+        self.writes += 1
+        self._step_writes += 1
+        if self.quiet_since:
+            self.found(
+                "quiet",
+                subject,
+                f"{subject} was written {self.quiet_since}, though everything was as it should be: {_what(entry)}",
+                point=entry.point,
+                found=_what(entry),
+            )
+        seen = self._states.setdefault(entry.key + entry.collection, Counter())
+        state = _content(entry.value) + entry.type.encode()
+        seen[state] += 1
+        again = sum(count - 1 for count in seen.values())
+        circles = again >= CIRCLES or self._replaces(entry, subject)
+        if circles and self._catch_up is not None:
+            self._forget_circles()
+            catch_up, self._catch_up = self._catch_up, None
+            catch_up()
+            return
+        if circles and (entry.orphan or self._is_for_the_gone()) and self._world.catch_up():
+            self._forget_circles()
+            return
+        if "hot loop" not in self._off and (circles or self._step_writes > MOST_WRITES):
+            if again >= CIRCLES:
+                what = f"was brought into the same states again and again: {sum(seen.values())} times"
+            elif circles:
+                what = f"was deleted and created again and again: {self._replaced[subject]} times"
+            else:
+                what = f"was brought into new states again and again: {sum(seen.values())} times"
+            told = f"{subject} {what} in one step, lastly {_what(entry)}"
+            self.found("hot loop", subject, told, point=entry.point, found=_what(entry))
+            self._world.give_up("a hot loop")
+
+    def _replaces(self, entry: Entry, subject: str) -> bool:
+        """Whether an object with a generated name takes, once too often, the place of one that controllers deleted."""
+        if "*" not in entry.label:
+            return False
+        if entry.type == "DELETED":
+            self._left[subject] += 1
+        elif entry.type == "ADDED" and self._left[subject]:
+            self._left[subject] -= 1
+            self._replaced[subject] += 1
+        return self._replaced[subject] >= TURNOVER
+
+    def _forget_circles(self) -> None:
+        self._states.clear()
+        self._left.clear()
+        self._replaced.clear()
+
+    # -- writes --------------------------------------------------------------------------------------------------------
+
+    def wrote(
+        self, seen: Collection[str], operation: Operation, point: str, target: str | None, *, changed: bool
+    ) -> None:
+        """Judges a process's write to ``target``, the uid of the object (None if there was no object): a deletion must
+        have a precondition, or be of an object that the process has seen, or that an earlier process created for the
+        same owner. ``seen`` has the uids of all objects that the process has ever seen.
+        """
+        if target is None or not changed or operation.careful or operation.verb != "delete" or target in seen:
+            return
+        context = current.get()
+        if context is not None and self._made_for.get(target) == context.object.uid:
+            return
+        what = f"{operation.collection} {operation.label}"
+        self.found(
+            "stranger",
+            what,
+            f"{what} was deleted by name, though this process had never seen that object: "
+            "it may be another one of the same name; delete with a uid precondition",
+            point=point,
+        )
+
+    def check_predicates(self) -> None:
+        """Judges the current objects by the user's `always` and `never` predicates."""
+        if self._travelled and self._last is not None and self._last.type != "DELETED":
+            return  # on an old view much is made that has to go again
+        for predicate in self._world.setup.predicates:
+            if predicate.mode == "eventually" or predicate.why in self._broken:
+                continue
+            if why := predicate.broken(self._objects):
+                self._broken.add(predicate.why)
+                last = self._last.point if self._last is not None else ""
+                word = "does not hold" if predicate.mode == "always" else "happened"
+                self.found("predicate", predicate.why, f"{predicate.mode}: {why} {word}, after {last}", point=last)
+
+    def check_in_the_end(self) -> None:
+        for predicate in self._world.setup.predicates:
+            why = predicate.broken(self._objects)
+            if why and predicate.why not in self._broken:
+                self.found("predicate", predicate.why, f"{predicate.mode}: {why} does not hold in the end")
+
+    def check_tasks(self, begun: Iterable[tuple[asyncio.Task[Any], Actor | None, str]]) -> None:
+        """Reports the tasks that a reconcile started without waiting for them: they would be lost if the process
+        restarted.
+        """
+        for task, actor, place in begun:
+            if not task.done() and actor is not None and actor.state == "running":
+                self.found("error", place, f"a reconcile began a task that is left over: {place}; await it, or return")
+
+    # -- errors --------------------------------------------------------------------------------------------------------
+
+    def raised(self, doing: str, problem: BaseException) -> None:
+        """Judges an exception from a user's function. Errors in the program are findings; errors that the world causes
+        are not.
+        """
+        if isinstance(problem, BaseExceptionGroup):
+            for each in problem.exceptions:
+                self.raised(doing, each)
+            return
+        if isinstance(problem, BUGS) and (place := _mistake(problem.__traceback__)):
+            told = f"{type(problem).__name__}: {problem}"
+            self.found("error", place, f"{told} at {place}, {doing}")
+
+
+def _leaves(value: Any, path: str = "") -> Counter[str]:
+    """The parts of a plain value, each with the number of times that it occurs: the paths of the names in mappings, and
+    the items of lists with the path of the list.
+    """
+    found: Counter[str] = Counter()
+    if isinstance(value, dict):
+        for key, item in value.items():
+            place = f"{path}.{key}" if path else key
+            found[place] += 1
+            found += _leaves(item, place)
+    elif isinstance(value, list):
+        found.update(f"{path}: {msgspec.json.encode(item).decode()}" for item in value)
+    return found
+
+
+def _mistake(trace: TracebackType | None) -> str:
+    """``file:line`` of the code that raised the exception; ``""`` if a ``raise`` statement outside this framework
+    raised it.
+    """
+    last, place = None, ""
+    while trace is not None:
+        last = trace
+        code = trace.tb_frame.f_code
+        place = f"{code.co_filename}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    if last is None:
+        return ""
+    code = last.tb_frame.f_code
+    raised = dis.opname[code.co_code[last.tb_lasti]] in ("RAISE_VARARGS", "RERAISE")
+    return "" if raised and not code.co_filename.startswith(HOME) else place
+
+
+def _content(value: bytes) -> bytes:
+    document = msgspec.json.decode(value)
+    plain = make_snapshot({("x", "x"): document}, {}, since=-1)
+    return blake2b(msgspec.json.encode(plain, order="sorted"), digest_size=8).digest()
+
+
+def _what(entry: Entry) -> str:
+    """The author of a change, the line of the user's code, and the fields that were changed."""
+    context, place = current.get(), Path(find_user_line()).name
+    author = entry.author if context is None else f"{entry.author}, controller {context.controller},"
+    told = f"{entry.type.lower()} by {author}{f' at {place}' if place else ''}"
+    did = "" if entry.type == "DELETED" else describe_diff(entry.previous, entry.value)
+    return f"{told} ({did})" if did else told

@@ -1,0 +1,50 @@
+"""Pre-deletion check: runs that end as they should, although something was not as it should be before users deleted an
+object.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from setpoint.simulation.comparison.differences import find_differences
+from setpoint.simulation.comparison.snapshot import add_unchanged
+from setpoint.simulation.faults.plan import Plan
+from setpoint.simulation.oracles.differential import Reference
+from setpoint.simulation.trace.result import Result
+
+
+class PreDeletionCheck:
+    """Compares the states at the ends of the steps after which users delete objects, since a deletion may remove all
+    traces of a mistake. A difference is a doubt, not a finding: the fault may not be over, or the controllers may not
+    be done. A run of the scenario as far as that step decides, in which the faults end and everything may converge.
+
+    Faults that hide some of the user's changes raise no doubts: there may be no later change that makes up for it.
+    """
+
+    def __init__(self, reference: Reference) -> None:
+        self._reference = reference
+        self.steps = reference.baseline.before_deletions()
+        self._raised: set[tuple[int, tuple[str, ...], tuple[str, ...]]] = set()
+
+    def about(self, plan: Plan, result: Result) -> Plan | None:
+        """The plan of the run that decides; None if there is no doubt, or if a run has been made because of the same
+        difference under faults of the same kinds.
+        """
+        if plan.hides or plan.travels:
+            return None
+        for step, found in sorted(result.looks.items()):
+            baseline = self._reference.baseline
+            expected, there = baseline.rests[step], baseline.there[: step + 1]
+            left = find_differences(
+                add_unchanged(expected, found, baseline.initial, there),
+                add_unchanged(found, expected, baseline.initial, result.there[: step + 1]),
+                self._reference.masks,
+            )
+            if not left:
+                continue
+            kinds = tuple(sorted(each.kind for each in plan.faults))
+            doubt = (step, kinds, tuple(map(str, left)))
+            if doubt not in self._raised:
+                self._raised.add(doubt)
+                return msgspec.structs.replace(plan, stop=step)
+        return None

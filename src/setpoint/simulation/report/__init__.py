@@ -1,0 +1,1 @@
+"""What a search has found, as text, as a file, and as a page."""

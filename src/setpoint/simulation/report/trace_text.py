@@ -1,0 +1,41 @@
+"""Trace text: renders a trace for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from setpoint.simulation.trace.result import Line
+
+MOST = 60
+_QUIET = frozenset({"reads"})
+
+
+def format_trace(trace: Sequence[Line], most: int = MOST) -> list[str]:
+    """The trace as text, one line for each event except reads. If there are more than ``most`` such events, only that
+    many lines are returned, from shortly before the first fault or finding on, and a last line gives the length of the
+    trace.
+    """
+    told = [line for line in trace if line.what not in _QUIET]
+    struck = [place for place, line in enumerate(told) if line.what in ("fault", "finding")]
+    if len(told) > most and struck:
+        first = max(0, min(struck) - most // 3)
+        told = told[first : first + most]
+    told = told[:most]
+    lanes = max((len(line.who) for line in told), default=0)
+    lines = []
+    for line in told:
+        mark = {"fault": "!", "finding": "X", "killed": "!"}.get(line.what, " ")
+        acts = line.what in ("writes", "calls")
+        seen = f"   (had seen {'; '.join(filter(None, (line.saw, line.read)))})" if line.saw and acts else ""
+        did = f": {line.did}" if line.did else ""
+        place = f"   {shorten_place(line.place)}" if line.place and line.what in ("writes", "calls") else ""
+        lines.append(f"{mark} {line.at:10.3f}  {line.who:<{lanes}}  {line.text}{did}{seen}{place}")
+    if len(lines) < len([line for line in trace if line.what not in _QUIET]):
+        lines.append(f"  … {len(trace)} lines in all, in the file")
+    return lines
+
+
+def shorten_place(place: str) -> str:
+    """``file:line`` without the folders."""
+    return Path(place).name if place else ""

@@ -1,0 +1,190 @@
+"""Event loop: virtual time in which one actor can be stopped or killed while all others continue."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import selectors
+import threading
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
+from contextvars import Context
+from typing import Any, TypeVar
+
+from setpoint.controller.context import current
+from setpoint.simulation.sandbox.actor import ACTOR, Actor
+from setpoint.simulation.sandbox.isolation import Isolation
+from setpoint.simulation.sandbox.thread_scheduler import Job, ThreadScheduler
+from setpoint.simulation.sandbox.user_code import is_users_file
+from setpoint.testing.virtual_clock import VirtualTimeLoop
+
+T = TypeVar("T")
+NEVER_TURNS = 400_000
+"""The maximum number of iterations of the loop at one virtual time; more count as a hot loop. A normal run takes a few
+thousand.
+"""
+
+
+class SimulationLoop(VirtualTimeLoop):
+    """A `VirtualTimeLoop` that knows to which actor each callback belongs.
+
+    *Guarantees*
+
+    - After `kill`, no line of the actor's code runs any more: no ``finally``, no ``__aexit__``, no callback. Its
+      coroutines stay suspended forever, as after SIGKILL.
+    - After `pause`, none of the actor's code runs until `resume`. Then all of it continues, and overdue callbacks run
+      immediately.
+
+    *Caveats*: synchronous code that is running when its actor is killed continues until its next await.
+    """
+
+    _ready: deque[asyncio.Handle]
+    _thread_id: int | None
+
+    def __init__(self, *, limit: float | None = None) -> None:
+        super().__init__(limit=limit, max_turns=NEVER_TURNS)
+        self._graveyard: list[Any] = []
+        self._turns_of_threads = ThreadScheduler()
+        self.begun: list[tuple[asyncio.Task[Any], Actor | None, str]] = []
+        """The tasks that the user's code started in reconciles, each with its actor and its line of code."""
+        self.isolation: Isolation | None = None
+        """The isolation of the run under way, which is told of what asyncio would open."""
+
+    def _refused(self, what: str) -> RuntimeError:
+        refused = super()._refused(what)
+        return refused if self.isolation is None else self.isolation.refuse(f"opens a connection or a pipe ({what})")
+
+    def call_soon(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.Handle:
+        actor = ACTOR.get() if context is None else context.get(ACTOR)
+        if actor is None or actor.state == "running":
+            return super().call_soon(callback, *args, context=context)
+        handle = asyncio.Handle(callback, args, self, context)
+        (actor.parked if actor.state == "paused" else self._graveyard).append(handle)
+        return handle
+
+    def create_task(  # type: ignore[override]
+        self, coro: Coroutine[Any, Any, T], *, name: str | None = None, context: Context | None = None
+    ) -> asyncio.Task[T]:
+        """Creates a task as asyncio does, and notes the tasks that a reconcile starts."""
+        task: asyncio.Task[T] = super().create_task(coro, name=name, context=context)
+        code = getattr(coro, "cr_code", None)
+        if code is not None and current.get() is not None and is_users_file(code.co_filename):
+            self.begun.append((task, ACTOR.get(), f"{code.co_filename}:{code.co_firstlineno}"))
+        return task
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Executor | None, func: Callable[..., T], *args: Any
+    ) -> asyncio.Future[T]:
+        """Runs ``func`` in a thread as asyncio does. The loop and its threads run one at a time, so their order is the
+        same in every run.
+        """
+        turns = self._turns_of_threads
+        job = Job()
+        result = super().run_in_executor(executor, turns.begin(job, func), *args)
+        result.add_done_callback(lambda _: turns.jobs.discard(job))
+        turns.stand_still()
+        return result
+
+    def _poll(self, timeout: float | None, really_wait: Callable[[float | None], Any]) -> Any:
+        # No thread computes now. Those that wait for the loop may wait for time to pass.
+        jobs, self._jobs = self._jobs, 0
+        try:
+            return super()._poll(timeout, really_wait)
+        finally:
+            self._jobs += jobs
+
+    def _on_job_done(self, job: Future[Any]) -> None:
+        super()._on_job_done(job)
+        self._turns_of_threads.ended()
+
+    def call_soon_threadsafe(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.Handle:
+        handle = super().call_soon_threadsafe(callback, *args, context=context)
+        self._turns_of_threads.waits(callback)
+        return handle
+
+    def close(self) -> None:
+        self._turns_of_threads.end()
+        super().close()
+
+    def has_ready(self) -> bool:
+        """Whether callbacks are waiting to run before time passes."""
+        return bool(self._ready)
+
+    def kill(self, actor: Actor) -> None:
+        """Ends the actor as SIGKILL ends a process."""
+        actor.state = "dead"
+        # Tasks without references are closed by Python, and closing runs their finally blocks.
+        self._graveyard.extend(asyncio.all_tasks(self))
+        self._graveyard.extend(actor.parked)
+        self._graveyard.extend(actor.timers)
+        for handle in [*self._ready, *self._scheduled]:
+            if _belongs(handle, actor):
+                self._graveyard.append((handle._callback, handle._args))  # type: ignore[attr-defined]
+                handle.cancel()
+
+    def pause(self, actor: Actor) -> None:
+        """Stops the actor as SIGSTOP stops a process."""
+        if actor.state != "running":
+            return
+        actor.state = "paused"
+        for place, handle in enumerate(self._ready):
+            if _belongs(handle, actor):
+                actor.parked.append(handle)
+                self._ready[place] = _nothing(self)
+        stopped = [handle for handle in self._scheduled if _belongs(handle, actor)]
+        if stopped:
+            actor.timers.extend(stopped)
+            self._scheduled[:] = [handle for handle in self._scheduled if not _belongs(handle, actor)]
+            heapq.heapify(self._scheduled)
+
+    def resume(self, actor: Actor) -> None:
+        """Makes a paused actor continue."""
+        if actor.state != "paused":
+            return
+        actor.state = "running"
+        for timer in actor.timers:
+            heapq.heappush(self._scheduled, timer)
+        self._ready.extend(actor.parked)
+        actor.timers.clear()
+        actor.parked.clear()
+
+    @contextmanager
+    def acting(self) -> Iterator[None]:
+        """Makes this the running loop of the calling thread, too. The loop stands still while one of its threads
+        computes, so the thread may act in its place.
+        """
+        before, owner = asyncio._get_running_loop(), self._thread_id
+        asyncio._set_running_loop(self)
+        self._thread_id = threading.get_ident()  # asyncio's debug mode compares it with the calling thread
+        try:
+            yield
+        finally:
+            self._thread_id = owner
+            asyncio._set_running_loop(before)
+
+    def after_fork(self) -> None:
+        """Gives the loop a selector and a self-pipe of its own, in a process that has just been forked. Otherwise it
+        would share them with its parent process.
+        """
+        asyncio._set_running_loop(self)  # a running loop is known by its process, too
+        selector: Any = self._selector  # type: ignore[attr-defined]
+        selector._real = selectors.DefaultSelector()
+        self._internal_fds = 0
+        self._make_self_pipe()  # type: ignore[attr-defined]
+
+
+def _belongs(handle: asyncio.Handle, actor: Actor) -> bool:
+    context: Context | None = handle._context  # type: ignore[attr-defined]
+    return context is not None and context.get(ACTOR) is actor
+
+
+def _nothing(loop: asyncio.AbstractEventLoop) -> asyncio.Handle:
+    handle = asyncio.Handle(lambda: None, (), loop)
+    handle.cancel()
+    return handle

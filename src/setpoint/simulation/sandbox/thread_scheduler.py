@@ -1,0 +1,98 @@
+"""Thread scheduler: threads that alternate with the loop: while a thread computes, the loop stands still, and vice
+versa.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+
+class Job:
+    """A function that runs in a thread, such as a reconcile function that is not a coroutine function."""
+
+    __slots__ = ("waits_for",)
+
+    def __init__(self) -> None:
+        self.waits_for: Future[Any] | None = None
+
+
+class ThreadScheduler:
+    """Makes the loop stand still while a thread computes. Otherwise the operating system would decide in which order
+    they act.
+    """
+
+    def __init__(self) -> None:
+        self.jobs: set[Job] = set()
+        self._changed = threading.Condition()
+        self._running = 0
+        self._over = False
+        self._local = threading.local()
+
+    def begin(self, job: Job, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Counts the job as running. Returns the function that the thread has to run instead of ``function``."""
+        self.jobs.add(job)
+        self._running += 1
+
+        def run(*args: Any) -> Any:
+            self._local.job = job
+            return function(*args)
+
+        return run
+
+    def waits(self, callback: Callable[..., Any]) -> None:
+        """If the calling thread waits for the result of ``callback``, counts its job as waiting so that the loop can
+        run. The loop calls this in the thread that has scheduled ``callback``.
+        """
+        job: Job | None = getattr(self._local, "job", None)
+        future = _awaited(callback)
+        if job is None or future is None:
+            return
+        job.waits_for = future
+        future.add_done_callback(lambda _: self._go_on(job))
+        self._leave()
+
+    def ended(self) -> None:
+        """Notes that one of the running jobs has ended."""
+        self._leave()
+
+    def stand_still(self) -> None:
+        """Blocks its caller, the loop, until every thread waits for the loop or has ended."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._running == 0)
+
+    def end(self) -> None:
+        """Cancels the futures for which threads wait, so that all threads end, including those of killed processes."""
+        self._over = True
+        for job in self.jobs:
+            if job.waits_for is not None:
+                job.waits_for.cancel()
+
+    def _go_on(self, job: Job) -> None:
+        """Blocks the loop until the job's thread, which now has the result that it waited for, waits again or has
+        ended.
+        """
+        if self._over:
+            return
+        job.waits_for = None
+        with self._changed:
+            self._running += 1
+        self.stand_still()
+
+    def _leave(self) -> None:
+        with self._changed:
+            self._running -= 1
+            self._changed.notify_all()
+
+
+def _awaited(callback: Callable[..., Any]) -> Future[Any] | None:
+    """The future of the call of ``asyncio.run_coroutine_threadsafe`` that scheduled ``callback``; None if another
+    function scheduled it.
+    """
+    if not getattr(callback, "__qualname__", "").startswith("run_coroutine_threadsafe"):
+        return None
+    names = dict(zip(callback.__code__.co_freevars, callback.__closure__ or (), strict=True))
+    found = names["future"].cell_contents
+    return found if isinstance(found, Future) else None

@@ -1,0 +1,1 @@
+"""What a simulation is given: scenarios (written, generated or recorded), external systems, predicates."""

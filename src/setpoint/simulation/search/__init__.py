@@ -1,0 +1,1 @@
+"""The search for a plan under which a promise is broken."""

@@ -1,0 +1,242 @@
+"""Plan generator: chooses the plans that are worth a run, ordered by how likely they are to find something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Final
+
+from setpoint.simulation.faults.catalog import is_off, switch_of
+from setpoint.simulation.faults.plan import Fault, Plan, fault
+from setpoint.simulation.trace.result import Result
+
+LONG: Final = 1000.0
+"""The length in seconds of a long fault. It outlasts a read-your-writes barrier (10 s) and an idle timeout (330 s), and
+is as long as the longest back-off of a key by default.
+"""
+SHORT: Final = 2.0
+FROZEN: Final = 1000.0
+"""The length in seconds of a fault during which another process takes over (see ``LEASE`` in ``process.py``)."""
+SHUFFLES: Final = 3
+"""The number of runs in which everything without a guaranteed order comes in a random order."""
+TRAVELS: Final = 150
+"""The maximum number of restarts, among the single faults, after which a process first lists an older state."""
+LATE: Final = 0.2
+"""The share of the other single faults that is tried before the first restart after which a process lists an older
+state.
+"""
+
+
+class PlanGenerator:
+    """Makes the plans for a scenario from the points of its undisturbed run."""
+
+    def __init__(
+        self,
+        baseline: Result,
+        *,
+        off: frozenset[str],
+        seed: int,
+        kinds: list[str],
+        primaries: frozenset[str],
+        several: bool = False,
+        fleet: bool = False,
+    ) -> None:
+        self._points = baseline.points
+        self._off = off
+        self._seed = seed
+        self._kinds = kinds
+        self._primaries = primaries
+        self._several = several
+        self._fleet = fleet
+        self._changes = [point for point in baseline.points if point.kind == "change"]
+        self._writes = [point for point in baseline.points if point.kind == "write"]
+        self._reads = [point for point in baseline.points if point.kind == "read"]
+        self._externals = [point for point in baseline.points if point.kind == "external"]
+        self._steps = baseline.steps
+        self._before_deletions = baseline.before_deletions()
+
+    def singles(self) -> list[Fault]:
+        """The faults to try: each fault at each point where it can make a difference, except those that are switched
+        off. The families of faults are interleaved, so that even a limited budget covers a part of every family.
+        """
+        families = [
+            self._whole(), self._crashes(), self._steps_off(), self._requests(), self._lags(), self._external(),
+            self._travels(),
+        ]  # fmt: skip
+        kept = [[each for each in family if not is_off(each, self._off)] for family in families]
+        # In turns, each family at its own pace: a budget that does not suffice for all leaves none out. Only servers
+        # that can't stream lists serve old ones, so faults of every cluster come first.
+        late = len(kept) - 1
+        placed = []
+        for number, family in enumerate(kept):
+            start = LATE if number == late else 0.0
+            for place, each in enumerate(family):
+                placed.append((start + (1.0 - start) * (place + 1) / len(family), number, each))
+        return list(dict.fromkeys(each for _, _, each in sorted(placed, key=lambda item: item[:2])))
+
+    # -- families ------------------------------------------------------------------------------------------------------
+
+    def _whole(self) -> Iterator[Fault]:
+        yield fault("reverse-lists", "run")
+        for seed in range(1, SHUFFLES + 1):
+            yield fault("shuffle", "run", seed=seed)
+        for kind in self._kinds:
+            yield fault("lag", "run", collection=kind, seconds=SHORT)
+        yield fault("clock", "run", seconds=300.0)
+        yield fault("clock", "run", seconds=-300.0)
+        if self._fleet:
+            yield fault("cut-off", "run")
+
+    def _crashes(self) -> Iterator[Fault]:
+        acts = [point for point in self._points if point.kind in ("write", "external")]
+        revision: int | None = None
+        for point in acts:
+            # Dying before a write is dying after the one before it, unless another actor has written since.
+            if point.kind == "external" or revision is None or point.changed:
+                yield fault("crash-after", point.name)
+            if revision is None or point.kind == "external":
+                yield fault("crash-before", point.name)
+            revision = point.revision or revision
+        for point in acts:
+            if point.changed:
+                yield fault("crash-after", point.name, until="step")
+        for point in acts:
+            # The next process sees nothing of the object but its deletion.
+            steps = next((step - point.step for step in self._before_deletions if step > point.step), 0)
+            if point.changed and steps:
+                yield fault("crash-after", point.name, until="step", more=steps)
+        for point in acts:
+            if point.kind == "write":
+                yield fault("late-write", point.name, seconds=5.0, dies=True)
+
+    def _steps_off(self) -> Iterator[Fault]:
+        for step in range(self._steps):
+            at = f"step {step}"
+            yield fault("restart", at)
+            yield fault("resync", at)
+            yield fault("expire-all", at)
+            yield fault("clock", at, seconds=3600.0)
+            yield fault("clock", at, seconds=-3600.0)
+        for step in range(1, self._steps):
+            at = f"step {step}"
+            yield fault("down", at)
+            if self._fleet:
+                yield fault("cut-off", at)
+                yield fault("cut-off", at, seconds=FROZEN)
+            for who in ("garbage collector", "control plane", "controller"):
+                yield fault("pause", at, who=who)
+                yield fault("pause", at, who=who, seconds=FROZEN if self._several else 60.0)
+            yield fault("pause", at, who="garbage collector", more=1)
+            yield fault("pause", at, who="control plane", more=1)
+            yield fault("early", at, writes=0)
+            made = sum(1 for point in self._writes if point.step == step and point.changed)
+            for number in range(1, min(made, 12)):
+                yield fault("early", at, writes=number)
+
+    def _requests(self) -> Iterator[Fault]:
+        for point in self._writes:
+            for kind in ("lost-answer", "lost-request", "error-500", "slow-request", "slow-answer"):
+                yield fault(kind, point.name, seconds=20.0 if kind.startswith("slow") else None)
+            yield fault("late-write", point.name, seconds=5.0)
+            if point.verb != "create":
+                yield fault("conflict", point.name)
+        for point in self._writes:
+            yield fault("slow-request", point.name, until="step")
+            yield fault("slow-answer", point.name, until="step")
+            yield fault("error-429", point.name, seconds=1)
+            if self._several:
+                yield fault("freeze", point.name, seconds=FROZEN)
+        for point in self._reads:
+            yield fault("error-500", point.name)
+            yield fault("slow-request", point.name, seconds=20.0)
+            yield fault("slow-answer", point.name, seconds=20.0)
+            yield fault("slow-answer", point.name, until="step")
+            yield fault("lost-answer", point.name)
+
+    def _travels(self) -> list[Fault]:
+        """Restarts at the ends of steps, after which the process first lists an older state: of a kind that a
+        controller reconciles (alone, and together with all other kinds), or of another kind that the controllers read.
+        There are at most `TRAVELS` of them; if there could be more, the seed chooses some of both sorts.
+        """
+        wishes, others = [], []
+        for step in range(self._steps - 1, 0, -1):
+            before = [point for point in self._changes if point.step <= step and point.collection in self._kinds]
+            newest = {point.collection: point.revision for point in before}
+            for point in reversed(before):
+                if point.revision == newest[point.collection]:
+                    continue
+                at = f"step {step}"
+                if point.collection in self._primaries:
+                    wishes.append(fault("restart", at, behind=point.name))
+                    wishes.append(fault("restart", at, behind=point.name, kinds="all"))
+                else:
+                    others.append(fault("restart", at, behind=point.name))
+        random = Random(self._seed)
+        kept = _thinned(wishes, 2 * TRAVELS // 3, random)
+        return kept + _thinned(others, TRAVELS - len(kept), random)
+
+    def _lags(self) -> Iterator[Fault]:
+        for point in self._changes:
+            if point.collection not in self._kinds:
+                continue
+            yield fault("lag", point.name, until="step")
+            yield fault("lag", point.name, until="step", relist=True)
+        for point in self._changes:
+            if point.collection not in self._kinds:
+                continue
+            yield fault("lag", point.name, seconds=LONG)
+            yield fault("lag", point.name, seconds=SHORT)
+            yield fault("lag", point.name, seconds=SHORT, relist=True)
+        for point in self._changes:
+            if point.collection in self._kinds:
+                yield fault("hang-up", point.name)
+                yield fault("expire", point.name)
+
+    def _external(self) -> Iterator[Fault]:
+        for point in self._externals:
+            if point.empty:
+                yield fault("external-empty", point.name)
+        slow = [point for point in self._externals if point.waits]
+        if self._several:
+            for point in slow:
+                yield fault("freeze", point.name, seconds=FROZEN)
+        for point in self._externals:
+            # Only a system that orders its calls gives a controller the means to have a late one refused.
+            if point.changed and point.ordered and point.step < self._steps - 1:
+                yield fault("external-late", point.name, until="step")
+                if self._several and point.waits:
+                    yield fault("freeze", point.name, until="step")
+        for point in self._externals:
+            yield fault("external-fails", point.name)
+            yield fault("external-lost", point.name)
+        for point in slow:
+            yield fault("slow-request", point.name, seconds=20.0)
+            yield fault("slow-answer", point.name, until="step")
+
+    # -- combinations --------------------------------------------------------------------------------------------------
+
+    def combinations(self, singles: list[Fault]) -> Iterator[Plan]:
+        """Yields an endless sequence of plans, each with two or three faults at different points, drawn with the seed.
+        Yields nothing if all faults are at one point.
+        """
+        random = Random(self._seed)
+        if len({each.at for each in singles}) < 2:
+            return  # faults of one point do not combine
+        groups: dict[str, list[Fault]] = {}
+        for each in singles:
+            groups.setdefault(switch_of(each.kind, dict(each.how)), []).append(each)
+        names = sorted(groups)
+        while True:
+            size = 2 if random.random() < 0.7 else 3
+            chosen = {random.choice(groups[random.choice(names)]) for _ in range(size)}
+            if len({each.at for each in chosen}) == len(chosen) > 1:
+                ordered = sorted(chosen, key=str)
+                yield Plan(tuple(ordered), seed=self._seed)  # with another one uids would be others
+
+
+def _thinned(faults: list[Fault], most: int, random: Random) -> list[Fault]:
+    """At most ``most`` of the faults, in their original order."""
+    if len(faults) <= most:
+        return faults
+    chosen = set(random.sample(range(len(faults)), most))
+    return [each for place, each in enumerate(faults) if place in chosen]

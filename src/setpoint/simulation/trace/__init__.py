@@ -1,0 +1,1 @@
+"""What is recorded of a run: its history, its trace, and its result."""

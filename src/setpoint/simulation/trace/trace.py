@@ -1,0 +1,85 @@
+"""Trace: the events of a run, in order, and the names of its points."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import blake2b
+from types import MappingProxyType
+
+from setpoint.controller.context import Context, current
+from setpoint.meta import Object
+from setpoint.simulation.sandbox.user_code import find_user_line
+from setpoint.simulation.trace.result import Line, Point
+
+
+class Trace:
+    """Records the events of a run. Its digest covers all events; two runs of the same plan have the same digest if the
+    code under test is deterministic.
+    """
+
+    def __init__(self, clock: Callable[[], float], called: Mapping[str, str] = MappingProxyType({})) -> None:
+        self.clock = clock
+        self.called = called
+        """The collection and label of every object that has ever existed, by uid, in the order of their creation."""
+        self.details = False
+        """Whether lines have what is only for readers."""
+        self.names = False
+        """Whether lines have the controllers' names, since a process has several."""
+        self.lines: list[Line] = []
+        self.points: list[Point] = []
+        self.full = False
+        """Whether further points are ignored, because no more faults strike."""
+        self._numbers: Counter[str] = Counter()
+
+    def tell(
+        self, lane: str, who: str, what: str, text: str, *, point: str = "", content: str = "", did: str = ""
+    ) -> None:
+        """Adds one line to the trace. For a write, a read or an external call in a reconcile, the line also has the
+        object that the reconcile had seen, what it had read, and the line of the user's code.
+        """
+        saw, place, read = "", "", ""
+        if what in ("writes", "reads", "calls"):
+            context = current.get()
+            if context is not None:
+                seen = context.object
+                saw = f"{seen.kind} {seen.key} of generation {seen.metadata.generation}"
+                if context.live is None and context.age is not None:
+                    saw += " from its cache"
+                place = find_user_line()
+                if self.details:
+                    read = "; ".join([*self._incarnation(seen), *_reads(context)])
+                if self.names:
+                    who = f"{who} {context.controller}"
+        self.lines.append(Line(round(self.clock(), 6), lane, who, what, text, point, saw, content, place, did, read))
+
+    def _incarnation(self, seen: Object) -> Iterator[str]:
+        """Sentences about an object that is not the only one of its name, or that is being deleted."""
+        if seen.metadata.deletion_timestamp is not None:
+            yield "it is being deleted"
+        called = self.called.get(seen.uid, "")
+        if called and seen.uid != (last := [uid for uid, name in self.called.items() if name == called][-1]):
+            yield f"it is an earlier one than the {seen.kind} of that name that there is now ({last[:8]})"
+
+    def mark(self, point: Point) -> None:
+        """Adds a point at which a fault can strike."""
+        if not self.full:
+            self.points.append(point)
+
+    def number(self, stem: str) -> str:
+        """The name of the next point with this stem: the stem and a number."""
+        self._numbers[stem] += 1
+        return f"{stem} #{self._numbers[stem]}"
+
+    def digest(self) -> str:
+        state = blake2b(digest_size=8)
+        for line in self.lines:
+            state.update(f"{line.at} {line.lane} {line.what} {line.text} {line.saw} {line.content}\n".encode())
+        return state.hexdigest()
+
+
+def _reads(context: Context) -> Iterator[str]:
+    """A sentence for each kind that the reconcile has read so far."""
+    for read in (context.reads or {}).values():
+        where = "from the server" if read.age is None else f"in its cache, which was {read.age:.3g} s old"
+        yield f"it had read {int(read.objects) or 'no'} {read.kind} {where}"

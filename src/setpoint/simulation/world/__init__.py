@@ -1,0 +1,1 @@
+"""The simulated world of one run: clusters, processes, external systems, users."""

@@ -1,0 +1,77 @@
+"""Convergence: the end of a run, in which everything must reach its expected state and stay in it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final, Protocol
+
+from setpoint.simulation.injection.injector import FaultInjector
+from setpoint.simulation.injection.steps import Steps
+from setpoint.simulation.oracles.monitor import Monitor
+from setpoint.simulation.sandbox.event_loop import SimulationLoop
+from setpoint.simulation.trace.trace import Trace
+from setpoint.simulation.world.control_plane import SimulatedControlPlane
+from setpoint.simulation.world.supervisor import Supervisor
+
+CONVERGE: Final = 2400.0
+"""Seconds of virtual time within which the world must return to its expected state after the last fault."""
+_BACK_OFF: Final = 1100.0
+"""Seconds of virtual time after which the longest back-off of a work queue has run out."""
+_HOUR: Final = 3600.0
+
+
+class ConvergingRun(Protocol):
+    """The interface of a run that `conclude` uses."""
+
+    @property
+    def loop(self) -> SimulationLoop: ...
+    @property
+    def trace(self) -> Trace: ...
+    @property
+    def monitor(self) -> Monitor: ...
+    @property
+    def steps(self) -> Steps: ...
+    @property
+    def injector(self) -> FaultInjector: ...
+    @property
+    def control_plane(self) -> SimulatedControlPlane: ...
+    @property
+    def supervisor(self) -> Supervisor: ...
+
+
+async def converge(world: ConvergingRun) -> None:
+    """Ends all faults, waits until everything should be as expected, and checks what must hold then."""
+    steps = world.steps
+    world.injector.over = world.trace.full = True
+    steps.end_faults()
+    for actor in (*world.control_plane.actors, *(process.actor for process in world.supervisor)):
+        world.loop.resume(actor)
+    world.supervisor.revive()
+    wrong = any(each.kind == "clock" for each in world.injector.struck)
+    for process in world.supervisor:
+        process.offset = 0.0
+    await steps.quiesce(CONVERGE)
+    # A clock that went back an hour has put off by an hour what hangs on the time of day.
+    await asyncio.sleep(_BACK_OFF + (_HOUR if wrong else 0.0))
+    await steps.quiesce(CONVERGE)
+    world.monitor.check_predicates()
+    world.monitor.check_in_the_end()
+    world.monitor.check_tasks(world.loop.begun)
+
+
+async def check_quiescence(world: ConvergingRun) -> None:
+    """Lets everything happen that must not cause a write: all objects are looked at again, the processes are replaced,
+    and an hour passes. The judge reports the writes.
+    """
+    steps, monitor, supervisor = world.steps, world.monitor, world.supervisor
+    monitor.quiet_since = "when every object was looked at again"
+    supervisor.resync()
+    await steps.quiesce(30.0)
+    monitor.quiet_since = "after a restart"
+    for process in supervisor.alive():
+        process.kill()
+    supervisor.start_all()
+    await steps.quiesce(30.0)
+    monitor.quiet_since = "within an hour in which nothing happened"
+    await asyncio.sleep(_HOUR)
+    await steps.quiesce(30.0)
