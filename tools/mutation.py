@@ -37,7 +37,7 @@ MODULES = {
     "workqueue": Module(["src/setpoint/workqueue/*"], ["tests/workqueue"]),
     "store": Module(["src/setpoint/cache/store.py"], ["tests/cache/test_store.py", "tests/cache/test_core.py"]),
     "children": Module(
-        ["src/setpoint/controller/children.py"],
+        ["src/setpoint/controller/writes/children.py"],
         [
             "tests/controller/test_children.py",
             "tests/controller/test_children_in_detail.py",

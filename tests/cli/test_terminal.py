@@ -19,7 +19,7 @@ from setpoint.cli.debug_client import DebugClient
 from setpoint.cli.explain import show
 from setpoint.cli.top import look_once
 from setpoint.client import Client, InProcessTransport
-from setpoint.controller.explain import Explanation
+from setpoint.controller.explain.explanation import Explanation
 from setpoint.manager.debug_pages.controllers_page import PATH
 from setpoint.manager.logging import JsonFormatter, TextFormatter
 from setpoint.meta.text_escaping import indented, visible

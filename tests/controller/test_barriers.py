@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from setpoint.controller.barriers import Abandoned, WriteBarriers
+from setpoint.controller.memory import Abandoned, WriteBarriers
 from setpoint.meta import ObjectKey, resource_of
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.testing import settle, virtual_time
@@ -35,7 +35,7 @@ async def test_a_controller_can_stop_in_the_turn_in_which_a_barrier_is_late(firs
     keys = [ObjectKey("a/early"), ObjectKey("a/late")]
     tasks = []
     for key in keys:
-        barriers.wrote(key, resource, key, "uid", "7", deletion=False)
+        barriers.note(key, resource, key, "uid", "7", deletion=False)
         tasks.append(asyncio.ensure_future(barriers.settle(key)))
         await asyncio.sleep(1)
     await settle()

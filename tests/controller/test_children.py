@@ -16,7 +16,7 @@ import setpoint as sp
 from setpoint.cache import UndeclaredRead
 from setpoint.client import Client, InProcessTransport, PatchType, Request, Response, Transport, TransportError
 from setpoint.controller import AdoptionError, OwnerError
-from setpoint.controller.failures import describe
+from setpoint.controller.outcome import describe
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import ConfigMap, Namespace, Secret
 from setpoint.testing import advance, cluster, virtual_time

@@ -11,7 +11,7 @@ import pytest
 import setpoint as sp
 from setpoint.client import PatchType, Request
 from setpoint.controller import Cause
-from setpoint.controller.children import Children, _common
+from setpoint.controller.writes.children import Children, _common
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.testing import advance, cluster, virtual_time
@@ -54,15 +54,15 @@ async def test_children_that_cant_be_kept_are_named_with_what_to_do() -> None:
         await world.create(widget())
         await advance(1)
         assert failure(world).endswith(
-            "ConfigMap default/there is there already and has no controller, so Widget default/a does not touch it: "
-            "delete it, want another name, or take it over with keep(..., adopt=True)"
+            "ConfigMap default/there exists already and has no controller, so Widget default/a does not change it: "
+            "delete it, choose another name, or take it over with keep(..., adopt=True)"
         )
         owner = {"apiVersion": "v1", "kind": "Pod", "name": "other", "uid": "u", "controller": True}
         await world.client.patch(ConfigMap, theirs.name, {"metadata": {"ownerReferences": [owner]}})
         await again(world, 1.0)
         assert failure(world).endswith(
-            "ConfigMap default/there is controlled by Pod other, so Widget default/a can't keep a child of that name: "
-            "want another one"
+            "ConfigMap default/there is controlled by Pod other, so Widget default/a can't have a child of that name: "
+            "choose another name"
         )
 
 
@@ -145,7 +145,7 @@ async def test_an_unnamed_child_that_is_being_deleted_is_replaced_at_once() -> N
 def drawing(drawn: set[ObjectKey], there: dict[ObjectKey, ConfigMap]) -> Any:
     letters = iter("xxxxxzzzzz")
     made: Any = object.__new__(Children)
-    made._env = SimpleNamespace(random=SimpleNamespace(choice=lambda _: next(letters)))
+    made._writer = SimpleNamespace(random=SimpleNamespace(choice=lambda _: next(letters)))
     made._drawn = drawn
     made._cached = there.get
     return made

@@ -15,8 +15,8 @@ import setpoint as sp
 from setpoint.client import Forbidden, Request, Response, Transport, TransportError
 from setpoint.client.errors import error_from_status
 from setpoint.controller import AdoptionError
-from setpoint.controller.applied import MAX_SELECTORS
-from setpoint.controller.children import Children, _age, _is_its_own
+from setpoint.controller.memory import MAX_SELECTORS
+from setpoint.controller.writes.children import Children, _age, _is_its_own
 from setpoint.meta import ObjectKey
 from setpoint.meta.status import Status
 from setpoint.models.batch_v1 import Job, JobSpec
@@ -365,7 +365,7 @@ def test_of_children_that_are_alike_the_older_is_the_first_and_then_the_first_by
 def test_a_name_that_is_there_is_drawn_again() -> None:
     letters = iter("aaaaabbbbbccccc")
     made: Any = object.__new__(Children)
-    made._env = SimpleNamespace(random=SimpleNamespace(choice=lambda _: next(letters)))
+    made._writer = SimpleNamespace(random=SimpleNamespace(choice=lambda _: next(letters)))
     made._drawn = set()
     made._cached = {ObjectKey.of("default", "g-aaaaa"): config("g-aaaaa")}.get
     taken = {ObjectKey.of("default", "g-bbbbb")}

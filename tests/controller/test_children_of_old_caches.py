@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from random import Random
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,9 +12,11 @@ from tests.tasks import stop
 
 import setpoint as sp
 from setpoint.cache import InformerFactory, WatchOptions
-from setpoint.controller.children import Children
 from setpoint.controller.context import Context
-from setpoint.controller.failures import Outdated
+from setpoint.controller.history import AttemptStart
+from setpoint.controller.outcome import Outdated
+from setpoint.controller.writes.children import Children
+from setpoint.controller.writes.ownership import ObjectWriter
 from setpoint.crd import crd_for
 from setpoint.meta import resource_of
 from setpoint.models.core_v1 import ConfigMap, Namespace
@@ -26,9 +29,12 @@ def looking(world: Any, owner: Widget, *, age: float | None = 1.0, old: bool = T
     """As much of a `Children` as looks at its owner."""
     resource = resource_of(Widget)
     made: Any = object.__new__(Children)
-    informers = {resource.gvr: SimpleNamespace(may_begin_old=old)} if declared else {}
-    made._env = SimpleNamespace(resource=resource, informers=informers, client=world.client)
-    made._context = Context(made._env, SimpleNamespace(), owner, (), wrote=lambda *_: None, age=age)  # type: ignore[arg-type]
+    informers: Any = {resource.gvr: SimpleNamespace(may_begin_old=old)} if declared else {}
+    memory, random = SimpleNamespace(), Random(0)
+    made._writer = ObjectWriter(world.client, informers, memory, resource, "", random)  # type: ignore[arg-type]
+    caches = SimpleNamespace(client=world.client)
+    env: Any = SimpleNamespace(informers=informers, caches=caches, log=None, random=random)
+    made._context = Context(env, made._writer, owner, AttemptStart(age=age), add_write=lambda *_: None)
     return made
 
 

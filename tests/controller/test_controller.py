@@ -20,8 +20,8 @@ from setpoint.cache import CacheSyncError, Head, InformerFactory, UndeclaredRead
 from setpoint.client import ApiError, Client, Conflict, InProcessTransport, Request, TransportError
 from setpoint.controller import Cause, SyncContext
 from setpoint.controller import predicates as p
-from setpoint.controller.explain import explain, summary
-from setpoint.controller.failures import INSTALL
+from setpoint.controller.cache_reader import INSTALL
+from setpoint.controller.explain.explanation import explain, summary
 from setpoint.meta import ObjectKey, is_condition_true, resource_of
 from setpoint.models.core_v1 import (
     ConfigMap,

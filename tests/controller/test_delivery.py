@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from setpoint.cache import Head, HeadUpdate, ObjectParser, Store
 from setpoint.controller import predicates
-from setpoint.controller.delivery import subscribe
-from setpoint.controller.watch import WatchedKind
+from setpoint.controller.declaration import WatchedKind
+from setpoint.controller.run.delivery import subscribe
 from setpoint.meta import ObjectKey, resource_of
 from setpoint.models.core_v1 import ConfigMap
 
@@ -42,8 +42,8 @@ async def delivered(own: bool) -> tuple[list[ObjectKey], int]:
                 informers={resource_of(ConfigMap).gvr: informer}, caches=None, name="c", resource=resource_of(ConfigMap)
             ),
         ),
-        cast("Any", SimpleNamespace(echoes={}, orphans=None)),
-        cast("Any", SimpleNamespace(causes=SimpleNamespace(add=lambda *_: None), metrics=None, seen=None)),
+        cast("Any", SimpleNamespace(echoes={}, suspects=None)),
+        cast("Any", SimpleNamespace(causes=SimpleNamespace(add=lambda *_: None), metrics=None, events=None)),
         cast("Any", SimpleNamespace(add=lambda key, **_: queued.append(key))),
         cast("Any", None),
         cast("Any", None),

@@ -112,7 +112,7 @@ async def test_a_plain_function_that_fails_after_its_time_is_logged_and_leaves_n
                 running = manager.controllers["configmap"]
                 while running.metrics.timeouts < 1:  # noqa: ASYNC110 - threads know no virtual time
                     await asyncio.sleep(0.01)
-                controller_threads = running.reconciler.threads
+                controller_threads = running.threads.identifiers
                 go_on.set()
                 while controller_threads:  # noqa: ASYNC110
                     await asyncio.sleep(0.01)

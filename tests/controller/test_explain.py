@@ -12,11 +12,10 @@ import setpoint as sp
 from setpoint.client import Forbidden, Request
 from setpoint.controller import Cause
 from setpoint.controller import predicates as p
-from setpoint.controller.explain import Explanation, explain, summary
-from setpoint.controller.seen import Seen
-from setpoint.controller.survey import Survey
-from setpoint.controller.timeline import Attempt
-from setpoint.controller.verdict import STATES, Facts, Known, verdict
+from setpoint.controller.explain.explanation import Explanation, explain, summary
+from setpoint.controller.explain.objects import Survey
+from setpoint.controller.explain.verdict import STATES, Facts, Known, verdict
+from setpoint.controller.history import Attempt, EventHistory
 from setpoint.crd import crd_for
 from setpoint.manager import LeaderElection
 from setpoint.meta import ObjectKey, Status
@@ -406,15 +405,19 @@ def test_verdicts_are_tried_in_the_order_of_their_list() -> None:
 
 @virtual_time
 async def test_what_is_remembered_is_bounded() -> None:
-    seen = Seen(max_keys=3)
+    events = EventHistory(max_keys=3)
     for number in range(10):
-        seen.filtered(ObjectKey(f"default/{number}"), "x", Cause("update"))
-        seen.deleted(ObjectKey(f"default/{number}"))
-    seen.filtered(ObjectKey("default/7"), "y", Cause("update"))
-    seen.filtered(ObjectKey("default/10"), "x", Cause("update"))
-    remembered = [number for number in range(11) if seen.last_filtered(ObjectKey(f"default/{number}"))]
+        events.add_filtered(ObjectKey(f"default/{number}"), "x", Cause("update"))
+        events.add_deletion(ObjectKey(f"default/{number}"))
+    events.add_filtered(ObjectKey("default/7"), "y", Cause("update"))
+    events.add_filtered(ObjectKey("default/10"), "x", Cause("update"))
+    remembered = [number for number in range(11) if events.last_filtered(ObjectKey(f"default/{number}"))]
     assert remembered == [7, 9, 10], "the one that was heard of longest ago is forgotten first"
-    assert [number for number in range(10) if seen.deleted_at(ObjectKey(f"default/{number}")) is not None] == [7, 8, 9]
+    assert [number for number in range(10) if events.deleted_at(ObjectKey(f"default/{number}")) is not None] == [
+        7,
+        8,
+        9,
+    ]
 
 
 @virtual_time

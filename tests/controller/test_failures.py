@@ -12,7 +12,7 @@ import pytest
 import setpoint as sp
 from setpoint.cache import InformerFactory
 from setpoint.client.errors import error_from_status
-from setpoint.controller.failures import describe, reason_of
+from setpoint.controller.outcome import describe, reason_of
 from setpoint.crd import crd_for
 from setpoint.manager.logging import TextFormatter
 from setpoint.meta import Status, find_condition

@@ -34,15 +34,15 @@ MEMORIES: dict[str, Callable[[Any], int]] = {
     "the caches in doubt": lambda run: len(run.memory.barriers._doubtful),
     "the applied children": lambda run: len(run.memory.applied._keys),
     "the children without a cache": lambda run: len(run.memory.children._keys),
-    "the owners in doubt": lambda run: len(run.memory.orphans._doubtful),
-    "the counted changes": lambda run: len(run.memory.hot._counts),
-    "the counted reconciles without a change": lambda run: len(run.memory.hot._spins),
-    "the keys that are slowed down": lambda run: len(run.memory.hot.slowed),
+    "the owners in doubt": lambda run: len(run.memory.suspects._doubtful),
+    "the counted changes": lambda run: len(run.activity.hot_loops._counts),
+    "the counted reconciles without a change": lambda run: len(run.activity.hot_loops._spins),
+    "the keys that are slowed down": lambda run: len(run.activity.hot_loops.slowed),
     "the expected echoes": lambda run: len(run.memory.echoes),
     "the objects taken over": lambda run: len(run.memory._taken_over),
-    "the causes": lambda run: len(run.told.causes._causes),
-    "the reconciles under way": lambda run: len(run.told.running) + len(run.loop.started),
-    "the threads": lambda run: len(run.reconciler.threads) + len(run.reconciler._in_threads),
+    "the causes": lambda run: len(run.activity.causes._causes),
+    "the reconciles under way": lambda run: len(run.activity.running) + len(run.loop.started),
+    "the threads": lambda run: len(run.threads.identifiers) + len(run.threads._calls),
     "the back-offs": lambda run: len(run.loop.rate_limiter._failures),
     "the queue": lambda run: len(run.queue._states) + len(run.queue._delays) + len(run.queue._priorities),
     "the delays of the queue": lambda run: len(run.queue._heap),
@@ -102,9 +102,9 @@ async def fill(run: RunningController[Any], obj: ConfigMap, ctx: sp.Context) -> 
     await ctx.patch(obj, {"metadata": {"annotations": {"seen": "yes"}}})
     memory.applied.of(key, SECRETS, Selector.of("a=b"))
     memory.children.note(obj, SECRETS, ObjectKey("default/child"), "uid")
-    memory.orphans.wrote(f"child-{number}", deleted=False)
-    memory.orphans.went(f"child-{number}", key)
-    memory.hot.spun(key, obj.metadata.generation, run.controller.resource)
+    memory.suspects.note_write(f"child-{number}", deleted=False)
+    memory.suspects.note_deletion(f"child-{number}", key)
+    run.activity.hot_loops.count_spin(key, obj.metadata.generation, run.controller.resource)
     memory.echoes[key] = ("1", "2")
     memory.took_over(key, (SECRETS, ObjectKey("default/child")))
     if number % 10 == 0:
@@ -153,8 +153,8 @@ def after_a_month(predicate: Test, count: int, is_sharded: bool) -> tuple[dict[s
                 await world.client.delete(ConfigMap, f"c{number}", namespace="default")
             await advance(MONTH)
             after = {name: size(run) for name, size in MEMORIES.items()}
-            run.memory.orphans.wrote("the next child", deleted=False)
-            after["the last children"] = len(run.memory.orphans._made) - 1
+            run.memory.suspects.note_write("the next child", deleted=False)
+            after["the last children"] = len(run.memory.suspects._made) - 1
             await stop(*tasks)
             return before, after
 

@@ -13,7 +13,7 @@ import setpoint as sp
 from setpoint.client import WriteRecord
 from setpoint.controller import HotLoopLimits, predicates
 from setpoint.controller.hotloop import MAX_OBJECTS, HotLoopDetector
-from setpoint.controller.log import BoundLogger
+from setpoint.controller.telemetry import BoundLogger
 from setpoint.manager import LeaderElection
 from setpoint.meta import ObjectKey, Resource, resource_of
 from setpoint.models.core_v1 import ConfigMap
@@ -197,7 +197,7 @@ async def test_what_is_counted_of_a_key_that_goes_on_making_objects_is_bounded()
     def write(numbers: range) -> None:
         for number in numbers:
             made = WriteRecord(resource, ObjectKey(f"default/c-{number}"), "", str(number + 1), "create")
-            assert not detector.wrote(key, 1, made)
+            assert not detector.count_write(key, 1, made)
 
     write(range(2 * MAX_OBJECTS))
     assert len(detector._counts[key]) == MAX_OBJECTS

@@ -8,7 +8,7 @@ import pytest
 
 import setpoint as sp
 from setpoint.client import PatchType
-from setpoint.controller.failures import Outdated
+from setpoint.controller.outcome import Outdated
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.testing import advance, cluster, virtual_time
 

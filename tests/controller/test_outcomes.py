@@ -15,9 +15,9 @@ import pytest
 from setpoint.client.errors import Conflict, Forbidden, NotFound, TooManyRequests, error_from_status
 from setpoint.client.transport import TransportError
 from setpoint.concurrency import end, stack_of
-from setpoint.controller import TerminalError, WorkLoop, after, done, retry
-from setpoint.controller.failures import Outdated, ReconcileTimeout, StatusNotServed, Unsettled
-from setpoint.controller.owner import AdoptionError
+from setpoint.controller import LoopMetrics, TerminalError, WorkLoop, after, done, retry
+from setpoint.controller.outcome import Outdated, ReconcileTimeout, StatusNotServed, Unsettled
+from setpoint.controller.writes.ownership import AdoptionError
 from setpoint.meta import Status, StatusCause, StatusDetails
 from setpoint.testing import advance, settle, virtual_time
 
@@ -99,7 +99,7 @@ async def work_once(row: Row) -> tuple[WorkLoop[str], list[float]]:
         attempts.append(asyncio.get_running_loop().time())
         return row.ending() if len(attempts) == 1 else done()
 
-    loop: WorkLoop[str] = WorkLoop("test", handle)
+    loop: WorkLoop[str] = WorkLoop(LoopMetrics("test", 1), handle)
     running = asyncio.ensure_future(loop.run())
     loop.queue.add("a")
     await settle()
@@ -144,7 +144,7 @@ async def test_each_ending_after_failures_forgets_the_back_off_or_keeps_it(row: 
             raise RuntimeError("x")
         return row.ending()
 
-    loop: WorkLoop[str] = WorkLoop("test", handle)
+    loop: WorkLoop[str] = WorkLoop(LoopMetrics("test", 1), handle)
     running = asyncio.ensure_future(loop.run())
     loop.queue.add("a")
     await advance(0.2)  # 5 ms, 10, 20, 40, 80
@@ -192,7 +192,7 @@ async def test_backoff_grows_until_an_attempt_is_fine() -> None:
             raise RuntimeError("not yet")
         return done()
 
-    loop: WorkLoop[str] = WorkLoop("test", handle)
+    loop: WorkLoop[str] = WorkLoop(LoopMetrics("test", 1), handle)
     running = asyncio.ensure_future(loop.run())
     loop.queue.add("a")
     await advance(10)
@@ -213,7 +213,7 @@ async def test_one_key_that_fails_does_not_hold_up_the_others() -> None:
         handled.append(key)
         return done()
 
-    loop: WorkLoop[str] = WorkLoop("test", handle)
+    loop: WorkLoop[str] = WorkLoop(LoopMetrics("test", 1), handle)
     running = asyncio.ensure_future(loop.run())
     for key in ("bad", "a", "b", "c"):
         loop.queue.add(key)
@@ -231,7 +231,7 @@ async def test_an_event_ends_the_wait_of_a_delayed_key() -> None:
         moments.append(asyncio.get_running_loop().time())
         return after(100)
 
-    loop: WorkLoop[str] = WorkLoop("test", handle)
+    loop: WorkLoop[str] = WorkLoop(LoopMetrics("test", 1), handle)
     running = asyncio.ensure_future(loop.run())
     loop.queue.add("a")
     await advance(10)
@@ -252,7 +252,7 @@ async def test_a_key_keeps_its_priority_when_it_is_tried_again() -> None:
             raise RuntimeError("once")
         return after(1) if len(seen) == 2 else done()
 
-    loop: WorkLoop[str] = WorkLoop("test", handle)
+    loop: WorkLoop[str] = WorkLoop(LoopMetrics("test", 1), handle)
     running = asyncio.ensure_future(loop.run())
     loop.queue.add("a", priority=-100)
     await advance(10)
@@ -274,7 +274,7 @@ async def test_a_key_is_never_handled_twice_at_once_and_workers_work_side_by_sid
         await asyncio.sleep(1)
         running_now.discard(key)
 
-    loop: WorkLoop[str] = WorkLoop("test", handle, workers=3)
+    loop: WorkLoop[str] = WorkLoop(LoopMetrics("test", 3), handle)
     running = asyncio.ensure_future(loop.run())
     for moment in range(20):
         for key in "abcd":
@@ -294,7 +294,7 @@ async def test_base_exceptions_are_never_swallowed() -> None:
     async def handle(key: str) -> Any:
         raise Fatal
 
-    loop: WorkLoop[str] = WorkLoop("test", handle)
+    loop: WorkLoop[str] = WorkLoop(LoopMetrics("test", 1), handle)
     loop.queue.add("a")
     with pytest.raises(Fatal):
         await loop.run()
@@ -314,7 +314,7 @@ async def test_an_attempt_that_swallows_the_cancellation_is_its_workers_last(how
         if how == "goes on":
             await asyncio.sleep(7)
 
-    loop: WorkLoop[str] = WorkLoop("test", handle)
+    loop: WorkLoop[str] = WorkLoop(LoopMetrics("test", 1), handle)
     running = asyncio.ensure_future(loop.run())
     for key in "abc":
         loop.queue.add(key)
@@ -343,7 +343,7 @@ async def test_what_cancels_a_worker_but_not_its_loop_ends_no_worker(how: str) -
         async with asyncio.timeout(5):
             await asyncio.sleep(1)
 
-    loop: WorkLoop[str] = WorkLoop("test", handle)
+    loop: WorkLoop[str] = WorkLoop(LoopMetrics("test", 1), handle)
     running = asyncio.ensure_future(loop.run())
     loop.queue.add("a")
     loop.queue.add("b")
@@ -359,7 +359,7 @@ async def test_a_loop_says_which_keys_are_under_way_and_where() -> None:
     async def handle(key: str) -> Any:
         await asyncio.Event().wait()
 
-    loop: WorkLoop[str] = WorkLoop("test", handle, workers=3)
+    loop: WorkLoop[str] = WorkLoop(LoopMetrics("test", 3), handle)
     running = asyncio.ensure_future(loop.run())
     loop.queue.add("a")
     await asyncio.sleep(1)
@@ -384,7 +384,7 @@ async def test_awaiting_a_cancelled_task_does_not_end_a_worker() -> None:
             await task
         handled.append(key)
 
-    loop: WorkLoop[str] = WorkLoop("test", handle)
+    loop: WorkLoop[str] = WorkLoop(LoopMetrics("test", 1), handle)
     running = asyncio.ensure_future(loop.run())
     loop.queue.add("bad")
     loop.queue.add("good")
@@ -406,7 +406,7 @@ async def test_cancelling_the_loop_cancels_its_attempts() -> None:
             cancelled.append(key)
             raise
 
-    loop: WorkLoop[str] = WorkLoop("test", handle, workers=2)
+    loop: WorkLoop[str] = WorkLoop(LoopMetrics("test", 2), handle)
     running = asyncio.ensure_future(loop.run())
     loop.queue.add("a")
     loop.queue.add("b")
@@ -425,7 +425,7 @@ async def test_stopping_lets_attempts_end_and_takes_no_more_keys() -> None:
         await asyncio.sleep(5)
         ended.append(key)
 
-    loop: WorkLoop[str] = WorkLoop("test", handle)
+    loop: WorkLoop[str] = WorkLoop(LoopMetrics("test", 1), handle)
     running = asyncio.ensure_future(loop.run())
     for key in "abc":
         loop.queue.add(key)
@@ -444,7 +444,7 @@ async def test_a_function_that_never_waits_lets_others_run() -> None:
         nonlocal seen
         seen += 1
 
-    loop: WorkLoop[str] = WorkLoop("test", handle)
+    loop: WorkLoop[str] = WorkLoop(LoopMetrics("test", 1), handle)
     running = asyncio.ensure_future(loop.run())
     loop.queue.add("a")
     for _ in range(50):
@@ -462,7 +462,7 @@ def test_outcomes_refuse_what_makes_no_sense() -> None:
         with pytest.raises(ValueError, match="finite number"):
             retry("x", after=seconds)
     with pytest.raises(ValueError, match="at least 1"):
-        WorkLoop("x", lambda key: asyncio.sleep(0), workers=0)
+        WorkLoop(LoopMetrics("x", 0), lambda key: asyncio.sleep(0))
 
 
 def test_conflicts_are_told_apart_by_reason() -> None:

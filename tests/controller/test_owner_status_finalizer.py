@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from setpoint.controller import OwnerError, set_controller_reference, set_owner_reference
 from setpoint.controller import finalizer as fin
-from setpoint.controller.owner import is_owned_by, remove_owner_reference
-from setpoint.controller.status import RECONCILED, StatusDraft
+from setpoint.controller.writes.ownership import is_owned_by, remove_owner_reference
+from setpoint.controller.writes.status import RECONCILED, StatusDraft
 from setpoint.crd import ConditionedStatus as CustomStatus
 from setpoint.crd import CustomResource
 from setpoint.meta import Condition, Model, Object, decode, is_condition_true

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from setpoint.controller.shard import ShardGuard
+from setpoint.controller.run.shard import ShardGuard
 from setpoint.meta import ObjectKey
 
 

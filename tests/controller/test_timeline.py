@@ -13,11 +13,19 @@ from hypothesis import strategies as st
 
 import setpoint as sp
 from setpoint.client import PatchType
+from setpoint.client.changed_fields import MAX_FIELDS, changed_fields, sent_fields
 from setpoint.controller import Cause
-from setpoint.controller.cause import MAX_CAUSES, CauseLog, waited
-from setpoint.controller.changes import MAX_FIELDS, changed_fields, sent_fields
-from setpoint.controller.explain import Moment, explain
-from setpoint.controller.timeline import MAX_ATTEMPTS, MAX_FAILED, MAX_WRITES, Attempt, Timeline
+from setpoint.controller.explain.explanation import Moment, explain
+from setpoint.controller.history import (
+    MAX_ATTEMPTS,
+    MAX_CAUSES,
+    MAX_FAILED,
+    MAX_WRITES,
+    Attempt,
+    CauseLog,
+    Timeline,
+    waited,
+)
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.testing import advance, cluster, virtual_time

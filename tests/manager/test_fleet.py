@@ -17,7 +17,7 @@ import setpoint as sp
 from setpoint.apiserver import ApiServer
 from setpoint.cache import Head, UndeclaredRead
 from setpoint.client import Client, InProcessTransport, Request, TransportError
-from setpoint.controller.explain import explain
+from setpoint.controller.explain.explanation import explain
 from setpoint.manager import LeaderElection, Manager, ManagerOptions, ProcessMetrics, Serving, Sharding, WriteRefused
 from setpoint.models.core_v1 import ConfigMap, Namespace
 from setpoint.models.events_v1 import Event

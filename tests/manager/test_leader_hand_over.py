@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from setpoint.client import Request
-from setpoint.controller.explain import explain, summary
+from setpoint.controller.explain.explanation import explain, summary
 from setpoint.models.events_v1 import Event
 from setpoint.testing import advance, virtual_time
 

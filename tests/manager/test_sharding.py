@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport
 from setpoint.controller.context import Context, current
-from setpoint.controller.explain import explain
+from setpoint.controller.explain.explanation import explain
 from setpoint.manager import FencedTransport, LeaderElection, Manager, Sharding, WriteRefused
 from setpoint.manager.sharding.rendezvous_hashing import Members
 from setpoint.manager.sharding.shard_lease import ShardLease
@@ -210,7 +210,7 @@ async def test_a_reconcile_that_goes_on_after_its_key_was_handed_over_can_not_wr
         process = made.processes[0]
         running = process.manager.controllers["configmap"]
         obj = await made.client.get(ConfigMap, "0", namespace="work")
-        context = Context(running.env, running.memory, obj, (), wrote=running.told.wrote)
+        context = Context(running.env, running.writer, obj, add_write=running.activity.add_write)
         token = current.set(context)
         try:
             with pytest.raises(WriteRefused):

@@ -50,7 +50,7 @@ LABELS = {
 }
 EVENTS = {
     (
-        "controller/told.py",
+        "controller/run/activity.py",
         "reason",
     ): "a reconcile failed, such as `InvalidObject`, `StatusNotServed`; the message is that of the condition",
     ("controller/checks.py", "'ValidationWarning'"): "a check (`Controller.validates`) has warned",

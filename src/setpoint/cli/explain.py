@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from setpoint.cli.debug_client import DebugClient, ProcessError
-from setpoint.controller.explain import Explanation, Moment
+from setpoint.controller.explain.explanation import Explanation, Moment
 from setpoint.manager.debug_pages.controllers_page import PATH
 from setpoint.meta.text_escaping import visible
 

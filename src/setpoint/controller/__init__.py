@@ -2,32 +2,41 @@
 events.
 """
 
-from setpoint.controller.barriers import WriteBarriers
 from setpoint.controller.cache_reader import CacheReader
-from setpoint.controller.cause import Cause
 from setpoint.controller.context import Context
 from setpoint.controller.controller import Controller
 from setpoint.controller.declaration import Declaration, watched_kinds
-from setpoint.controller.failures import Outdated, ReconcileTimeout, Unsettled
+from setpoint.controller.environment import ProgramState
+from setpoint.controller.history import Attempt, Cause, Timeline, Write
 from setpoint.controller.hotloop import HotLoopLimits
 from setpoint.controller.journal import Journal
-from setpoint.controller.log import BoundLogger
-from setpoint.controller.metrics import ControllerMetrics, LoopMetrics
-from setpoint.controller.outcome import After, Done, Outcome, Retry, TerminalError, after, done, retry
-from setpoint.controller.owner import (
+from setpoint.controller.memory import WriteBarriers
+from setpoint.controller.outcome import (
     AdoptionError,
+    After,
+    Done,
+    Outcome,
+    Outdated,
     OwnerError,
+    ReconcileTimeout,
+    Retry,
+    TerminalError,
+    Unsettled,
+    after,
+    done,
+    retry,
+)
+from setpoint.controller.predicates import Predicate
+from setpoint.controller.run.running import RunningController
+from setpoint.controller.run.workers import End, UnderWay, WorkLoop
+from setpoint.controller.sync_context import SyncContext
+from setpoint.controller.telemetry import BoundLogger, ControllerMetrics, LoopMetrics
+from setpoint.controller.writes.ownership import (
     is_owned_by,
     remove_owner_reference,
     set_controller_reference,
     set_owner_reference,
 )
-from setpoint.controller.predicates import Predicate
-from setpoint.controller.running import RunningController
-from setpoint.controller.state import ProgramState
-from setpoint.controller.sync_context import SyncContext
-from setpoint.controller.timeline import Attempt, Timeline, Write
-from setpoint.controller.work_loop import End, UnderWay, WorkLoop
 
 __all__ = [
     "AdoptionError",

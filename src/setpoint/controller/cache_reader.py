@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
+import asyncio
+import inspect
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from setpoint.cache import Informer, InformerFactory, Lister, UndeclaredRead
+from setpoint.cache import CacheSyncError, Head, Informer, InformerFactory, Lister, UndeclaredRead
+from setpoint.cache.function_names import name_of
+from setpoint.cache.index import IndexFunction, answers
+from setpoint.cache.indexes import OWNER
 from setpoint.cache.lister import AnySelector
-from setpoint.client import Client
-from setpoint.meta import FieldSelector, GroupVersionResource, Object, resource_of
+from setpoint.client import Client, Forbidden, NotFound, Unauthorized
+from setpoint.meta import (
+    FieldSelector,
+    GroupVersionResource,
+    Object,
+    ObjectKey,
+    Resource,
+    decode,
+    head_of,
+    json_of,
+    raw_of,
+    resource_of,
+)
 
 T = TypeVar("T", bound=Object)
+INSTALL: Final = "`python APP.py manifests | kubectl apply -f -`"
+"""The command that installs the definitions of a program's custom resources; APP.py is the file that calls `main`."""
 
 
 class CacheReader:
@@ -82,3 +101,225 @@ class CacheReader:
             field_selector=field_selector,
             metadata_only=metadata_only,
         )
+
+
+logger = logging.getLogger("setpoint.controller")
+
+
+class DeclaredIndex(NamedTuple):
+    """One index: its kind, its name, and the ``function`` that computes the values of an object. ``argument`` is the
+    class of the function's argument: the kind, `Head`, or a smaller class that is decoded from the object.
+    """
+
+    kind: type[Object]
+    name: str
+    function: IndexFunction
+    argument: type[Any]
+
+    @property
+    def projection(self) -> type[Any] | None:
+        """The type that a store decodes for the function."""
+        return None if self.argument is Head else self.argument
+
+
+class DeclaredInformers(dict[GroupVersionResource, Informer[Any]]):
+    """The informers of the kinds that a controller declares, by their resources, and the indexes that it declares of
+    them. It is empty until the run is prepared.
+    """
+
+    def __init__(self, run_name: str, indexes: Sequence[DeclaredIndex] = ()) -> None:
+        super().__init__()
+        self.run_name = run_name
+        self.indexes = indexes
+
+    def covers(self, resource: Resource, key: ObjectKey, labels: dict[str, str] | None) -> bool:
+        """Whether the declared cache will show the object. Without ``labels``, a cache with a selector is assumed to
+        cover only the objects that it already shows.
+        """
+        informer = self.get(resource.gvr)
+        if informer is None:
+            return False
+        scope = informer.shared.scope
+        if scope.namespace and key.namespace != scope.namespace:
+            return False
+        if not scope.selector and not scope.field_selector:
+            return True
+        fields = {"metadata.name": key.name, "metadata.namespace": key.namespace}
+        if any(requirement.field not in fields for requirement in scope.field_selector.requirements):
+            return key in informer.store
+        if not scope.field_selector.matches(fields):
+            return False
+        if scope.selector and labels is None:
+            return key in informer.store
+        return scope.selector.matches(labels)
+
+    def document(self, resource: Resource, key: ObjectKey) -> bytes | None:
+        """The document of an object in the declared cache: empty if the cache has no such object, None if there is
+        no cache.
+        """
+        informer = self.get(resource.gvr)
+        return None if informer is None else informer.store.get(key) or b""
+
+
+def having(objects: Iterable[T], indexes: Iterable[DeclaredIndex], index: tuple[str, str], kind: type[T]) -> list[T]:
+    """Those of ``objects``, which were read live, that a lister would find in an index. ``index`` is the name of the
+    index and the wanted value.
+
+    Raises:
+        KeyError: the controller declares no index of that name for ``kind``.
+    """
+    name, value = index
+    if name == OWNER:
+        return [obj for obj in objects if value in [each.uid for each in obj.metadata.owner_references]]
+    resource = resource_of(kind)
+    declared = [each for each in indexes if resource_of(each.kind) == resource]
+    for each in declared:
+        if each.name == name:
+            return [obj for obj in objects if value in _values(each, obj)]
+    there = ", ".join(sorted([OWNER, *(each.name for each in declared)]))
+    raise KeyError(f"no index {name!r} of {kind.__name__}; there are: {there}")
+
+
+def _values(index: DeclaredIndex, obj: Object) -> tuple[str, ...]:
+    try:
+        raw = raw_of(obj) or json_of(obj)
+        return answers(index.function)(head_of(raw) if index.argument is Head else decode(index.argument, raw))
+    except Exception:  # as in a cache: one object that a function can't read must not hide the others
+        logger.exception("index function %s failed for %s: it is left out", name_of(index.function), obj.key)
+        return ()
+
+
+MappedKeys: TypeAlias = Iterable[ObjectKey | str] | str | None
+MapFunction: TypeAlias = (
+    Callable[[Head], MappedKeys | Awaitable[MappedKeys]]
+    | Callable[[Head, CacheReader], MappedKeys | Awaitable[MappedKeys]]
+)
+"""A function, written by the user, from the head of a changed object to the keys to reconcile. It may take the
+controller's caches as its second argument, and it may be a coroutine function.
+"""
+KeyStream: TypeAlias = AsyncIterator[ObjectKey | str]
+Source: TypeAlias = Callable[[], KeyStream] | Callable[[CacheReader], KeyStream]
+"""A function that returns an async iterator of keys, which may be endless: keys from outside the cluster, or, if it
+takes the controller's caches, of kinds that are known only while the program runs (`CacheReader.informer`).
+"""
+
+
+def keys_of(source: Source, whose: str) -> Callable[[CacheReader], KeyStream]:
+    """The source as a function that takes the caches. It raises TypeError if the source does not return an async
+    iterator.
+
+    Raises:
+        TypeError: the source can't be called, neither with the caches nor without an argument.
+    """
+    call: Any = source
+    if not callable(source):
+        raise TypeError(f"{whose}: the source {source!r} is not a function")
+    with_caches = _takes_caches(source, whose)
+
+    def opened(caches: CacheReader) -> KeyStream:
+        keys: Any = call(caches) if with_caches else call()
+        if hasattr(keys, "__aiter__"):
+            return keys  # type: ignore[no-any-return]
+        if inspect.iscoroutine(keys):
+            keys.close()
+        raise TypeError(
+            f"{whose}: the source {name_of(source)} has to return an async iterator, as an async function with yield "
+            f"does; it returned {keys!r}"
+        )
+
+    return opened
+
+
+def _takes_caches(source: Source, whose: str) -> bool:
+    try:
+        signature = inspect.signature(source)
+    except ValueError:  # some built-in functions don't tell
+        return False
+    if binds(signature, 0):
+        return False
+    if binds(signature, 1):
+        return True
+    raise TypeError(f"{whose}: the source {name_of(source)}{signature} has to take nothing, or the caches")
+
+
+REFUSED_GRACE: Final = 10.0
+"""The number of seconds for which a server may refuse a list (Forbidden, NotFound, Unauthorized) before the start
+fails.
+"""
+
+
+def why_not(informer: Informer[Any]) -> str:
+    """The reason why the cache does not follow the server: the server's last answer, with advice; "" if the last
+    attempt succeeded or no attempt has ended.
+    """
+    error, resource = informer.last_error, informer.resource
+    if isinstance(error, NotFound) and "." in resource.group and not resource.group.endswith(".k8s.io"):
+        return (
+            f"the CustomResourceDefinition {resource.plural}.{resource.group} is not installed, or has no version "
+            f"{resource.version}: {INSTALL} installs those of a program ({error})"
+        )
+    return str(error) if error is not None else ""
+
+
+async def synced_by(
+    informer: Informer[Any], deadline: float, who: str, log: logging.LoggerAdapter[logging.Logger]
+) -> None:
+    """Waits until the cache has synced, but not beyond ``deadline``, a time on the loop's clock.
+
+    Raises:
+        CacheSyncError: the cache did not sync in time, or the server kept refusing its requests for `REFUSED_GRACE`
+            seconds; the error has the server's last answer.
+    """
+    loop = asyncio.get_running_loop()
+    refused_since: float | None = None
+    while not informer.has_synced:
+        try:
+            async with asyncio.timeout_at(min(deadline, loop.time() + 1.0)):
+                await informer.wait_synced()
+        except TimeoutError:
+            error = informer.last_error
+            now = loop.time()
+            if not isinstance(error, Forbidden | NotFound | Unauthorized):
+                refused_since = None
+            elif refused_since is None:
+                refused_since = now
+                log.error(
+                    "the server refuses a cache that this controller needs",
+                    extra={"error": why_not(informer), "gives_up_in": min(REFUSED_GRACE, deadline - now)},
+                )
+            if now >= deadline or (refused_since is not None and now - refused_since >= REFUSED_GRACE):
+                raise CacheSyncError(
+                    f"{who}: the cache of {informer.resource} did not sync: "
+                    f"{why_not(informer) or 'the server has not answered yet'}",
+                    resource=informer.resource,
+                    last_error=error,
+                ) from error
+
+
+def takes_caches(function: MapFunction, whose: str) -> bool:
+    """Whether the function takes a head and the caches, and not a head alone.
+
+    Raises:
+        TypeError: the function can be called in neither way.
+    """
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # some built-in functions don't tell
+        return False
+    if binds(signature, 1):
+        return False
+    if binds(signature, 2):
+        return True
+    raise TypeError(
+        f"{whose}: the mapping function {name_of(function)}{signature} has to take the head of the changed object, "
+        "or that and the caches"
+    )
+
+
+def binds(signature: inspect.Signature, count: int) -> bool:
+    """Whether a function with this signature can be called with that number of positional arguments."""
+    try:
+        signature.bind(*[None] * count)
+    except TypeError:
+        return False
+    return True

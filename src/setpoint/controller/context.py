@@ -7,22 +7,17 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
-from setpoint.client import Client, Conflict, NotFound, PatchType, UnreadableAnswer, WriteRecord, dynamic
-from setpoint.controller.cause import Cause
-from setpoint.controller.children import Children
+from setpoint.client import Conflict, NotFound, PatchType, UnreadableAnswer, WriteRecord, dynamic
 from setpoint.controller.context_reads import AnySelector, ContextReads
 from setpoint.controller.environment import Environment
-from setpoint.controller.exactly import apply_child, patch_exactly
-from setpoint.controller.failures import maybe_done
-from setpoint.controller.log import BoundLogger
-from setpoint.controller.memory import Memory
-from setpoint.controller.owner import owned_copy, placed_copy
-from setpoint.controller.timeline import Write
+from setpoint.controller.history import AttemptStart
+from setpoint.controller.outcome import maybe_done
+from setpoint.controller.writes.children import Children
+from setpoint.controller.writes.ownership import ObjectWriter, owned_copy, placed_copy
 from setpoint.meta import (
     Condition,
-    GroupVersionResource,
     Object,
     Selector,
     decode_as_read,
@@ -34,6 +29,8 @@ from setpoint.meta.condition import MAX_MESSAGE
 
 T = TypeVar("T", bound=Object)
 S = TypeVar("S")
+
+_NO_START: Final = AttemptStart()
 
 current: ContextVar[Context | None] = ContextVar("setpoint_reconcile", default=None)
 """The context of the reconcile that the current task belongs to. The task's writes are attributed to that reconcile."""
@@ -59,40 +56,21 @@ class Context(ContextReads):
     next reconcile of the key.
     """
 
-    __slots__ = ("_log", "_memory", "_wrote", "age", "causes", "failures", "kept", "settled", "warning", "writes")
+    __slots__ = ("_add_write", "_env", "_writer")
 
     def __init__(
         self,
         env: Environment,
-        memory: Memory,
+        writer: ObjectWriter,
         obj: Object,
-        causes: tuple[Cause, ...],
+        start: AttemptStart = _NO_START,
         *,
-        wrote: Callable[[Context, WriteRecord], None],
-        failures: int = 0,
-        age: float | None = None,
-        settled: float = 0.0,
+        add_write: Callable[[Context, WriteRecord], None],
     ) -> None:
-        super().__init__(env, obj)
-        self._memory = memory
-        self._wrote = wrote
-        self._log: BoundLogger | None = None
-        self.kept: builtins.list[tuple[GroupVersionResource, Selector, builtins.list[dict[str, str]]]] = []
-        """The calls to `keep` so far, each with its resource, selector and labels."""
-        self.causes = causes
-        """The causes of this reconcile (see `Cause`), oldest first, at most 16."""
-        self.failures = failures
-        """The number of times this key has failed, or asked for a retry, since its last success."""
-        self.writes: builtins.list[Write] = []
-        """The writes of this reconcile so far."""
-        self.age = age
-        """The age of the cache when ``object`` was read from it: the number of seconds since the server's last message
-        to the cache. None if ``object`` was read from the server.
-        """
-        self.settled = settled
-        """Seconds that the caches took to show what the last reconcile wrote."""
-        self.warning = ""
-        """The last event of this reconcile about ``object``, if its type was ``Warning``: reason and message."""
+        super().__init__(env.informers, env.caches, obj, start, log=env.log, random=env.random)
+        self._env = env
+        self._writer = writer
+        self._add_write = add_write
 
     # -- what is there -------------------------------------------------------------------------------------------------
 
@@ -120,14 +98,6 @@ class Context(ContextReads):
         """
         return self._env.cluster
 
-    @property
-    def client(self) -> Client:
-        """The client, for requests that a context has no method for. Writes through it count as writes of this
-        reconcile: the next reconcile of the key sees them. Ask for it each time: a client that a task keeps beyond the
-        end of the reconcile is not refused.
-        """
-        return self._open_env.client
-
     def state(self, kind: type[S]) -> S:
         """The object that the program's lifespan yields, such as an HTTP session. It is an instance of ``kind``.
 
@@ -148,13 +118,6 @@ class Context(ContextReads):
             return self.object.status  # type: ignore[attr-defined]
         except AttributeError:
             raise AttributeError(f"{type(self.object).__name__} has no status") from None
-
-    @property
-    def log(self) -> BoundLogger:
-        """A logger that adds controller, kind, key and reconcile id to every record."""
-        if self._log is None:
-            self._log = self._env.log.bind(key=self.key, reconcile_id=self._env.new_id())
-        return self._log
 
     def now(self) -> datetime:
         """The wall-clock time in UTC, with a time zone. For intervals use the running loop's ``time()``."""
@@ -203,25 +166,25 @@ class Context(ContextReads):
         put off.
 
         Raises:
-            OwnerError: the reconciled object can't own ``obj``; see `setpoint.controller.owner`.
+            OwnerError: the reconciled object can't own ``obj``; see `setpoint.controller.writes.ownership`.
             AdoptionError: another owner controls the object with that name (an `OwnerError`).
             Outdated: the child belongs to an earlier object with the owner's name, or the reconciled object is gone;
-                see `setpoint.controller.failures`.
+                see `setpoint.controller.outcome`.
             ApiError: the server refused.
         """
-        env = self._open_env
+        client, manager, memory = self.client, self._env.field_manager, self._writer.memory
         prepared = self._prepared(obj, controlled)
         resource = resource_of(type(obj))
         place = (resource.gvr, prepared.key)
-        if takes_over and not self._memory.has_taken_over(self.key, place):
+        if takes_over and not memory.has_taken_over(self.key, place):
             with suppress(NotFound):
-                await env.client.take_over(prepared, takes_over, field_manager=env.field_manager)
-            self._memory.took_over(self.key, place)
+                await client.take_over(prepared, takes_over, field_manager=manager)
+            memory.note_taken_over(self.key, place)
         if controlled:
             read_live = self.live is not None and resource.gvr in self.live
-            return await apply_child(env, self._memory, self.object, prepared, read_live=read_live, force=force)
-        before = env.known(resource, prepared.key)
-        return await env.client.apply(prepared, force=force, field_manager=env.field_manager, before=before)
+            return await self._writer.apply_child(self.object, prepared, read_live=read_live, force=force)
+        before = self._informers.document(resource, prepared.key)
+        return await client.apply(prepared, force=force, field_manager=manager, before=before)
 
     async def keep(
         self,
@@ -282,12 +245,13 @@ class Context(ContextReads):
                 cache; or objects with the same ``generate_name`` differ; or an earlier call in the same reconcile would
                 undo this one.
             AdoptionError: an object with a wanted name has no controller or a different one (an `OwnerError`).
-            OwnerError: the reconciled object can't own a wanted object; see `setpoint.controller.owner`.
+            OwnerError: the reconciled object can't own a wanted object; see `setpoint.controller.writes.ownership`.
             Outdated: caches begin with lists of any age, and the reconciled object is not as its cache shows it.
             Conflict: without ``force``, another manager owns a field with a different value.
             ApiError: the server refused; an `ExceptionGroup` if several failed.
         """
-        children = Children(self, self._open_env, self._memory, kind, Selector.of(selector), adopt=adopt, force=force)
+        self._check_open()
+        children = Children(self, self._writer, kind, Selector.of(selector), adopt=adopt, force=force)
         return await children.keep(wanted)
 
     async def create(self, obj: T, *, controlled: bool = True) -> T:
@@ -302,13 +266,13 @@ class Context(ContextReads):
             OwnerError: as for `apply`.
             ApiError: the server refused.
         """
-        env = self._open_env
+        client = self.client
         prepared = self._prepared(obj, controlled)
         try:
-            return await env.client.create(prepared, field_manager=env.field_manager)
+            return await client.create(prepared, field_manager=self._env.field_manager)
         except BaseException as problem:
             if maybe_done(problem):
-                self._memory.barriers.doubt(self.key, resource_of(type(obj)).gvr)
+                self._writer.memory.barriers.doubt(self.key, resource_of(type(obj)).gvr)
             raise
 
     async def delete(
@@ -317,11 +281,11 @@ class Context(ContextReads):
         """Deletes exactly the object that was read as ``obj``, not a later object with its name. An object that is
         already gone or being deleted is not an error.
         """
-        env = self._open_env
+        client = self.client
         if obj.is_deleting and propagation is None and grace_period_seconds is None:
             return
         try:
-            await env.client.delete(
+            await client.delete(
                 obj,
                 propagation=propagation,  # type: ignore[arg-type]
                 grace_period_seconds=grace_period_seconds,
@@ -330,7 +294,7 @@ class Context(ContextReads):
             if isinstance(problem, Conflict) and not obj.uid:
                 raise
             # There is none of that name, or the one of that name has another uid by now: ours is gone.
-            self._wrote(self, WriteRecord(resource_of(type(obj)), obj.key, obj.uid, "", "delete", obj.labels))
+            self._add_write(self, WriteRecord(resource_of(type(obj)), obj.key, obj.uid, "", "delete", obj.labels))
 
     async def patch(
         self,
@@ -353,17 +317,17 @@ class Context(ContextReads):
             NotFound: the object does not exist any more.
             ApiError: the server refused.
         """
-        env = self._open_env
+        client = self.client
         try:
-            return await patch_exactly(env, obj, patch, type or PatchType.of(patch), subresource)
+            return await self._writer.patch(obj, patch, type or PatchType.of(patch), subresource)
         except UnreadableAnswer:
             kind = obj.__class__
             if not decode_as_read(kind, raw_of(obj) or b"{}")[1]:
                 raise
             # It is patched, and fits its class no more than before.
-            live = await env.client.get(dynamic(resource_of(kind)), obj.name, namespace=obj.namespace or None)
+            live = await client.get(dynamic(resource_of(kind)), obj.name, namespace=obj.namespace or None)
             version = live.metadata.resource_version
-            self._wrote(self, WriteRecord(resource_of(kind), live.key, live.uid, version, "patch", live.labels))
+            self._add_write(self, WriteRecord(resource_of(kind), live.key, live.uid, version, "patch", live.labels))
             return decode_as_read(kind, raw_of(live) or b"{}")[0]
 
     def event(
@@ -384,10 +348,10 @@ class Context(ContextReads):
         Raises:
             ValueError: ``type`` is neither of the two, or ``reason`` is empty or longer than 128 characters.
         """
-        env = self._open_env
+        self._check_open()
         if about is None or about.uid == self.object.uid:
             self.warning = f"{reason}: {message}" if type == "Warning" else ""
-        env.event(about or self.object, type, reason, message, action=action, related=related)
+        self._env.event(about or self.object, type, reason, message, action=action, related=related)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
+from random import Random
 from typing import Any, TypeVar
+from uuid import UUID
 
 from setpoint.cache import Informer, Lister
 from setpoint.cache.informer_scope import Scope
-from setpoint.client import NotFound
+from setpoint.client import Client, NotFound
 from setpoint.client.partial_metadata import metadata_only
-from setpoint.controller.environment import Environment
-from setpoint.controller.failures import Outdated
-from setpoint.controller.indexing import having
-from setpoint.controller.timeline import Read
+from setpoint.controller.cache_reader import CacheReader, DeclaredInformers, having
+from setpoint.controller.history import AttemptStart, Read, Write
+from setpoint.controller.outcome import Outdated
+from setpoint.controller.telemetry import BoundLogger
 from setpoint.meta import GroupVersionResource, LabelSelector, Object, ObjectKey, Resource, Selector, resource_of
 
 T = TypeVar("T", bound=Object)
@@ -21,33 +23,95 @@ AnySelector = str | Mapping[str, str] | LabelSelector | Selector | None
 
 
 class ContextReads:
-    """The read methods of `setpoint.controller.Context`."""
+    """The state and the read methods of `setpoint.controller.Context`."""
 
-    __slots__ = ("_env", "_is_open", "key", "live", "object", "reads")
+    __slots__ = (
+        "_caches",
+        "_informers",
+        "_is_open",
+        "_log",
+        "_parent_log",
+        "_random",
+        "age",
+        "causes",
+        "failures",
+        "kept",
+        "key",
+        "live",
+        "object",
+        "reads",
+        "settled",
+        "warning",
+        "writes",
+    )
 
-    def __init__(self, env: Environment, obj: Object) -> None:
-        self._env = env
+    def __init__(
+        self,
+        informers: DeclaredInformers,
+        caches: CacheReader,
+        obj: Object,
+        start: AttemptStart,
+        *,
+        log: BoundLogger,
+        random: Random,
+    ) -> None:
+        self._informers = informers
+        self._caches = caches
+        self._parent_log = log
+        self._random = random
+        self._log: BoundLogger | None = None
         self._is_open = True
         self.object = obj
         """The object being reconciled, which is also the first argument of the reconcile function."""
         self.key: ObjectKey = obj.key
+        self.causes = start.causes
+        """The causes of this reconcile (see `Cause`), oldest first, at most 16."""
+        self.failures = start.failures
+        """The number of times this key has failed, or asked for a retry, since its last success."""
+        self.age = start.age
+        """The age of the cache when ``object`` was read from it: the number of seconds since the server's last message
+        to the cache. None if ``object`` was read from the server.
+        """
+        self.settled = start.settled
+        """Seconds that the caches took to show what the last reconcile wrote."""
         self.live: dict[GroupVersionResource, builtins.list[Any]] | None = None
         """The objects of each kind whose cache is behind, read from the server by the reconciler; None if no cache is
         behind.
         """
+        self.kept: builtins.list[tuple[GroupVersionResource, Selector, builtins.list[dict[str, str]]]] = []
+        """The calls to `Context.keep` so far, each with its resource, selector and labels."""
         self.reads: dict[tuple[str, bool], Read] | None = None
         """The reads so far, by kind and by whether they were from a cache; None before the first read."""
+        self.writes: builtins.list[Write] = []
+        """The writes of this reconcile so far."""
+        self.warning = ""
+        """The last event of this reconcile about ``object``, if its type was ``Warning``: reason and message."""
 
     def close(self) -> None:
         """Ends the reconcile: every later read, write or event raises a RuntimeError."""
         self._is_open = False
 
-    @property
-    def _open_env(self) -> Environment:
-        """The environment, for reads, writes and events. Raises RuntimeError if the reconcile has ended."""
+    def _check_open(self) -> None:
+        """Raises RuntimeError if the reconcile has ended: it must not read, write or report any more."""
         if not self._is_open:
             raise RuntimeError(ended(self.key))
-        return self._env
+
+    @property
+    def log(self) -> BoundLogger:
+        """A logger that adds controller, kind, key and reconcile id to every record."""
+        if self._log is None:
+            reconcile_id = str(UUID(int=self._random.getrandbits(128), version=4))
+            self._log = self._parent_log.bind(key=self.key, reconcile_id=reconcile_id)
+        return self._log
+
+    @property
+    def client(self) -> Client:
+        """The client, for requests that a context has no method for. Writes through it count as writes of this
+        reconcile: the next reconcile of the key sees them. Ask for it each time: a client that a task keeps beyond the
+        end of the reconcile is not refused.
+        """
+        self._check_open()
+        return self._caches.client
 
     def lister(self, kind: type[T]) -> Lister[T]:
         """The cache of a declared kind.
@@ -55,7 +119,8 @@ class ContextReads:
         Raises:
             UndeclaredRead: the controller declares no cache of that kind.
         """
-        return self._open_env.caches.lister(kind)
+        self._check_open()
+        return self._caches.lister(kind)
 
     def _read(self, kind: str, objects: int, informer: Informer[Any] | None = None) -> None:
         """Notes a read from the informer's cache, or from the server if there is no informer."""
@@ -88,13 +153,14 @@ class ContextReads:
         key = ObjectKey.of(space, name)
         live = self.live
         found: T | None
-        if (live is None or resource.gvr not in live) and self._open_env.covers(resource, key, None):
-            informer = self._env.informers[resource.gvr]
+        if (live is None or resource.gvr not in live) and self._informers.covers(resource, key, None):
+            self._check_open()
+            informer = self._informers[resource.gvr]
             found = informer.lister.try_get(key)
             self._read(resource.kind, found is not None, informer)
             return found
         try:
-            found = await self._open_env.client.get(kind, name, namespace=space or None)
+            found = await self.client.get(kind, name, namespace=space or None)
         except NotFound:
             found = None
         self._read(resource.kind, found is not None)
@@ -120,9 +186,7 @@ class ContextReads:
         """
         mine = self.object
         try:
-            found = await self._open_env.client.get(
-                metadata_only(type(mine)), mine.name, namespace=mine.namespace or None
-            )
+            found = await self.client.get(metadata_only(type(mine)), mine.name, namespace=mine.namespace or None)
         except NotFound:
             found = None
         self._read(type(mine).__name__ if found is None else found.kind, found is not None)
@@ -155,17 +219,17 @@ class ContextReads:
         scope = self._scope(resource, space)
         if scope is not None and (live is None or resource.gvr not in live):
             found = self.lister(kind).list(namespace=space or None, selector=selector, index=index)
-            self._read(resource.kind, len(found), self._env.informers[resource.gvr])
+            self._read(resource.kind, len(found), self._informers[resource.gvr])
             return found
         within = scope or Scope(resource)  # the answer must not depend on whether the cache is behind
-        answer = await self._open_env.client.list(
+        answer = await self.client.list(
             kind,
             namespace=space or None,
             selector=Selector((*within.selector.requirements, *Selector.of(selector).requirements)),
             field_selector=within.field_selector,
         )
         self._read(resource.kind, len(answer.items))
-        return answer.items if index is None else having(answer.items, self._env.indexes, index, kind)
+        return answer.items if index is None else having(answer.items, self._informers.indexes, index, kind)
 
     def owned(self, kind: type[T]) -> builtins.list[T]:
         """The objects of a declared kind that have the reconciled object among their owners, ordered by key.
@@ -185,7 +249,7 @@ class ContextReads:
             self._read(resource.kind, len(found))
         else:
             found = self.lister(kind).by_owner(uid)
-            self._read(resource.kind, len(found), self._env.informers[gvr])
+            self._read(resource.kind, len(found), self._informers[gvr])
         found.sort(key=_key)
         return found
 
@@ -203,7 +267,7 @@ class ContextReads:
         """The scope of the declared cache that answers lists of that namespace ("" means all namespaces); None if no
         cache covers it.
         """
-        informer = self._env.informers.get(resource.gvr)
+        informer = self._informers.get(resource.gvr)
         if informer is None or informer.shared.scope.namespace not in ("", namespace):
             return None
         return informer.shared.scope

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from random import Random
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, Unpack
 
 from setpoint.cache import InformerFactory
 from setpoint.client import Client
-from setpoint.controller.declaration import Declaration
-from setpoint.controller.running import RunningController
-from setpoint.controller.tracing import find_tracer, traced
-from setpoint.meta import Object
+from setpoint.controller.context import Context
+from setpoint.controller.declaration import ControllerOptions, Declaration
+from setpoint.controller.environment import Host
+from setpoint.controller.outcome import Outcome
+from setpoint.controller.run.running import RunningController
+from setpoint.controller.telemetry import find_tracer, traced
+from setpoint.meta import Object, Resource
+from setpoint.meta.names import qualified_name
+
+if TYPE_CHECKING:
+    from setpoint.controller.checks import CheckFunction
 
 K = TypeVar("K", bound=Object)
+
+Reconcile: TypeAlias = Callable[[K, Context], Awaitable[Outcome | None]]
+"""A coroutine function, written by the user, that compares the wanted state of an object with its actual state and
+brings the actual state one step closer to the wanted state.
+"""
+
+SyncReconcile: TypeAlias = Callable[[K, Any], Outcome | None]
+"""A `Reconcile` that is an ordinary function. It runs in a thread, with a `SyncContext`."""
 
 
 class Controller(Declaration[K]):
@@ -66,6 +81,66 @@ class Controller(Declaration[K]):
         ValueError: a number or a name is not valid.
     """
 
+    def __init__(
+        self,
+        kind: type[K],
+        reconcile: Reconcile[K] | SyncReconcile[K],
+        **options: Unpack[ControllerOptions],
+    ) -> None:
+        super().__init__(kind, reconcile, **options)
+
+    def finalize(self, function: Reconcile[K] | SyncReconcile[K], *, name: str | None = None) -> Self:
+        """Declares the function that cleans up whatever an object leaves behind outside the cluster.
+
+        When the deletion of an object is requested, ``function(object, context)`` is called until it returns `done` (or
+        None); only then is the object removed. To guarantee this, a finalizer is added before the first reconcile of
+        every object. The function must be safe to run again after it has succeeded, because a crash may come before the
+        finalizer is removed. It is also called for an object that does not fit its class, because a bound was tightened
+        for example: a field that does not fit then holds the plain JSON value as it was read
+        (`setpoint.meta.decode_as_read`).
+
+        ``name`` is the name of the finalizer, by default ``GROUP/CONTROLLER``.
+
+        Raises:
+            ValueError: the name is not valid, or the controller already has a clean-up function.
+        """
+        if self.finalizer_function is not None:
+            raise ValueError(f"controller {self.name!r} has a finalizer already; call one function from the other")
+        self.finalizer = checked_name(name) if name else finalizer_name(self.resource, self.name)
+        self.finalizer_function = function
+        return self
+
+    def defaults(self, function: CheckFunction[K]) -> Self:
+        """Declares a function that sets defaults in the object before every reconcile and clean-up. Several functions
+        are called in the order of their declarations.
+
+        This declaration is for clusters without webhooks and takes the same functions as `setpoint.webhook.Admission`.
+        The function changes the copy that the reconcile function gets, never the object on the server. Do not pass that
+        copy to `Client.update`, which would write the defaults to the server.
+
+        Raises:
+            TypeError: the function takes arguments other than the object, or the object and a `Check`.
+        """
+        return self._check(self.defaulters, function)
+
+    def validates(self, function: CheckFunction[K]) -> Self:
+        """Declares a function that checks the object after all defaults, before every reconcile.
+
+        An object that the function refuses is not reconciled until it changes; a condition (`failure_condition`) and an
+        event give the reason. An object that is being deleted is not checked. An exception that the function raises
+        does not refuse the object; it is a failure of the reconcile like any other.
+
+        Raises:
+            TypeError: the function takes arguments other than the object, or the object and a `Check`.
+        """
+        return self._check(self.validators, function)
+
+    def _check(self, functions: list[Callable[..., Any]], function: CheckFunction[K]) -> Self:
+        from setpoint.controller.checks import accepted  # loads the schema room, which few controllers need
+
+        functions.append(accepted(function, f"controller {self.name!r}"))
+        return self
+
     async def run(
         self,
         client: Client,
@@ -90,7 +165,38 @@ class Controller(Declaration[K]):
         random: Random | None = None,
         **options: Any,
     ) -> RunningController[K]:
-        """A new run of this declaration, which is not started yet. ``options`` are those of `RunningController`."""
+        """A new run of this declaration, which is not started yet. ``options`` are the other fields of
+        `setpoint.controller.environment.Host`.
+        """
         if (tracer := find_tracer()) is not None:
             client = traced(client, tracer)
-        return RunningController(self, client, factory, now=now, random=random or Random(), **options)
+        host = Host(client=client, factory=factory, now=now, random=random or Random(), **options)
+        return RunningController(self, host)
+
+
+def finalizer_name(resource: Resource, controller: str) -> str:
+    """The name of a controller's finalizer on a kind: ``GROUP/CONTROLLER``.
+
+    Raises:
+        ValueError: the kind's group is not a domain, as with built-in kinds.
+    """
+    if "." not in resource.group or resource.group.endswith(".k8s.io"):
+        raise ValueError(
+            f"finalizers on {resource} need a name with your own domain: "
+            f"finalize(function, name='example.com/{controller}')"
+        )
+    return checked_name(f"{resource.group}/{controller}")
+
+
+def checked_name(name: str) -> str:
+    """``name``, if the server accepts it as the name of a finalizer.
+
+    Raises:
+        ValueError: the name is not a qualified name with a domain.
+    """
+    problems = qualified_name(name)
+    if "/" not in name:
+        problems.append("must have a domain of yours before a slash, like example.com/cleanup")
+    if problems:
+        raise ValueError(f"finalizer {name!r}: {'; '.join(problems)}")
+    return name

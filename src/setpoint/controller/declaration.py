@@ -1,111 +1,165 @@
-"""Declaration: the kinds that a controller watches, and the functions that it calls."""
+"""Declaration: what a controller declares, which is its kinds, options, indexes, sources and permissions."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeAlias, TypeVar, overload
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Generic,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
 from setpoint.cache.indexes import OWNER
-from setpoint.controller import handlers
-from setpoint.controller.cache_reader import CacheReader
-from setpoint.controller.context import Context
-from setpoint.controller.finalizer import checked_name, finalizer_name
-from setpoint.controller.handlers import MapFunction
+from setpoint.controller.cache_reader import (
+    CacheReader,
+    DeclaredIndex,
+    KeyStream,
+    MapFunction,
+    Source,
+    keys_of,
+    takes_caches,
+)
 from setpoint.controller.hotloop import HotLoopLimits
-from setpoint.controller.indexing import DeclaredIndex
-from setpoint.controller.needs import Need, need_of_kind, need_of_rule
-from setpoint.controller.outcome import Outcome
+from setpoint.controller.permissions import Need, need_of_kind, need_of_rule
 from setpoint.controller.predicates import Test, check_predicates
-from setpoint.controller.sources import Keys, Source, keys_of
-from setpoint.controller.status import RECONCILED
-from setpoint.controller.watch import AnyFieldSelector, AnySelector, WatchedKind
-from setpoint.meta import ApiModel, Object, ObjectKey, resource_of
+from setpoint.meta import ApiModel, FieldSelector, LabelSelector, Object, ObjectKey, Selector, resource_of
 from setpoint.meta.names import dns1123_subdomain
 from setpoint.workqueue import RateLimiter
 
 if TYPE_CHECKING:
-    from setpoint.controller.checks import CheckFunction
     from setpoint.models.rbac_v1 import PolicyRule
+
 
 K = TypeVar("K", bound=Object)
 T = TypeVar("T", bound=Object)
 P = TypeVar("P")
 Values: TypeAlias = Iterable[str] | str | None
-_HOT_LOOP = HotLoopLimits()
+AnySelector: TypeAlias = str | Mapping[str, str] | LabelSelector | Selector | None
+AnyFieldSelector: TypeAlias = str | Mapping[str, str] | FieldSelector | None
 MANAGER_LENGTH: Final = 128
 """The maximum length of a field manager's name on API servers, in characters."""
 CONDITION_LENGTH: Final = 316
 """The maximum length of a condition's type in upstream's schemas, in characters."""
 
-Reconcile: TypeAlias = Callable[[K, Context], Awaitable[Outcome | None]]
-"""A coroutine function, written by the user, that compares the wanted state of an object with its actual state and
-brings the actual state one step closer to the wanted state.
+RECONCILED = "Reconciled"
+"""The condition that reports the failure of the last reconcile and the reason, for a controller that is named after its
+kind. Every other controller has a condition of its own, `Controller.failure_condition`.
 """
 
-SyncReconcile: TypeAlias = Callable[[K, Any], Outcome | None]
-"""A `Reconcile` that is an ordinary function. It runs in a thread, with a `SyncContext`."""
+
+class ControllerOptions(TypedDict, total=False):
+    """The options of a controller; `Controller` says what each of them means."""
+
+    name: str | None
+    workers: int
+    timeout: float | None
+    rate_limiter: Callable[[], RateLimiter[ObjectKey]] | None
+    predicates: Sequence[Test]
+    namespace: str | None
+    selector: AnySelector
+    field_selector: AnyFieldSelector
+    metadata_only: bool
+    reconcile_deleting: bool
+    owns_status: bool | None
+    leader_only: bool
+    sync_timeout: float
+    hot_loop: HotLoopLimits | None
+
+
+_DEFAULTS: Final[ControllerOptions] = {
+    "name": None,
+    "workers": 8,
+    "timeout": None,
+    "rate_limiter": None,
+    "predicates": (),
+    "namespace": None,
+    "selector": None,
+    "field_selector": None,
+    "metadata_only": False,
+    "reconcile_deleting": False,
+    "owns_status": None,
+    "leader_only": True,
+    "sync_timeout": 120.0,
+    "hot_loop": HotLoopLimits(),
+}
+
+
+class WatchedKind(NamedTuple):
+    """One declared cache: the objects in it, and the effect of their changes on the controller's keys."""
+
+    kind: type[Object]
+    role: Literal["for", "owns", "watches", "reads"]
+    any_owner: bool = False
+    """Whether a change to a child of ``owns`` concerns every owner, and not only the managing controller."""
+    map: MapFunction | None = None
+    """The mapping function of ``watches``."""
+    predicates: tuple[Test, ...] = ()
+    namespace: str | None = None
+    selector: AnySelector = None
+    field_selector: AnyFieldSelector = None
+    metadata_only: bool = False
+
+    @property
+    def cache(self) -> tuple[Any, ...]:
+        """The options of the cache: two watches of the same kind must have the same options."""
+        return (self.namespace, self.selector, self.field_selector, self.metadata_only)
 
 
 class Declaration(Generic[K]):
-    """The declaration of a reconcile loop: kinds, functions, limits. It holds no state; `Controller` runs it."""
+    """The declaration of a reconcile loop: kinds, functions, limits. It holds no state; `Controller` adds the functions
+    that the loop calls, and runs it.
+    """
 
-    def __init__(
-        self,
-        kind: type[K],
-        reconcile: Reconcile[K] | SyncReconcile[K],
-        *,
-        name: str | None = None,
-        workers: int = 8,
-        timeout: float | None = None,
-        rate_limiter: Callable[[], RateLimiter[ObjectKey]] | None = None,
-        predicates: Sequence[Test] = (),
-        namespace: str | None = None,
-        selector: AnySelector = None,
-        field_selector: AnyFieldSelector = None,
-        metadata_only: bool = False,
-        reconcile_deleting: bool = False,
-        owns_status: bool | None = None,
-        leader_only: bool = True,
-        sync_timeout: float = 120.0,
-        hot_loop: HotLoopLimits | None = _HOT_LOOP,
-    ) -> None:
+    def __init__(self, kind: type[K], reconcile: Callable[..., Any], **options: Unpack[ControllerOptions]) -> None:
+        if unknown := options.keys() - ControllerOptions.__annotations__.keys():
+            raise TypeError(f"Controller() got an unexpected keyword argument {min(unknown)!r}")
+        chosen: ControllerOptions = {**_DEFAULTS, **options}
         self.kind = kind
         self.resource = resource_of(kind)
         self.reconcile = reconcile
-        self.name = name or self.resource.kind.lower()
+        self.name = chosen["name"] or self.resource.kind.lower()
         if problems := dns1123_subdomain(self.name):
             raise ValueError(f"controller name {self.name!r}: {problems[0]}")
-        if workers < 1:
-            raise ValueError(f"controller {self.name!r}: workers must be at least 1, not {workers}")
+        self.workers = chosen["workers"]
+        if self.workers < 1:
+            raise ValueError(f"controller {self.name!r}: workers must be at least 1, not {self.workers}")
+        self.timeout = timeout = chosen["timeout"]
         if timeout is not None and timeout <= 0:
             raise ValueError(f"controller {self.name!r}: timeout must be more than 0 seconds, not {timeout}")
-        self.workers = workers
-        self.timeout = timeout
-        self.rate_limiter = rate_limiter
-        self.reconcile_deleting = reconcile_deleting
-        has_status = "status" in kind.__struct_fields__
+        self.rate_limiter = chosen["rate_limiter"]
+        self.reconcile_deleting = chosen["reconcile_deleting"]
+        has_status, owns_status = "status" in kind.__struct_fields__, chosen["owns_status"]
         self.owns_status = has_status and not issubclass(kind, ApiModel) if owns_status is None else owns_status
-        self.leader_only = leader_only
-        self.sync_timeout = sync_timeout
-        self.hot_loop = hot_loop
+        self.leader_only = chosen["leader_only"]
+        self.sync_timeout = chosen["sync_timeout"]
+        self.hot_loop = chosen["hot_loop"]
         self.reports_failures = True
         """Whether failed reconciles are reported as events about their objects."""
         self.watched: list[WatchedKind] = [
             WatchedKind(
                 kind,
                 "for",
-                predicates=check_predicates(predicates),
-                namespace=namespace,
-                selector=selector,
-                field_selector=field_selector,
-                metadata_only=metadata_only,
+                predicates=check_predicates(chosen["predicates"]),
+                namespace=chosen["namespace"],
+                selector=chosen["selector"],
+                field_selector=chosen["field_selector"],
+                metadata_only=chosen["metadata_only"],
             )
         ]
         self.indexes: list[DeclaredIndex] = []
         self.needed: list[Need] = []
-        self.sources: list[Callable[[CacheReader], Keys]] = []
+        self.sources: list[Callable[[CacheReader], KeyStream]] = []
         self.finalizer = ""
-        self.finalizer_function: Reconcile[K] | SyncReconcile[K] | None = None
+        self.finalizer_function: Callable[..., Any] | None = None
         self.defaulters: list[Callable[..., Any]] = []
         self.validators: list[Callable[..., Any]] = []
 
@@ -153,10 +207,11 @@ class Declaration(Generic[K]):
             ValueError: the controller has declared the kind before, with a different namespace, selector or
                 ``metadata_only``.
         """
-        handler = handlers.owner(self.resource, any_owner=any_owner)
         tests = check_predicates(predicates)
         return self._declare(
-            WatchedKind(kind, "owns", handler, None, tests, namespace=self._scope(kind), selector=selector)
+            WatchedKind(
+                kind, "owns", any_owner=any_owner, predicates=tests, namespace=self._scope(kind), selector=selector
+            )
         )
 
     def watches(
@@ -187,18 +242,17 @@ class Declaration(Generic[K]):
             ValueError: the controller has declared the kind before, with a different namespace, selector or
                 ``metadata_only``.
         """
-        handlers.takes_caches(map, f"controller {self.name!r}")
+        takes_caches(map, f"controller {self.name!r}")
         return self._declare(
             WatchedKind(
                 kind,
                 "watches",
-                None,
-                map,
-                check_predicates(predicates),
-                self._scope(kind) if namespace is None else namespace,
-                selector,
-                field_selector,
-                metadata_only,
+                map=map,
+                predicates=check_predicates(predicates),
+                namespace=self._scope(kind) if namespace is None else namespace,
+                selector=selector,
+                field_selector=field_selector,
+                metadata_only=metadata_only,
             )
         )
 
@@ -321,58 +375,6 @@ class Declaration(Generic[K]):
             TypeError: the source takes more than the caches.
         """
         self.sources.append(keys_of(source, f"controller {self.name!r}"))
-        return self
-
-    def finalize(self, function: Reconcile[K] | SyncReconcile[K], *, name: str | None = None) -> Self:
-        """Declares the function that cleans up whatever an object leaves behind outside the cluster.
-
-        When the deletion of an object is requested, ``function(object, context)`` is called until it returns `done` (or
-        None); only then is the object removed. To guarantee this, a finalizer is added before the first reconcile of
-        every object. The function must be safe to run again after it has succeeded, because a crash may come before the
-        finalizer is removed. It is also called for an object that does not fit its class, because a bound was tightened
-        for example: a field that does not fit then holds the plain JSON value as it was read
-        (`setpoint.meta.decode_as_read`).
-
-        ``name`` is the name of the finalizer, by default ``GROUP/CONTROLLER``.
-
-        Raises:
-            ValueError: the name is not valid, or the controller already has a clean-up function.
-        """
-        if self.finalizer_function is not None:
-            raise ValueError(f"controller {self.name!r} has a finalizer already; call one function from the other")
-        self.finalizer = checked_name(name) if name else finalizer_name(self.resource, self.name)
-        self.finalizer_function = function
-        return self
-
-    def defaults(self, function: CheckFunction[K]) -> Self:
-        """Declares a function that sets defaults in the object before every reconcile and clean-up. Several functions
-        are called in the order of their declarations.
-
-        This declaration is for clusters without webhooks and takes the same functions as `setpoint.webhook.Admission`.
-        The function changes the copy that the reconcile function gets, never the object on the server. Do not pass that
-        copy to `Client.update`, which would write the defaults to the server.
-
-        Raises:
-            TypeError: the function takes arguments other than the object, or the object and a `Check`.
-        """
-        return self._check(self.defaulters, function)
-
-    def validates(self, function: CheckFunction[K]) -> Self:
-        """Declares a function that checks the object after all defaults, before every reconcile.
-
-        An object that the function refuses is not reconciled until it changes; a condition (`failure_condition`) and an
-        event give the reason. An object that is being deleted is not checked. An exception that the function raises
-        does not refuse the object; it is a failure of the reconcile like any other.
-
-        Raises:
-            TypeError: the function takes arguments other than the object, or the object and a `Check`.
-        """
-        return self._check(self.validators, function)
-
-    def _check(self, functions: list[Callable[..., Any]], function: CheckFunction[K]) -> Self:
-        from setpoint.controller.checks import accepted  # loads the schema room, which few controllers need
-
-        functions.append(accepted(function, f"controller {self.name!r}"))
         return self
 
     def _scope(self, kind: type[Object]) -> str | None:

@@ -1,23 +1,121 @@
-"""Environment: the objects that all parts of one run of a controller share."""
+"""Environment: the objects that all parts of one run of a controller share, made of its declaration and its host."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime
 from random import Random
-from typing import Any
-from uuid import UUID
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
-from setpoint.cache import Informer, InformerFactory
+from setpoint.cache import InformerFactory
 from setpoint.client import ApiError, Client, TransportError
-from setpoint.controller.cache_reader import CacheReader
+from setpoint.concurrency import Deadline
+from setpoint.controller.cache_reader import CacheReader, DeclaredInformers
+from setpoint.controller.declaration import Declaration
 from setpoint.controller.events import EventRecorder
-from setpoint.controller.indexing import DeclaredIndex
-from setpoint.controller.log import BoundLogger
-from setpoint.controller.state import ProgramState
-from setpoint.meta import GroupVersionResource, Object, ObjectKey, Resource
+from setpoint.controller.telemetry import BoundLogger, ControllerMetrics
+from setpoint.meta import Object, ObjectKey, Resource
+from setpoint.workqueue import QueueMetricsProvider
+
+T = TypeVar("T")
+_NOTHING: Final = object()
+
+
+class ProgramState:
+    """The object that a program's lifespan yields. It is available only while controllers run."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Any = _NOTHING) -> None:
+        self._value = value
+
+    def open(self, value: Any) -> None:
+        """Makes ``value`` available to reconciles."""
+        self._value = value
+
+    def close(self) -> None:
+        """Makes the value unavailable to reconciles."""
+        self._value = _NOTHING
+
+    def of(self, kind: type[T]) -> T:
+        """The object, which is an instance of ``kind``.
+
+        Raises:
+            LookupError: there is no object.
+            TypeError: the object is of another class.
+        """
+        value = self._value
+        if isinstance(value, kind):
+            return value
+        if value is _NOTHING:
+            raise LookupError(
+                f"there is no {kind.__name__} for reconciles: give the program a lifespan that yields one, "
+                "as sp.main(..., lifespan=...), sp.Manager(..., lifespan=...) or testing.cluster(..., lifespan=...)"
+            )
+        raise TypeError(f"the program's lifespan yields a {type(value).__name__}, not a {kind.__name__}")
+
+
+class Share(Protocol):
+    """The keys of this process. A share never changes; a new share replaces it."""
+
+    @property
+    def empty(self) -> bool: ...
+
+    def owns(self, controller: str, key: ObjectKey) -> bool: ...
+
+
+class Shard(Protocol):
+    """One of several processes, this one, that share the keys of their controllers."""
+
+    @property
+    def share(self) -> Share:
+        """The current share: the keys whose reconciles may begin now."""
+        ...
+
+    def on_change(self, listener: Callable[[Share], None]) -> Callable[[], None]:
+        """Calls ``listener`` with the new share at every change of the share. The returned function removes the
+        listener.
+        """
+        ...
+
+    def begin(self, controller: str, key: ObjectKey) -> Deadline | None:
+        """Notes that a reconcile begins, and returns its deadline; None if the reconcile must not begin. The deadline
+        expires when another process wants the key. If a deadline was returned, the caller must call `end` when the
+        reconcile has ended.
+        """
+        ...
+
+    def end(self, controller: str, key: ObjectKey) -> None: ...
+
+    def elsewhere(self, controller: str, key: ObjectKey) -> str:
+        """The reason why the key is not reconciled in this process; ``""`` if it may be reconciled here."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Host:
+    """What a process provides to the runs of its controllers.
+
+    ``recorder`` sends events; without it they are only logged. ``metrics`` and ``queue_metrics`` take the figures of
+    the run. ``shard`` is set if another process may take over keys of this run, because processes share the keys or
+    elect a leader. ``cluster`` is the name of the cluster in a fleet, ``""`` for the manager's own.
+    """
+
+    client: Client
+    factory: InformerFactory
+    now: Callable[[], datetime]
+    random: Random
+    recorder: EventRecorder | None = None
+    metrics: ControllerMetrics | None = None
+    queue_metrics: QueueMetricsProvider | None = None
+    logger: logging.Logger = logging.getLogger("setpoint.controller")  # noqa: RUF009 - it is the same at each call
+    shard: Shard | None = None
+    cluster: str = ""
+    state: ProgramState = field(default_factory=lambda: ProgramState())
 
 
 class Environment:
@@ -29,7 +127,6 @@ class Environment:
         "cluster",
         "controller",
         "field_manager",
-        "indexes",
         "informers",
         "is_guarded",
         "log",
@@ -42,79 +139,30 @@ class Environment:
         "resource",
     )
 
-    def __init__(
-        self,
-        *,
-        controller: str,
-        cluster: str,
-        resource: Resource,
-        field_manager: str,
-        reporter: str,
-        indexes: Sequence[DeclaredIndex],
-        client: Client,
-        factory: InformerFactory,
-        now: Callable[[], datetime],
-        random: Random,
-        recorder: EventRecorder | None,
-        log: BoundLogger,
-        program: ProgramState,
-        is_guarded: bool,
-    ) -> None:
-        self.controller = controller
+    def __init__(self, declaration: Declaration[Any], host: Host) -> None:
+        self.controller = declaration.name
         """The controller's name."""
-        self.cluster = cluster
+        self.cluster = cluster = host.cluster
         """The name of the cluster in a fleet; ``""`` is the manager's own."""
-        self.name = f"{controller}@{cluster}" if cluster else controller
+        self.name = f"{self.controller}@{cluster}" if cluster else self.controller
         """The name that distinguishes this run from all others of its manager."""
-        self.resource = resource
+        self.resource = declaration.resource
         """The resource of the objects that are reconciled."""
-        self.field_manager = field_manager
-        self.reporter = reporter
-        self.indexes = indexes
-        self.client = client
-        self.now = now
-        self.random = random
-        self.recorder = recorder
-        self.log = log
-        self.program = program
-        self.is_guarded = is_guarded
+        self.field_manager = declaration.field_manager
+        self.reporter = declaration.reporter
+        self.client = host.client
+        self.now = host.now
+        self.random = host.random
+        self.recorder = host.recorder
+        names = {"controller": self.controller, "kind": self.resource.kind}
+        self.log = BoundLogger(host.logger, {**names, "cluster": cluster} if cluster else names)
+        self.program = host.state
+        self.is_guarded = host.shard is not None
         """Whether another process may take over keys of this run, because processes share the keys or elect a leader.
         """
-        self.informers: dict[GroupVersionResource, Informer[Any]] = {}
+        self.informers = DeclaredInformers(self.name, declaration.indexes)
         """The informers of all declared kinds, once the run is prepared."""
-        self.caches = CacheReader(self.informers, factory, self.name, client, cluster)
-
-    def new_id(self) -> str:
-        """An id for one reconcile."""
-        return str(UUID(int=self.random.getrandbits(128), version=4))
-
-    def covers(self, resource: Resource, key: ObjectKey, labels: dict[str, str] | None) -> bool:
-        """Whether the declared cache will show the object. Without ``labels``, a cache with a selector is assumed to
-        cover only the objects that it already shows.
-        """
-        informer = self.informers.get(resource.gvr)
-        if informer is None:
-            return False
-        scope = informer.shared.scope
-        if scope.namespace and key.namespace != scope.namespace:
-            return False
-        if not scope.selector and not scope.field_selector:
-            return True
-        fields = {"metadata.name": key.name, "metadata.namespace": key.namespace}
-        if any(requirement.field not in fields for requirement in scope.field_selector.requirements):
-            return key in informer.store
-        if not scope.field_selector.matches(fields):
-            return False
-        if scope.selector and labels is None:
-            return key in informer.store
-        return scope.selector.matches(labels)
-
-    def known(self, resource: Resource, key: ObjectKey) -> bytes | None:
-        """The document of an object in the declared cache: empty if the cache has no such object, None if there is
-        no cache.
-        """
-        informer = self.informers.get(resource.gvr)
-        return None if informer is None else informer.store.get(key) or b""
+        self.caches = CacheReader(self.informers, host.factory, self.name, host.client, cluster)
 
     async def read_document(self, resource: Resource, key: ObjectKey) -> dict[str, Any] | None:
         """Reads the object from the server and returns it as decoded JSON; None if it cannot be read."""

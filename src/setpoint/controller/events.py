@@ -21,9 +21,8 @@ from random import Random
 from typing import Final, NamedTuple
 
 from setpoint.client import ApiError, Client, NotFound, PatchType, TransportError
-from setpoint.controller.failures import is_terminating
-from setpoint.controller.reference import reference_to
-from setpoint.meta import MicroTime, Object, format_micro_time
+from setpoint.controller.outcome import is_terminating
+from setpoint.meta import MicroTime, Object, format_micro_time, resource_of
 from setpoint.meta.names import dns1123_subdomain
 from setpoint.meta.text_escaping import cut
 from setpoint.models.core_v1 import ObjectReference
@@ -377,3 +376,16 @@ def _identity(report: _Report) -> tuple[str, ...]:
         report.by, report.type, report.reason, report.action, regarding.kind or "", regarding.namespace or "",
         regarding.name or "", regarding.uid or "", related,
     )  # fmt: skip
+
+
+def reference_to(obj: Object) -> ObjectReference:
+    """A reference to ``obj`` that includes its version; a field whose value is unknown is left out."""
+    resource = resource_of(type(obj))
+    return ObjectReference(
+        api_version=resource.api_version,
+        kind=resource.kind,
+        name=obj.name,
+        namespace=obj.namespace or None,
+        uid=obj.uid or None,
+        resource_version=obj.metadata.resource_version or None,
+    )

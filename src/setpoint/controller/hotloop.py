@@ -22,8 +22,7 @@ import msgspec
 from msgspec import Struct
 
 from setpoint.client import PatchType, WriteRecord
-from setpoint.controller.changes import changed_fields, sent_fields
-from setpoint.controller.log import BoundLogger
+from setpoint.client.changed_fields import changed_fields, sent_fields
 from setpoint.meta import ObjectKey, Resource
 from setpoint.patch import merge_patch
 
@@ -158,7 +157,7 @@ class HotLoopDetector:
     objects that were written last. It remembers them for the longer of the periods ``seconds`` and ``within``.
     """
 
-    def __init__(self, log: BoundLogger, read: Read, limits: HotLoopLimits | None) -> None:
+    def __init__(self, log: logging.LoggerAdapter[logging.Logger], read: Read, limits: HotLoopLimits | None) -> None:
         self.slowed: dict[ObjectKey, _Slow] = {}
         self._log = log
         self._read = read
@@ -166,7 +165,7 @@ class HotLoopDetector:
         self._counts: dict[ObjectKey, dict[tuple[str, ObjectKey], _Count]] = {}
         self._spins: dict[ObjectKey, tuple[float, int]] = {}
 
-    def wrote(
+    def count_write(
         self, key: ObjectKey, generation: int, record: WriteRecord, *, is_answer: bool = False, is_own: bool = False
     ) -> bool:
         """Counts a write that a reconcile of ``key`` made; returns whether the write made the key hot.
@@ -224,7 +223,7 @@ class HotLoopDetector:
             return True
         return False
 
-    def spun(self, key: ObjectKey, generation: int, resource: Resource) -> bool:
+    def count_spin(self, key: ObjectKey, generation: int, resource: Resource) -> bool:
         """Counts a reconcile that asks for the next one at once; returns whether that made the key hot."""
         limits = self._limits
         if limits is None:

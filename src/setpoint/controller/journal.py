@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from setpoint.controller.context import Context
-from setpoint.controller.failures import Unsettled
+from setpoint.controller.outcome import Unsettled
 from setpoint.meta import Object, format_time, parse_time
 from setpoint.meta.names import qualified_name
 

@@ -2,30 +2,332 @@
 
 from __future__ import annotations
 
-from setpoint.controller.applied import AppliedChildren
-from setpoint.controller.barriers import WriteBarriers
-from setpoint.controller.environment import Environment
-from setpoint.controller.hotloop import HotLoopDetector, HotLoopLimits
-from setpoint.controller.known_children import KnownChildren
-from setpoint.controller.orphans import Orphans
-from setpoint.meta import GroupVersionResource, ObjectKey
+import asyncio
+from collections import OrderedDict
+from collections.abc import Collection, Mapping
+from typing import Any, Final, NamedTuple, Protocol
+
+import msgspec
+
+from setpoint.concurrency import Deadline
+from setpoint.meta import GroupVersionResource, Object, ObjectKey, Resource, Selector, raw_of
+from setpoint.patch import merge_patch
+
+MAX_SELECTORS: Final = 64
+
+
+class Applied(NamedTuple):
+    """The record of a child that this process applied.
+
+    ``desired`` is a digest of the fields that were sent, and ``carried`` is a digest of the same fields as the server
+    stored them (with defaults, values in the server's spelling, and the changes made by webhooks). ``version`` is the
+    newest resource version that is known to hold the stored values.
+    """
+
+    uid: str
+    desired: bytes
+    carried: bytes
+    version: str
+
+
+class Known(NamedTuple):
+    """The record of the children that one `Context.keep` of a key manages: the children that were applied, those whose
+    last write failed, and the names that were drawn for new children that may or may not exist.
+    """
+
+    applied: dict[ObjectKey, Applied]
+    failed: set[ObjectKey]
+    drawn: set[ObjectKey]
+
+
+class AppliedChildren:
+    """The applied children of all keys. Each child takes about 500 bytes. They are forgotten when the process ends.
+
+    For each key, only the `MAX_SELECTORS` pairs of resource and selector that `Context.keep` used last are remembered.
+    """
+
+    __slots__ = ("_keys",)
+
+    def __init__(self) -> None:
+        self._keys: dict[ObjectKey, dict[tuple[GroupVersionResource, str], Known]] = {}
+
+    def of(self, key: ObjectKey, gvr: GroupVersionResource, selector: Selector) -> Known:
+        """The record of the children of ``key`` that one `Context.keep` manages; it is created if it does not exist."""
+        sorts = self._keys.setdefault(key, {})
+        place = (gvr, str(selector))
+        known = sorts[place] = sorts.pop(place) if place in sorts else Known({}, set(), set())
+        if len(sorts) > MAX_SELECTORS:
+            del sorts[next(iter(sorts))]
+        return known
+
+    def forget(self, key: ObjectKey) -> None:
+        """Forgets the children of a key whose object is gone or belongs to another process. The next process that
+        reconciles the key applies every child once.
+        """
+        self._keys.pop(key, None)
+
+
+MAX_KNOWN: Final = 1024
+
+
+class KnownChildren:
+    """For each key, the uids of the last `MAX_KNOWN` children that were applied without a cache that could show
+    them.
+    """
+
+    __slots__ = ("_keys",)
+
+    def __init__(self) -> None:
+        self._keys: dict[ObjectKey, dict[tuple[str, GroupVersionResource, ObjectKey], str]] = {}
+
+    def get(self, owner: Object, gvr: GroupVersionResource, key: ObjectKey) -> str:
+        return self._keys.get(owner.key, {}).get((owner.uid, gvr, key), "")
+
+    def note(self, owner: Object, gvr: GroupVersionResource, key: ObjectKey, uid: str) -> None:
+        """Remembers the uid of a child; if ``uid`` is empty, the child is forgotten."""
+        uids = self._keys.setdefault(owner.key, {})
+        place = (owner.uid, gvr, key)
+        uids.pop(place, None)
+        if uid:
+            uids[place] = uid
+        if len(uids) > MAX_KNOWN:
+            del uids[next(iter(uids))]
+        if not uids:
+            del self._keys[owner.key]
+
+    def forget(self, key: ObjectKey) -> None:
+        self._keys.pop(key, None)
+
+
+SOON: Final = 60.0
+"""The owner of a child is in doubt if the child is deleted within this number of seconds after the last write to it."""
+MAX_MADE: Final = 4096
+MAX_GONE: Final = 1024
+
+
+class SuspectOwners:
+    """The objects that have to be read from the server before children are made for them.
+
+    A cache that is behind may show an object that is already gone. The garbage collector deletes new children of such
+    an object at once; that event leads to the next reconcile, and so on, until the cache has caught up.
+    """
+
+    __slots__ = ("_doubtful", "_gone", "_made")
+
+    def __init__(self) -> None:
+        self._made: OrderedDict[str, float] = OrderedDict()
+        self._doubtful: set[ObjectKey] = set()
+        self._gone: OrderedDict[str, None] = OrderedDict()
+
+    def note_write(self, uid: str, *, deleted: bool) -> None:
+        """Notes that a reconcile has created, changed or deleted the object with that uid."""
+        self._made.pop(uid, None)
+        now = asyncio.get_running_loop().time()
+        while self._made and (len(self._made) >= MAX_MADE or now - next(iter(self._made.values())) > SOON):
+            self._made.popitem(last=False)
+        if not deleted:
+            self._made[uid] = now
+
+    def note_deletion(self, uid: str, owner: ObjectKey) -> None:
+        """Notes that a child of ``owner`` was deleted."""
+        made = self._made.get(uid)
+        if made is not None and asyncio.get_running_loop().time() - made <= SOON:
+            self._doubtful.add(owner)
+
+    def is_suspect(self, key: ObjectKey) -> bool:
+        """Whether the object has to be read from the server."""
+        return key in self._doubtful
+
+    def note_answer(self, key: ObjectKey, cached: str, found: str) -> None:
+        """Notes the server's answer. ``cached`` is the uid in the cache, and ``found`` is the uid on the server, ``""``
+        if the object does not exist there.
+        """
+        self._doubtful.discard(key)
+        if cached != found:
+            self._gone[cached] = None
+            if len(self._gone) > MAX_GONE:
+                self._gone.popitem(last=False)
+
+    def is_gone(self, uid: str) -> bool:
+        """Whether the server has answered that no object with that uid exists any more."""
+        return uid in self._gone
+
+    def forget(self, key: ObjectKey) -> None:
+        self._doubtful.discard(key)
+
+
+def expect_echo(
+    echoes: dict[ObjectKey, tuple[str, ...]],
+    before: Object,
+    after: Object,
+    *,
+    status: dict[str, Any] | None = None,
+    ignoring: Collection[str] = (),
+) -> None:
+    """Remembers the version ``after`` if this controller alone changed the object since ``before``: the event that such
+    a write causes must not end the back-off of a failing key.
+
+    ``status`` is the merge patch of the status that was sent; ``ignoring`` names other changes that the write made to
+    the metadata.
+    """
+    raw, answer = raw_of(before), raw_of(after)
+    if raw is None or answer is None:
+        return
+    wanted, found = msgspec.json.decode(raw), msgspec.json.decode(answer)
+    if status is not None:
+        wanted["status"] = merge_patch.apply(wanted.get("status", {}), status)
+    for document in (wanted, found):
+        for name in ("managedFields", "resourceVersion", *ignoring):
+            document["metadata"].pop(name, None)
+    if wanted == found:
+        key = before.key
+        versions = echoes.get(key, (before.metadata.resource_version,))
+        echoes[key] = (*versions, after.metadata.resource_version)
+
+
+DEADLINE: Final = 10.0
+"""Seconds to wait for a cache before the reconcile reads live instead."""
+
+
+class Cache(Protocol):
+    """The part of an informer that barriers need."""
+
+    def has_observed(self, key: str, resource_version: str = "", *, uid: str = "", deleted: bool = False) -> bool: ...
+
+    async def observed(
+        self,
+        key: str,
+        resource_version: str = "",
+        *,
+        uid: str = "",
+        deleted: bool = False,
+        timeout: float | None = 10.0,
+    ) -> bool: ...
+
+
+class Barrier(NamedTuple):
+    """A write that a cache does not show yet."""
+
+    key: ObjectKey
+    uid: str
+    resource_version: str
+    deletion: bool
+
+
+class Abandoned(Exception):
+    """The controller is stopping, so a wait for a cache was ended early."""
+
+
+class WriteBarriers:
+    """The writes that the next reconcile of each key has to see.
+
+    *Guarantees*: after `settle` has returned the empty set, every cache in ``caches`` shows every write that was noted
+    for the key, or a newer state.
+
+    *Caveats*: writes to kinds without a cache are not waited for, because such kinds are read live anyway. Nothing has
+    to survive a restart: a new process begins with fresh caches.
+    """
+
+    def __init__(self, caches: Mapping[GroupVersionResource, Cache | Any], *, deadline: float = DEADLINE) -> None:
+        self._caches = caches
+        self._deadline = deadline
+        self._barriers: dict[ObjectKey, dict[tuple[GroupVersionResource, ObjectKey], Barrier]] = {}
+        self._doubtful: dict[ObjectKey, set[GroupVersionResource]] = {}
+        self._waits: dict[Deadline, None] = {}  # in their order, as sets are not
+        self._abandoned = False
+
+    def note(
+        self, key: ObjectKey, resource: Resource, written: ObjectKey, uid: str, resource_version: str, *, deletion: bool
+    ) -> None:
+        """Notes that a reconcile of ``key`` wrote the object ``written``."""
+        gvr = resource.gvr
+        if gvr in self._caches and (resource_version or deletion):
+            # A deletion's answer may show the object as it last was; its version says nothing.
+            barrier = Barrier(written, uid, "" if deletion else resource_version, deletion)
+            self._barriers.setdefault(key, {})[gvr, written] = barrier
+
+    def doubt(self, key: ObjectKey, *gvrs: GroupVersionResource) -> None:
+        """Marks the resources as in doubt, so `settle` returns them and they are read live. Call this method when a
+        create has ended without an answer, or when a cache is behind and a live read has failed. Resources without a
+        cache are ignored.
+        """
+        if known := self._caches.keys() & gvrs:
+            self._doubtful.setdefault(key, set()).update(known)
+
+    def forget(self, key: ObjectKey) -> None:
+        self._barriers.pop(key, None)
+        self._doubtful.pop(key, None)
+
+    def pending(self, key: ObjectKey) -> bool:
+        """Whether `settle` has anything to do."""
+        return key in self._barriers or key in self._doubtful
+
+    async def settle(self, key: ObjectKey) -> frozenset[GroupVersionResource]:
+        """Waits until the caches show the key's writes, but not beyond the deadline.
+
+        Returns the resources that have to be read live because their cache is behind or because they are in doubt (see
+        `doubt`). They stay in doubt until `forget`: if reading them fails, the next attempt reads them live again.
+
+        Raises:
+            Abandoned: the controller is stopping; see `abandon`.
+        """
+        behind = set(self._doubtful.get(key, ()))
+        deadline = asyncio.get_running_loop().time() + self._deadline
+        for (gvr, _), barrier in list(self._barriers.get(key, {}).items()):
+            if gvr in behind or self._caches[gvr].has_observed(
+                barrier.key, barrier.resource_version, uid=barrier.uid, deleted=barrier.deletion
+            ):
+                continue
+            if not await self._seen(gvr, barrier, deadline):
+                behind.add(gvr)
+        # Only now: a reconcile that is cancelled while it waits must not take the barriers along.
+        self.forget(key)
+        self.doubt(key, *behind)
+        return frozenset(behind)
+
+    def abandon(self) -> None:
+        """Ends every current and future `settle` with `Abandoned`, because the controller is stopping."""
+        self._abandoned = True
+        for wait in self._waits:
+            wait.expire()
+        self._waits.clear()
+
+    async def _seen(self, gvr: GroupVersionResource, barrier: Barrier, deadline: float) -> bool:
+        if self._abandoned:
+            raise Abandoned
+        wait = Deadline(deadline)
+        try:
+            async with wait:
+                self._waits[wait] = None
+                return await self._caches[gvr].observed(
+                    barrier.key,
+                    barrier.resource_version,
+                    uid=barrier.uid,
+                    deleted=barrier.deletion,
+                    timeout=None,
+                )
+        except TimeoutError:
+            if self._abandoned:
+                raise Abandoned from None
+            return False
+        finally:
+            self._waits.pop(wait, None)
 
 
 class Memory:
-    """The facts about each key: writes that caches do not show yet, applied children, objects in doubt, hot loops.
+    """The facts about each key: writes that caches do not show yet, applied children, owners that may be gone.
 
     The memory does not outlive the process, and correctness does not depend on it: a new process begins with an empty
     one.
     """
 
-    __slots__ = ("_taken_over", "applied", "barriers", "children", "echoes", "hot", "orphans")
+    __slots__ = ("_taken_over", "applied", "barriers", "children", "echoes", "suspects")
 
-    def __init__(self, env: Environment, limits: HotLoopLimits | None) -> None:
-        self.barriers = WriteBarriers(env.informers)
+    def __init__(self, caches: Mapping[GroupVersionResource, Cache | Any]) -> None:
+        self.barriers = WriteBarriers(caches)
         self.applied = AppliedChildren()
         self.children = KnownChildren()
-        self.orphans = Orphans()
-        self.hot = HotLoopDetector(env.log, env.read_document, limits)
+        self.suspects = SuspectOwners()
         self.echoes: dict[ObjectKey, tuple[str, ...]] = {}
         """For each key, the versions of its object before and after the writes of the last reconcile. An update from
         one of these versions to another carries no new information.
@@ -33,7 +335,7 @@ class Memory:
 
         self._taken_over: dict[ObjectKey, set[tuple[GroupVersionResource, ObjectKey]]] = {}
 
-    def took_over(self, key: ObjectKey, place: tuple[GroupVersionResource, ObjectKey]) -> None:
+    def note_taken_over(self, key: ObjectKey, place: tuple[GroupVersionResource, ObjectKey]) -> None:
         """Notes that a reconcile of ``key`` has taken over the fields of the object at ``place``."""
         self._taken_over.setdefault(key, set()).add(place)
 
@@ -46,7 +348,6 @@ class Memory:
         self.barriers.forget(key)
         self.applied.forget(key)
         self.children.forget(key)
-        self.orphans.forget(key)
-        self.hot.forget(key)
+        self.suspects.forget(key)
         self.echoes.pop(key, None)
         self._taken_over.pop(key, None)

@@ -1,16 +1,23 @@
-"""SyncContext: the context of a reconcile function that is not a coroutine function."""
+"""SyncContext: the context of a reconcile function that is not a coroutine function, and the threads in which such
+functions run.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import Callable, Collection, Iterable
+import inspect
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from threading import current_thread, get_ident
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from setpoint.cache import Head, Lister
 from setpoint.client import PatchType
 from setpoint.controller.context_reads import ended
+from setpoint.controller.outcome import describe
 from setpoint.meta import Object, ObjectKey
 
 if TYPE_CHECKING:
@@ -18,6 +25,7 @@ if TYPE_CHECKING:
     from setpoint.blocking.portal import Portal
     from setpoint.controller.context import Context
     from setpoint.controller.context_reads import AnySelector
+
 
 T = TypeVar("T", bound=Object)
 S = TypeVar("S")
@@ -207,3 +215,74 @@ def _called(portal: Portal, function: Callable[[], R]) -> R:
         return function()
 
     return portal.run(call())
+
+
+class FunctionThreads:
+    """The threads in which a controller's plain functions run, each with a `SyncContext`."""
+
+    def __init__(self, run_name: str, controller: str, workers: int) -> None:
+        self._run_name = run_name
+        self._controller = controller
+        self._workers = workers
+        self._pool: ThreadPoolExecutor | None = None
+        self._calls: dict[ObjectKey, asyncio.Future[Any]] = {}
+        self.identifiers: dict[ObjectKey, int] = {}
+        """The identifiers of the threads, by the keys that they handle."""
+
+    def coroutine_function(self, function: Any) -> Callable[[Any, Context], Awaitable[Any]]:
+        """``function``, if it is a coroutine function, otherwise a coroutine function that calls it in a thread."""
+        called = function if inspect.isroutine(function) else type(function).__call__
+        if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called):
+            return cast("Callable[[Any, Context], Awaitable[Any]]", function)
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix=self._controller)
+        pool, name = self._pool, self._run_name
+
+        async def in_thread(obj: Object, context: Context) -> Any:
+            # A thread can't be cancelled: that of an attempt which took too long has to end before the key's next.
+            while (earlier := self._calls.get(context.key)) is not None:
+                await asyncio.wait((earlier,))
+            loop = asyncio.get_running_loop()
+            blocking = SyncContext(context, loop)
+            has_begun = given_up = False
+
+            def call(run: Callable[..., Any]) -> Any:
+                nonlocal has_begun
+                has_begun = True  # in this order, and in the other below: at least one of the two sides sees the other
+                thread = current_thread()
+                self.identifiers[context.key] = get_ident()
+                before, thread.name = thread.name, f"{name} {context.key}"
+                try:
+                    return None if given_up else run(function, obj, blocking)
+                finally:
+                    thread.name = before
+
+            running = self._calls[context.key] = loop.run_in_executor(pool, call, copy_context().run)
+            running.add_done_callback(lambda _: self._remove(context, running, given_up))
+            try:
+                result = await asyncio.shield(running)
+            except asyncio.CancelledError:
+                given_up = True
+                if not has_begun:
+                    running.cancel()
+                raise
+            finally:
+                blocking.close()
+            return await result if inspect.isawaitable(result) else result
+
+        return in_thread
+
+    def close(self) -> None:
+        """Shuts down the thread pool, if one exists, without waiting. A function that is already running in the pool
+        runs to its end.
+        """
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+        for running in list(self._calls.values()):
+            running.cancel()  # no task waits for it any more
+
+    def _remove(self, context: Context, running: asyncio.Future[Any], given_up: bool) -> None:
+        del self._calls[context.key]
+        self.identifiers.pop(context.key, None)
+        if given_up and not running.cancelled() and (problem := running.exception()) is not None:
+            context.log.warning("a function failed after its reconcile had ended", extra={"error": describe(problem)})

@@ -11,7 +11,8 @@ from setpoint.meta import ObjectKey
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """The partition with number ``index`` out of ``count``: a `setpoint.controller.shard.Share` that never changes.
+    """The partition with number ``index`` out of ``count``: a `setpoint.controller.environment.Share` that never
+    changes.
 
     Every key of every controller is in exactly one of the partitions ``0`` to ``count - 1``: the same one in all
     processes.

@@ -351,7 +351,7 @@ class Manager:
         assert self._running is not None
         assert self._body is not None
         context = current.get()
-        if context is not None and any(run.told.is_running(context) for run in self._runs().values()):
+        if context is not None and any(run.activity.is_running(context) for run in self._runs().values()):
             raise RuntimeError(
                 f"the reconcile of {context.key} can't leave the block of its manager, which waits for the reconcile: "
                 "call manager.stop(), which returns at once"

@@ -295,7 +295,9 @@ class Cluster:
                 due.append(_next_event())
             for key, state in each.queue.states().items():
                 at = each.queue.ready_at(key) if "delayed" in state else None
-                if at is not None and (everything or each.queue.num_requeues(key) or key in each.memory.hot.slowed):
+                if at is not None and (
+                    everything or each.queue.num_requeues(key) or key in each.activity.hot_loops.slowed
+                ):
                     due.append(at)
         return min(due, default=None)
 

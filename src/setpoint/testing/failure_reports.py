@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from setpoint.controller import RunningController
+from setpoint.controller.history import Attempt
 from setpoint.controller.hotloop import SOON
-from setpoint.controller.timeline import Attempt
 from setpoint.meta import ObjectKey
 
 MAX_TOLD: Final = 20
@@ -36,7 +36,7 @@ def restless_keys(running: RunningController[Any]) -> Iterator[str]:
         stack = "".join(f"\n    {line}" for line in work.stack())
         yield f"{running.name}: {work.key} has been reconciled for {work.seconds:g} s, and has not ended:{stack}"
     for key in sorted(running.queue.states()):
-        slow = running.memory.hot.slowed.get(key)
+        slow = running.activity.hot_loops.slowed.get(key)
         if slow is not None and slow.spins:
             yield (
                 f"{running.name}: {key} is in a loop: its reconciles ask to be called again at once, with after(0) to "

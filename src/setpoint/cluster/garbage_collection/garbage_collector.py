@@ -19,7 +19,7 @@ from setpoint.cluster.garbage_collection.conditional_writes import GarbageWrites
 from setpoint.cluster.garbage_collection.owner_graph import Graph, Node
 from setpoint.cluster.served_resources import ServedResources, is_collectable
 from setpoint.concurrency import TaskScope
-from setpoint.controller import Outcome, WorkLoop, done, retry
+from setpoint.controller import LoopMetrics, Outcome, WorkLoop, done, retry
 from setpoint.controller.events import EventRecorder
 from setpoint.meta import GroupVersionResource, Object, ObjectKey, OwnerReference, Resource
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
@@ -101,7 +101,7 @@ class GarbageCollector:
         self._served: Sequence[Resource] = ()
         self._stale = True
         self._absent: OrderedDict[tuple[str, str, str, str], None] = OrderedDict()
-        self._loop: WorkLoop[Item] = WorkLoop(self.name, self._look, workers=workers)
+        self._loop: WorkLoop[Item] = WorkLoop(LoopMetrics(self.name, workers), self._look)
         self._rescan = asyncio.Event()
         self._settled = asyncio.Event()
         self.scanned = asyncio.Event()

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from setpoint.client import Client, NotFound, PatchType
-from setpoint.controller import Outcome, WorkLoop, done
+from setpoint.controller import LoopMetrics, Outcome, WorkLoop, done
 from setpoint.meta import MicroTime, Quantity, to_wire
 from setpoint.models.coordination_v1 import Lease, LeaseSpec
 from setpoint.models.core_v1 import Node, NodeCondition, NodeSpec, Taint
@@ -83,7 +83,7 @@ class HollowNodes:
         self.names = tuple(self._shapes)
         self._client = client
         self._now = now
-        self._loop: WorkLoop[str] = WorkLoop(self.name, self._register, workers=2)
+        self._loop: WorkLoop[str] = WorkLoop(LoopMetrics(self.name, 2), self._register)
 
     async def run(self) -> None:
         """Registers the nodes, retrying for as long as necessary, and then waits until it is stopped."""

@@ -11,7 +11,7 @@ from setpoint.cluster.garbage_collection.garbage_collector import FOREGROUND, OR
 from setpoint.cluster.storage.volume_protection import ATTRIBUTES, CLAIM, VOLUME
 from setpoint.cluster.workloads.job_pods import FINALIZER as TRACKING
 from setpoint.controller import RunningController
-from setpoint.controller.removers import Removers
+from setpoint.controller.explain.explanation import Removers
 
 _API_SERVER: Final = "the API server"
 _BUILT_IN: Final[Mapping[str, str]] = {

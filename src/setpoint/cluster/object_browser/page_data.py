@@ -9,8 +9,7 @@ import msgspec
 
 from setpoint.cluster.object_browser.object_history import Version
 from setpoint.cluster.object_browser.object_links import Part
-from setpoint.controller.detail import ConditionTold, EventTold
-from setpoint.controller.survey import Listed
+from setpoint.controller.explain.objects import ConditionTold, EventTold, Listed
 
 
 class KindTold(msgspec.Struct, rename="camel", kw_only=True):

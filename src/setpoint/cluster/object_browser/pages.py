@@ -22,9 +22,8 @@ from setpoint.cluster.object_browser.page_data import By, KindTold, Link, Pair, 
 from setpoint.cluster.object_browser.problem_causes import RANK, Reason, Reasons, common
 from setpoint.cluster.object_browser.problems import Problem, problems
 from setpoint.controller import RunningController
-from setpoint.controller.detail import EventTold, conditions_of
-from setpoint.controller.explain import explain
-from setpoint.controller.survey import Listing
+from setpoint.controller.explain.explanation import explain
+from setpoint.controller.explain.objects import EventTold, Listing, conditions_of
 from setpoint.manager.debug_pages.manager_page import as_json, asked_for, missing
 from setpoint.manager.debug_pages.yaml_page import as_yaml
 from setpoint.manager.http_server import Answer, Handler

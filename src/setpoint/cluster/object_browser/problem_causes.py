@@ -14,7 +14,7 @@ from setpoint.cluster.object_browser.condition_messages import message
 from setpoint.cluster.object_browser.event_summaries import Report
 from setpoint.cluster.object_browser.inventory import Held, Inventory
 from setpoint.cluster.object_browser.object_status import URGENCY, State
-from setpoint.controller.removers import Removers
+from setpoint.controller.explain.explanation import Removers
 from setpoint.meta import GroupResource
 
 DEPTH: Final = 5

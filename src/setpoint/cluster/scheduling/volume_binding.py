@@ -18,7 +18,7 @@ from setpoint.cluster.storage.volume_matching import (
     reaches,
 )
 from setpoint.controller import Context
-from setpoint.controller.reference import reference_to
+from setpoint.controller.events import reference_to
 from setpoint.meta import Object, to_wire
 from setpoint.models.core_v1 import Node, PersistentVolume, PersistentVolumeClaim, Pod, PodSpec
 from setpoint.models.storage_v1 import StorageClass

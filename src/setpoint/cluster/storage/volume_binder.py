@@ -31,7 +31,7 @@ from setpoint.cluster.storage.volume_matching import (
 )
 from setpoint.controller import Context, Controller, Outcome, done
 from setpoint.controller.cache_reader import CacheReader
-from setpoint.controller.reference import reference_to
+from setpoint.controller.events import reference_to
 from setpoint.meta import ObjectMeta, to_wire
 from setpoint.models.core_v1 import (
     CSIPersistentVolumeSource,

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from setpoint.cache import Head
 from setpoint.client import NotFound
 from setpoint.controller import Context
-from setpoint.controller.owner import remove_owner_reference, set_controller_reference
+from setpoint.controller.writes.ownership import remove_owner_reference, set_controller_reference
 from setpoint.meta import LabelSelector, Object, ObjectKey, Selector, resource_of, to_wire
 
 P = TypeVar("P", bound=Object)

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from setpoint.client import AlreadyExists, ApiError
 from setpoint.cluster.workloads.cron_schedule import Cron, CronError
 from setpoint.controller import Context, Controller, Outcome, after, done
-from setpoint.controller.reference import reference_to
+from setpoint.controller.events import reference_to
 from setpoint.meta import ObjectMeta
 from setpoint.meta.text_escaping import quote
 from setpoint.models.batch_v1 import CronJob, Job

@@ -11,7 +11,7 @@ import msgspec
 
 from setpoint.client import AlreadyExists, ApiError
 from setpoint.controller import Context
-from setpoint.controller.failures import is_terminating
+from setpoint.controller.outcome import is_terminating
 from setpoint.meta import ObjectMeta, to_wire
 from setpoint.models.core_v1 import Pod, PodTemplateSpec
 

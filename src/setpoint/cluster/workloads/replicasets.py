@@ -12,7 +12,7 @@ from setpoint.cluster.conditions import pod_condition
 from setpoint.cluster.workloads.controller_refs import Claims
 from setpoint.cluster.workloads.pod_templates import create_pod, delete_pod, pod_of, until_available
 from setpoint.controller import Context, Controller, Outcome, after, done
-from setpoint.controller.failures import is_terminating
+from setpoint.controller.outcome import is_terminating
 from setpoint.meta import LabelSelector, Selector
 from setpoint.models.apps_v1 import ReplicaSet, ReplicaSetCondition, ReplicaSetStatus
 from setpoint.models.core_v1 import Pod, ReplicationController, ReplicationControllerCondition

@@ -10,7 +10,7 @@ from typing import Any
 
 from setpoint.client import AlreadyExists
 from setpoint.controller import Context
-from setpoint.controller.owner import remove_owner_reference, set_owner_reference
+from setpoint.controller.writes.ownership import remove_owner_reference, set_owner_reference
 from setpoint.meta import Object, ObjectMeta, to_wire
 from setpoint.models.apps_v1 import StatefulSet
 from setpoint.models.core_v1 import PersistentVolumeClaim, PersistentVolumeClaimVolumeSource, Pod, Volume

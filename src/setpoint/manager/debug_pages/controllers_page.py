@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.controller import RunningController
-from setpoint.controller.explain import explain, summary
+from setpoint.controller.explain.explanation import explain, summary
 from setpoint.manager.debug_pages.manager_page import missing
 from setpoint.manager.http_server import Answer
 from setpoint.meta import ObjectKey

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from setpoint.controller import RunningController
-from setpoint.controller.detail import detail
 from setpoint.controller.events import EventRecorder
-from setpoint.controller.survey import URGENCY, Survey
+from setpoint.controller.explain.objects import URGENCY, Survey, detail
 from setpoint.manager.health_checks import HealthChecks
 from setpoint.manager.http_server import Answer
 from setpoint.manager.leader_election.leadership import Leadership

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 from setpoint.client import Client
 from setpoint.concurrency import end, every
 from setpoint.controller import Controller, RunningController, UnderWay
+from setpoint.controller.cache_reader import Source
 from setpoint.controller.context import current
 from setpoint.controller.predicates import Test, check_predicates
-from setpoint.controller.sources import Source
 from setpoint.manager.fleet.fleet_cluster import DRAIN, FleetCluster, Host, Read
 from setpoint.manager.fleet.fleet_events import ClusterMap, FleetEvents, FleetListener
 from setpoint.manager.health_checks import HealthChecks
@@ -192,7 +192,7 @@ class Fleet:
 
     async def _remove(self, cluster: FleetCluster) -> None:
         context = current.get()
-        if context is not None and any(run.told.is_running(context) for run in cluster.runs.values()):
+        if context is not None and any(run.activity.is_running(context) for run in cluster.runs.values()):
             raise RuntimeError(
                 f"the reconcile of {context.key} can't remove its own cluster {cluster.name}, because that waits for "
                 "the reconcile: let a task of the program or the fleet's provider do it"

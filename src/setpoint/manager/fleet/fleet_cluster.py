@@ -14,8 +14,8 @@ from setpoint.client import Client
 from setpoint.concurrency import end
 from setpoint.controller import Controller, ProgramState, RunningController
 from setpoint.controller.events import EventRecorder
-from setpoint.controller.explain import outdated
-from setpoint.controller.failures import describe
+from setpoint.controller.explain.explanation import outdated
+from setpoint.controller.outcome import describe
 from setpoint.manager.runnable_group import CANCEL_WITHIN, log_hanging
 from setpoint.manager.write_fence import FencedTransport
 from setpoint.meta import GroupVersionResource, Object, resource_of

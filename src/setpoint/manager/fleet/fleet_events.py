@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Protocol, TypeAlias
 
 from setpoint.cache import Head
-from setpoint.controller.handlers import items_in
 from setpoint.controller.predicates import Test
+from setpoint.controller.run.delivery import items_in
 from setpoint.manager.fleet.fleet_cluster import FleetCluster
 from setpoint.meta import Object, ObjectKey
 

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from setpoint.concurrency import Deadline
-from setpoint.controller.shard import Share
+from setpoint.controller.environment import Share
 from setpoint.manager.key_partition import WHOLE, Partition
 from setpoint.manager.leader_election.leadership import Leadership
 from setpoint.meta import ObjectKey
@@ -33,8 +33,8 @@ _ENDLESS: Final = _Endless()
 
 
 class LeaderShard:
-    """A `setpoint.controller.shard.Shard` and a `Fence`: while this process leads, it has the keys of a partition, by
-    default all keys.
+    """A `setpoint.controller.environment.Shard` and a `Fence`: while this process leads, it has the keys of a
+    partition, by default all keys.
 
     ``leader_only`` controllers are started when the process leads, so the share never changes. This class adds the
     hand-over: a reconcile starts only when the caches show the last leader's writes, and never in a process that was

@@ -28,7 +28,7 @@ from random import Random
 
 from setpoint.client import ApiError, Client, TransportError
 from setpoint.concurrency import Deadline
-from setpoint.controller.shard import Share
+from setpoint.controller.environment import Share
 from setpoint.manager.sharding.config import Sharding
 from setpoint.manager.sharding.rendezvous_hashing import Members
 from setpoint.manager.sharding.shard_lease import Lapsed, ShardLease
@@ -40,7 +40,7 @@ logger = logging.getLogger("setpoint.sharding")
 
 
 class ShardMember:
-    """The membership of this process in its group; a `Runnable` and a `setpoint.controller.shard.Shard`.
+    """The membership of this process in its group; a `Runnable` and a `setpoint.controller.environment.Shard`.
 
     *Guarantees*
 

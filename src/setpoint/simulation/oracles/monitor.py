@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from setpoint.controller.context import current
-from setpoint.controller.failures import BUGS
+from setpoint.controller.outcome import BUGS
 from setpoint.simulation.comparison.object_diff import describe_diff
 from setpoint.simulation.comparison.snapshot import make_snapshot, to_plain
 from setpoint.simulation.sandbox.actor import Actor

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from setpoint.controller import RunningController
-from setpoint.controller.explain import Moment, explain
+from setpoint.controller.explain.explanation import Moment, explain
 
 _KEYS: Final = 5
 _MOMENTS: Final = 4

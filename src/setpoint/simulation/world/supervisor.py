@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, Protocol
 
 from setpoint.controller import watched_kinds
-from setpoint.controller.cause import Cause
+from setpoint.controller.history import Cause
 from setpoint.meta import ObjectKey, resource_of
 from setpoint.simulation.faults.plan import Fault
 from setpoint.simulation.injection.process_control import ProcessControl

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from setpoint.client import ApiError, TransportError
 from setpoint.client.partial_metadata import metadata_only
-from setpoint.concurrency import Deadline
-from setpoint.controller.cause import Cause
 from setpoint.controller.declaration import Declaration
-from setpoint.controller.environment import Environment
-from setpoint.controller.failures import HandedOver, describe
-from setpoint.controller.outcome import Outcome
+from setpoint.controller.environment import Environment, Shard, Share
+from setpoint.controller.history import Cause
+from setpoint.controller.outcome import HandedOver, Outcome, describe
 from setpoint.controller.predicates import Test
 from setpoint.meta import ObjectKey, resource_of
 from setpoint.workqueue import LOW_PRIORITY
@@ -27,43 +25,6 @@ CATCH_UP: Final = 10.0
 """Seconds that a cache may take to show the writes of other processes before the attempt to catch up is repeated."""
 PAUSE: Final = 2.0
 _TURN: Final = 500
-
-
-class Share(Protocol):
-    """The keys of this process. A share never changes; a new share replaces it."""
-
-    @property
-    def empty(self) -> bool: ...
-
-    def owns(self, controller: str, key: ObjectKey) -> bool: ...
-
-
-class Shard(Protocol):
-    """One of several processes, this one, that share the keys of their controllers."""
-
-    @property
-    def share(self) -> Share:
-        """The current share: the keys whose reconciles may begin now."""
-        ...
-
-    def on_change(self, listener: Callable[[Share], None]) -> Callable[[], None]:
-        """Calls ``listener`` with the new share at every change of the share. The returned function removes the
-        listener.
-        """
-        ...
-
-    def begin(self, controller: str, key: ObjectKey) -> Deadline | None:
-        """Notes that a reconcile begins, and returns its deadline; None if the reconcile must not begin. The deadline
-        expires when another process wants the key. If a deadline was returned, the caller must call `end` when the
-        reconcile has ended.
-        """
-        ...
-
-    def end(self, controller: str, key: ObjectKey) -> None: ...
-
-    def elsewhere(self, controller: str, key: ObjectKey) -> str:
-        """The reason why the key is not reconciled in this process; ``""`` if it may be reconciled here."""
-        ...
 
 
 class ShardGuard:

@@ -6,21 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
-from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
+from setpoint.cache import Lister
 from setpoint.cache.indexes import OWNER
-from setpoint.client import ApiError, Patch, PatchType, TooManyRequests
+from setpoint.client import ApiError, TooManyRequests
 from setpoint.client.apply_configuration import configuration_of
 from setpoint.concurrency import every
-from setpoint.controller.applied import Applied
-from setpoint.controller.environment import Environment
-from setpoint.controller.failures import Outdated, is_namesake, maybe_done
-from setpoint.controller.memory import Memory
-from setpoint.controller.owner import AdoptionError, is_same_owner, owned_copy
-from setpoint.controller.reconciled import Reconciled
-from setpoint.meta import Object, ObjectKey, Selector, decode_as_read, raw_of, resource_of
+from setpoint.controller.memory import Applied
+from setpoint.controller.outcome import AdoptionError, maybe_done
+from setpoint.controller.telemetry import BoundLogger
+from setpoint.controller.writes.ownership import ObjectWriter, owned_copy, standing_of
+from setpoint.meta import GroupVersionResource, Object, ObjectKey, Selector, decode_as_read, raw_of, resource_of
 
 T = TypeVar("T", bound=Object)
 Write: TypeAlias = Callable[[], Awaitable[None]]
@@ -31,6 +30,27 @@ _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX: Final = 5
 _MAX_PREFIX: Final = 63 - _SUFFIX
 _encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Reconciled(Protocol):
+    """One reconcile, as the parts of a context see it: its object, its reads and requests so far, and its methods.
+    `Context` implements it.
+    """
+
+    object: Object
+    key: ObjectKey
+    live: dict[GroupVersionResource, list[Any]] | None
+    kept: list[tuple[GroupVersionResource, Selector, list[dict[str, str]]]]
+    age: float | None
+    failures: int
+
+    @property
+    def log(self) -> BoundLogger: ...
+    def lister(self, kind: type[T]) -> Lister[T]: ...
+    def owned(self, kind: type[T]) -> list[T]: ...
+    async def delete(self, obj: Object, *, propagation: str | None = None) -> None: ...
+    async def ensure_current(self) -> None: ...
+    def _check_open(self) -> None: ...
 
 
 class _Child(NamedTuple, Generic[T]):
@@ -51,8 +71,7 @@ class Children(Generic[T]):
     def __init__(
         self,
         context: Reconciled,
-        env: Environment,
-        memory: Memory,
+        writer: ObjectWriter,
         kind: type[T],
         selector: Selector,
         *,
@@ -60,15 +79,14 @@ class Children(Generic[T]):
         force: bool,
     ) -> None:
         self._context = context
-        self._env = env
-        self._memory = memory
+        self._writer = writer
         self._kind = kind
         self._resource = resource_of(kind)
         self._lister = context.lister(kind)
         self._selector = selector
         self._adopt = adopt
         self._force = force
-        self._applied, self._failed, self._drawn = memory.applied.of(context.key, self._resource.gvr, selector)
+        self._applied, self._failed, self._drawn = writer.memory.applied.of(context.key, self._resource.gvr, selector)
         self._live: dict[ObjectKey, T] | None = None
 
     async def keep(self, wanted: Iterable[T]) -> list[T]:
@@ -122,8 +140,7 @@ class Children(Generic[T]):
         on the server, because such a cache may show a state from before this program's start. Raises `Outdated` if the
         owner has changed.
         """
-        informer = self._env.informers.get(self._env.resource.gvr)
-        if self._context.age is not None and informer is not None and informer.may_begin_old:
+        if self._context.age is not None and self._writer.may_begin_old:
             await self._context.ensure_current()
 
     # -- what is wanted ------------------------------------------------------------------------------------------------
@@ -141,10 +158,10 @@ class Children(Generic[T]):
                 f"keep({self._kind.__name__}): the labels of {name} don't match the selector {self._selector}: "
                 "it would not be found again"
             )
-        if not self._env.covers(self._resource, ObjectKey.of(made.namespace, name), labels):
+        if not self._writer.informers.covers(self._resource, ObjectKey.of(made.namespace, name), labels):
             raise ValueError(
                 f"keep({self._kind.__name__}): {name} would not be in the cache of {self._kind.__name__} that "
-                f"controller {self._env.name!r} declares: its namespace or labels are outside of that"
+                f"controller {self._writer.informers.run_name!r} declares: its namespace or labels are outside of that"
             )
         return made
 
@@ -210,7 +227,7 @@ class Children(Generic[T]):
         """A new name with the prefix. It is drawn here and not by the server: a write whose answer was lost is
         repeated under the same name, so it does not matter whether or when the first write is carried out.
         """
-        random, start = self._env.random, prefix[:_MAX_PREFIX]
+        random, start = self._writer.random, prefix[:_MAX_PREFIX]
         for key in sorted(self._drawn - taken):
             alike = key.namespace == namespace and key.name.startswith(start)
             if alike and len(key.name) == len(start) + _SUFFIX and self._cached(key) is None:
@@ -239,7 +256,7 @@ class Children(Generic[T]):
             if self._live is None:
                 self._live = {item.key: item for item in live[self._resource.gvr]}
             return self._live.get(key)
-        document = self._env.informers[self._resource.gvr].store.get(key)
+        document = self._writer.informers[self._resource.gvr].store.get(key)
         return None if document is None else decode_as_read(self._kind, document)[0]
 
     def _owned(self) -> list[T]:
@@ -265,28 +282,23 @@ class Children(Generic[T]):
         Raises:
             AdoptionError: ``present`` may never be written.
         """
-        if self._is_mine(present):
-            return True
         owner = self._context.object
         what = f"{present.kind} {present.key}"
-        controller = present.metadata.controller
-        if controller is None:
-            known = self._applied.get(child.key)
-            if self._adopt or (known is not None and known.uid == present.uid):
-                return True
-            raise AdoptionError(
-                f"{what} is there already and has no controller, so {owner.kind} {owner.key} does not touch it: "
-                "delete it, want another name, or take it over with keep(..., adopt=True)"
-            )
-        if is_same_owner(controller, owner):
+        standing = standing_of(owner, present, present.metadata.controller)
+        if standing == "earlier":
             self._context.log.info(
                 "a child waits for the end of its predecessor, which belonged to an earlier object of the same name",
                 extra={"child": what},
             )
             return False
+        if standing == "own" or self._adopt:
+            return True
+        known = self._applied.get(child.key)
+        if known is not None and known.uid == present.uid:
+            return True
         raise AdoptionError(
-            f"{what} is controlled by {controller.kind} {controller.name}, so {owner.kind} {owner.key} can't keep a "
-            "child of that name: want another one"
+            f"{what} exists already and has no controller, so {owner.kind} {owner.key} does not change it: "
+            "delete it, choose another name, or take it over with keep(..., adopt=True)"
         )
 
     def _carries(self, child: _Child[T], present: T) -> bool:
@@ -310,30 +322,19 @@ class Children(Generic[T]):
 
     def _write(self, child: _Child[T], result: dict[ObjectKey, T]) -> Write:
         async def write() -> None:
-            env, client = self._env, self._context.client  # which refuses after the end of the reconcile
+            present, writer = child.present, self._writer
+            self._context._check_open()
             # Whether this request succeeds or not, the child's content is now unknown; its owner is not.
             known = self._applied.get(child.key)
             if known is not None:
                 self._applied[child.key] = known._replace(desired=b"", version="")
+            uid, before = ("", b"") if present is None else (present.uid, raw_of(present))
             try:
-                answer = await client.patch(
-                    self._kind,
-                    child.wanted.name,
-                    Patch(
-                        child.sent if child.present is None else _exactly(child.body, child.present),
-                        PatchType.APPLY,
-                        force=self._force,
-                        before=b"" if child.present is None else raw_of(child.present),
-                    ),
-                    namespace=child.wanted.namespace or None,
-                    field_manager=env.field_manager,
-                )
+                answer = await writer.apply(child.wanted, child.body, uid, force=self._force, before=before)
             except BaseException as problem:
                 if child.new_name and maybe_done(problem):
                     self._drawn.add(child.key)
-                    self._memory.barriers.doubt(self._context.key, self._resource.gvr)
-                if isinstance(problem, ApiError) and child.present is not None and is_namesake(problem):
-                    raise Outdated(f"{child.present.kind} {child.key} is gone, or another object by now") from problem
+                    writer.memory.barriers.doubt(self._context.key, self._resource.gvr)
                 raise
             version = answer.metadata.resource_version
             self._applied[child.key] = Applied(answer.uid, child.digest, _carried(child.body, answer), version)
@@ -393,10 +394,6 @@ def _body(obj: Object) -> dict[str, Any]:
 def _age(obj: Object) -> tuple[float, str]:
     created = obj.metadata.creation_timestamp
     return (created.timestamp() if created is not None else 0.0, obj.name)
-
-
-def _exactly(body: dict[str, Any], present: Object) -> bytes:
-    return _encode({**body, "metadata": {**body["metadata"], "uid": present.uid}})
 
 
 def _digest(document: bytes) -> bytes:

@@ -1,77 +1,71 @@
-"""Told: the records of one run's work, which are causes, reconciles, writes and metrics."""
+"""Activity: the records of one run's work, which are causes, reconciles, writes, hot loops and metrics."""
 
 from __future__ import annotations
 
 import msgspec
 
 from setpoint.client import WriteRecord
-from setpoint.controller.cause import Cause, CauseLog, waited
-from setpoint.controller.changes import changed_fields, sent_fields
-from setpoint.controller.context import Context, current
+from setpoint.client.changed_fields import changed_fields, sent_fields
+from setpoint.controller.context_reads import ContextReads
 from setpoint.controller.environment import Environment
 from setpoint.controller.events import MAX_WORD
-from setpoint.controller.failures import reason_of
+from setpoint.controller.history import MAX_WRITES, Attempt, Cause, CauseLog, EventHistory, Timeline, Write, waited
+from setpoint.controller.hotloop import HotLoopDetector, HotLoopLimits
 from setpoint.controller.memory import Memory
-from setpoint.controller.metrics import LoopMetrics
-from setpoint.controller.seen import Seen
-from setpoint.controller.timeline import MAX_WRITES, Attempt, Timeline, Write
-from setpoint.controller.work_loop import End
+from setpoint.controller.outcome import reason_of
+from setpoint.controller.run.workers import End
+from setpoint.controller.telemetry import LoopMetrics
 from setpoint.meta import ObjectKey
 
 
-class Told:
+class Activity:
     """Records the causes, the writes and the ends of reconciles, and which reconciles are under way. With ``reports``,
     each failed reconcile is reported as an event about its object, with the reason of the condition and its message,
     which does not repeat the reason; equal failures are one event with a count.
     """
 
-    __slots__ = ("_env", "_memory", "_reports", "causes", "metrics", "running", "seen", "timeline")
+    __slots__ = ("_env", "_memory", "_reports", "causes", "events", "hot_loops", "metrics", "running", "timeline")
 
-    def __init__(self, env: Environment, memory: Memory, metrics: LoopMetrics, *, reports: bool = True) -> None:
+    def __init__(
+        self, env: Environment, memory: Memory, metrics: LoopMetrics, limits: HotLoopLimits | None, *, reports: bool
+    ) -> None:
         self._env = env
         self._memory = memory
         self._reports = reports
+        self.hot_loops = HotLoopDetector(env.log, env.read_document, limits)
         self.causes = CauseLog()
-        self.seen = Seen()
+        self.events = EventHistory()
         self.timeline = Timeline()
         self.metrics = metrics
-        self.running: dict[ObjectKey, Context] = {}
+        self.running: dict[ObjectKey, ContextReads] = {}
         """The reconciles under way."""
 
-    def heard(self, record: WriteRecord) -> None:
-        """Notes a write through the run's client. It counts as a write of the reconcile that the current task belongs
-        to.
-        """
-        context = current.get()
-        if context is not None and self.is_running(context):
-            self.wrote(context, record)
-
-    def is_running(self, context: Context) -> bool:
+    def is_running(self, context: ContextReads) -> bool:
         """Whether the context is that of a reconcile of this run that is under way."""
         return self.running.get(context.key) is context
 
-    def wrote(self, context: Context, record: WriteRecord) -> None:
+    def add_write(self, context: ContextReads, record: WriteRecord) -> None:
         """Notes that a reconcile wrote an object."""
         env, memory = self._env, self._memory
         resource, key, verb = record.resource, record.key, record.verb
-        is_covered = env.covers(resource, key, record.labels)
-        context.writes.append(_told(record, len(context.writes), is_covered))
+        is_covered = env.informers.covers(resource, key, record.labels)
+        context.writes.append(_entry_of(record, len(context.writes), is_covered))
         informer = env.informers.get(resource.gvr)
         is_leaving = not is_covered and informer is not None and key in informer.store
         if is_covered or is_leaving:  # the watch of a cache with a selector reports an object that leaves as deleted
             gone = is_leaving or verb == "delete"
-            memory.barriers.wrote(context.key, resource, key, record.uid, record.version, deletion=gone)
+            memory.barriers.note(context.key, resource, key, record.uid, record.version, deletion=gone)
         is_own = key == context.key and resource.gvr == env.resource.gvr
         if not is_own and resource.gvr in env.informers:
-            memory.orphans.wrote(record.uid, deleted=verb == "delete")
+            memory.suspects.note_write(record.uid, deleted=verb == "delete")
         is_answer = any(
             cause.change == "update" and cause.key == key and cause.kind == resource.kind for cause in context.causes
         )
         generation = context.object.metadata.generation
-        if memory.hot.wrote(context.key, generation, record, is_answer=is_answer, is_own=is_own):
+        if self.hot_loops.count_write(context.key, generation, record, is_answer=is_answer, is_own=is_own):
             self.metrics.hot_loops += 1
 
-    def ended(self, key: ObjectKey, end: End) -> None:
+    def add_end(self, key: ObjectKey, end: End) -> None:
         """Notes the end of an attempt of the key."""
         context = self.running.pop(key, None)
         if context is not None:
@@ -109,8 +103,15 @@ class Told:
             due = end.started + end.duration + end.next_in
             self.causes.add(key, Cause("after" if end.result == "requeue_after" else "retry", at=due))
 
+    def forget(self, key: ObjectKey) -> None:
+        """Forgets the causes and the writes of a key whose object is gone, or that belongs to another process. Its
+        timeline stays, to explain what happened.
+        """
+        self.causes.take(key)
+        self.hot_loops.forget(key)
 
-def _told(record: WriteRecord, number: int, is_covered: bool) -> Write:
+
+def _entry_of(record: WriteRecord, number: int, is_covered: bool) -> Write:
     """The timeline's entry for the ``number``-th write of a reconcile."""
     resource, version, before = record.resource, record.version, record.before
     fields: tuple[str, ...] = ()

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
-from contextvars import Token, copy_context
-from threading import current_thread, get_ident
-from typing import Any, Generic, NoReturn, TypeVar, cast
+from contextvars import Token
+from typing import Any, Generic, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from setpoint.client import (
     ApiError,
@@ -23,20 +20,26 @@ from setpoint.client import (
     dynamic,
 )
 from setpoint.client.partial_metadata import metadata_only
-from setpoint.controller import finalizer
-from setpoint.controller.barriers import Abandoned
 from setpoint.controller.context import Context, current
 from setpoint.controller.declaration import Declaration
-from setpoint.controller.echo import expect_echo
 from setpoint.controller.environment import Environment
-from setpoint.controller.failures import Outdated, ReconcileTimeout, describe
+from setpoint.controller.history import AttemptStart
 from setpoint.controller.hotloop import SOON
-from setpoint.controller.memory import Memory
-from setpoint.controller.outcome import After, Done, Held, InvalidObject, Outcome, Retry
-from setpoint.controller.status_writer import StatusWriter
-from setpoint.controller.sync_context import SyncContext
-from setpoint.controller.told import Told
-from setpoint.controller.tracing import find_tracer, reconcile_span
+from setpoint.controller.memory import Abandoned, expect_echo
+from setpoint.controller.outcome import (
+    After,
+    Done,
+    Held,
+    InvalidObject,
+    Outcome,
+    Outdated,
+    ReconcileTimeout,
+    Retry,
+)
+from setpoint.controller.run.activity import Activity
+from setpoint.controller.telemetry import find_tracer, reconcile_span
+from setpoint.controller.writes.ownership import ObjectWriter
+from setpoint.controller.writes.status_writer import StatusWriter
 from setpoint.meta import (
     DecodeError,
     GroupVersionResource,
@@ -52,7 +55,18 @@ from setpoint.meta import (
 
 K = TypeVar("K", bound=Object)
 T = TypeVar("T", bound=Object)
+Function: TypeAlias = Callable[[K, Context], Awaitable[Outcome | None]]
 _UNTRACED = nullcontext()
+
+
+class Functions(NamedTuple, Generic[K]):
+    """The functions of a controller, as coroutine functions. ``finalize_misfit`` is called instead of ``finalize`` for
+    an object that does not fit its class.
+    """
+
+    reconcile: Function[K]
+    finalize: Function[K] | None = None
+    finalize_misfit: Function[K] | None = None
 
 
 class Reconciler(Generic[K]):
@@ -66,42 +80,32 @@ class Reconciler(Generic[K]):
         self,
         declared: Declaration[K],
         env: Environment,
-        memory: Memory,
-        told: Told,
+        writer: ObjectWriter,
+        activity: Activity,
+        functions: Functions[K],
         failures: Callable[[ObjectKey], int],
     ) -> None:
         self._controller = declared
         self._env = env
-        self._memory = memory
-        self._told = told
+        self._writer = writer
+        self._memory = memory = writer.memory
+        self._activity = activity
         self._failures = failures
         self._gvr = declared.resource.gvr
         self._untyped = dynamic(declared.resource)
-        self._pool: ThreadPoolExecutor | None = None
-        self._in_threads: dict[ObjectKey, asyncio.Future[Any]] = {}
-        self.threads: dict[ObjectKey, int] = {}
-        """The identifiers of the threads in which plain functions run, by the keys that they handle."""
-        self._reconcile = self._callable(declared.reconcile)
-        self._finalize = self._callable(declared.finalizer_function) if declared.finalizer_function else None
-        self._finalize_misfit = self._finalize
-        if declared.defaulters or declared.validators:
-            from setpoint.controller.checks import checked_first  # brings the schema room along
-
-            self._reconcile = checked_first(self._reconcile, declared.defaulters, declared.validators)
-            if self._finalize is not None:
-                self._finalize = checked_first(self._finalize, declared.defaulters, declared.validators)
+        self._functions = functions
         self._tracer = find_tracer()
         self._status = StatusWriter(declared, env, memory)
 
     async def handle(self, key: ObjectKey) -> Outcome | None:
         """Makes one attempt for the key and returns its outcome. Exceptions of the user's function propagate."""
-        memory, told = self._memory, self._told
-        if memory.hot.slowed:
+        memory, activity = self._memory, self._activity
+        if activity.hot_loops.slowed:
             head = self._env.informers[self._gvr].store.head(key)
-            wait = await memory.hot.hold(key, head.generation if head is not None else None)
+            wait = await activity.hot_loops.hold(key, head.generation if head is not None else None)
             if wait:
                 return Held(wait, "slowed down: it is in a hot loop")
-        causes = told.causes.take(key, asyncio.get_running_loop().time())
+        causes = activity.causes.take(key, asyncio.get_running_loop().time())
         behind: frozenset[GroupVersionResource] = frozenset()
         settled = 0.0
         if memory.barriers.pending(key):
@@ -122,35 +126,33 @@ class Reconciler(Generic[K]):
             informer = self._env.informers[self._gvr]
             obj, misfits = self._decoded(informer.store.get(key))
             age = informer.age()
-            if obj is not None and (memory.orphans.doubts(key) or memory.orphans.is_gone(obj.uid)):
+            if obj is not None and (memory.suspects.is_suspect(key) or memory.suspects.is_gone(obj.uid)):
                 cached, age = obj.uid, None
                 obj, misfits = await self._read_live(key)
-                memory.orphans.asked(key, cached, obj.uid if obj is not None else "")
+                memory.suspects.note_answer(key, cached, obj.uid if obj is not None else "")
         if obj is None:
             memory.forget(key)
             return None
         metadata = obj.metadata
         deleting = metadata.deletion_timestamp is not None
-        cleaning = deleting and self._finalize is not None and self._controller.finalizer in metadata.finalizers
+        cleaning = (
+            deleting and self._functions.finalize is not None and self._controller.finalizer in metadata.finalizers
+        )
         if deleting and not cleaning and not self._controller.reconcile_deleting:
             return None
-        context = Context(
-            self._env,
-            memory,
-            obj,
-            causes,
-            wrote=told.wrote,
-            failures=self._failures(key),
-            age=age,
-            settled=settled,
-        )
-        told.running[key] = context
+        start = AttemptStart(causes, self._failures(key), age, settled)
+        context = Context(self._env, self._writer, obj, start, add_write=activity.add_write)
+        activity.running[key] = context
         token: Token[Context | None] | None = current.set(context)
-        span = _UNTRACED if self._tracer is None else reconcile_span(self._tracer, self._controller.name, context)
+        span = (
+            _UNTRACED
+            if self._tracer is None
+            else reconcile_span(self._tracer, self._controller.name, obj, causes, start.failures)
+        )
         try:
             with span:
                 if behind:
-                    told.metrics.stale_reads += 1
+                    activity.metrics.stale_reads += 1
                     await self._prefetch(context, behind)
                 if cleaning:
                     outcome = await self._clean_up(obj, context, misfits)
@@ -159,13 +161,13 @@ class Reconciler(Generic[K]):
                 else:
                     if (
                         not deleting
-                        and self._finalize is not None
+                        and self._functions.finalize is not None
                         and self._controller.finalizer not in metadata.finalizers
                     ):
                         obj = await self._add_finalizer(obj, context)
-                    outcome = await self._attempt(self._reconcile, obj, context)
+                    outcome = await self._attempt(self._functions.reconcile, obj, context)
                 if isinstance(outcome, After) and outcome.seconds < SOON and self._spun(obj):
-                    told.metrics.hot_loops += 1
+                    activity.metrics.hot_loops += 1
                 return outcome
         except GeneratorExit:
             token = None  # its loop has ended: what destroys the task now runs in another context
@@ -177,20 +179,11 @@ class Reconciler(Generic[K]):
 
     def _spun(self, obj: K) -> bool:
         """Whether the key became hot by asking for its next reconcile at once."""
-        return self._memory.hot.spun(obj.key, obj.metadata.generation, self._controller.resource)
-
-    def close(self) -> None:
-        """Shuts down the thread pool, if one exists, without waiting. A function that is already running in the pool
-        runs to its end.
-        """
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
-        for running in list(self._in_threads.values()):
-            running.cancel()  # no task waits for it any more
+        return self._activity.hot_loops.count_spin(obj.key, obj.metadata.generation, self._controller.resource)
 
     # -- the function --------------------------------------------------------------------------------------------------
 
-    async def _attempt(self, function: Callable[[K, Context], Any], obj: K, context: Context) -> Outcome | None:
+    async def _attempt(self, function: Function[K], obj: K, context: Context) -> Outcome | None:
         """Calls the function and writes the status, even if the function raises; returns the function's outcome."""
         draft = self._status.draft(obj)
         try:
@@ -204,7 +197,7 @@ class Reconciler(Generic[K]):
         await self._status.succeeded(draft, obj, context)
         return outcome
 
-    async def _limited(self, function: Callable[[K, Context], Any], obj: K, context: Context) -> Any:
+    async def _limited(self, function: Function[K], obj: K, context: Context) -> Any:
         timeout = self._controller.timeout
         if timeout is None:
             return await function(obj, context)
@@ -216,54 +209,6 @@ class Reconciler(Generic[K]):
             if scope.expired():
                 raise ReconcileTimeout(f"reconcile took longer than {timeout:g} s and was cancelled") from problem
             raise
-
-    def _callable(self, function: Any) -> Callable[[K, Context], Any]:
-        called = function if inspect.isroutine(function) else type(function).__call__
-        if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called):
-            return cast("Callable[[K, Context], Any]", function)
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self._controller.workers, thread_name_prefix=self._controller.name)
-        pool, name = self._pool, self._env.name
-
-        async def in_thread(obj: K, context: Context) -> Any:
-            # A thread can't be cancelled: that of an attempt which took too long has to end before the key's next.
-            while (earlier := self._in_threads.get(context.key)) is not None:
-                await asyncio.wait((earlier,))
-            loop = asyncio.get_running_loop()
-            blocking = SyncContext(context, loop)
-            begun = given_up = False
-
-            def call(run: Callable[..., Any]) -> Any:
-                nonlocal begun
-                begun = True  # in this order, and in the other below: at least one of the two sides sees the other
-                thread = current_thread()
-                self.threads[context.key] = get_ident()
-                before, thread.name = thread.name, f"{name} {context.key}"
-                try:
-                    return None if given_up else run(function, obj, blocking)
-                finally:
-                    thread.name = before
-
-            running = self._in_threads[context.key] = loop.run_in_executor(pool, call, copy_context().run)
-            running.add_done_callback(lambda _: self._left_thread(context, running, given_up))
-            try:
-                result = await asyncio.shield(running)
-            except asyncio.CancelledError:
-                given_up = True
-                if not begun:
-                    running.cancel()
-                raise
-            finally:
-                blocking.close()
-            return await result if inspect.isawaitable(result) else result
-
-        return in_thread
-
-    def _left_thread(self, context: Context, running: asyncio.Future[Any], given_up: bool) -> None:
-        del self._in_threads[context.key]
-        self.threads.pop(context.key, None)
-        if given_up and not running.cancelled() and (problem := running.exception()) is not None:
-            context.log.warning("a function failed after its reconcile had ended", extra={"error": describe(problem)})
 
     # -- the object ----------------------------------------------------------------------------------------------------
 
@@ -330,15 +275,15 @@ class Reconciler(Generic[K]):
             version = head.resource_version
             known = store.resource_version(head.key)
             if known is None or not version.isdecimal() or known < int(version):
-                barriers.wrote(key, resource, head.key, head.uid, version, deletion=False)
+                barriers.note(key, resource, head.key, head.uid, version, deletion=False)
         for cached in list(store.namespace(namespace) if namespace else store):
             if cached not in present and (gone := store.head(cached)) is not None:
-                barriers.wrote(key, resource, gone.key, gone.uid, "", deletion=True)
+                barriers.note(key, resource, gone.key, gone.uid, "", deletion=True)
 
     # -- finalizer -----------------------------------------------------------------------------------------------------
 
     async def _add_finalizer(self, obj: K, context: Context) -> K:
-        patch = finalizer.added(obj, self._controller.finalizer)
+        patch = patch_to_add(obj, self._controller.finalizer)
         patched = await self._patch_finalizers(self._controller.kind, obj, patch)
         if patched is None:
             raise Outdated(f"{obj.kind} {obj.key} is gone")
@@ -348,7 +293,7 @@ class Reconciler(Generic[K]):
 
     async def _clean_up(self, obj: K, context: Context, misfits: Sequence[Misfit]) -> Outcome | None:
         # Defaults are made for objects that fit their class, and must not keep another one from going.
-        finalize = self._finalize_misfit if misfits else self._finalize
+        finalize = self._functions.finalize_misfit if misfits else self._functions.finalize
         assert finalize is not None
         if misfits:
             context.log.warning("cleaning up with the values as read", extra={"problem": _misfit_message(misfits)})
@@ -362,7 +307,7 @@ class Reconciler(Generic[K]):
         if not done or any(each != self._controller.finalizer for each in obj.metadata.finalizers):
             await self._status.succeeded(draft, obj, context)  # else the object goes, and its status with it
         if done:
-            patch = finalizer.removed(obj, self._controller.finalizer)
+            patch = patch_to_remove(obj, self._controller.finalizer)
             await self._patch_finalizers(metadata_only(self._controller.resource), obj, patch)
         return outcome
 
@@ -391,3 +336,34 @@ def _checked(outcome: Any, name: str) -> Outcome | None:
         f"the reconcile function of controller {name!r} returned {outcome!r}: return done(), after(seconds), "
         "retry(reason) or None"
     )
+
+
+def patch_to_add(obj: Object, name: str) -> list[dict[str, Any]]:
+    """The JSON patch that adds the finalizer; [] if the object has it already."""
+    finalizers = obj.metadata.finalizers
+    if name in finalizers:
+        return []
+    if not finalizers:
+        return [
+            {"op": "test", "path": "/metadata/resourceVersion", "value": obj.metadata.resource_version},
+            {"op": "test", "path": "/metadata/uid", "value": obj.uid},
+            {"op": "add", "path": "/metadata/finalizers", "value": [name]},
+        ]
+    return [
+        {"op": "test", "path": "/metadata/uid", "value": obj.uid},
+        {"op": "test", "path": "/metadata/finalizers", "value": finalizers},
+        {"op": "add", "path": "/metadata/finalizers/-", "value": name},
+    ]
+
+
+def patch_to_remove(obj: Object, name: str) -> list[dict[str, Any]]:
+    """The JSON patch that removes every occurrence of the finalizer; [] if there is none."""
+    finalizers = obj.metadata.finalizers
+    places = [place for place, found in enumerate(finalizers) if found == name]
+    if not places:
+        return []
+    return [
+        {"op": "test", "path": "/metadata/uid", "value": obj.uid},
+        {"op": "test", "path": "/metadata/finalizers", "value": finalizers},
+        *({"op": "remove", "path": f"/metadata/finalizers/{place}"} for place in reversed(places)),
+    ]

@@ -8,10 +8,21 @@ from collections.abc import Awaitable, Callable, Hashable
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from setpoint.concurrency import TaskScope, stack_of, stack_of_thread
-from setpoint.controller.failures import BUGS, HandedOver, ReconcileTimeout, classify, describe, is_conflict, trace_of
-from setpoint.controller.log import BoundLogger
-from setpoint.controller.metrics import LoopMetrics
-from setpoint.controller.outcome import After, Done, Held, Outcome, TerminalError
+from setpoint.controller.outcome import (
+    BUGS,
+    After,
+    Done,
+    HandedOver,
+    Held,
+    Outcome,
+    ReconcileTimeout,
+    TerminalError,
+    classify,
+    describe,
+    is_conflict,
+    trace_of,
+)
+from setpoint.controller.telemetry import BoundLogger, LoopMetrics
 from setpoint.workqueue import (
     ItemExponentialFailureRateLimiter,
     QueueMetricsProvider,
@@ -71,7 +82,8 @@ class UnderWay(NamedTuple):
 
 
 class WorkLoop(Generic[Key]):
-    """Calls ``handle(key)`` for every key in its queue, in ``workers`` tasks, and carries out the outcome.
+    """Calls ``handle(key)`` for every key in its queue, and carries out the outcome. ``metrics`` has the name of the
+    loop and the number of its workers, which are tasks.
 
     *Guarantees*
 
@@ -88,21 +100,19 @@ class WorkLoop(Generic[Key]):
 
     def __init__(
         self,
-        name: str,
+        metrics: LoopMetrics,
         handle: Callable[[Key], Awaitable[Outcome | None]],
         *,
-        workers: int = 1,
         rate_limiter: RateLimiter[Key] | None = None,
-        metrics: LoopMetrics | None = None,
         queue_metrics: QueueMetricsProvider | None = None,
         log: BoundLogger | None = None,
         on_end: Callable[[Key, End], None] | None = None,
     ) -> None:
+        self.metrics = metrics
+        self.name = name = metrics.name
+        self.workers = workers = metrics.max_concurrent
         if workers < 1:
             raise ValueError(f"controller {name!r}: workers must be at least 1, not {workers}")
-        self.name = name
-        self.workers = workers
-        self.metrics = metrics or LoopMetrics(name, workers)
         self.log = log or BoundLogger(logging.getLogger("setpoint.controller"), {"controller": name})
         self.rate_limiter: RateLimiter[Key] = rate_limiter or ItemExponentialFailureRateLimiter()
         self.queue: RateLimitingQueue[Key] = RateLimitingQueue(self.rate_limiter, name=name, metrics=queue_metrics)

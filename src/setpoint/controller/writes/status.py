@@ -10,14 +10,11 @@ from typing import Any, Final, TypeAlias, cast, get_args, get_origin
 import msgspec
 
 from setpoint.client.patches import edited
+from setpoint.controller.declaration import RECONCILED
 from setpoint.meta import ApiModel, Condition, Object, decode_as_read, raw_of, remove_condition, set_condition, to_wire
 from setpoint.meta.model_fields import alternatives, bare, fields_of, is_record
 from setpoint.patch import merge_patch
 
-RECONCILED = "Reconciled"
-"""The condition that reports the failure of the last reconcile and the reason, for a controller that is named after its
-kind. Every other controller has a condition of its own, `Controller.failure_condition`.
-"""
 MAX_MESSAGE = 1024
 _CONDITIONS = "conditions"
 _GONE: Final = object()

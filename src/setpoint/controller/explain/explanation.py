@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 
-from setpoint.controller.removers import Removers
-from setpoint.controller.running import RunningController
-from setpoint.controller.syncing import why_not
-from setpoint.controller.timeline import Attempt
-from setpoint.controller.verdict import Facts, Known, lasting, verdict
-from setpoint.meta import ObjectKey
+from setpoint.controller.cache_reader import why_not
+from setpoint.controller.explain.verdict import Facts, Known, lasting, verdict
+from setpoint.controller.history import Attempt
+from setpoint.controller.run.running import RunningController
+from setpoint.meta import GroupResource, ObjectKey
 
 
 def facts_of(
@@ -43,12 +42,13 @@ def facts_of(
         )
         if value
     ]
-    context = run.told.running.get(key)
-    slow = run.memory.hot.slowed.get(key)
+    now = asyncio.get_running_loop().time()
+    context = run.activity.running.get(key)
+    slow = run.activity.hot_loops.slowed.get(key)
     since = run.loop.started.get(key)
     return Facts(
         key=key,
-        now=asyncio.get_running_loop().time(),
+        now=now,
         phase=run.state,
         problem=run.problem,
         unsynced=tuple(unsynced(run)),
@@ -62,11 +62,11 @@ def facts_of(
         running_since=since,
         settling=since is not None and context is None and run.memory.barriers.pending(key),
         slowed=slow.why if slow is not None else "",
-        causes=context.causes if context is not None else run.told.causes.peek(key, asyncio.get_running_loop().time()),
-        pending=run.told.causes.peek(key),
+        causes=context.causes if context is not None else run.activity.causes.peek(key, now),
+        pending=run.activity.causes.peek(key),
         attempts=tuple(run.timeline.of(key)),
-        filtered=run.told.seen.last_filtered(key),
-        deleted_at=run.told.seen.deleted_at(key),
+        filtered=run.activity.events.last_filtered(key),
+        deleted_at=run.activity.events.deleted_at(key),
         held=sentence,
         cleans_up=run.controller.reconcile_deleting or (head is not None and bool(own) and own in head.finalizers),
     )
@@ -291,3 +291,36 @@ def summary(run: RunningController[Any]) -> Summary:
             for gvr, informer in run.informers.items()
         ],
     )
+
+
+class Removers:
+    """The running controllers of one cluster, by the finalizers that they remove.
+
+    A controller declares its own finalizer (`Controller.finalize`), which applies only to objects of the controller's
+    kind. ``others`` maps further finalizers, on objects of any kind, to the names of the controllers that remove them.
+    """
+
+    def __init__(self, controllers: Iterable[RunningController[Any]], others: Mapping[str, str] | None = None) -> None:
+        self._others = others or {}
+        self._declared = {
+            (run.controller.resource.group_resource, run.controller.finalizer): run.name
+            for run in controllers
+            if run.controller.finalizer
+        }
+
+    def of(self, resource: GroupResource, finalizer: str) -> str:
+        """The name of the controller that removes the finalizer from objects of ``resource``; ``""`` if unknown."""
+        return self._declared.get((resource, finalizer)) or self._others.get(finalizer, "")
+
+    def sentence(self, resource: GroupResource, finalizers: Iterable[str]) -> str:
+        """A sentence that names the finalizers for which an object waits, and the controllers that remove them."""
+        parts = [f"{name}, which {self._who(resource, name)}" for name in finalizers]
+        return f"waits for the finalizer{'s' if len(parts) > 1 else ''} {'; '.join(parts)}"
+
+    def _who(self, resource: GroupResource, finalizer: str) -> str:
+        found = self.of(resource, finalizer)
+        return (
+            f"{found} removes"
+            if found
+            else "no controller here is known to remove (start the one that does, or take it off by hand)"
+        )

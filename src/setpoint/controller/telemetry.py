@@ -1,17 +1,26 @@
-"""Metrics of controllers under controller-runtime's names, so dashboards for controller-runtime work.
-
-Counting is plain integer arithmetic; the counts are converted for Prometheus at each scrape.
-"""
+"""Logs, metrics and traces of controllers."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import sys
 from bisect import bisect_left
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import AsyncIterator, Iterator, MutableMapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
+from dataclasses import replace
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
+
+from setpoint.client import Client, Request, Response, Transport, WebSocket, connect_over
+from setpoint.controller.history import Cause, waited
+from setpoint.meta import Object
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
     from prometheus_client.core import Metric
+
 
 RESULTS: Final = ("success", "error", "requeue", "requeue_after")
 BUCKETS: Final = (
@@ -135,3 +144,109 @@ class ControllerMetrics:
         yield seconds
         yield from (counter for counter, _ in counters)
         yield from (gauge for gauge, _ in gauges)
+
+
+_ARGUMENTS: Final = frozenset({"exc_info", "extra", "stack_info", "stacklevel"})
+"""The keyword arguments that `logging` takes; any other keyword argument is a field."""
+
+
+class BoundLogger(logging.LoggerAdapter[logging.Logger]):
+    """A logger that adds its fields to every record. The record has them as ``record.fields``, which the formatters of
+    `setpoint.manager.logging` print.
+
+    ``log.info("scaled", replicas=3)`` adds fields to one record. ``extra={"replicas": 3}`` does the same, and also
+    takes names that are arguments of `logging`, such as ``exc_info``. ``log.bind(pod=name)`` returns a new logger with
+    more fields.
+    """
+
+    def __init__(self, logger: logging.Logger, fields: dict[str, Any] | None = None) -> None:
+        super().__init__(logger, {})
+        self.fields = fields or {}
+
+    def bind(self, **fields: Any) -> BoundLogger:
+        """A logger with more fields."""
+        return BoundLogger(self.logger, {**self.fields, **fields})
+
+    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
+        passed = {name: value for name, value in kwargs.items() if name in _ARGUMENTS}
+        own = {name: value for name, value in kwargs.items() if name not in _ARGUMENTS}
+        return msg, {**passed, "extra": {"fields": {**self.fields, **own, **(passed.get("extra") or {})}}}
+
+
+def find_tracer() -> Any:
+    """The tracer of the process's tracer provider; None if there is no provider.
+
+    Set the provider before the controller is bound. Without a provider nothing is traced, and tracing costs nothing.
+    """
+    if "opentelemetry" not in sys.modules and find_spec("opentelemetry") is None:
+        return None
+    try:
+        trace = import_module("opentelemetry.trace")
+    except ImportError:  # another package of that namespace
+        return None
+    provider = trace.get_tracer_provider()
+    if isinstance(provider, trace.ProxyTracerProvider):  # none has been set
+        return None
+    return provider.get_tracer("setpoint")
+
+
+def traced(client: Client, tracer: Any) -> Client:
+    """A client like ``client`` that makes a span for each request."""
+    return client.over(TracedTransport(client.transport, tracer))
+
+
+def reconcile_span(
+    tracer: Any, controller: str, obj: Object, causes: tuple[Cause, ...], failures: int
+) -> AbstractContextManager[Any]:
+    """The span of one reconcile, as a context manager; the span records an exception that ends the reconcile."""
+    span: AbstractContextManager[Any] = tracer.start_as_current_span(
+        f"reconcile {controller}",
+        attributes={
+            "setpoint.controller": controller,
+            "setpoint.causes": [str(cause) for cause in causes],
+            "setpoint.failures": failures,
+            "setpoint.queue_wait": waited(causes, asyncio.get_running_loop().time()) or 0.0,
+            "k8s.object.kind": obj.kind,
+            "k8s.object.name": obj.name,
+            "k8s.namespace.name": obj.namespace,
+            "k8s.object.resource_version": obj.metadata.resource_version,
+        },
+    )
+    return span
+
+
+class TracedTransport:
+    """A transport that makes a span for each request, as a child of the current span."""
+
+    def __init__(self, transport: Transport, tracer: Any) -> None:
+        self._transport = transport
+        self._tracer = tracer
+        self._kind = import_module("opentelemetry.trace").SpanKind.CLIENT
+        self._status = import_module("opentelemetry.trace").StatusCode.ERROR
+        self._inject = import_module("opentelemetry.propagate").inject
+
+    def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
+        return self._send(request)
+
+    @asynccontextmanager
+    async def _send(self, request: Request) -> AsyncIterator[Response]:
+        attributes = {"http.request.method": request.method, "url.path": request.path}
+        with self._tracer.start_as_current_span(request.method, kind=self._kind, attributes=attributes) as span:
+            headers = dict(request.headers)
+            self._inject(headers)
+            async with self._transport.send(replace(request, headers=headers)) as response:
+                span.set_attribute("http.response.status_code", response.status)
+                if response.status >= 400:
+                    span.set_status(self._status)
+                yield response
+
+    @asynccontextmanager
+    async def connect(self, request: Request, protocols: Sequence[str]) -> AsyncIterator[WebSocket]:
+        """Opens a WebSocket; the span lasts as long as the WebSocket."""
+        attributes = {"http.request.method": request.method, "url.path": request.path}
+        with self._tracer.start_as_current_span(request.method, kind=self._kind, attributes=attributes):
+            async with connect_over(self._transport, request, protocols) as socket:
+                yield socket
+
+    async def close(self) -> None:
+        """Does nothing: the wrapped transport has another owner."""

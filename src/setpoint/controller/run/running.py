@@ -5,38 +5,30 @@ keys.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
-from random import Random
 from typing import Any, Generic, TypeVar
 
-from setpoint.cache import HandlerRegistration, Informer, InformerFactory
-from setpoint.client import Client
+from setpoint.cache import HandlerRegistration, Informer
+from setpoint.client import WriteRecord
 from setpoint.concurrency import first
-from setpoint.controller.cache_reader import CacheReader
-from setpoint.controller.cause import Cause
+from setpoint.controller.cache_reader import CacheReader, KeyStream, synced_by, why_not
+from setpoint.controller.context import current
 from setpoint.controller.declaration import Declaration
-from setpoint.controller.delivery import subscribe
-from setpoint.controller.environment import Environment
-from setpoint.controller.events import EventRecorder
-from setpoint.controller.failures import describe
-from setpoint.controller.handlers import key_of
-from setpoint.controller.log import BoundLogger
+from setpoint.controller.environment import Environment, Host
+from setpoint.controller.history import Cause, Timeline
 from setpoint.controller.memory import Memory
-from setpoint.controller.metrics import ControllerMetrics, LoopMetrics
-from setpoint.controller.reconciler import Reconciler
-from setpoint.controller.shard import Shard, ShardGuard
-from setpoint.controller.sources import Keys
-from setpoint.controller.state import ProgramState
-from setpoint.controller.syncing import synced_by, why_not
-from setpoint.controller.timeline import Timeline
-from setpoint.controller.told import Told
-from setpoint.controller.work_loop import UnderWay, WorkLoop
+from setpoint.controller.outcome import describe
+from setpoint.controller.run.activity import Activity
+from setpoint.controller.run.delivery import key_of, subscribe
+from setpoint.controller.run.reconciler import Functions, Reconciler
+from setpoint.controller.run.shard import ShardGuard
+from setpoint.controller.run.workers import UnderWay, WorkLoop
+from setpoint.controller.sync_context import FunctionThreads
+from setpoint.controller.telemetry import LoopMetrics
+from setpoint.controller.writes.ownership import ObjectWriter
 from setpoint.meta import GroupVersionResource, Object, ObjectKey, resource_of
-from setpoint.workqueue import QueueMetricsProvider
 
 K = TypeVar("K", bound=Object)
 
@@ -48,70 +40,40 @@ class RunningController(Generic[K]):
     everything else, and calls `prepare` if it was not called. ``state`` and ``problem`` give the progress of the run.
     """
 
-    def __init__(
-        self,
-        controller: Declaration[K],
-        client: Client,
-        factory: InformerFactory,
-        *,
-        now: Callable[[], datetime],
-        random: Random,
-        recorder: EventRecorder | None = None,
-        metrics: ControllerMetrics | None = None,
-        queue_metrics: QueueMetricsProvider | None = None,
-        logger: logging.Logger | None = None,
-        shard: Shard | None = None,
-        cluster: str = "",
-        state: ProgramState | None = None,
-    ) -> None:
+    def __init__(self, controller: Declaration[K], host: Host) -> None:
         self.controller = controller
-        names = {"controller": controller.name, "kind": controller.resource.kind}
-        self.log = BoundLogger(
-            logger or logging.getLogger("setpoint.controller"), {**names, "cluster": cluster} if cluster else names
-        )
-        env = self.env = Environment(
-            controller=controller.name,
-            cluster=cluster,
-            resource=controller.resource,
-            field_manager=controller.field_manager,
-            reporter=controller.reporter,
-            indexes=controller.indexes,
-            client=client,
-            factory=factory,
-            now=now,
-            random=random,
-            recorder=recorder,
-            log=self.log,
-            program=state or ProgramState(),
-            is_guarded=shard is not None,
-        )
+        env = self.env = Environment(controller, host)
+        self.log = env.log
         self.name = env.name
         """The name that distinguishes this run from all others of its manager."""
-        self.memory = Memory(env, controller.hot_loop)
+        self.memory = Memory(env.informers)
         self.metrics = LoopMetrics(self.name, controller.workers)
-        self.told = Told(env, self.memory, self.metrics, reports=controller.reports_failures)
+        if host.metrics is not None:
+            host.metrics.add(self.metrics)
+        self.activity = Activity(
+            env, self.memory, self.metrics, controller.hot_loop, reports=controller.reports_failures
+        )
         self.state = "new"
         self.problem = ""
-        self._factory = factory
-        self._all_metrics = metrics
-        self._queue_metrics = queue_metrics
-        if metrics is not None:
-            metrics.add(self.metrics)
-        self.reconciler: Reconciler[K] = Reconciler(controller, env, self.memory, self.told, self._failures)
+        self._host = host
+        self.writer = ObjectWriter(env.client, env.informers, self.memory, env.resource, env.field_manager, env.random)
+        self.threads = FunctionThreads(env.name, controller.name, controller.workers)
+        functions: Functions[K] = _functions_of(controller, self.threads)
+        self.reconciler: Reconciler[K] = Reconciler(
+            controller, env, self.writer, self.activity, functions, self._failures
+        )
         self.guard: ShardGuard | None = None
-        if shard is not None:
+        if host.shard is not None:
             self.guard = ShardGuard(
-                controller, env, shard, self.reconciler.handle, enqueue=self._take_over, forget=self._forget
+                controller, env, host.shard, self.reconciler.handle, enqueue=self._take_over, forget=self._forget
             )
         self.loop: WorkLoop[ObjectKey] = WorkLoop(
-            self.name,
+            self.metrics,
             self.reconciler.handle if self.guard is None else self.guard.handle,
-            workers=controller.workers,
             rate_limiter=controller.rate_limiter() if controller.rate_limiter else None,
-            metrics=self.metrics,
-            queue_metrics=queue_metrics,
+            queue_metrics=host.queue_metrics,
             log=self.log,
-            on_end=self.told.ended,
+            on_end=self.activity.add_end,
         )
         self.queue = self.loop.queue
         self._registrations: list[HandlerRegistration] = []
@@ -126,7 +88,7 @@ class RunningController(Generic[K]):
     @property
     def timeline(self) -> Timeline:
         """The last reconciles of each key."""
-        return self.told.timeline
+        return self.activity.timeline
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
@@ -141,7 +103,7 @@ class RunningController(Generic[K]):
         for watch in self.controller.watched:
             gvr = resource_of(watch.kind).gvr
             if gvr not in self.informers:
-                self.informers[gvr] = self._factory.informer(
+                self.informers[gvr] = self._host.factory.informer(
                     watch.kind,
                     namespace=watch.namespace,
                     selector=watch.selector,
@@ -174,14 +136,14 @@ class RunningController(Generic[K]):
         self.state = "syncing"
         self.prepare()
         try:
-            with self._hearing_writes():
+            with self._observing_writes():
                 wants = self.guard.wants if self.guard is not None else None
                 for watch in self.controller.watched:
                     registration = subscribe(
                         watch,
                         self.env,
                         self.memory,
-                        self.told,
+                        self.activity,
                         self.queue,
                         self._unless_stopped,
                         self._forget,
@@ -211,12 +173,12 @@ class RunningController(Generic[K]):
             self.state = "stopped"
             self._stopping.set()
             self.queue.shut_down()
-            self.reconciler.close()
+            self.threads.close()
             for informer in self.informers.values():
                 await informer.close()
-            if self._all_metrics is not None:
-                self._all_metrics.remove(self.name)
-            remove = getattr(self._queue_metrics, "remove", None)
+            if self._host.metrics is not None:
+                self._host.metrics.remove(self.name)
+            remove = getattr(self._host.queue_metrics, "remove", None)
             if remove is not None:
                 remove(self.name)
 
@@ -227,15 +189,21 @@ class RunningController(Generic[K]):
         self.memory.barriers.abandon()
 
     @contextmanager
-    def _hearing_writes(self) -> Iterator[None]:
+    def _observing_writes(self) -> Iterator[None]:
         """Counts every write within a reconcile as a write of that reconcile. It makes no difference whether the
         write goes through the context's client or the manager's: they are the same client except for fences and
         tracing.
         """
         with ExitStack() as stack:
             for client in self.env.client.lineage:
-                stack.callback(client.on_write(self.told.heard))
+                stack.callback(client.on_write(self._add_write))
             yield
+
+    def _add_write(self, record: WriteRecord) -> None:
+        """Notes a write. It counts as a write of the reconcile that the current task belongs to."""
+        context = current.get()
+        if context is not None and self.activity.is_running(context):
+            self.activity.add_write(context, record)
 
     async def _unless_stopped(self, what: Coroutine[Any, Any, Any]) -> None:
         """Waits for the coroutine; returns early if this controller is stopped meanwhile."""
@@ -250,7 +218,7 @@ class RunningController(Generic[K]):
         for registration in self._registrations:
             await registration.wait_synced()
 
-    async def _drain(self, source: Callable[[CacheReader], Keys]) -> None:
+    async def _drain(self, source: Callable[[CacheReader], KeyStream]) -> None:
         async for key in source(self.env.caches):
             try:
                 item = key_of(key, self.env.resource, "a source")
@@ -266,7 +234,7 @@ class RunningController(Generic[K]):
         """Requests a reconcile of the key at once; does nothing if the key is in another process's share."""
         if self.guard is not None and not self.guard.wants(key):
             return
-        self.told.causes.add(key, cause)
+        self.activity.causes.add(key, cause)
         self.queue.add(key, priority=priority)
 
     def _take_over(self, key: ObjectKey, cause: Cause, priority: int) -> None:
@@ -275,7 +243,7 @@ class RunningController(Generic[K]):
     def _forget(self, key: ObjectKey) -> None:
         """Forgets a key whose object is gone, or that belongs to another process."""
         self.queue.forget(key)
-        self.told.causes.take(key)
+        self.activity.forget(key)
         self.memory.forget(key)
 
     def _failures(self, key: ObjectKey) -> int:
@@ -316,7 +284,7 @@ class RunningController(Generic[K]):
 
     def under_way(self) -> list[UnderWay]:
         """The reconciles under way, oldest first."""
-        threads = self.reconciler.threads
+        threads = self.threads.identifiers
         return [each._replace(thread=threads.get(ObjectKey(each.key))) for each in self.loop.under_way()]
 
     def readiness(self) -> str:
@@ -328,3 +296,18 @@ class RunningController(Generic[K]):
                 error = why_not(informer)
                 return f"cache of {gvr.resource} not synced" + (f": {error}" if error else "")
         return self.guard.waits() if self.guard is not None and self.state == "syncing" else ""
+
+
+def _functions_of(declaration: Declaration[K], threads: FunctionThreads) -> Functions[K]:
+    """The functions that the reconciler calls, with the declared defaults and checks before them."""
+    function = declaration.finalizer_function
+    finalize = finalize_misfit = None if function is None else threads.coroutine_function(function)
+    reconcile = threads.coroutine_function(declaration.reconcile)
+    defaulters, validators = declaration.defaulters, declaration.validators
+    if defaulters or validators:
+        from setpoint.controller.checks import checked_first  # loads the schema package
+
+        reconcile = checked_first(reconcile, defaulters, validators)
+        if finalize is not None:
+            finalize = checked_first(finalize, defaulters, validators)
+    return Functions(reconcile, finalize, finalize_misfit)

@@ -6,9 +6,7 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from setpoint.controller.cause import Cause
-from setpoint.controller.seen import Filtered
-from setpoint.controller.timeline import Attempt
+from setpoint.controller.history import Attempt, Cause, Filtered
 from setpoint.meta import ObjectKey
 
 State = Literal[

@@ -6,16 +6,19 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
 
+from setpoint.cache import Informer
+from setpoint.cache.indexes import OWNER
 from setpoint.cache.object_record import Record
-from setpoint.controller.explain import facts_of
-from setpoint.controller.running import RunningController
-from setpoint.controller.verdict import State, verdict
+from setpoint.controller.events import EventRecorder
+from setpoint.controller.explain.explanation import Explanation, explain, facts_of
+from setpoint.controller.explain.verdict import State, verdict
+from setpoint.controller.run.running import RunningController
 from setpoint.meta import ObjectKey
 
 TURN: Final = 250
@@ -29,7 +32,7 @@ _RANK: Final[dict[str, int]] = {state: rank for rank, state in enumerate(URGENCY
 
 
 class Listed(msgspec.Struct, rename="camel", kw_only=True):
-    """One object of a listing; see `setpoint.controller.explain.Explanation`."""
+    """One object of a listing; see `setpoint.controller.explain.explanation.Explanation`."""
 
     controller: str
     kind: str
@@ -88,7 +91,7 @@ class Survey:
     ) -> Listing:
         """Lists the first ``limit`` objects whose key contains all words of ``find`` (ignoring case) and whose state is
         one of ``states`` (all, by default). With ``here``, objects of other processes are left out. ``among`` has the
-        same meaning as in `setpoint.controller.explain.explain`.
+        same meaning as in `setpoint.controller.explain.explanation.explain`.
         """
         words, wanted = find.lower().split(), frozenset(states)
         counts: dict[str, int] = {}
@@ -116,7 +119,7 @@ class Survey:
         )
 
     def state(self, run: RunningController[Any], key: ObjectKey) -> State:
-        """The state that `setpoint.controller.verdict.verdict` would give."""
+        """The state that `setpoint.controller.explain.verdict.verdict` would give."""
         if key in run.loop.started:
             return "running"
         if run.state != "running":
@@ -128,15 +131,15 @@ class Survey:
         if queue == "ready":
             return "queued"
         if queue == "delayed":
-            if key in run.memory.hot.slowed:
+            if key in run.activity.hot_loops.slowed:
                 return "slowed down"
             return "waiting" if last is None or last.result == "requeue_after" else "backing off"
-        if run.told.seen.last_filtered(key) is not None:
+        if run.activity.events.last_filtered(key) is not None:
             return verdict(facts_of(run, key)).state
         informer = run.informers.get(run.controller.resource.gvr)
         record = informer.store.record(key) if informer is not None else None
         if record is None:
-            return "unknown" if run.told.seen.deleted_at(key) is None else "deleted"
+            return "unknown" if run.activity.events.deleted_at(key) is None else "deleted"
         if self._is_held(run, key, record):
             return "being deleted"
         if last is None:
@@ -188,3 +191,145 @@ def _listed(run: RunningController[Any], key: ObjectKey, among: Iterable[Running
 
 def _order(listed: Listed) -> tuple[int, str, str]:
     return _RANK.get(listed.state, len(_RANK)), listed.controller, listed.key
+
+
+MOST: Final = 200
+"""The maximum number of owned objects in one `Detail`."""
+DEPTH: Final = 5
+_GOOD: Final = ("Ready", "Available", "Complete", "Established", "Bound", "Healthy", "Synced")
+"""The types of the conditions that summarize the state of an object, in order of preference."""
+
+
+class ConditionTold(msgspec.Struct, rename="camel", kw_only=True):
+    """A condition of the object, as the cache shows it. A field that the condition does not set is empty."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    since: str
+
+
+class Owned(msgspec.Struct, rename="camel", kw_only=True):
+    """An owned object in a cache of this process: a summary of its status, and the objects that it owns in turn."""
+
+    kind: str
+    key: str
+    says: str
+    deleting: bool
+    owns: list[Owned]
+
+
+class EventTold(msgspec.Struct, rename="camel", kw_only=True):
+    """An event that this process has reported, and how often it was reported."""
+
+    at: datetime
+    type: str
+    reason: str
+    note: str
+    count: int
+
+
+class Detail(msgspec.Struct, rename="camel", kw_only=True):
+    """The explanation of an object, with its conditions, owned objects and events."""
+
+    explanation: Explanation
+    conditions: list[ConditionTold]
+    owned: list[Owned]
+    """The owned objects in the caches of this process, at most `MOST`, counting the objects that they own in turn."""
+    events: list[EventTold]
+    """The events of the last few minutes; see `EventRecorder.about`."""
+
+
+def detail(
+    run: RunningController[Any],
+    key: ObjectKey,
+    *,
+    caches: Iterable[Informer[Any]],
+    among: Iterable[RunningController[Any]] | None = None,
+    recorder: EventRecorder | None = None,
+) -> Detail:
+    """The details of an object. The call needs the running loop; it makes no request and changes nothing.
+
+    ``among`` has the same meaning as in `setpoint.controller.explain.explanation.explain`.
+    """
+    informer = run.informers.get(run.controller.resource.gvr)
+    document = informer.store.get(key) if informer is not None else None
+    uid = ""
+    conditions: list[ConditionTold] = []
+    if document is not None:
+        read = msgspec.json.decode(document)
+        uid = read["metadata"].get("uid", "")
+        conditions = list(conditions_of(read))
+    told = recorder.about(uid) if recorder is not None and uid else []
+    return Detail(
+        explanation=explain(run, key, among=among),
+        conditions=conditions,
+        owned=_Tree(caches).below(uid) if uid else [],
+        events=[
+            EventTold(at=at, type=event.type or "", reason=event.reason or "", note=event.note or "", count=count)
+            for event, count, at in told
+        ],
+    )
+
+
+class _Tree:
+    """The trees of owned objects, from the caches."""
+
+    def __init__(self, caches: Iterable[Informer[Any]]) -> None:
+        self._caches = list({id(each.store): each for each in caches}.values())
+        self._left = MOST
+        self._met: set[str] = set()
+
+    def below(self, uid: str, depth: int = DEPTH) -> list[Owned]:
+        found: list[Owned] = []
+        if not depth or uid in self._met:
+            return found
+        self._met.add(uid)
+        for informer in self._caches:
+            for key in sorted(informer.store.indexed(OWNER, uid)):
+                document = informer.store.get(key)
+                if document is None or self._left <= 0:
+                    continue
+                self._left -= 1
+                read = msgspec.json.decode(document)
+                own = read["metadata"]
+                found.append(
+                    Owned(
+                        kind=informer.resource.kind,
+                        key=key,
+                        says=_says(read),
+                        deleting="deletionTimestamp" in own,
+                        owns=self.below(own.get("uid", ""), depth - 1),
+                    )
+                )
+        return found
+
+
+def conditions_of(read: Mapping[str, Any]) -> Iterator[ConditionTold]:
+    """The conditions in the status of ``read``, an object as JSON."""
+    status = read.get("status")
+    found = status.get("conditions") if isinstance(status, dict) else None
+    for each in found if isinstance(found, list) else ():
+        if isinstance(each, dict) and "type" in each:
+            words = (each.get(name) or "" for name in ("type", "status", "reason", "message", "lastTransitionTime"))
+            type_, is_so, reason, message, since = map(str, words)
+            yield ConditionTold(type=type_, status=is_so, reason=reason, message=message, since=since)
+
+
+def _says(read: dict[str, Any]) -> str:
+    """A few words from the status of an object that describe its state; ``""`` if the status contains none."""
+    status = read.get("status")
+    if not isinstance(status, dict):
+        return ""
+    words = []
+    if isinstance(status.get("phase"), str):
+        words.append(status["phase"])
+    wanted = (read.get("spec") or {}).get("replicas") if isinstance(read.get("spec"), dict) else None
+    if isinstance(wanted, int):
+        words.append(f"{status.get('readyReplicas', 0)} of {wanted} ready")
+    conditions = {each.type: each for each in conditions_of(read)}
+    telling = next((conditions[name] for name in _GOOD if name in conditions), None)
+    if telling is not None and (telling.status != "True" or not words):
+        words.append(f"{telling.type}={telling.status}" + (f" ({telling.reason})" if telling.reason else ""))
+    return ", ".join(words)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Final, Generic, TypeVar
 
 from setpoint.client import ApiError, Conflict, NotFound, PatchType, TransportError, dynamic
-from setpoint.controller.context import Context
+from setpoint.controller.cache_reader import INSTALL
+from setpoint.controller.context_reads import ContextReads
 from setpoint.controller.declaration import Declaration
-from setpoint.controller.echo import expect_echo
 from setpoint.controller.environment import Environment
-from setpoint.controller.failures import INSTALL, StatusNotServed, describe, is_conflict, is_namesake, reason_of
-from setpoint.controller.memory import Memory
-from setpoint.controller.status import MAX_MESSAGE, StatusDraft
+from setpoint.controller.memory import Memory, expect_echo
+from setpoint.controller.outcome import StatusNotServed, describe, is_conflict, is_namesake, reason_of
+from setpoint.controller.writes.status import MAX_MESSAGE, StatusDraft
 from setpoint.meta import Object
 
 K = TypeVar("K", bound=Object)
@@ -50,7 +50,7 @@ class StatusWriter(Generic[K]):
             failure=declared.failure_condition,
         )
 
-    async def succeeded(self, draft: StatusDraft, obj: K, context: Context) -> None:
+    async def succeeded(self, draft: StatusDraft, obj: K, context: ContextReads) -> None:
         """Writes the status of a reconcile that raised no exception, if the status has changed.
 
         Raises:
@@ -66,7 +66,7 @@ class StatusWriter(Generic[K]):
             await self._tell_refusal(problem, draft, context)
             raise
 
-    async def failed(self, problem: Exception, draft: StatusDraft, obj: K, context: Context) -> Exception | None:
+    async def failed(self, problem: Exception, draft: StatusDraft, obj: K, context: ContextReads) -> Exception | None:
         """Writes the status that the function left behind, and the reason for its failure. A conflict is not reported.
         If the write fails, the error is logged and returned, because the caller raises the function's own failure.
         """
@@ -84,7 +84,7 @@ class StatusWriter(Generic[K]):
         return None
 
     async def _tell_refusal(
-        self, refusal: Exception, draft: StatusDraft, context: Context, *, first: Exception | None = None
+        self, refusal: Exception, draft: StatusDraft, context: ContextReads, *, first: Exception | None = None
     ) -> None:
         """Writes the reason for the failure into the previous status, if the server refused the new status. ``first``
         is the earlier failure of the reconcile, if there was one.
@@ -108,7 +108,7 @@ class StatusWriter(Generic[K]):
         except Exception as problem:  # noqa: BLE001 - logged; the caller raises the first one
             context.log.warning("a failure could not be told in the status", extra={"error": describe(problem)})
 
-    async def _write(self, draft: StatusDraft, obj: K, context: Context, *, observed: bool) -> None:
+    async def _write(self, draft: StatusDraft, obj: K, context: ContextReads, *, observed: bool) -> None:
         onto: Object = obj
         refusal: ApiError | None = None
         for attempt in range(TRIES):
@@ -150,7 +150,7 @@ class StatusWriter(Generic[K]):
                 self._check_contested(draft, refusal, context)
                 return
 
-    def _check_contested(self, draft: StatusDraft, refusal: ApiError | None, context: Context) -> None:
+    def _check_contested(self, draft: StatusDraft, refusal: ApiError | None, context: ContextReads) -> None:
         """Raises ``refusal``, the last conflict, if another writer has changed a field that this reconcile changed."""
         if refusal is not None and draft.contested:
             context.log.debug("another writer was first", extra={"fields": draft.contested})

@@ -10,6 +10,7 @@ from setpoint.meta import Object, resource_of
 if TYPE_CHECKING:
     from setpoint.models.rbac_v1 import PolicyRule
 
+
 __all__ = ["VERBS", "Need", "need_of_kind", "need_of_rule"]
 
 VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")

@@ -1,0 +1,1 @@
+"""One run of a controller: delivery of events, workers, reconciler, and the share of one process."""

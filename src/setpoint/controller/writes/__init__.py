@@ -1,0 +1,1 @@
+"""The writes of a reconcile: owned objects, sets of children, and the status."""
