@@ -106,7 +106,7 @@ async def fill(run: RunningController[Any], obj: ConfigMap, ctx: sp.Context) -> 
     memory.suspects.note_deletion(f"child-{number}", key)
     run.activity.hot_loops.count_spin(key, obj.metadata.generation, run.controller.resource)
     memory.echoes[key] = ("1", "2")
-    memory.took_over(key, (SECRETS, ObjectKey("default/child")))
+    memory.note_taken_over(key, (SECRETS, ObjectKey("default/child")))
     if number % 10 == 0:
         ctx.event("Normal", "Seen", "it was seen")
     if number % 4 == 0:

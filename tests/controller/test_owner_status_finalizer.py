@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.controller import OwnerError, set_controller_reference, set_owner_reference
-from setpoint.controller import finalizer as fin
+from setpoint.controller.controller import checked_name, finalizer_name
+from setpoint.controller.run.reconciler import patch_to_add, patch_to_remove
 from setpoint.controller.writes.ownership import is_owned_by, remove_owner_reference
 from setpoint.controller.writes.status import RECONCILED, StatusDraft
 from setpoint.crd import ConditionedStatus as CustomStatus
@@ -211,27 +212,27 @@ def test_adding_and_removing_leaves_others_finalizers_alone(present: list[str]) 
     if present:
         document["metadata"]["finalizers"] = present
     obj = decode(Widget, msgspec.json.encode(document))
-    changed = json_patch.apply(document, fin.added(obj, NAME))
+    changed = json_patch.apply(document, patch_to_add(obj, NAME))
     assert changed["metadata"]["finalizers"] == [*present, NAME]
     with_it = decode(Widget, msgspec.json.encode(changed))
-    assert fin.added(with_it, NAME) == []
-    back = json_patch.apply(changed, fin.removed(with_it, NAME))
+    assert patch_to_add(with_it, NAME) == []
+    back = json_patch.apply(changed, patch_to_remove(with_it, NAME))
     assert back["metadata"]["finalizers"] == present
-    assert fin.removed(obj, NAME) == []
+    assert patch_to_remove(obj, NAME) == []
 
 
 def test_a_finalizer_that_is_there_twice_is_removed_twice() -> None:
     document = {"metadata": {"name": "a", "uid": "u", "finalizers": [NAME, "a.io/x", NAME]}}
     obj = decode(Widget, msgspec.json.encode(document))
-    assert json_patch.apply(document, fin.removed(obj, NAME))["metadata"]["finalizers"] == ["a.io/x"]
+    assert json_patch.apply(document, patch_to_remove(obj, NAME))["metadata"]["finalizers"] == ["a.io/x"]
 
 
 def test_finalizers_have_a_domain() -> None:
-    assert fin.finalizer_name(Widget.resource, "widget") == "test.example.com/widget"
+    assert finalizer_name(Widget.resource, "widget") == "test.example.com/widget"
     with pytest.raises(ValueError, match="your own domain"):
-        fin.finalizer_name(Pod.resource, "pod")
+        finalizer_name(Pod.resource, "pod")
     with pytest.raises(ValueError, match="must have a domain"):
-        fin.checked_name("cleanup")
+        checked_name("cleanup")
 
 
 def test_merge_patches_of_a_status_apply_to_what_was_read() -> None:

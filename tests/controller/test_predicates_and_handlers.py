@@ -9,7 +9,8 @@ import pytest
 
 import setpoint as sp
 from setpoint.cache import Head
-from setpoint.controller import CacheReader, handlers
+from setpoint.controller import CacheReader
+from setpoint.controller.run import delivery
 from setpoint.controller import predicates as p
 from setpoint.meta import ObjectKey, OwnerReference, SelectorError, resource_of
 from setpoint.models.apps_v1 import Deployment, ReplicaSet
@@ -100,43 +101,43 @@ def test_names_namespaces_and_deletion() -> None:
     assert p.objects_where(lambda found: found.generation == 7)(head(generation=7), None)
 
 
-def keys(handler: handlers.Handler, old: Head | None, new: Head | None) -> list[str]:
+def keys(handler: delivery.Handler, old: Head | None, new: Head | None) -> list[str]:
     return list(handler(old, new))
 
 
 def test_an_object_is_its_own_key_also_when_it_goes() -> None:
-    assert keys(handlers.itself, None, head()) == ["default/a"]
-    assert keys(handlers.itself, head(), None) == ["default/a"]
-    assert keys(handlers.itself, None, None) == []
+    assert keys(delivery.itself, None, head()) == ["default/a"]
+    assert keys(delivery.itself, head(), None) == ["default/a"]
+    assert keys(delivery.itself, None, None) == []
 
 
 def test_only_the_managing_controller_is_told_unless_every_owner_is_asked_for() -> None:
     dependent = head(owner_references=[reference(name="one"), reference(name="two", controller=None)])
-    only = handlers.owner(resource_of(ReplicaSet))
-    every = handlers.owner(resource_of(ReplicaSet), any_owner=True)
+    only = delivery.owner(resource_of(ReplicaSet))
+    every = delivery.owner(resource_of(ReplicaSet), any_owner=True)
     assert keys(only, None, dependent) == ["default/one"]
     assert keys(every, None, dependent) == ["default/one", "default/two"]
     assert keys(only, dependent, None) == ["default/one"]
 
 
 def test_owners_match_by_group_and_kind_whatever_the_version() -> None:
-    handler = handlers.owner(resource_of(ReplicaSet))
+    handler = delivery.owner(resource_of(ReplicaSet))
     assert keys(handler, None, head(owner_references=[reference(api="apps/v1beta2")])) == ["default/owner"]
     assert keys(handler, None, head(owner_references=[reference(api="v1")])) == []
     assert keys(handler, None, head(owner_references=[reference(api="other.apps/v1")])) == []
     assert keys(handler, None, head(owner_references=[reference(kind="Deployment")])) == []
-    core = handlers.owner(resource_of(Pod))
+    core = delivery.owner(resource_of(Pod))
     assert keys(core, None, head(owner_references=[reference(kind="Pod", api="v1")])) == ["default/owner"]
     assert keys(core, None, head(owner_references=[reference(kind="Pod", api="x/v1")])) == []
 
 
 def test_cluster_scoped_owners_have_no_namespace() -> None:
-    handler = handlers.owner(resource_of(Node))
+    handler = delivery.owner(resource_of(Node))
     assert keys(handler, None, head(owner_references=[reference(kind="Node", api="v1")])) == ["owner"]
 
 
 def test_both_owners_are_told_when_an_object_moves_and_each_once() -> None:
-    handler = handlers.owner(resource_of(Deployment))
+    handler = delivery.owner(resource_of(Deployment))
     one = head(owner_references=[reference("Deployment", "one")])
     two = head(owner_references=[reference("Deployment", "two")])
     assert keys(handler, one, two) == ["default/one", "default/two"]
@@ -153,7 +154,7 @@ def test_mapping_functions_see_both_heads_and_each_key_counts_once() -> None:
         return ["default/x", ObjectKey(f"default/{found.labels.get('user', 'x')}")]
 
     none: Any = None
-    handler: Any = handlers.mapped(users_of, CacheReader({}, none, "test", none, ""), "a test", resource_of(Pod))
+    handler: Any = delivery.mapped(users_of, CacheReader({}, none, "test", none, ""), "a test", resource_of(Pod))
     assert keys(handler, head(labels={"user": "y"}), head(resource_version="2")) == ["default/x", "default/y"]
     assert seen == ["1", "2"]
     assert all(isinstance(key, ObjectKey) for key in handler(None, head()))

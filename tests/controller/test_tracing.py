@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import setpoint as sp
-from setpoint.controller import tracing
+from setpoint.controller import telemetry
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.testing import cluster, virtual_time
 
@@ -71,4 +71,4 @@ async def test_a_failed_reconcile_is_a_failed_span(spans: Any) -> None:
 
 
 def test_nothing_is_traced_without_a_provider() -> None:
-    assert tracing.find_tracer() is None
+    assert telemetry.find_tracer() is None
