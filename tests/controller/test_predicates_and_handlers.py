@@ -12,6 +12,7 @@ from setpoint.cache import Head
 from setpoint.controller import CacheReader
 from setpoint.controller.run import delivery
 from setpoint.controller import predicates as p
+from setpoint.controller.run import delivery
 from setpoint.meta import ObjectKey, OwnerReference, SelectorError, resource_of
 from setpoint.models.apps_v1 import Deployment, ReplicaSet
 from setpoint.models.core_v1 import ConfigMap, Node, Pod

@@ -98,7 +98,7 @@ class Shard(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Host:
-    """What a process provides to the runs of its controllers.
+    """The things that a process provides to the runs of its controllers.
 
     ``recorder`` sends events; without it they are only logged. ``metrics`` and ``queue_metrics`` take the figures of
     the run. ``shard`` is set if another process may take over keys of this run, because processes share the keys or

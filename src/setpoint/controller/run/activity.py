@@ -104,10 +104,10 @@ class Activity:
             self.causes.add(key, Cause("after" if end.result == "requeue_after" else "retry", at=due))
 
     def forget(self, key: ObjectKey) -> None:
-        """Forgets the causes and the writes of a key whose object is gone, or that belongs to another process. Its
-        timeline stays, to explain what happened.
+        """Forgets everything that is remembered of a key whose object is gone, or that belongs to another process,
+        except its timeline, which explains what happened, and causes that came since.
         """
-        self.causes.take(key)
+        self._memory.forget(key)
         self.hot_loops.forget(key)
 
 

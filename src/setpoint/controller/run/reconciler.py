@@ -131,7 +131,7 @@ class Reconciler(Generic[K]):
                 obj, misfits = await self._read_live(key)
                 memory.suspects.note_answer(key, cached, obj.uid if obj is not None else "")
         if obj is None:
-            memory.forget(key)
+            activity.forget(key)
             return None
         metadata = obj.metadata
         deleting = metadata.deletion_timestamp is not None

@@ -243,8 +243,8 @@ class RunningController(Generic[K]):
     def _forget(self, key: ObjectKey) -> None:
         """Forgets a key whose object is gone, or that belongs to another process."""
         self.queue.forget(key)
+        self.activity.causes.take(key)
         self.activity.forget(key)
-        self.memory.forget(key)
 
     def _failures(self, key: ObjectKey) -> int:
         return self.queue.num_requeues(key)

@@ -299,8 +299,9 @@ class ObjectWriter:
 
 
 def standing_of(owner: Object, child: Object, controller: OwnerReference | None) -> Literal["own", "free", "earlier"]:
-    """Whose the existing object with the name of ``child`` is, if ``controller`` controls it: the owner's own, nobody's
-    (``free``), or that of an earlier object with the owner's name, with which the garbage collector deletes it.
+    """The relation of ``owner`` to the existing object with the name of ``child``, which ``controller`` controls: the
+    object is the owner's ``own``, or it is ``free`` because it has no controller, or it belongs to an ``earlier``
+    object with the owner's name and will be deleted by the garbage collector.
 
     Raises:
         AdoptionError: another owner controls it.
