@@ -10,7 +10,6 @@ import pytest
 import setpoint as sp
 from setpoint.cache import Head
 from setpoint.controller import CacheReader
-from setpoint.controller.run import delivery
 from setpoint.controller import predicates as p
 from setpoint.controller.run import delivery
 from setpoint.meta import ObjectKey, OwnerReference, SelectorError, resource_of
