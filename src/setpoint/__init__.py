@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from setpoint.meta import ObjectKey as ObjectKey
     from setpoint.meta import ObjectMeta as ObjectMeta
     from setpoint.meta import Quantity as Quantity
+    from setpoint.testing.checks import check as check
     from setpoint.webhook import Admission as Admission
     from setpoint.webhook import Review as Review
     from setpoint.webhook import Webhooks as Webhooks
@@ -100,6 +101,7 @@ _HOMES = {
     "WebhookServer": "webhook",
     "Webhooks": "webhook",
     "after": "controller",
+    "check": "testing.checks",
     "default_controller_rate_limiter": "workqueue",
     "done": "controller",
     "main": "cli.program",
@@ -148,6 +150,7 @@ __all__ = [
     "WebhookServer",
     "Webhooks",
     "after",
+    "check",
     "default_controller_rate_limiter",
     "done",
     "main",

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import builtins
 import keyword
-import re
 
 from setpoint.meta import Object, wire_name
-
-_PLURAL_ACRONYM = re.compile(r"([A-Z]{2,})s(?=[A-Z]|$)")
-_BEFORE_WORD = re.compile(r"([A-Z]+)([A-Z][a-z])")
-_HUMP = re.compile(r"([a-z0-9])([A-Z])")
+from setpoint.scaffold.classes.attributes import snake_case
 
 # Names in generated annotations: a field of such a name would hide the type from the fields beside it.
 _TYPES = frozenset({"bool", "bytes", "datetime", "dict", "float", "int", "list", "msgspec", "str"})
@@ -18,19 +14,6 @@ assert frozenset({"bool", "bytes", "dict", "float", "int", "list", "str"}) <= se
 
 # Attributes of every Object. ``metadata`` is the only field among them.
 _OBJECT = frozenset(name for name in (*dir(Object), "resource") if not name.startswith("__")) - {"metadata"}
-
-
-def snake_case(wire: str) -> str:
-    """``clusterIPs`` is ``cluster_ips``, ``fsGroup`` ``fs_group``, ``$ref`` ``ref``; no care is taken of keywords.
-
-    It is the official Python client's spelling, except that a plural acronym stays one word there is none of here
-    (``cluster_i_ps``).
-    """
-    name = wire.lstrip("$").replace("-", "_")
-    name = _PLURAL_ACRONYM.sub(lambda found: f"_{found[1].lower()}s_", name)
-    name = _BEFORE_WORD.sub(r"\1_\2", name)
-    name = _HUMP.sub(r"\1_\2", name)
-    return re.sub("_+", "_", name).strip("_").lower()
 
 
 def attribute_name(wire: str, *, on_object: bool) -> str:

@@ -1,4 +1,4 @@
-"""``setpoint crd``: compares and migrates the versions of custom resources."""
+"""``setpoint crd``: compares and migrates the versions of custom resources, and writes classes for them."""
 
 from __future__ import annotations
 
@@ -64,6 +64,47 @@ def diff(
     failing = ("breaks", "may") if strict else ("breaks",)
     if any(change.severity in failing for change in changes):
         raise SystemExit(_BREAKS)
+
+
+@crd_app.command
+def classes(
+    source: Source,
+    /,
+    *names: str,
+    installed_by: str = "",
+    own: Annotated[bool, Parameter(negative="")] = False,
+    kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
+    context: str | None = None,
+) -> None:
+    """Print Python classes for the kinds of CustomResourceDefinitions, as a module.
+
+    SOURCE is a YAML or JSON file, a folder of such files, "-" for standard input, or "cluster" for the installed
+    definitions. NAMES are those of the definitions to use, such as certificates.cert-manager.io; default: all.
+
+    Parameters
+    ----------
+    installed_by
+        The project that installs the definitions; default: the one that their labels name, or the API group.
+    own
+        The kinds are those of your program, which installs their definitions.
+    kubeconfig
+        The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
+    context
+        The kubeconfig's context to use.
+    """
+    from setpoint.cli.crd_sources import CLUSTER, from_cluster, from_files, only
+    from setpoint.cli.program_loader import SourceError
+    from setpoint.scaffold.classes import definitions_to_source
+
+    with _trouble("setpoint crd classes"):
+        if own and installed_by:
+            raise SourceError("--own and --installed-by exclude each other")
+        if source == CLUSTER:
+            definitions = asyncio.run(_with_client(kubeconfig, context, lambda client: from_cluster(client)))
+        else:
+            definitions = from_files(source)
+        text = definitions_to_source(only(definitions, names, source), own=own, installed_by=installed_by)
+    sys.stdout.write(text)
 
 
 @crd_app.command

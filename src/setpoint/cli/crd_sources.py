@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Collection, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,7 +24,6 @@ __all__ = ["CLUSTER", "SUFFIXES", "from_classes", "from_cluster", "from_files"]
 CLUSTER = "cluster"
 _KIND = "CustomResourceDefinition"
 Document = dict[str, Any]
-Connect = Callable[[], Awaitable[Client]]
 
 
 def from_files(source: str) -> list[Document]:
@@ -70,11 +70,28 @@ def from_classes(source: str) -> list[Document]:
     return found
 
 
-async def from_cluster(client: Client, names: Iterable[str]) -> list[Document]:
-    """The named definitions that exist in the cluster, with their status."""
-    wanted = set(names)
-    found = await client.list(CustomResourceDefinition)
-    named = {"apiVersion": "apiextensions.k8s.io/v1", "kind": _KIND}  # the items of a list don't repeat it
+def only(definitions: Sequence[Document], names: Sequence[str], source: str) -> Sequence[Document]:
+    """The definitions with these names; all if there are no names.
+
+    Raises:
+        SourceError: there is no definition, or none with one of the names.
+    """
+    present = [str(definition["metadata"]["name"]) for definition in definitions]
+    if not definitions:
+        raise SourceError(f"{source}: there is no {_KIND}{' named ' + names[0] if names else ''}")
+    for name in names:
+        if name not in present:
+            near = get_close_matches(name, present, 1, 0.3)
+            raise SourceError(f"{source}: no {_KIND} {name}" + (f"; did you mean {near[0]}?" if near else ""))
+    return [definition for definition in definitions if not names or definition["metadata"]["name"] in names]
+
+
+async def from_cluster(client: Client, names: Collection[str] | None = None) -> list[Document]:
+    """The definitions in the cluster, with their status: those with these names, or all."""
+    installed = await client.list(CustomResourceDefinition)
+    head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": _KIND}  # the items of a list don't repeat it
     return [
-        named | msgspec.json.decode(raw_of(definition) or b"{}") for definition in found if definition.name in wanted
+        head | msgspec.json.decode(raw_of(definition) or b"{}")
+        for definition in installed
+        if names is None or definition.name in names
     ]

@@ -99,6 +99,7 @@ class Keywords(TypedDict, total=False):
     annotations: Mapping[str, str]
     conversions: Sequence[Conversion]
     installed_by: str
+    status_subresource: bool
 
 
 class CustomResourceMeta(ModelMeta):
@@ -137,8 +138,9 @@ def _made(
         return made
     made.resource = _resource(made, taken["group"], taken)
     made.definition = _definition(made, taken)
-    check_fields(made)
-    check_conversions(made)
+    if not made.definition.installed_by:
+        check_fields(made)
+        check_conversions(made)
     return made
 
 
@@ -161,8 +163,8 @@ class CustomResource(Object, metaclass=CustomResourceMeta):
     its fields, and the program that has the class never writes the kind's definition. Manifests, charts and bundles
     leave it out and keep the permissions. See `docs/howto/other-projects.md`.
 
-    A field ``status`` becomes a subresource. The types of ``spec`` and ``status`` may also be dataclasses or pydantic
-    models.
+    A field ``status`` becomes a subresource, unless ``status_subresource`` is False. The types of ``spec`` and
+    ``status`` may also be dataclasses or pydantic models.
 
     Raises:
         DefinitionError: a name is invalid, a keyword is missing, a field's type or default is invalid, or a column
@@ -189,7 +191,7 @@ def _resource(made: type[CustomResource], group: str, said: Keywords) -> Resourc
     short_names, categories = said.get("short_names", ()), said.get("categories", ())
     if version is None:
         raise DefinitionError(f"{where}: version= is missing, such as version='v1alpha1'")
-    if not _VERSION.fullmatch(version):
+    if not _VERSION.fullmatch(version) and (not said.get("installed_by") or dns1035_label(version)):
         raise DefinitionError(f"{where}: version={version!r} is not of the form v1, v1beta1 or v1alpha1")
     if "." not in group or dns1123_subdomain(group):
         raise DefinitionError(f"{where}: group={group!r} must be a DNS name with a dot, such as 'grp.example.com'")
@@ -205,7 +207,7 @@ def _resource(made: type[CustomResource], group: str, said: Keywords) -> Resourc
             raise DefinitionError(f"{where}: name {word!r}: {problems[0]}")
     gvk = GroupVersionKind(group, version, kind)
     subresources = {}
-    if "status" in made.__struct_fields__:
+    if _has_status(made, said):
         subresources["status"] = gvk
     if said.get("scale"):
         subresources["scale"] = GroupVersionKind("autoscaling", "v1", "Scale")
@@ -235,4 +237,9 @@ def _definition(made: type[CustomResource], said: Keywords) -> Definition:
         for word, value in said.items()
         if word in Definition.__struct_fields__
     }
-    return Definition(has_status="status" in made.__struct_fields__, **given)
+    return Definition(has_status=_has_status(made, said), **given)
+
+
+def _has_status(made: type[CustomResource], said: Keywords) -> bool:
+    """Whether the kind has a status subresource."""
+    return "status" in made.__struct_fields__ and said.get("status_subresource", True)

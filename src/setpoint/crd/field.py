@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, cast
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from setpoint.crd.cel_rule import ValidationRule, rules_of
 
@@ -29,6 +29,7 @@ class FieldOptions(Struct, frozen=True, kw_only=True):
     min_properties: int | None = None
     max_properties: int | None = None
     rules: tuple[ValidationRule, ...] = ()
+    default: Any = UNSET
 
 
 def Field(
@@ -54,12 +55,13 @@ def Field(
     preserve_unknown_fields: bool = False,
     embedded_resource: bool = False,
     rules: Sequence[ValidationRule | str] = (),
+    default: Any = UNSET,
     extra_schema: Mapping[str, Any] | None = None,
 ) -> msgspec.Meta:
     """Bounds, patterns, descriptions and merge hints of a field, for use inside ``typing.Annotated``.
 
     The bounds go into the CRD's schema, where the API server enforces them, and are checked again when an object is
-    decoded; only the API server checks patterns. Defaults are Python's own:
+    decoded; only the API server checks patterns. Defaults are usually Python's own:
     ``replicas: Annotated[int, Field(ge=0)] = 1``.
 
     Args:
@@ -78,6 +80,8 @@ def Field(
         preserve_unknown_fields: fields that the type does not have are kept.
         embedded_resource: the value is an object of its own, with apiVersion, kind and metadata.
         rules: CEL rules on the field's value; a plain string is a rule without a message.
+        default: the default that the API server gives an absent field, as a JSON value, where the field itself is
+            ``X | None = None``. A program that leaves out such a field does not own it after a server-side apply.
         extra_schema: keywords to add to the schema unchanged, if no argument above covers them.
 
     >>> from typing import Annotated
@@ -95,6 +99,7 @@ def Field(
         min_properties=min_properties,
         max_properties=max_properties,
         rules=rules_of(rules),
+        default=default,
     )
     # Meta's overloads say which bounds exclude each other; it checks them itself when it is called.
     make = cast("Callable[..., msgspec.Meta]", msgspec.Meta)

@@ -136,7 +136,8 @@ def _whole(kind: type[Object], walk: _Walk) -> JSONSchema:
         **schema["properties"],
     }
     has_status = "status" in schema["properties"]
-    for problem in (*schema_problems(schema, has_status=has_status), *path_problems(kind, schema)):
+    paths = () if _is_foreign(kind) else path_problems(kind, schema)  # theirs may show fields of no schema
+    for problem in (*schema_problems(schema, has_status=has_status), *paths):
         raise DefinitionError(f"{kind.__name__}{problem}")
     return schema
 
@@ -202,8 +203,8 @@ def _field(item: FieldInfo, described: str, walk: _Walk) -> JSONSchema:
         if odd := _infinite(default):
             raise walk.error(f"its default has {odd}, which JSON can't; leave it out with X | None = None")
         schema["default"] = default
-        if problem := default_problem(schema):
-            raise walk.error(f"its default breaks its own schema: {problem}; change the default or the bounds")
+    if "default" in schema and (problem := default_problem(schema)):
+        raise walk.error(f"its default breaks its own schema: {problem}; change the default or the bounds")
     return schema
 
 
@@ -218,7 +219,7 @@ def _rules(kind: type, walk: _Walk) -> list[JSONSchema]:
 
 def _default(item: FieldInfo, walk: _Walk) -> Any:
     """The field's default in the schema, or UNSET: statuses, absent values and empty collections need no default."""
-    if walk.in_status:
+    if walk.in_status or (not walk.path[1:] and item.name in ("spec", "status") and _is_foreign(walk.root)):
         return UNSET
     made = item.default
     if item.default_factory is not msgspec.NODEFAULT:
@@ -229,6 +230,12 @@ def _default(item: FieldInfo, walk: _Walk) -> Any:
     if made is None or isinstance(made, Object | ObjectMeta | UnsetType | type(msgspec.NODEFAULT)):
         return UNSET
     return UNSET if made in ([], {}, set()) else to_wire(made)
+
+
+def _is_foreign(kind: type) -> bool:
+    """Whether the kind is another project's, whose ``spec`` has a default in Python only."""
+    definition = getattr(kind, "definition", None)
+    return definition is not None and bool(definition.installed_by)
 
 
 def _infinite(value: Any) -> str:

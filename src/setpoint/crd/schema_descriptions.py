@@ -16,11 +16,10 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
-from collections.abc import Hashable
+import linecache
+import sys
 from dataclasses import is_dataclass
 from functools import cache
-from typing import cast
 
 __all__ = ["class_description", "field_descriptions"]
 
@@ -43,7 +42,7 @@ def field_descriptions(kind: type) -> dict[str, str]:
     found: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         if not _is_ours(base) and ("__annotations__" in base.__dict__ or "__annotate_func__" in base.__dict__):
-            found |= _own(cast("Hashable", base))
+            found |= _own(base)
     return found
 
 
@@ -51,17 +50,50 @@ def _is_ours(kind: type) -> bool:
     return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
-@cache
-def _own(kind: Hashable) -> dict[str, str]:
-    assert isinstance(kind, type)
+def _own(kind: type) -> dict[str, str]:
+    """The string below each field of the class itself, by attribute."""
     try:
-        (parsed,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
-    except (OSError, TypeError, SyntaxError, ValueError):
+        file = inspect.getsourcefile(kind)
+    except (OSError, TypeError):
         return {}
-    if not isinstance(parsed, ast.ClassDef):
+    module = sys.modules.get(kind.__module__)
+    lines = linecache.getlines(file, vars(module) if module is not None else None) if file else []
+    annotated = inspect.get_annotations(kind).keys()
+    for fields in _strings("".join(lines)).get(kind.__qualname__, ()):
+        # The source may have been edited, or contain another class of this name: then its strings can't be trusted.
+        if fields.keys() <= annotated:
+            return dict(fields)
+    return {}
+
+
+@cache  # a module may have hundreds of classes
+def _strings(source: str) -> dict[str, list[dict[str, str]]]:
+    """The strings below the fields of each class in the source, by the class's qualified name. A name may belong to
+    several classes, of which the last is the first in the list.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
         return {}
-    found: dict[str, str] = {}
-    for field, text in zip(parsed.body, parsed.body[1:], strict=False):
+    classes: dict[str, list[dict[str, str]]] = {}
+    todo: list[tuple[ast.AST, str]] = [(tree, "")]
+    while todo:
+        node, prefix = todo.pop(0)
+        for child in ast.iter_child_nodes(node):
+            inside = prefix
+            if isinstance(child, ast.ClassDef):
+                inside = f"{prefix}{child.name}."
+                classes.setdefault(f"{prefix}{child.name}", []).insert(0, _strings_below(child))
+            elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                inside = f"{prefix}{child.name}.<locals>."
+            if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+                todo.append((child, inside))
+    return classes
+
+
+def _strings_below(node: ast.ClassDef) -> dict[str, str]:
+    strings: dict[str, str] = {}
+    for field, text in zip(node.body, node.body[1:], strict=False):
         if (
             isinstance(field, ast.AnnAssign)
             and isinstance(field.target, ast.Name)
@@ -69,6 +101,5 @@ def _own(kind: Hashable) -> dict[str, str]:
             and isinstance(text.value, ast.Constant)
             and isinstance(text.value.value, str)
         ):
-            found[field.target.id] = inspect.cleandoc(text.value.value)
-    # The source may have been edited, or contain another class of this name: then its strings can't be trusted.
-    return found if found.keys() <= inspect.get_annotations(kind).keys() else {}
+            strings[field.target.id] = inspect.cleandoc(text.value.value)
+    return strings

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from setpoint.crd.cel_rule import document_of
 from setpoint.crd.field import KUBERNETES, FieldOptions
@@ -121,6 +122,8 @@ def _apply_options(schema: JSONSchema, option: FieldOptions) -> None:
         schema["x-kubernetes-preserve-unknown-fields"] = True
     if option.embedded_resource:
         schema["x-kubernetes-embedded-resource"] = True
+    if option.default is not UNSET:
+        schema["default"] = to_wire(option.default)
     if option.min_properties is not None:
         schema["minProperties"] = option.min_properties
     if option.max_properties is not None:

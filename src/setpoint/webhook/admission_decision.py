@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -21,7 +21,17 @@ from setpoint.webhook.json_diff import diff
 from setpoint.webhook.review import NO_READS, Operation, Reads, Review
 from setpoint.webhook.review_messages import AdmissionRequest, AdmissionResponse
 
-__all__ = ["Misdirected", "apply_defaults", "check", "decide", "invalid", "patch_of", "refusal", "status"]
+__all__ = [
+    "Misdirected",
+    "apply_defaults",
+    "check",
+    "decide",
+    "fresh_misfits",
+    "invalid",
+    "patch_of",
+    "refusal",
+    "status",
+]
 
 K = TypeVar("K", bound=Object)
 _ABSENT = (b"", b"null")
@@ -232,8 +242,7 @@ def _objects(
     if operation == "update" and stored not in _ABSENT:
         old, stored_misfits = decode_as_read(kind, stored)
     obj, misfits = decode_as_read(kind, new)
-    known = list(map(_without_indexes, stored_misfits))
-    if fresh := [misfit for misfit in misfits if _without_indexes(misfit) not in known]:
+    if fresh := fresh_misfits(misfits, stored_misfits):
         raise DecodeError(f"{kind.__name__} {obj.key}: {'; '.join(map(str, fresh))}")
     return obj, old, new, not misfits
 
@@ -245,6 +254,12 @@ def _check_kind(document: bytes, admission: Admission[Any]) -> None:
     if (api_version, kind) not in ((expected.api_version, expected.kind), ("", "")):
         came = f"{api_version} {kind}".strip()
         raise Misdirected(f"the request is for {expected.api_version} {expected.kind}, but an object in it is {came}")
+
+
+def fresh_misfits(misfits: Iterable[Misfit], stored: Iterable[Misfit]) -> list[Misfit]:
+    """The misfits that the stored object does not have."""
+    known = list(map(_without_indexes, stored))
+    return [misfit for misfit in misfits if _without_indexes(misfit) not in known]
 
 
 def _without_indexes(misfit: Misfit) -> Misfit:

@@ -12,9 +12,9 @@ from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.strategies.addresses import LOOPBACK
 from setpoint.apiserver.strategies.rules import has_rules, rule_errors, status_errors
 from setpoint.apiserver.strategies.warnings import status_warnings, warnings_of
+from setpoint.cel.rules import object_errors
 from setpoint.meta import GroupKind, GroupResource
-from setpoint.schema import UNSET, ErrorType, FieldError, validate
-from setpoint.schema.errors import invalid as invalid_field
+from setpoint.schema import FieldError
 
 __all__ = ["PARTIAL", "check_namespace", "check_new", "check_update"]
 
@@ -23,13 +23,6 @@ NAMESPACES = GroupResource("", "namespaces")
 
 PARTIAL = frozenset({"status", "approval", "ephemeralcontainers", "resize"})
 """Subresources whose requests contain the whole object but change only part of it."""
-_BLOCKING = frozenset(
-    {ErrorType.NOT_SUPPORTED, ErrorType.REQUIRED, ErrorType.TOO_LONG, ErrorType.TOO_MANY, ErrorType.TYPE_INVALID}
-)
-_UNCHECKED = (
-    "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
-    "validation"
-)
 _ENDPOINTS = frozenset({"endpoints", "endpointslices"})
 _GENERIC_GROUPS = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
 
@@ -113,15 +106,10 @@ def _schema_errors(
     """
     if not served.custom:
         return [] if served.strategy.says_required or has_rules(str(served.group_resource)) else call.missing
-    errors = validate(served.schema, obj, old=UNSET if old is None else old)
-    if served.rules.empty:
-        return errors
-    if any(error.type in _BLOCKING for error in errors):
-        return [*errors, invalid_field("", None, _UNCHECKED)]
-    broken, warnings = served.rules.validate(obj, old, update=old is not None)
+    errors, warnings = object_errors(served.schema, served.rules, obj, old)
     for text in warnings:
         call.warn(text)
-    return errors + broken
+    return errors
 
 
 def _any_finalizer(served: ServedResource) -> bool:
