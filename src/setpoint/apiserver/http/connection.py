@@ -28,6 +28,7 @@ _MAX_HEAD: Final = 1 << 20
 """The maximum size of a head in bytes, as in Go."""
 _SMALL_HEAD: Final = 64 * 1024
 _TOO_LARGE: Final = b"HTTP/1.1 431 \r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+_LINGERING: Final = 10.0
 _IDLE: Final = 90.0
 """The time after which an idle connection is closed, in seconds, as in upstream."""
 
@@ -35,7 +36,8 @@ _IDLE: Final = 90.0
 class Connections(web.Server):
     """The connections of the HTTP front, as a service of a `Listener`. ``handler`` answers requests. A connection on
     which the TLS handshake or the head of the first request is not complete after ``head_timeout`` seconds is closed.
-    Heads of more than 64 KiB take ``room``.
+    Heads of more than 64 KiB take ``room``. After an answer, the rest of a body that was not read is waited for at most
+    ``body_timeout`` seconds, and never for more than 10.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Connections(web.Server):
         handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
         *,
         head_timeout: float,
+        body_timeout: float = _LINGERING,
         room: Room | None = None,
     ) -> None:
         super().__init__(self._handle, handler_cancellation=True)
@@ -54,6 +57,7 @@ class Connections(web.Server):
             "access_log": None,
             "auto_decompress": False,
             "keepalive_timeout": _IDLE,
+            "lingering_time": min(_LINGERING, body_timeout),
             "max_field_size": _MAX_FIELD,
             "max_headers": _MAX_FIELDS,
             "max_line_size": _MAX_LINE,

@@ -144,7 +144,9 @@ class HttpFront:
         with needs_extra("server", "an API server with a port"):
             from setpoint.apiserver.http.connection import Connections
 
-        connections = Connections(self._handle, head_timeout=self._head_timeout, room=self._room)
+        connections = Connections(
+            self._handle, head_timeout=self._head_timeout, body_timeout=self._body_timeout, room=self._room
+        )
         listener = Listener(connections, name="the server", host=self.host, port=self.port, context=self._tls)
         try:
             await listener.open()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import re
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from setpoint.apiserver.objects.go_times import time_problem
@@ -236,6 +236,10 @@ def _one_line(value: Any) -> Any:
 
 
 def _leaf(kind: str, value: Any) -> Any:
+    return _canonical_text(kind, value) if type(value) is str else _canonical(kind, value)
+
+
+def _canonical(kind: str, value: Any) -> Any:
     if kind == _QUANTITY:
         try:
             return str(Quantity(value)) if value is not None else "0"
@@ -253,6 +257,9 @@ def _leaf(kind: str, value: Any) -> Any:
             raise ValueError(text)
         return format_micro_time(MicroTime.of(parse_time(value)))
     return value
+
+
+_canonical_text = lru_cache(maxsize=4096)(_canonical)  # the same few quantities and times are in most objects
 
 
 def complete(served: ServedResource, obj: JsonObject) -> None:
