@@ -32,7 +32,7 @@ async def test_what_can_not_be_recorded_is_said_in_one_line(tmp_path: Path) -> N
         for words, told in (
             ((), "name the kinds to record"),
             (("wombats",), "wombats"),
-            (("--redact", "data", "cm"), "say collection and path"),
+            (("--redact", "data", "cm"), "give a collection and a path"),
         ):
             options = ("record", "--out", tmp_path / "r.jsonl", "--kubeconfig", kubeconfig, *words)
             async with program("-m", "setpoint", *options, home=tmp_path) as running:

@@ -82,27 +82,28 @@ def test_a_recorded_day_is_survived_by_one_version_and_not_by_the_next(
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"", "FILE: it is empty"),
-        (b"kind: Pod\n", "FILE: line 1 is not one that setpoint record has written"),
-        (b"\x1f\x8b\x08\x00\xff\xfe\n", "FILE: line 1 is not one that setpoint record has written"),
+        (b"", "FILE: the file is empty"),
+        (b"kind: Pod\n", "FILE: line 1 was not written by setpoint record"),
+        (b"\x1f\x8b\x08\x00\xff\xfe\n", "FILE: line 1 was not written by setpoint record"),
         (
             [{"format": "setpoint-recording/2"}],
             "FILE was written by another version of setpoint: its format is setpoint-recording/2, and this version "
             "reads setpoint-recording/1",
         ),
-        ([HEAD], "FILE: it holds nothing that others did"),
-        ([HEAD, change({})], "FILE: line 2 is not one that setpoint record has written"),
+        ([HEAD], "FILE: the recording has no changes by other users or programs"),
+        ([HEAD, change({})], "FILE: line 2 was not written by setpoint record"),
         (
             [HEAD, change(SAMPLE), change(SAMPLE, at="2026-01-01T00:00:02")],
-            "FILE: line 3 is not one that setpoint record has written",
+            "FILE: line 3 was not written by setpoint record",
         ),
         (
             [HEAD, change({**SAMPLE, "metadata": {"name": "sample", "managedFields": ["x"]}})],
-            "FILE: line 2 is not one that setpoint record has written",
+            "FILE: line 2 was not written by setpoint record",
         ),
         (
             [HEAD, change({**SAMPLE, "kind": "Foo"}, collection="foos.example.com")],
-            "FILE: it is about foos.example.com, and the controllers watch mykinds.grp.example.com, pods: record those",
+            "FILE: the recording has foos.example.com, but the controllers watch mykinds.grp.example.com, pods: record "
+            "these kinds",
         ),
     ],
 )  # fmt: skip

@@ -113,7 +113,9 @@ def test_texts_that_are_used_alike_are_the_same(way: Callable[[], str]) -> None:
     (same, again, unlike), others = states
     assert same == again != unlike
     assert others == [same, again, unlike]
-    assert same["secrets default/main"][0]["data"] == {"password": "<the random text of external users users.main>"}
+    assert same["secrets default/main"][0]["data"] == {
+        "password": "<the random text that is also in external users users.main>"
+    }
     assert unlike["secrets default/main"][0]["data"] == {"password": "<a random text>"}
 
 
@@ -167,7 +169,9 @@ def test_a_password_in_two_places_is_the_same_in_both() -> None:
         check(one_app, lambda: [sp.Controller(App, reconcile).owns(Secret)], externals=[users])
     (fault,) = caught.value.plan.faults
     assert fault.kind.startswith("crash"), "between the database and the Secret"
-    assert "users.one is <a random text>, expected <the random text of secrets default/one" in str(caught.value)
+    assert "users.one is <a random text>, expected <the random text that is also in secrets default/one" in str(
+        caught.value
+    )
     assert {each.subject for each in caught.value.findings} == {"external users", "secrets default/one"}
 
 

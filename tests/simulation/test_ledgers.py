@@ -6,7 +6,7 @@ import heapq
 from typing import Any
 
 import pytest
-from tests.simulation.corpus.f15_told import Topic
+from tests.simulation.corpus.notifications import Topic
 from tests.simulation.kinds import App, AppSpec
 from tests.simulation.test_check import create_and_delete
 

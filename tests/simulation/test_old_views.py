@@ -15,7 +15,7 @@ from setpoint.simulation.trace.result import Options, Result
 
 def test_a_deletion_that_the_undisturbed_run_has_in_the_same_step_is_no_loss() -> None:
     """The twin deletes and creates anew when the size grows: before the restart, and with every view."""
-    pair = next(each for each in PAIRS if each.name == "a-size-that-was-smaller-once")
+    pair = next(each for each in PAIRS if each.name == "recreated-for-stale-smaller-size")
     old = (("behind", "MODIFIED stores.strange.example.com default/main #2"),)
     travel = Plan((Fault("restart", "step 3", old),))
     pair.check_correct(Budget(runs=1), replay=travel.token(), workers=0)
@@ -23,7 +23,7 @@ def test_a_deletion_that_the_undisturbed_run_has_in_the_same_step_is_no_loss() -
 
 def test_a_deletion_that_the_undisturbed_run_has_later_for_the_same_wish_is_no_loss() -> None:
     """The twin waits five seconds after a decommissioning; on a view of the past it finds that this is done already."""
-    pair = next(each for each in PAIRS if each.name == "a-ring-that-says-nothing")
+    pair = next(each for each in PAIRS if each.name == "empty-membership-answer-trusted")
     old = (("behind", "MODIFIED mongos.corpus.example.com default/db #2"),)
     travel = Plan((Fault("restart", "step 2", old),))
     pair.check_correct(Budget(runs=1), replay=travel.token(), workers=0)

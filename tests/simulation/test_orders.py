@@ -50,5 +50,5 @@ def test_a_task_that_a_reconcile_leaves_over_is_found() -> None:
         task = asyncio.create_task(wait_for_ever())
         assert not task.done()
 
-    with pytest.raises(Counterexample, match="a reconcile began a task that is left over"):
+    with pytest.raises(Counterexample, match="a reconcile started a task that it never awaited"):
         check(create_many, lambda: sp.Controller(App, reconcile))

@@ -314,7 +314,10 @@ def test_what_goes_wrong_if_all_is_wished_for_at_once_is_shown_by_the_run_in_whi
     with pytest.raises(Counterexample) as caught:
         check(one_after_the_other, factory, budget=Budget(runs=8))
     told = str(caught.value)
-    assert "secrets default/two is present after all changes, and <absent> if the user wishes for the same at o" in told
+    assert (
+        "secrets default/two is present after all changes, but <absent> if the user creates the final objects in o"
+        in told
+    )
     assert "expected" not in str(caught.value.findings[0])
     assert caught.value.ways == [AT_ONCE, STEP_BY_STEP], "what went wrong comes first"
     for way in caught.value.ways:

@@ -117,7 +117,7 @@ def test_what_a_filter_names_is_replaced_and_what_was_applied_last_is_left_out()
     assert found["spec"]["pin"] != 1234
     assert found["spec"]["on"] is True
     assert document["spec"]["pin"] == 1234
-    with pytest.raises(ValueError, match="say collection and path"):
+    with pytest.raises(ValueError, match="give a collection and a path"):
         Redactor(b"k", ["spec.token"])
 
 
@@ -153,7 +153,7 @@ def test_a_recorder_that_does_not_begin_leaves_no_key_and_no_open_file(
         close(number)
 
     monkeypatch.setattr(os, "close", noted)
-    with pytest.raises(ValueError, match="say collection and path"):
+    with pytest.raises(ValueError, match="give a collection and a path"):
         Recorder(path, redact=["spec.token"], most=MUCH, told=lambda _: None)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(Full):
@@ -216,5 +216,5 @@ def test_what_others_did_is_played_and_what_the_controllers_did_is_not(tmp_path:
 
 def test_a_file_that_is_no_recording_is_named(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("kind: Pod\n")
-    with pytest.raises(RecordingError, match="x: line 1 is not one that setpoint record has written"):
+    with pytest.raises(RecordingError, match="x: line 1 was not written by setpoint record"):
         Recording(tmp_path / "x")

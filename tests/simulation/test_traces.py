@@ -46,7 +46,7 @@ def test_a_write_says_what_it_changed_and_by_which_controller_and_what_that_had_
     told = {line.who: line for line in (first, second)}
     assert told["controller/1 sizes"].did == '{"data":{"size":"1"}}'
     assert "key" in told["controller/1 keys"].did
-    assert "it had read no Secret in its cache" in told["controller/1 keys"].read
+    assert "it had read no Secret from its cache" in told["controller/1 keys"].read
     assert third.did == "data.size: 1 → 2"
 
 

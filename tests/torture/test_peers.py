@@ -53,7 +53,7 @@ async def test_controller_runtime_forgets_pods_after_a_crash(tmp_path: Path, man
     command = (manager, "-kubeconfig", "{kubeconfig}", "-forgets")
     async with torture(tmp_path, "--converge", "15", "--", *command, scenario=PROGRAMS / "mykinds.yaml") as running:
         assert await running.ended() == 1, running.printed()
-    assert "[end state] in the end pods default/sample-1 is present, expected <absent>" in running.out
+    assert "[end state] at the end, pods default/sample-1 is present, expected <absent>" in running.out
     assert "  crash-after at patch mykinds.torture.example.com/status default/sample #2" in running.out
 
 

@@ -32,9 +32,9 @@ async def test_a_program_that_forgets_after_a_crash_is_found_and_replayed(tmp_pa
     async with torture(tmp_path, "--faults", "crash", "--budget", "20runs", "--", *PAIRS, "forgets") as running:
         assert await running.ended() == 1, running.printed()
     told = "\n".join(running.out)
-    assert "[end state] in the end configmaps default/sample-config is <absent>, expected present" in told
+    assert "[end state] at the end, configmaps default/sample-config is <absent>, expected present" in told
     assert "crash-after at create secrets default/sample-secret #1" in told
-    assert "it showed in 2 of 2 runs" in told
+    assert "2 of 2 runs of this plan failed" in told
     assert "1 finding" in running.out
     (file,) = (tmp_path / "found").glob("*.yaml")
     assert yaml.safe_load(file.read_text())["showed"] == "2 of 2 runs"

@@ -188,7 +188,11 @@ class RandomValues:
         def tell(text: str, place: str) -> str:
             def told(word: str) -> str:
                 elsewhere = sorted(each for each in places.get(word, ()) if each != place)
-                return f"<the random text of {' and of '.join(elsewhere)}>" if elsewhere else "<a random text>"
+                return (
+                    f"<the random text that is also in {' and in '.join(elsewhere)}>"
+                    if elsewhere
+                    else "<a random text>"
+                )
 
             return self._replaced(text, told)
 

@@ -133,8 +133,8 @@ class ForkServer:
             if os.WIFSIGNALED(status):
                 died = os.WTERMSIG(status)
                 late = died in (signal.SIGALRM, signal.SIGPROF)
-                why = f"it did not end within {PATIENCE} s of work" if late else f"killed by signal {died}"
-                finding = Finding("hang", "process", f"the run was ended from outside: {why}")
+                why = f"it took more than {PATIENCE} s of CPU time" if late else f"signal {died}"
+                finding = Finding("hang", "process", f"the run was killed: {why}")
                 write(self._results, b"R", encode(Result(findings=[finding])))
             if self._teller is not None:
                 os.write(self._teller, READY)

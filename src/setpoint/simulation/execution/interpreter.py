@@ -145,6 +145,8 @@ def _live(paths: bytes, packed: bytes, jobs: int, results: int) -> None:
         sys.meta_path.append(_Files(known))
         setup = _Unpacker(BytesIO(packed)).load()
     except Exception as problem:  # noqa: BLE001 - the process that waits for the result has to know
-        write(results, b"E", f"it can't be brought to another process: {type(problem).__name__}: {problem}".encode())
+        write(
+            results, b"E", f"the setup can't be loaded in another process: {type(problem).__name__}: {problem}".encode()
+        )
         return
     ForkServer(setup, jobs, results).live()

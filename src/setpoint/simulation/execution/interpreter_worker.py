@@ -34,7 +34,7 @@ class InterpreterWorker(Worker):
         try:
             Packer(packed).dump(setup)
         except Exception as problem:  # noqa: BLE001 - what can't be taken along may say so in any way
-            raise SetupFailed(f"it can't be pickled: {type(problem).__name__}: {problem}") from None
+            raise SetupFailed(f"the setup can't be pickled: {type(problem).__name__}: {problem}") from None
         self._interpreter = get_interpreter(seed)
         self._interpreter.begin(packed.getvalue())
         self._outgoing, self.incoming = self._interpreter.outgoing, self._interpreter.incoming

@@ -53,7 +53,7 @@ class Worker:
         self.busy = False
         if kind == b"R":
             return decode(raw)
-        raise SetupFailed(raw.decode(errors="replace") or "a worker of the simulation has died")
+        raise SetupFailed(raw.decode(errors="replace") or "a worker process of the simulation died")
 
     def close(self) -> None:
         os.close(self._outgoing)

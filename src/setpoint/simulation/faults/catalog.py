@@ -24,12 +24,13 @@ SWITCHES: Final[dict[str, FaultKind]] = {
         ("crash-before", "crash-after"),
         "the process is killed before or after a write or an external call, and starts again at once, or only after "
         "the user's next step",
-        "nodes fail, kernels kill for memory, rollouts replace pods: SIGKILL comes between any two instructions",
+        "nodes fail, the kernel kills for lack of memory, rollouts replace pods: SIGKILL comes between any two "
+        "instructions",
         "Sieve, intermediate state (OSDI'22); Pod lifecycle, kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle",
     ),
     "restart": FaultKind(
         ("restart",),
-        "the process is replaced while nothing is under way",
+        "the process is replaced while it has nothing to do",
         "every rollout of a new version does it",
         "Deployment strategy Recreate, kubernetes.io/docs/concepts/workloads/controllers/deployment",
     ),
@@ -53,13 +54,13 @@ SWITCHES: Final[dict[str, FaultKind]] = {
     ),
     "squash": FaultKind(
         ("squash",),
-        "states that lay between are never seen: the watch is closed with 410 and its reader lists again",
-        "only the latest state is promised; a watch that has fallen out of the history begins with a list",
+        "intermediate states are never seen: the watch ends with 410, and the informer lists again",
+        "the API promises only the latest state; a watch whose version was compacted begins again with a list",
         "kubernetes.io/docs/reference/using-api/api-concepts#410-gone-responses; Sieve, unobserved state",
     ),
     "watch": FaultKind(
         ("hang-up", "expire"),
-        "a watch's connection breaks, or is ended with 410 though nothing was missed",
+        "a watch's connection breaks, or the watch ends with 410 although no change was missed",
         "servers end every watch after some minutes, load balancers sooner; etcd is compacted every five minutes",
         "kube-apiserver --min-request-timeout, --etcd-compaction-interval",
     ),
@@ -119,7 +120,8 @@ SWITCHES: Final[dict[str, FaultKind]] = {
     ),
     "pause": FaultKind(
         ("pause-controller", "freeze"),
-        "the controllers' process stands still for a while and then goes on with what it knew; its requeues are late",
+        "the controllers' process is stopped for a while and then continues with an outdated view; its requeues are "
+        "late",
         "SIGSTOP, CPU throttling, a virtual machine that is moved",
         "kubernetes.io/docs/concepts/configuration/manage-resources-containers; client-go leaderelection, package doc",
     ),
@@ -132,7 +134,7 @@ SWITCHES: Final[dict[str, FaultKind]] = {
     "clock": FaultKind(
         ("clock",),
         "the process's clock is wrong, or jumps",
-        "clocks are set, and nothing keeps those of two machines equal",
+        "clocks are set, and no mechanism keeps the clocks of two machines equal",
         "client-go leaderelection, package doc; NTP, RFC 5905",
     ),
     "order": FaultKind(
@@ -151,7 +153,7 @@ SWITCHES: Final[dict[str, FaultKind]] = {
     ),
     "resync": FaultKind(
         ("resync", "expire-all"),
-        "everything is looked at, or listed, once more",
+        "every object is reconciled, or every kind is listed, once more",
         "informers resync, watches of all kinds end when a server does",
         "client-go tools/cache, SharedInformer",
     ),

@@ -12,31 +12,31 @@ _SENTENCES: Final = {
     "crash-after": "The controller's process was killed right after {point} had been carried out, and started again "
     "{again}.",
     "restart": "The controller's process was replaced by a new one at the end of {at}.",
-    "down": "No process of the controller ran during {at} of the user's.",
-    "lag": "The controller heard of {point}, and of all later changes of that kind, only {later}{squashed}.",
+    "down": "No process of the controller ran during {at}.",
+    "lag": "The controller saw {point}, and all later changes of that kind, only {later}{squashed}.",
     "hang-up": "The connection of a watch broke at {point}.",
-    "expire": "A watch was ended with 410 (Expired) at {point}, so that its reader had to list again.",
+    "expire": "A watch was ended with 410 (Expired) at {point}, so the informer had to list again.",
     "expire-all": "All watches were ended with 410 (Expired) at the end of {at}.",
-    "conflict": "Another program wrote the object just before {point} and took its change back, which is a 409 "
-    "(Conflict) for a write that names a version.",
+    "conflict": "Another program wrote the object just before {point} and reverted its change, so a write that "
+    "names a resourceVersion got 409 (Conflict).",
     "error-429": "The server answered {point} with 429 (Too Many Requests).",
-    "error-500": "The server answered {point} with 500 (Internal Error), and did nothing.",
-    "lost-request": "The connection broke before {point} got through to the server.",
+    "error-500": "The server answered {point} with 500 (Internal Error), and stored nothing.",
+    "lost-request": "The connection broke before {point} reached the server.",
     "lost-answer": "{point} was carried out, but the controller never got the answer.",
     "late-write": "{point} got no answer in time, and was carried out {later}.",
-    "slow-request": "{point} took long to get through to the server.",
+    "slow-request": "{point} took long to reach the server.",
     "slow-answer": "{point} was carried out, and the answer took long.",
     "early": "The user did not wait at the end of {at}, but went on at once.",
-    "pause": "The {who} stood still during {at}.",
-    "freeze": "The controller's process stood still {still} in the middle of {point}, and another took over.",
+    "pause": "The {who} was stopped during {at}.",
+    "freeze": "The controller's process was stopped {still} in the middle of {point}, and another process took over.",
     "cut-off": "The other cluster of the fleet could not be reached for a while, from {at} on.",
     "clock": "The clock of the controller's process was wrong by {seconds} s from {at} on.",
-    "reverse-lists": "Lists came in the reverse order.",
-    "shuffle": "Keys that were ready at the same time were worked on in an order of chance.",
+    "reverse-lists": "Lists came in reverse order.",
+    "shuffle": "Lists and the keys of work queues came in a random order, and requests took random times.",
     "hash-seed": "The process had another hash seed (PYTHONHASHSEED={seed}), so that sets came in another order.",
-    "resync": "The controller looked at every object once more at the end of {at}.",
+    "resync": "The controller reconciled every object once more at the end of {at}.",
     "external-fails": "The external system could not be reached at {point}.",
-    "external-lost": "The external system did what {point} asks for, but the answer was lost.",
+    "external-lost": "The external system carried out {point}, but its answer was lost.",
     "external-late": "The external system did not answer {point} in time, and carried it out {later}.",
     "external-empty": "The external system answered that there is nothing at {point}.",
 }
@@ -61,14 +61,14 @@ def describe_fault(fault: Fault) -> str:
         point=_point(fault.at),
         again=f"only after {next_steps}" if over else "at once",
         later=f"after {next_steps}" if over else after,
-        squashed=", in their last state" if fault.get("relist") else "",
+        squashed=", and only their last state" if fault.get("relist") else "",
         who=fault.get("who", "controller"),
         seconds=seconds,
         still=f"for {next_steps}" if over else f"for {seconds} s",
         seed=fault.get("seed", 0),
     )
     if fault.kind == "restart" and fault.get("behind"):
-        told += f" Its first list was an old one, from when {_point(fault.get('behind'))} was new."
+        told += f" Its first list was old: it showed the state as of {_point(fault.get('behind'))}."
     return told[0].upper() + told[1:]
 
 

@@ -208,7 +208,9 @@ class Steps:
         left = max(len(world.plan.faults), 1)
         while not await self._holds(condition, within):
             if not (left and (is_first or self.lasting)):
-                raise AssertionError(why or f"what the scenario waits for does not come true: {world.describe()}")
+                raise AssertionError(
+                    why or f"the condition that the scenario waits for did not become true: {world.describe()}"
+                )
             self.end_faults()
             is_first, left = False, left - 1
         await self.end(30.0)

@@ -8,17 +8,19 @@ from setpoint.simulation.faults.catalog import SWITCHES
 from setpoint.simulation.trace.result import Finding
 
 ORACLES: Final[dict[str, str]] = {
-    "end state": "in the end everything is as it is without faults",
+    "end state": "the final state is the same as without faults",
     "counts": "nothing is created or deleted more often than without faults",
-    "destroyed": "nothing that should have stayed was deleted",
-    "quiet": "when all is as it should be, nothing is written: not by a resync, a restart, or an hour",
-    "hot loop": "no object is brought into the same states again and again",
-    "stranger": "nothing is deleted by name that the process has never seen, and that was not made for the same owner",
-    "error": "no mistake of the program (a TypeError and its like), no task that fails unseen or is left over",
-    "predicate": "the user's predicates",
-    "scenario": "the scenario's own assertions and waits",
-    "paths": "the same wishes lead to the same state, by whatever way",
-    "determinism": "two runs of one plan are the same",
+    "destroyed": "no object is deleted that should exist",
+    "quiet": "once the desired state is reached, nothing is written: not by a resync, after a restart, or within an "
+    "hour",
+    "hot loop": "no object keeps returning to the same states",
+    "stranger": "no object is deleted by name that the process has never seen, unless it was created for the same "
+    "owner",
+    "error": "the program raises no TypeError or the like, and no task fails unnoticed or is never awaited",
+    "predicate": "the user's predicates hold",
+    "scenario": "the scenario's own assertions and waits succeed",
+    "paths": "the same desired state leads to the same actual state, whatever the user did before",
+    "determinism": "two runs of the same plan are identical",
     "hang": "every run ends",
 }
 RANKS: Final = (
@@ -40,4 +42,4 @@ def check_switches(off: dict[str, str]) -> None:
     for name in off:
         if name not in SWITCHES and name not in ORACLES:
             known = ", ".join([*SWITCHES, *ORACLES])
-            raise ValueError(f"there is no fault and no oracle named {name!r}; there are: {known}")
+            raise ValueError(f"no fault and no oracle has the name {name!r}; the names are: {known}")

@@ -36,7 +36,7 @@ def find_first_difference(one: Result, other: Result) -> list[Finding]:
                     "determinism",
                     place or ours.text,
                     f"two runs of the same plan differ at {ours.text} ({place or ours.who})"
-                    + (f"; what is not the same each time:{told}" if told else
+                    + (f"; these lines use the real clock, randomness or threads:{told}" if told else
                        "; neither the clock nor randomness was used, so the cause is iteration order or thread "
                        "scheduling"),
                     ours.text,
@@ -44,7 +44,7 @@ def find_first_difference(one: Result, other: Result) -> list[Finding]:
                     ours.point,
                 )
             ]  # fmt: skip
-    return [Finding("determinism", "trace", f"one run of a plan went on longer than another{told}")]
+    return [Finding("determinism", "trace", f"one of two runs of the same plan was longer than the other{told}")]
 
 
 @contextmanager
@@ -61,16 +61,16 @@ def audit_nondeterminism(found: dict[str, str]) -> Iterator[None]:
             name = getattr(argument, "__name__", "")
             owner = getattr(argument, "__self__", None)
             if name in _CLOCKS and _is_clock(owner) and is_users(frame):
-                found.setdefault(f"{frame.f_code.co_filename}:{frame.f_lineno}", f"asks the real clock ({name})")
+                found.setdefault(f"{frame.f_code.co_filename}:{frame.f_lineno}", f"reads the real clock ({name})")
             elif name in _CHANCE and is_users(frame) and _is_global(owner):
-                found.setdefault(f"{frame.f_code.co_filename}:{frame.f_lineno}", f"asks chance ({name})")
+                found.setdefault(f"{frame.f_code.co_filename}:{frame.f_lineno}", f"uses randomness ({name})")
         elif event == "call" and frame.f_code.co_name in _MADE_OF_CHANCE and frame.f_back is not None:
             caller = frame.f_back
             holder = frame.f_locals.get("self")
             library = frame.f_code.co_filename.rpartition("/")[2] in ("uuid.py", "random.py")
             if library and is_users(caller) and (holder is None or _is_global(holder)):
                 name = frame.f_code.co_name
-                found.setdefault(f"{caller.f_code.co_filename}:{caller.f_lineno}", f"asks chance ({name})")
+                found.setdefault(f"{caller.f_code.co_filename}:{caller.f_lineno}", f"uses randomness ({name})")
         elif event == "call" and frame.f_code.co_name == "start" and frame.f_code.co_filename.endswith("threading.py"):
             starter = frame.f_back
             if starter is not None and is_users(starter):

@@ -155,7 +155,7 @@ class Reference:
             Finding(
                 "end state",
                 subject,
-                "in the end " + "; ".join(str(each) for each in several[:4]),
+                "at the end, " + "; ".join(str(each) for each in several[:4]),
                 {each.path: each.expected for each in several},
                 {each.path: each.found for each in several},
             )
@@ -197,9 +197,12 @@ class Reference:
                 yield Finding(
                     "destroyed",
                     subject,
-                    f"{subject} was deleted {_times(times)}, though it should have stayed, on a view of the past: "
-                    "lists of a server that can't stream them may be old. Before it deletes, a controller has to read "
-                    "what the decision is about from the server (ctx.client), or leave the deletion to ctx.keep",
+                    f"{subject} was deleted {_times(times)}, although it should exist, because the controller "
+                    "saw an old state: lists of a server that can't stream them may be old. Before a controller "
+                    "deletes, "
+                    "it has to read the objects that it decides by from the server (ctx.client), or leave the "
+                    "deletion to "
+                    "ctx.keep",
                     0,
                     times,
                 )
@@ -217,7 +220,7 @@ class Reference:
                 if others and sum(seen.get(each, 0) for each in others) <= sum(allowed.get(each, 0) for each in others):
                     continue
                 if times > most and subject not in self.records:
-                    told = f"{subject} was {word} {_times(times)}, in the undisturbed run {_times(most)}"
+                    told = f"{subject} was {word} {_times(times)}, but {_times(most)} without faults"
                     yield Finding("counts", subject, told, most, times)
 
     def _enabled(self, findings: Iterable[Finding]) -> list[Finding]:

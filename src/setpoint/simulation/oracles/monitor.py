@@ -223,7 +223,7 @@ class Monitor:
             self.found(
                 "quiet",
                 subject,
-                f"{subject} was written {self.quiet_since}, though everything was as it should be: {_what(entry)}",
+                f"{subject} was written {self.quiet_since}, although the desired state was reached: {_what(entry)}",
                 point=entry.point,
                 found=_what(entry),
             )
@@ -242,12 +242,12 @@ class Monitor:
             return
         if "hot loop" not in self._off and (circles or self._step_writes > MOST_WRITES):
             if again >= CIRCLES:
-                what = f"was brought into the same states again and again: {sum(seen.values())} times"
+                what = f"kept returning to the same states: {sum(seen.values())} writes"
             elif circles:
-                what = f"was deleted and created again and again: {self._replaced[subject]} times"
+                what = f"was deleted and created again {self._replaced[subject]} times"
             else:
-                what = f"was brought into new states again and again: {sum(seen.values())} times"
-            told = f"{subject} {what} in one step, lastly {_what(entry)}"
+                what = f"kept changing: {sum(seen.values())} writes"
+            told = f"{subject} {what} in one step; the last one: {_what(entry)}"
             self.found("hot loop", subject, told, point=entry.point, found=_what(entry))
             self._world.give_up("a hot loop")
 
@@ -285,8 +285,8 @@ class Monitor:
         self.found(
             "stranger",
             what,
-            f"{what} was deleted by name, though this process had never seen that object: "
-            "it may be another one of the same name; delete with a uid precondition",
+            f"{what} was deleted by name, although this process had never seen that object: "
+            "it may be a new object of the same name; delete with a uid precondition",
             point=point,
         )
 
@@ -307,7 +307,7 @@ class Monitor:
         for predicate in self._world.setup.predicates:
             why = predicate.broken(self._objects)
             if why and predicate.why not in self._broken:
-                self.found("predicate", predicate.why, f"{predicate.mode}: {why} does not hold in the end")
+                self.found("predicate", predicate.why, f"{predicate.mode}: {why} does not hold at the end")
 
     def check_tasks(self, begun: Iterable[tuple[asyncio.Task[Any], Actor | None, str]]) -> None:
         """Reports the tasks that a reconcile started without waiting for them: they would be lost if the process
@@ -315,7 +315,12 @@ class Monitor:
         """
         for task, actor, place in begun:
             if not task.done() and actor is not None and actor.state == "running":
-                self.found("error", place, f"a reconcile began a task that is left over: {place}; await it, or return")
+                self.found(
+                    "error",
+                    place,
+                    f"a reconcile started a task that it never awaited: {place}; await the task before the "
+                    f"reconcile returns",
+                )
 
     # -- errors --------------------------------------------------------------------------------------------------------
 

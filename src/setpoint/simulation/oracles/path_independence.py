@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from setpoint.simulation.oracles.differential import Reference
 
 
-_INTENDED: Final = ' (if it may depend on the past, give the reason in ignore={field: ...}, or off={"paths": ...})'
+_INTENDED: Final = ' (if it may depend on earlier steps, give the reason in ignore={field: ...}, or off={"paths": ...})'
 
 
 def compare_steps(baseline: Result, reference: Reference) -> list[Finding]:
@@ -42,7 +42,7 @@ def compare_steps(baseline: Result, reference: Reference) -> list[Finding]:
                 Finding(
                     "paths",
                     each.subject,
-                    f"the user wishes for the same after step {step} as after step {earlier}, but {each.place} was "
+                    f"the desired state after step {step} is the same as after step {earlier}, but {each.place} was "
                     f"{format_value(each.expected)} after step {earlier}, and is {format_value(each.found)} after step "
                     f"{step}{_INTENDED}",
                     each.expected,
@@ -63,9 +63,10 @@ def compare_speeds(reference: Reference, slow: Result) -> list[Finding]:
             Finding(
                 "paths",
                 each.subject,
-                f"{each.subject}: {each.path} depends on how long users take: if they go on at once, it is "
-                f"{format_value(each.expected)}, and if they wait after each step, it is {format_value(each.found)}"
-                f' (if it may, give the reason in ignore={{"external {part}": ...}})',
+                f"{each.subject}: {each.path} depends on how long users wait: it is "
+                f"{format_value(each.expected)} without waits, and {format_value(each.found)} with a wait after "
+                f"each step"
+                f' (if it may depend on that, give the reason in ignore={{"external {part}": ...}})',
                 each.expected,
                 each.found,
             )
@@ -119,8 +120,8 @@ def compare_with_direct(baseline: Result, direct: Result, reference: Reference) 
         Finding(
             "paths",
             each.subject,
-            f"{each.place} is {format_value(each.found)} after all changes, and {format_value(each.expected)} if the "
-            f"user wishes for the same at once{_INTENDED}",
+            f"{each.place} is {format_value(each.found)} after all changes, but {format_value(each.expected)} if the "
+            f"user creates the final objects in one step{_INTENDED}",
             each.expected,
             each.found,
         )

@@ -73,7 +73,7 @@ class Counterexample(AssertionError):
         """The faults and what came of them, in one sentence."""
         first = self.findings[0]
         told = " ".join(describe_fault(fault).removesuffix(".") + ";" for fault in self.plan.faults)
-        return f"{told} then this was wrong: {first.message}." if told else f"Without any fault: {first.message}."
+        return f"{told} then: {first.message}." if told else f"Without any fault: {first.message}."
 
     def describe(self) -> str:
         """The text for a terminal: findings, faults, the events that led to the findings, and how to replay them."""
@@ -89,9 +89,9 @@ class Counterexample(AssertionError):
         for name in self.ways[1:]:
             lines += [f"{name}:", *format_trace(self.undisturbed), ""]
         if self.explained:
-            lines += ["in the end:", *(f"  {line}" for line in self.explained.splitlines()), ""]
+            lines += ["at the end:", *(f"  {line}" for line in self.explained.splitlines()), ""]
         if self.showed is not None:
-            lines.append(f"it showed in {self.showed[0]} of {self.showed[1]} runs of this plan")
+            lines.append(f"{self.showed[0]} of {self.showed[1]} runs of this plan failed")
         for other in self.others:
             faults = f" with {', '.join(map(str, other.plan.faults))}" if other.plan.faults else ""
             lines += [f"also found: {other.findings[0]}{faults}; replay: {other.token}"]
@@ -124,4 +124,4 @@ def _one_each(findings: Sequence[Finding]) -> Iterator[str]:
         yield str(first)
         if others:
             more = f" and {len(others) - _MOST} more" if len(others) > _MOST else ""
-            yield f"  and so are {', '.join(each.subject for each in others[:_MOST])}{more}"
+            yield f"  likewise: {', '.join(each.subject for each in others[:_MOST])}{more}"

@@ -76,13 +76,13 @@ def render_page(problem: Counterexample) -> str:
         "<meta name='viewport' content='width=device-width'>",
         f"<title>{escape(str(problem.findings[0]))[:120]}</title><style>{_STYLE}</style>",
         f"<h1>A promise is broken in {escape(problem.scenario)}</h1><div class='cards'>",
-        "<section class='card fault'><h2>What went wrong in the world</h2>",
+        "<section class='card fault'><h2>Injected faults</h2>",
         *(
             f"<p>{escape(describe_fault(each))}</p><p class='mono'>{escape(str(each))}</p>"
             for each in problem.plan.faults
         ),
-        "<p>Nothing: this happens without any fault.</p>" if alone else "",
-        "</section><section class='card bad'><h2>What came of it</h2>",
+        "<p>None: this happens without any fault.</p>" if alone else "",
+        "</section><section class='card bad'><h2>Findings</h2>",
         *(f"<p><b>{escape(each.oracle)}</b>: {escape(each.message)}</p>" for each in problem.findings[:5]),
         *(f"<p>without the fault, too: {escape(str(each))}</p>" for each in problem.anyway[:5]),
         f"<p class='note'>{_often(problem)}</p></section></div>",
@@ -91,8 +91,10 @@ def render_page(problem: Counterexample) -> str:
         _lanes(problem.trace, problem.undisturbed if beside else None, beside),
     ]
     if problem.explained:
-        parts.append(f"<h2>What is said in the end</h2><pre>{escape(problem.explained)}</pre>")
-    parts.append(f"<h2>To see it again</h2><pre>{escape(problem.again)}</pre>")
+        parts.append(
+            f"<h2>Each object at the end, as setpoint explain describes it</h2><pre>{escape(problem.explained)}</pre>"
+        )
+    parts.append(f"<h2>To replay</h2><pre>{escape(problem.again)}</pre>")
     return "\n".join(part for part in parts if part) + "</html>"
 
 
@@ -100,7 +102,7 @@ def _often(problem: Counterexample) -> str:
     found = f"found after {problem.runs} runs in {problem.seconds:.1f} s"
     if problem.showed is None:
         return found
-    return f"it showed in {problem.showed[0]} of {problem.showed[1]} runs of this plan; {found}"
+    return f"{problem.showed[0]} of {problem.showed[1]} runs of this plan failed; {found}"
 
 
 # -- what happened -----------------------------------------------------------------------------------------------------
@@ -126,8 +128,8 @@ def _lanes(trace: Sequence[Line], undisturbed: Sequence[Line] | None, beside: st
             for lane, title in lanes:
                 parts.append(f"<td data-lane='{title}'>{_cell(line) if lane == line.lane else ''}</td>")
         if undisturbed is not None:
-            told = {"both": "the same", "only": "", "missing": "this happens there, and not here"}[where]
-            told = "not there" if where == "only" and line.what not in ("fault", "finding", "killed") else told
+            told = {"both": "the same", "only": "", "missing": "only in that run"}[where]
+            told = "only in this run" if where == "only" and line.what not in ("fault", "finding", "killed") else told
             parts.append(f"<td class='beside' data-lane='beside'>{told}</td>")
         parts.append("</tr>")
     return "".join(parts) + "</tbody></table>"
@@ -203,9 +205,9 @@ def _ends(problem: Counterexample) -> str:
         return ""
     columns = ("without any fault", "with the faults")
     if problem.ways:
-        columns = ("if wished for at once", "step by step")
+        columns = ("in one step", "step by step")
     head = f"<tr><th>object and field</th><th>{columns[0]}</th><th>{columns[1]}</th></tr>"
-    return f"<h2>What is wrong in the end</h2><table>{head}{''.join(rows)}</table>"
+    return f"<h2>Differences at the end</h2><table>{head}{''.join(rows)}</table>"
 
 
 def _row(what: str, wanted: Any, got: Any) -> str:

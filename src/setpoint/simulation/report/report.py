@@ -58,8 +58,10 @@ class Report:
         """Sentences about parts of the world that a reader would take for tried or compared although they were not."""
         told = []
         if self.of_singles and not self.singles:
-            told.append(f"the budget was used up before the first fault: none of {self.of_singles} was tried")
-        return told + [f"it was not compared whether {each} exists: {_by_itself(each)}" for each in self.uncompared]
+            told.append(f"the budget ended before the first fault: none of {self.of_singles} faults was tried")
+        return told + [
+            f"it was not compared whether {each} exists: {_explain_uncompared(each)}" for each in self.uncompared
+        ]
 
     @property
     def complete(self) -> bool:
@@ -99,7 +101,7 @@ class Report:
         if not self.complete:
             lines.append(f"  {self.ended} before all single faults were tried")
         if self.unstruck:
-            lines.append(f"  {self.unstruck} plans had a fault that found no place in their run")
+            lines.append(f"  in {self.unstruck} plans, a fault was never reached")
         for name, why in self.off.items():
             lines.append(f"  off: {name} ({why})")
         for name, why in self.ignore.items():
@@ -109,14 +111,14 @@ class Report:
             - {*self.ignore, *map(mask_of_object, self.ignore)}
             - {*map(mask_of_object, self.uncompared)}
         ):
-            lines.append("  differs by chance: " + ", ".join(sorted(by_chance)))
-        lines += [f"  NOT COMPARED: {_by_itself(subject)}" for subject in self.uncompared]
+            lines.append("  differs between runs without faults: " + ", ".join(sorted(by_chance)))
+        lines += [f"  NOT COMPARED: {_explain_uncompared(subject)}" for subject in self.uncompared]
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
 
 
-def _by_itself(subject: str) -> str:
+def _explain_uncompared(subject: str) -> str:
     return (
-        f"{subject} comes or goes by itself, without any fault; if it may, give the reason in "
+        f"runs without faults differ in whether {subject} exists; if they may, give the reason in "
         f'ignore={{"{subject}": ...}}'
     )

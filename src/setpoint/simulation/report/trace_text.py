@@ -32,7 +32,7 @@ def format_trace(trace: Sequence[Line], most: int = MOST) -> list[str]:
         place = f"   {shorten_place(line.place)}" if line.place and line.what in ("writes", "calls") else ""
         lines.append(f"{mark} {line.at:10.3f}  {line.who:<{lanes}}  {line.text}{did}{seen}{place}")
     if len(lines) < len([line for line in trace if line.what not in _QUIET]):
-        lines.append(f"  … {len(trace)} lines in all, in the file")
+        lines.append(f"  … {len(trace)} lines in total; the counter-example's file has all of them")
     return lines
 
 

@@ -48,8 +48,7 @@ _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEN
 _OURS: Final = (HOME, "<frozen importlib")
 """Files whose code may write: this framework's, and Python's own import, which keeps what it has compiled."""
 HOW: Final = (
-    "give the simulation a stand-in that is a setpoint.simulation.External, as check(externals=...) or yielded by "
-    "check(lifespan=...)"
+    "replace it by a setpoint.simulation.External, given as check(externals=...) or yielded by check(lifespan=...)"
 )
 """The advice of every refusal."""
 
@@ -77,7 +76,7 @@ class Isolation:
     def refuse(self, what: str) -> NotSimulated:
         """Reports what the process under way tried to do. Returns the error to raise."""
         place = find_user_line()
-        told = f"a simulated process {what}{f' at {place}' if place else ''}, which is real: {HOW}"
+        told = f"a simulated process {what}{f' at {place}' if place else ''}, outside of the simulation: {HOW}"
         self._refused(place or what, told)
         return NotSimulated(told)
 

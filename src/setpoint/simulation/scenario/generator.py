@@ -50,13 +50,15 @@ def generate_scenario(controllers: list[Controller[Any]], *, most: int = MOST) -
     """
     kinds = [each.kind for each in controllers if issubclass(each.kind, CustomResource)]
     if not kinds:
-        raise NoScenario("no controller is for a custom resource, so no schema says what users may do: give a scenario")
+        raise NoScenario(
+            "no controller reconciles a custom resource, so there is no schema to generate a scenario from: write one"
+        )
     kind = kinds[0]
     resource = resource_of(kind)
     schema = Versions.of(kind).schemas[resource.version]
     samples = samples_of(schema, resource.api_version, resource.kind)
     if not samples:
-        raise NoScenario(f"the schema of {resource.kind} accepts no object that could be made up: give a scenario")
+        raise NoScenario(f"no object could be generated that fits the schema of {resource.kind}: write a scenario")
     smallest = _modest(schema, samples[0])
     fullest = _modest(schema, samples[-1])
     changes = _chosen(schema, fullest, most)

@@ -131,7 +131,7 @@ def read_lines(path: Path) -> Iterator[tuple[Recorded | None, int]]:
                 else:
                     yield _line(raw), end
             except (msgspec.MsgspecError, ValueError, AttributeError):
-                raise RecordingError(f"{path}: line {number} is not one that setpoint record has written") from None
+                raise RecordingError(f"{path}: line {number} was not written by setpoint record") from None
 
 
 class Recording:
@@ -151,7 +151,7 @@ class Recording:
         self.path = Path(path)
         found = [line for line, _ in read_lines(self.path)]
         if not found:
-            raise RecordingError(f"{self.path}: it is empty")
+            raise RecordingError(f"{self.path}: the file is empty")
         self.changes = [line for line in found if line is not None]
 
     def scenario(self, controllers: Sequence[Controller[Any]], *, mine: Collection[str] = ()) -> Scenario:
@@ -171,14 +171,14 @@ class Recording:
         there = {each.collection for each in self.changes}
         if there and not watched & there:
             raise RecordingError(
-                f"{self.path}: it is about {', '.join(sorted(there))}, and the controllers watch "
-                f"{', '.join(sorted(watched))}: record those"
+                f"{self.path}: the recording has {', '.join(sorted(there))}, but the controllers watch "
+                f"{', '.join(sorted(watched))}: record these kinds"
             )
         owners = {(each.resource.group, each.resource.kind) for each in controllers}
         played = _Played(owners, {*mine, *(each.name for each in controllers)})
         changes = [each for each in self.changes if played.wants(each)]
         if not changes:
-            raise RecordingError(f"{self.path}: it holds nothing that others did")
+            raise RecordingError(f"{self.path}: the recording has no changes by other users or programs")
         rests = _rests(changes)
 
         async def recorded(cluster: Cluster) -> None:

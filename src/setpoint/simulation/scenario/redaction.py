@@ -36,7 +36,7 @@ class Redactor:
             collection, _, path = each.strip().partition(" ")
             if not collection or not path.strip():
                 raise ValueError(
-                    f"{each!r}: say collection and path, as in 'configmaps data.password' or '* spec.token'"
+                    f"{each!r}: give a collection and a path, as in 'configmaps data.password' or '* spec.token'"
                 )
             self._fields.append((collection, path.strip().split(".")))
 

@@ -122,7 +122,7 @@ def describe_failure(problem: Exception) -> str:
     """The failure of a scenario in words, with the line of the user's code."""
     place = find_user_line_of(problem)
     if isinstance(problem, AssertionError):
-        told = str(problem) or "an assertion of the scenario"
+        told = str(problem) or "an assertion of the scenario failed"
     else:
         told = f"the scenario raised {type(problem).__name__}: {problem}"
     return f"{told} ({place})" if place else told

@@ -66,7 +66,7 @@ class Budget:
 STRETCH: Final = 1000.0
 """The seconds that slow users wait after each step, in one of the runs without faults."""
 STEP_BY_STEP: Final = "the run of the scenario, step by step"
-AT_ONCE: Final = "the run in which the user wishes for all of this at once"
+AT_ONCE: Final = "the run in which the user creates the final objects in one step"
 FOUND: Final = "the search ended with a finding"
 MORE: Final = 40
 """The runs after a finding that may be the consequence of another one."""
@@ -369,7 +369,7 @@ class Search:
             try:
                 result = self._run(plan)
             except SetupFailed as problem:
-                self.report.notes.append(f"sets were not tried in other orders: {problem}")
+                self.report.notes.append(f"other orders of sets were not tried: {problem}")
                 return
             self._note(plan, result, "")
             findings = self._references[0].judge(plan, result)

@@ -59,7 +59,7 @@ class Trace:
             yield "it is being deleted"
         called = self.called.get(seen.uid, "")
         if called and seen.uid != (last := [uid for uid, name in self.called.items() if name == called][-1]):
-            yield f"it is an earlier one than the {seen.kind} of that name that there is now ({last[:8]})"
+            yield f"another {seen.kind} of that name has replaced it since ({last[:8]})"
 
     def mark(self, point: Point) -> None:
         """Adds a point at which a fault can strike."""
@@ -81,5 +81,5 @@ class Trace:
 def _reads(context: Context) -> Iterator[str]:
     """A sentence for each kind that the reconcile has read so far."""
     for read in (context.reads or {}).values():
-        where = "from the server" if read.age is None else f"in its cache, which was {read.age:.3g} s old"
+        where = "from the server" if read.age is None else f"from its cache, which was {read.age:.3g} s old"
         yield f"it had read {int(read.objects) or 'no'} {read.kind} {where}"

@@ -64,7 +64,7 @@ async def check_quiescence(world: ConvergingRun) -> None:
     and an hour passes. The judge reports the writes.
     """
     steps, monitor, supervisor = world.steps, world.monitor, world.supervisor
-    monitor.quiet_since = "when every object was looked at again"
+    monitor.quiet_since = "by a resync"
     supervisor.resync()
     await steps.quiesce(30.0)
     monitor.quiet_since = "after a restart"
@@ -72,6 +72,6 @@ async def check_quiescence(world: ConvergingRun) -> None:
         process.kill()
     supervisor.start_all()
     await steps.quiesce(30.0)
-    monitor.quiet_since = "within an hour in which nothing happened"
+    monitor.quiet_since = "within an idle hour"
     await asyncio.sleep(_HOUR)
     await steps.quiesce(30.0)

@@ -97,7 +97,7 @@ class StepFaults:
             behind = dict.fromkeys(kinds, entry.revision)
         for process in supervisor.alive():
             process.kill()
-            world.trace.tell("controller", process.actor.name, "killed", "killed at rest")
+            world.trace.tell("controller", process.actor.name, "killed", "killed while idle")
         started = supervisor.start_all(behind)
         if not behind:
             return
@@ -125,7 +125,9 @@ class StepFaults:
             if each.kind == "down":
                 for process in world.supervisor.alive():
                     process.kill()
-                    world.trace.tell("controller", process.actor.name, "killed", "down while the user goes on")
+                    world.trace.tell(
+                        "controller", process.actor.name, "killed", "killed; no process runs during this step"
+                    )
                 world.steps.over(step, world.supervisor.revive)
                 continue
             actors = world.called(str(each.get("who", "controller")))

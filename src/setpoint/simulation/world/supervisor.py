@@ -66,7 +66,7 @@ class Supervisor:
         place.prepare(process)
         self._all = [*self.alive(), process]
         self.last = process
-        told = f", shown {', '.join(behind)} as of an older revision" if behind else ""
+        told = f" and sees {', '.join(behind)} as of an older revision" if behind else ""
         place.trace.tell("controller", process.actor.name, "starts", f"starts with empty memory{told}")
         process.start()
         return process
@@ -101,7 +101,7 @@ class Supervisor:
         place.trace.tell("controller", process.actor.name, "ended", f"ended: {told}")
         self._ended += 1
         if not self._setup.leader_election or self._ended > MOST_RESTARTS:
-            place.monitor.found("error", "process", f"the process ended by itself: {told}")
+            place.monitor.found("error", "process", f"the process exited: {told}")
         if self._ended <= MOST_RESTARTS:
             place.steps.after(10.0, self.replace)
 

@@ -411,5 +411,5 @@ class World:
         problem = context.get("exception")
         if isinstance(problem, BaseException) and not isinstance(problem, Killed):
             self.monitor.found(
-                "error", "task", f"nobody handled {type(problem).__name__}: {problem} ({context.get('message')})"
+                "error", "task", f"unhandled {type(problem).__name__}: {problem} ({context.get('message')})"
             )

@@ -1,4 +1,4 @@
-"""F3: a crash between two steps, and nothing finishes what was begun."""
+"""Crash between writes: a crash between two writes leaves work that no later reconcile finishes."""
 
 from __future__ import annotations
 
@@ -324,7 +324,7 @@ async def job_by_name(store: Store, ctx: sp.Context) -> None:
 
 PAIRS = [
     Pair(
-        name="two-secrets-one-guard",
+        name="second-secret-skipped-after-crash",
         root="R19",
         source="K8SPSMDB-578, K8SPSMDB-579, K8SPXC-896, K8SPXC-897",
         scenario=create,
@@ -332,7 +332,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Store, tls_with_two_guards).owns(Secret)],
     ),
     Pair(
-        name="act-on-the-way-into-a-state",
+        name="action-only-on-phase-transition",
         root="R21",
         source="K8SSAND-1362",
         scenario=create,
@@ -341,7 +341,7 @@ PAIRS = [
         options={"externals": [agents]},
     ),
     Pair(
-        name="restart-by-a-note-in-the-status",
+        name="restart-flag-in-status-after-change",
         root="R23",
         source="nifikop #49",
         scenario=change_config,
@@ -349,7 +349,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Store, restart_by_comparison).owns(Pod).owns(ConfigMap)],
     ),
     Pair(
-        name="resize-between-delete-and-create",
+        name="size-read-from-deleted-statefulset",
         root="R25",
         source="rabbitmq/cluster-operator #782, K8SPXC-979",
         scenario=grow_storage,
@@ -357,7 +357,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Store, resize_each_claim).owns(StatefulSet).owns(PersistentVolumeClaim)],
     ),
     Pair(
-        name="finalizing-in-memory",
+        name="finalization-phase-in-memory",
         root="R20",
         source="casskop #370",
         scenario=shrink,
@@ -365,7 +365,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Store, claims_without_pods).owns(Pod).owns(PersistentVolumeClaim)],
     ),
     Pair(
-        name="generated-name-kept-in-the-status",
+        name="generated-name-only-in-status",
         root="R26",
         source="derived from crossplane-runtime's external-create journal",
         scenario=create,

@@ -1,11 +1,11 @@
-"""F13: what readers of published reports would write: budgets, ghosts, limits of a batch, sizes, initializers."""
+"""Limits and progress: disruption limits, vanished instances, limits per batch, sizes, progress of a startup."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests.simulation.corpus.f11_strangers import Store, StoreSpec, changes, found, made, member
 from tests.simulation.corpus.pair import Pair
+from tests.simulation.corpus.store_operators import Store, StoreSpec, changes, found, made, member
 
 import setpoint as sp
 from setpoint.meta import LabelSelector
@@ -189,7 +189,7 @@ async def all_steps_each_time(store: Store, ctx: sp.Context) -> None:
 
 PAIRS = [
     Pair(
-        name="a-budget-of-one-reconcile",
+        name="disruption-limit-per-reconcile",
         root="R49",
         source="karpenter #2917",
         scenario=changes(StoreSpec(replicas=3), StoreSpec(replicas=3, image="store:2")),
@@ -198,7 +198,7 @@ PAIRS = [
         options={"predicates": [always(two_of_three_are_ready, "two of three are ready")]},
     ),
     Pair(
-        name="a-record-of-a-ghost",
+        name="status-of-vanished-instance",
         root="R48",
         source="karpenter #2919",
         scenario=an_instance_ends,
@@ -210,7 +210,7 @@ PAIRS = [
         },
     ),
     Pair(
-        name="a-limit-of-a-batch",
+        name="limit-checked-once-per-batch",
         root="R55",
         source="karpenter #2915",
         scenario=changes(StoreSpec(replicas=1), StoreSpec(replicas=4)),
@@ -219,7 +219,7 @@ PAIRS = [
         options={"predicates": [always(lambda objects: len(objects.list(Pod)) <= LIMIT, "not more than the limit")]},
     ),
     Pair(
-        name="a-size-that-was-smaller-once",
+        name="recreated-for-stale-smaller-size",
         root="R12",
         source="rabbitmq/cluster-operator #653",
         scenario=changes(StoreSpec(replicas=1), StoreSpec(replicas=2)),
@@ -227,7 +227,7 @@ PAIRS = [
         correct=made(anew_for_a_larger_size, StatefulSet),
     ),
     Pair(
-        name="steps-of-a-beginning",
+        name="startup-progress-in-memory",
         root="R20",
         source="kcp #3926",
         scenario=changes(StoreSpec()),

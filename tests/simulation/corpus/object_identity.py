@@ -1,4 +1,4 @@
-"""F1: an object is taken for another one of its name."""
+"""Object identity: an object is mistaken for another one of its name."""
 
 from __future__ import annotations
 
@@ -270,7 +270,7 @@ async def remove_by_owner(ensemble: Ensemble, ctx: sp.Context) -> None:
 
 PAIRS = [
     Pair(
-        name="volumes-by-the-name-of-the-cluster",
+        name="volumes-selected-by-reused-cluster-name",
         root="R01",
         source="zookeeper-operator #312, casskop #316, K8SSAND-559, K8SPSMDB-430, K8SPXC-716",
         scenario=create_delete_create,
@@ -284,7 +284,7 @@ PAIRS = [
         ],
     ),
     Pair(
-        name="the-set-of-the-name",
+        name="statefulset-of-earlier-object-with-same-name",
         root="R03",
         source="rabbitmq/cluster-operator #648",
         scenario=create_delete_create,
@@ -292,7 +292,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Ensemble, delete_ones_own_set, reconcile_deleting=True).owns(StatefulSet)],
     ),
     Pair(
-        name="volume-of-the-pod-by-the-uid-of-the-cluster",
+        name="pod-volume-deleted-by-stale-cluster-uid",
         root="R05",
         source="cassandra-operator #407",
         scenario=down_and_up,
@@ -300,7 +300,7 @@ PAIRS = [
         correct=with_volumes(drop_volume_by_pod),
     ),
     Pair(
-        name="owner-in-another-namespace",
+        name="owner-reference-across-namespaces",
         root="R07",
         source="cloud-on-k8s #4029, kubernetes #65200",
         scenario=create,
@@ -309,7 +309,7 @@ PAIRS = [
         options={"objects": [Namespace.named("shared")]},
     ),
     Pair(
-        name="the-record-of-the-name",
+        name="dns-record-keyed-by-reused-name",
         root="R02",
         source="derived: R01 in a system that is not a cluster",
         scenario=create_delete_create,

@@ -1,4 +1,4 @@
-"""F10: other kinds and other habits: jobs, rotated secrets, names in DNS, namespaces, several controllers, mappings."""
+"""Site operators: jobs, rotated secrets, names in DNS, namespaces, several controllers, mappings."""
 
 from __future__ import annotations
 
@@ -382,7 +382,7 @@ DERIVED = "derived; no single report"
 
 PAIRS = [
     Pair(
-        name="a-migration-that-is-noted-first",
+        name="migration-recorded-before-job",
         root="R23",
         source=DERIVED,
         scenario=ONE_AND_TWO,
@@ -390,7 +390,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Site, notes_the_migration_afterwards).owns(Job).owns(Deployment)],
     ),
     Pair(
-        name="a-password-in-two-places",
+        name="password-rotated-in-secret-only",
         root="R19",
         source=DERIVED,
         scenario=changes(SiteSpec(revision=1), SiteSpec(revision=2)),
@@ -399,7 +399,7 @@ PAIRS = [
         options={"externals": [database]},
     ),
     Pair(
-        name="the-name-that-was",
+        name="old-dns-name-in-memory",
         root="R34",
         source=DERIVED,
         scenario=changes(SiteSpec(host="a.example.com"), SiteSpec(host="b.example.com")),
@@ -408,7 +408,7 @@ PAIRS = [
         options={"externals": [dns]},
     ),
     Pair(
-        name="limits-of-a-tenant",
+        name="tenant-limits-skipped-after-crash",
         root="R19",
         source=DERIVED,
         scenario=changes(SiteSpec(tenants=["a"]), SiteSpec(tenants=["a", "b"])),
@@ -416,7 +416,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Site, tenants_each_by_itself).reads(Namespace)],
     ),
     Pair(
-        name="handed-over-too-early",
+        name="phase-set-before-work",
         root="R21",
         source=DERIVED,
         scenario=changes(SiteSpec(replicas=1)),
@@ -424,7 +424,7 @@ PAIRS = [
         correct=two(prepares_first),
     ),
     Pair(
-        name="a-mapping-to-one-of-them",
+        name="mapping-to-first-object-only",
         root="R41",
         source=DERIVED,
         scenario=two_sites_and_a_theme,
@@ -432,7 +432,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Site, copies_the_configuration).watches(ConfigMap, all_of_them)],
     ),
     Pair(
-        name="blue-is-forgotten",
+        name="blue-not-deleted-after-switch",
         root="R23",
         source=DERIVED,
         scenario=ONE_AND_TWO,
@@ -440,7 +440,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Site, switches_and_tidies).owns(ConfigMap).owns(Service)],
     ),
     Pair(
-        name="claims-by-the-set",
+        name="claims-by-current-statefulset-size",
         root="R25",
         source=DERIVED,
         scenario=changes(SiteSpec(replicas=3), SiteSpec(replicas=1)),
@@ -448,7 +448,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Site, claims_as_wanted).owns(StatefulSet).owns(PersistentVolumeClaim)],
     ),
     Pair(
-        name="a-helper-that-is-waited-for",
+        name="phase-set-before-helper-pod",
         root="R21",
         source=DERIVED,
         scenario=changes(SiteSpec()),
@@ -456,7 +456,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Site, waits_for_what_is_there).owns(Pod)],
     ),
     Pair(
-        name="handlers-of-events",
+        name="create-and-update-handlers-in-memory",
         root="R38",
         source=DERIVED,
         scenario=ONE_AND_TWO,

@@ -1,4 +1,4 @@
-"""F16: names of the clock, objects that go by themselves, and calls that are carried out late."""
+"""Time dependence: names that are derived from the clock, objects that expire, and late calls."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
-from tests.simulation.corpus.f11_strangers import DERIVED, Store, StoreSpec, changes, made
 from tests.simulation.corpus.pair import Pair
+from tests.simulation.corpus.store_operators import DERIVED, Store, StoreSpec, changes, made
 
 import setpoint as sp
 from setpoint.cache import Lister
@@ -192,7 +192,7 @@ async def defaults_first(cluster: sp.testing.Cluster) -> None:
 
 PAIRS = [
     Pair(
-        name="a-cache-that-nothing-declares",
+        name="lifespan-cache-not-watched",
         root="R41",
         source=DERIVED,
         scenario=defaults_first,
@@ -201,7 +201,7 @@ PAIRS = [
         options={"lifespan": defaults, "control_plane": ["*", "-root-ca-certificate-publisher-controller"]},
     ),
     Pair(
-        name="a-record-that-an-old-call-sets-last",
+        name="late-call-overwrites-newer-record",
         root="R61",
         source=DERIVED,
         scenario=TWICE,
@@ -210,7 +210,7 @@ PAIRS = [
         options={"externals": [records]},
     ),
     Pair(
-        name="a-backup-named-by-the-time",
+        name="backup-name-from-timestamp",
         root="R19",
         source=DERIVED,
         scenario=TWICE,
@@ -218,7 +218,7 @@ PAIRS = [
         correct=made(each_file_for_itself, ConfigMap),
     ),
     Pair(
-        name="a-ticket-for-a-minute",
+        name="expiring-credential-recorded-first",
         root="R23",
         source=DERIVED,
         scenario=TWICE,
@@ -226,7 +226,7 @@ PAIRS = [
         correct=made(credentials_each_time, Secret),
     ),
     Pair(
-        name="a-trace-by-a-hash-of-the-time",
+        name="file-name-from-hash-of-time",
         root="R19",
         source=DERIVED,
         scenario=TWICE,
@@ -234,7 +234,7 @@ PAIRS = [
         correct=made(traces_and_applies_both_files, ConfigMap),
     ),
     Pair(
-        name="letters-by-the-time-between",
+        name="reminder-depends-on-elapsed-time",
         root="R46",
         source=DERIVED,
         scenario=TWICE,

@@ -1,4 +1,4 @@
-"""F11: controllers of other kinds: clouds, rollouts, adoption, copies in other namespaces, hashes of settings."""
+"""Store operators: clouds, rollouts, adoption, copies in other namespaces, hashes of settings."""
 
 from __future__ import annotations
 
@@ -515,7 +515,7 @@ MADE_AND_GONE = changes(StoreSpec(), StoreSpec(replicas=2), deletes=True)
 
 PAIRS = [
     Pair(
-        name="a-bucket-before-its-finalizer",
+        name="bucket-created-before-finalizer",
         root="R31",
         source=DERIVED,
         scenario=MADE_AND_GONE,
@@ -524,7 +524,7 @@ PAIRS = [
         options={"externals": [buckets]},
     ),
     Pair(
-        name="a-bucket-that-could-not-be-removed",
+        name="failed-removal-ignored-in-finalizer",
         root="R29",
         source=DERIVED,
         scenario=MADE_AND_GONE,
@@ -533,7 +533,7 @@ PAIRS = [
         options={"externals": [buckets]},
     ),
     Pair(
-        name="a-hash-of-the-last-settings",
+        name="hash-of-cached-settings",
         root="R42",
         source=DERIVED,
         scenario=SETTINGS,
@@ -541,7 +541,7 @@ PAIRS = [
         correct=made(hash_of_what_is_wanted, ConfigMap, Deployment),
     ),
     Pair(
-        name="a-restart-with-the-change",
+        name="restart-only-on-config-write",
         root="R21",
         source=DERIVED,
         scenario=SETTINGS,
@@ -549,7 +549,7 @@ PAIRS = [
         correct=made(hash_of_what_is_wanted, ConfigMap, Deployment),
     ),
     Pair(
-        name="the-colour-in-memory",
+        name="active-colour-in-memory",
         root="R34",
         source=DERIVED,
         scenario=ONE_AND_TWO,
@@ -557,7 +557,7 @@ PAIRS = [
         correct=made(switches_when_available, Deployment, Service),
     ),
     Pair(
-        name="copies-that-stay",
+        name="copies-in-namespaces-not-deleted",
         root="R72",
         source=DERIVED,
         scenario=changes(StoreSpec(spaces=["one", "two"]), StoreSpec(spaces=["one"]), deletes=True),
@@ -566,7 +566,7 @@ PAIRS = [
         options={"objects": SPACES},
     ),
     Pair(
-        name="a-run-each-serial",
+        name="run-with-generated-name-per-serial",
         root="R26",
         source=DERIVED,
         scenario=changes(StoreSpec(serial=1), StoreSpec(serial=2)),
@@ -574,7 +574,7 @@ PAIRS = [
         correct=made(a_run_of_that_name, Job),
     ),
     Pair(
-        name="adopted-from-its-owner",
+        name="adopts-object-of-other-owner",
         root="R59",
         source=DERIVED,
         scenario=found_and_foreign,
@@ -583,7 +583,7 @@ PAIRS = [
         options={"predicates": [always(theirs_stays, "what others own stays theirs")]},
     ),
     Pair(
-        name="a-claim-after-its-pod",
+        name="claim-deleted-after-pod",
         root="R33",
         source=DERIVED,
         scenario=changes(StoreSpec(replicas=3), StoreSpec(replicas=1)),
@@ -591,7 +591,7 @@ PAIRS = [
         correct=made(pods_and_claims, Pod, PersistentVolumeClaim),
     ),
     Pair(
-        name="swallowed",
+        name="exception-swallowed",
         root="R75",
         source=DERIVED,
         scenario=SETTINGS,
@@ -599,7 +599,7 @@ PAIRS = [
         correct=made(reports, ConfigMap, Secret),
     ),
     Pair(
-        name="an-address-for-ever",
+        name="address-in-status-never-updated",
         root="R47",
         source=DERIVED,
         scenario=loses_its_service,
@@ -607,7 +607,7 @@ PAIRS = [
         correct=made(address_each_time, Service),
     ),
     Pair(
-        name="the-old-key-first",
+        name="old-key-deleted-before-new-is-published",
         root="R25",
         source=DERIVED,
         scenario=changes(StoreSpec(serial=1), StoreSpec(serial=2)),
@@ -616,7 +616,7 @@ PAIRS = [
         options={"predicates": [always(key_is_there, "the current key is there")]},
     ),
     Pair(
-        name="a-count-of-what-was-made",
+        name="counts-own-creations",
         root="R46",
         source=DERIVED,
         scenario=changes(StoreSpec(replicas=2), StoreSpec(replicas=3)),
@@ -624,7 +624,7 @@ PAIRS = [
         correct=made(counts_what_is_there, ConfigMap),
     ),
     Pair(
-        name="batches-in-memory",
+        name="batch-buffer-in-memory",
         root="R38",
         source=DERIVED,
         scenario=two_stores,

@@ -1,4 +1,4 @@
-"""F4: what matters is what was seen happening, and not what is."""
+"""Edge triggered: controllers that act on events that they have seen, instead of on the state."""
 
 from __future__ import annotations
 
@@ -336,7 +336,7 @@ def who_uses(head: sp.Head) -> list[str]:
 
 PAIRS = [
     Pair(
-        name="volume-goes-when-the-pod-is-seen-to-go",
+        name="volume-deleted-on-unseen-pod-deletion",
         root="R33",
         source="cassandra-operator #398",
         scenario=sizes(2, 1),
@@ -344,7 +344,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Ring, volumes_by_what_is).owns(Pod).owns(PersistentVolumeClaim)],
     ),
     Pair(
-        name="volumes-by-the-difference-to-the-last-size",
+        name="volumes-by-difference-to-remembered-size",
         root="R35",
         source="K8SPXC-918",
         scenario=sizes(3, 5, 3),
@@ -352,7 +352,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Ring, volumes_by_comparison).owns(PersistentVolumeClaim)],
     ),
     Pair(
-        name="the-proxy-by-events",
+        name="proxy-updated-by-missed-event",
         root="R37",
         source="yugabyte-operator #39",
         scenario=sizes(3, 4, 3),
@@ -360,7 +360,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Ring, proxy_by_comparison).owns(ConfigMap)],
     ),
     Pair(
-        name="a-guard-against-shrinking-that-remembers",
+        name="shrink-guard-in-memory",
         root="R34",
         source="rabbitmq/cluster-operator #758",
         scenario=sizes(1, 3, 2),
@@ -374,7 +374,7 @@ PAIRS = [
         },
     ),
     Pair(
-        name="decommissioned-and-wanted-again",
+        name="decommission-not-reverted",
         root="R39",
         source="cassandra-operator #410",
         scenario=sizes(2, 1, 2),
@@ -383,7 +383,7 @@ PAIRS = [
         options={"externals": [database]},
     ),
     Pair(
-        name="a-member-that-moves",
+        name="former-owner-in-memory",
         root="R41",
         source="java-operator-sdk, dropped secondary resources",
         scenario=two_rings_and_a_move,
@@ -392,7 +392,7 @@ PAIRS = [
         options={"crds": [Ring]},
     ),
     Pair(
-        name="an-appointment-made-once",
+        name="requeue-dropped-by-own-write",
         root="R43",
         source="KubeOps #554",
         scenario=beat_twice,
@@ -400,7 +400,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Ring, appointment_every_time).owns(ConfigMap)],
     ),
     Pair(
-        name="settings-that-come-late",
+        name="late-dependency-not-watched",
         root="R42",
         source="kcp #3925",
         scenario=settings_come_late,

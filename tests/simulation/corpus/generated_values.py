@@ -1,4 +1,4 @@
-"""F14: what is drawn or given out: passwords, ids and names by chance, addresses from a pool."""
+"""Generated values: random passwords, ids and names, and addresses from a pool."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import string
 import uuid
 from typing import Any
 
-from tests.simulation.corpus.f11_strangers import DERIVED, Store, StoreSpec, changes, found, made
 from tests.simulation.corpus.pair import Pair
+from tests.simulation.corpus.store_operators import DERIVED, Store, StoreSpec, changes, found, made
 
 import setpoint as sp
 from setpoint.client import AlreadyExists
@@ -158,7 +158,7 @@ async def come_and_go(cluster: sp.testing.Cluster) -> None:
 
 PAIRS = [
     Pair(
-        name="a-password-drawn-again",
+        name="random-password-after-user-created",
         root="R19",
         source=DERIVED,
         scenario=changes(StoreSpec()),
@@ -167,7 +167,7 @@ PAIRS = [
         options={"externals": [users]},
     ),
     Pair(
-        name="a-network-for-each-attempt",
+        name="network-created-per-attempt",
         root="R26",
         source="aws-controllers-k8s #2062",
         scenario=changes(StoreSpec()),
@@ -176,7 +176,7 @@ PAIRS = [
         options={"externals": [networks]},
     ),
     Pair(
-        name="a-name-drawn-again",
+        name="random-name-per-attempt",
         root="R26",
         source=DERIVED,
         scenario=changes(StoreSpec()),
@@ -184,7 +184,7 @@ PAIRS = [
         correct=made(a_name_that_is_noted_first, ConfigMap),
     ),
     Pair(
-        name="the-lowest-free-address",
+        name="lowest-free-address-from-cache",
         root="R55",
         source=DERIVED,
         scenario=come_and_go,

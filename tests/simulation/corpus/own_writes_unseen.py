@@ -1,4 +1,4 @@
-"""F5: a controller acts on a read that is out of date, without asking the server."""
+"""Own writes unseen: controllers that decide by an outdated read of what they have written."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ async def counts_what_is_there(batch: Batch, ctx: sp.Context) -> None:
 
 PAIRS = [
     Pair(
-        name="waits-for-the-cache-for-a-while",
+        name="cache-wait-with-timeout",
         root="R45",
         source="cluster-api #13649",
         scenario=create_and_grow,
@@ -180,7 +180,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Batch, keeps).owns(Pod)],
     ),
     Pair(
-        name="an-answer-that-is-believed-for-ever",
+        name="lookup-cached-forever",
         root="R47",
         source="argo-rollouts #4044",
         scenario=create_and_disturb,
@@ -188,7 +188,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Batch, believes_the_cache).owns(ConfigMap)],
     ),
     Pair(
-        name="looked-at-and-used-later",
+        name="checked-then-used",
         root="R49",
         source="karpenter #2918, #2916",
         scenario=two_batches,
@@ -200,7 +200,7 @@ PAIRS = [
         },
     ),
     Pair(
-        name="the-last-revision-of-a-list",
+        name="latest-revision-by-list-order",
         root="R51",
         source="crossplane #7220",
         scenario=revise,
@@ -209,7 +209,7 @@ PAIRS = [
         options={"off": {"paths": "revisions tell of the way"}},
     ),
     Pair(
-        name="a-counter-in-the-status",
+        name="counter-in-stale-status",
         root="R46",
         source="cluster-api #13649; derived",
         scenario=create_and_grow,

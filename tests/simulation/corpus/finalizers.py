@@ -1,4 +1,4 @@
-"""F9 and the rest of F3: what is left behind, and what is never let go."""
+"""Finalizers: resources that are left behind, and objects that are never released."""
 
 from __future__ import annotations
 
@@ -303,7 +303,7 @@ def an_earlier_set_is_shrunk(objects: Objects) -> bool:
 
 PAIRS = [
     Pair(
-        name="the-id-comes-into-the-status-later",
+        name="external-id-lost-before-status-write",
         root="R26",
         source="crossplane-runtime #277; derived",
         scenario=create,
@@ -312,7 +312,7 @@ PAIRS = [
         options={"externals": [cloud]},
     ),
     Pair(
-        name="pending-for-ever",
+        name="pending-annotation-never-resolved",
         root="R27",
         source="crossplane-runtime #340",
         scenario=create,
@@ -321,7 +321,7 @@ PAIRS = [
         options={"externals": [cloud]},
     ),
     Pair(
-        name="lets-go-before-the-children",
+        name="finalizer-removed-before-children",
         root="R29",
         source="kro #1171",
         scenario=create_and_delete,
@@ -329,7 +329,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Machine, make_children_of_what_is_there).finalize(drop_children)],
     ),
     Pair(
-        name="a-machine-before-the-finalizer",
+        name="machine-created-before-finalizer",
         root="R31",
         source="derived; promised by kube-rs finalizer.rs",
         scenario=create_and_delete,
@@ -338,7 +338,7 @@ PAIRS = [
         options={"externals": [cloud]},
     ),
     Pair(
-        name="goes-on-when-it-is-over",
+        name="continues-after-finalizer-removed",
         root="R73",
         source="zookeeper-operator #410, K8SPSMDB-590",
         scenario=deleted_for_good,
@@ -346,7 +346,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Machine, make_children_of_what_is_there).finalize(drop_children)],
     ),
     Pair(
-        name="what-it-needs-to-let-go-went-first",
+        name="credentials-deleted-before-finalization",
         root="R75",
         source="derived",
         scenario=delete_with_credentials,
@@ -355,7 +355,7 @@ PAIRS = [
         options={"externals": [cloud]},
     ),
     Pair(
-        name="the-set-of-an-earlier-machine",
+        name="statefulset-of-earlier-object-shrunk",
         root="R74",
         source="anvil #211",
         scenario=create_delete_create_smaller,

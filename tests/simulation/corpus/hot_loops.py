@@ -1,4 +1,4 @@
-"""F7: loops that never come to rest."""
+"""Hot loops: controllers that never stop writing."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def two_writers(pods: Any, config: Any) -> Any:
 
 PAIRS = [
     Pair(
-        name="time-in-the-status",
+        name="timestamp-in-status",
         root="R63",
         source="crossplane #7221, kratix #743",
         scenario=create,
@@ -191,7 +191,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Queue, a_time_when_it_changes).owns(ConfigMap)],
     ),
     Pair(
-        name="replaced-when-not-equal-to-the-defaulted",
+        name="compares-with-defaulted-fields",
         root="R65",
         source="keycloak #38846, java-operator-sdk #2249, hive #2943",
         scenario=create,
@@ -199,7 +199,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Queue, applied_by_the_server).owns(Deployment)],
     ),
     Pair(
-        name="an-immutable-field-again-and-again",
+        name="immutable-field-retried",
         root="R67",
         source="OT-CONTAINER-KIT/redis-operator #1321",
         scenario=create_and_change,
@@ -207,7 +207,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Queue, a_new_name_for_a_new_command).owns(Pod)],
     ),
     Pair(
-        name="two-policies-of-one-number",
+        name="conflicting-scaling-policies",
         root="R69",
         source="karpenter #2922, #2920",
         scenario=more_jobs_than_workers,
@@ -215,7 +215,7 @@ PAIRS = [
         correct=two_policies(consolidating(heed_jobs=True)),
     ),
     Pair(
-        name="two-controllers-one-phase",
+        name="two-controllers-write-one-phase",
         root="R70",
         source="kratix #740, kcp #3924",
         scenario=create,

@@ -1,4 +1,4 @@
-"""F2: something is destroyed because of what was so some time ago."""
+"""Stale reads: an object is deleted because of an old state of another one."""
 
 from __future__ import annotations
 
@@ -289,7 +289,7 @@ async def shrink_and_wait(cluster: sp.testing.Cluster) -> None:
 
 PAIRS = [
     Pair(
-        name="an-arbiter-that-was-not-wanted-once",
+        name="arbiter-deleted-by-stale-spec",
         root="R09",
         source="K8SPSMDB-433, K8SPSMDB-438, K8SPXC-725, K8SPXC-763",
         scenario=changes(MongoSpec(arbiter=False), MongoSpec(arbiter=True)),
@@ -297,7 +297,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Mongo, arbiter_after_a_look).owns(StatefulSet)],
     ),
     Pair(
-        name="a-port-that-was-zero-once",
+        name="service-deleted-by-stale-port",
         root="R11",
         source="yugabyte-operator #36",
         scenario=changes(MongoSpec(ui_port=0), MongoSpec(ui_port=8080)),
@@ -305,7 +305,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Mongo, service_after_a_look).owns(Service)],
     ),
     Pair(
-        name="secrets-that-were-not-wanted-once",
+        name="secrets-deleted-by-stale-spec",
         root="R10",
         source="yugabyte-operator #35",
         scenario=changes(MongoSpec(tls=False), MongoSpec(tls=True)),
@@ -313,7 +313,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Mongo, secrets_after_a_look).owns(Secret)],
     ),
     Pair(
-        name="orphaned-volumes-by-a-status",
+        name="volumes-orphaned-by-stale-status",
         root="R13",
         source="zookeeper-operator #314",
         scenario=changes(MongoSpec(members=1), MongoSpec(members=2)),
@@ -321,7 +321,7 @@ PAIRS = [
         correct=tidied(orphans_after_a_look),
     ),
     Pair(
-        name="a-budget-made-anew",
+        name="disruption-budget-recreated-by-stale-spec",
         root="R15",
         source="casskop #321",
         scenario=changes(MongoSpec(max_unavailable=1), MongoSpec(max_unavailable=2), MongoSpec(max_unavailable=3)),
@@ -329,7 +329,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Mongo, budget_in_place).owns(PodDisruptionBudget)],
     ),
     Pair(
-        name="a-ring-that-says-nothing",
+        name="empty-membership-answer-trusted",
         root="R17",
         source="k8ssandra/cass-operator #973",
         scenario=shrink_and_wait,

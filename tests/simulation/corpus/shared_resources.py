@@ -1,4 +1,4 @@
-"""F12: neighbours: ids that a cloud counts out, two writers, timers, orders of lists, spaces of tenants."""
+"""Shared resources: numbered machines, two writers, timers, the order of lists, namespaces of tenants."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import asyncio
 from datetime import datetime
 from typing import Any
 
-from tests.simulation.corpus.f11_strangers import DERIVED, Store, StoreSpec, changes, found, made, member, pod
 from tests.simulation.corpus.pair import Pair
+from tests.simulation.corpus.store_operators import DERIVED, Store, StoreSpec, changes, found, made, member, pod
 
 import setpoint as sp
 from setpoint.meta import Head
@@ -227,7 +227,7 @@ async def waits_for_the_job(store: Store, ctx: sp.Context) -> None:
 
 PAIRS = [
     Pair(
-        name="machines-by-their-numbers",
+        name="machine-id-only-in-status",
         root="R26",
         source=DERIVED,
         scenario=MADE_AND_GONE,
@@ -236,7 +236,7 @@ PAIRS = [
         options={"externals": [vms]},
     ),
     Pair(
-        name="machines-that-stay",
+        name="machine-leaked-on-deletion",
         root="R26",
         source=DERIVED,
         scenario=changes(StoreSpec(), StoreSpec(replicas=2)),
@@ -245,7 +245,7 @@ PAIRS = [
         options={"externals": [vms]},
     ),
     Pair(
-        name="conditions-of-others",
+        name="conditions-list-replaced",
         root="R57",
         source=DERIVED,
         scenario=changes(StoreSpec(settings={"a": "1"}), StoreSpec(settings={"a": "2"})),
@@ -253,7 +253,7 @@ PAIRS = [
         correct=both(disks_set_their_own),
     ),
     Pair(
-        name="a-timer-in-memory",
+        name="timer-task-in-memory",
         root="R20",
         source=DERIVED,
         scenario=until_cold,
@@ -261,7 +261,7 @@ PAIRS = [
         correct=made(by_its_age, ConfigMap),
     ),
     Pair(
-        name="a-password-that-nobody-watches",
+        name="secret-not-watched",
         root="R41",
         source=DERIVED,
         scenario=password_comes_later,
@@ -269,7 +269,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Store, copies_the_password).owns(ConfigMap).watches(Secret, all_stores)],
     ),
     Pair(
-        name="members-in-no-order",
+        name="members-in-list-order",
         root="R51",
         source=DERIVED,
         scenario=changes(StoreSpec(replicas=2), StoreSpec(replicas=3)),
@@ -277,7 +277,7 @@ PAIRS = [
         correct=made(lists_members_in_order, Pod, ConfigMap),
     ),
     Pair(
-        name="spaces-by-the-status",
+        name="namespaces-to-delete-from-status",
         root="R23",
         source=DERIVED,
         scenario=changes(StoreSpec(spaces=["a", "b"]), StoreSpec(spaces=["a"])),
@@ -285,7 +285,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Store, spaces_by_their_label).reads(Namespace)],
     ),
     Pair(
-        name="a-job-that-nobody-watches",
+        name="job-not-watched",
         root="R42",
         source=DERIVED,
         scenario=changes(StoreSpec()),

@@ -1,9 +1,9 @@
-"""F15: what is told to others, and can't be taken back: mails and messages."""
+"""Notifications: mails and messages, which can't be taken back."""
 
 from __future__ import annotations
 
-from tests.simulation.corpus.f11_strangers import DERIVED, Store, StoreSpec, changes, made
 from tests.simulation.corpus.pair import Pair
+from tests.simulation.corpus.store_operators import DERIVED, Store, StoreSpec, changes, made
 
 import setpoint as sp
 from setpoint.simulation import External, call
@@ -85,7 +85,7 @@ IMAGES = changes(StoreSpec(), StoreSpec(image="store:2"), StoreSpec(image="store
 
 PAIRS = [
     Pair(
-        name="a-mail-that-is-noted-first",
+        name="mail-recorded-before-sending",
         root="R23",
         source=DERIVED,
         scenario=IMAGES,
@@ -94,7 +94,7 @@ PAIRS = [
         options={"externals": [mail]},
     ),
     Pair(
-        name="a-message-about-what-was-seen",
+        name="message-by-missed-transition",
         root="R37",
         source=DERIVED,
         scenario=IMAGES,

@@ -1,4 +1,4 @@
-"""F8: what a spec says is not what is done."""
+"""Spec changes: changes of a spec that the controller does not carry out."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ async def change_and_lose_the_child(cluster: sp.testing.Cluster) -> None:
 
 PAIRS = [
     Pair(
-        name="only-the-length-of-a-list",
+        name="compares-only-list-length",
         root="R71",
         source="tidb-operator #4635",
         scenario=changes(GatewaySpec(hosts=["a", "b"]), GatewaySpec(hosts=["a", "c"])),
@@ -139,7 +139,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Gateway, compares_lists).owns(ConfigMap)],
     ),
     Pair(
-        name="a-problem-that-is-never-taken-back",
+        name="error-status-never-cleared",
         root="R71",
         source="Acto's rollbacks: K8SPSMDB-696, zookeeper-operator #547",
         scenario=changes(GatewaySpec(), GatewaySpec(mode="best-effort"), GatewaySpec()),
@@ -147,7 +147,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Gateway, takes_the_problem_back).owns(ConfigMap)],
     ),
     Pair(
-        name="annotations-that-stay-for-ever",
+        name="removed-annotations-stay",
         root="R72",
         source="Acto #89, K8SPSMDB-697",
         scenario=changes(GatewaySpec(annotations={"team": "a", "tier": "b"}), GatewaySpec(annotations={"team": "a"})),
@@ -155,7 +155,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Gateway, applies_annotations).owns(Service)],
     ),
     Pair(
-        name="a-set-in-no-order",
+        name="unordered-set-in-spec",
         root="R68",
         source="kro #1339; derived",
         scenario=changes(GatewaySpec(hosts=[f"{letter}.example.com" for letter in "abcdefghijkl"])),
@@ -163,7 +163,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Gateway, joins_a_sorted_set).owns(ConfigMap)],
     ),
     Pair(
-        name="nothing-new-so-nothing-to-do",
+        name="observed-generation-before-work",
         root="R24",
         source="zookeeper-operator #453; kro #516",
         scenario=change_and_lose_the_child,

@@ -1,4 +1,4 @@
-"""F6: several write, and each believes to be alone."""
+"""Concurrent writers: several controllers write the same object, and each assumes to be the only one."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ async def pay(cluster: sp.testing.Cluster) -> None:
 
 PAIRS = [
     Pair(
-        name="a-finalizer-by-its-place",
+        name="finalizer-removed-by-index",
         root="R53",
         source="guarded against in kube-rs finalizer.rs",
         scenario=delete_while_held,
@@ -258,7 +258,7 @@ PAIRS = [
         options={"off": {"paths": "the user holds back what is deleted"}},
     ),
     Pair(
-        name="two-look-at-one-limit",
+        name="two-controllers-count-against-one-limit",
         root="R55",
         source="karpenter #2916, #2915",
         scenario=burst,
@@ -267,7 +267,7 @@ PAIRS = [
         options={"predicates": [always(within_the_limit, "no more machines than the limit")]},
     ),
     Pair(
-        name="replaced-with-all-that-others-wrote",
+        name="replace-drops-fields-of-others",
         root="R57",
         source="anvil, notes on the Kubernetes model: updates without a resource version",
         scenario=annotate_and_change,
@@ -279,7 +279,7 @@ PAIRS = [
         },
     ),
     Pair(
-        name="there-already-so-it-must-be-mine",
+        name="existing-object-taken-as-own",
         root="R59",
         source="quarkus-operator-sdk #1161",
         scenario=two_pools_one_secret,
@@ -291,7 +291,7 @@ PAIRS = [
         },
     ),
     Pair(
-        name="a-leader-that-was-one-once",
+        name="paused-leader-pays-twice",
         root="R61",
         source="KubeOps #784",
         scenario=pay,
