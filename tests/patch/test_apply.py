@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from setpoint.patch import apply as ssa
 from setpoint.patch import initial_managed_fields, managers_of_request
-from setpoint.patch.apply import ApplyConflict, ApplyResult, InvalidApply
+from setpoint.patch.apply import ApplyConflict, ApplyResult, Endpoint, InvalidApply
 from setpoint.patch.fieldset import FieldSet, Path
 from setpoint.patch.managed_fields import Managed
 from setpoint.patch.typed import field_set
@@ -28,7 +28,8 @@ def apply(
     live: Any, applied: Any, manager: str = "m", *, now: str = NOW, schema: Schema = THING, **options: Any
 ) -> ApplyResult:
     managers = ((live or {}).get("metadata") or {}).get("managedFields") or []
-    return ssa.apply(schema, live, applied, managers, manager, api_version="t/v1", now=now, **options)
+    force = options.pop("force", False)
+    return ssa.apply(Endpoint(schema, "t/v1", **options), live, applied, managers, manager, force=force, now=now)
 
 
 def update(
@@ -38,9 +39,8 @@ def update(
         entries = initial_managed_fields.create(schema, new, manager, api_version="t/v1", now=now, zero={}, **options)
     else:
         managers = (live.get("metadata") or {}).get("managedFields") or []
-        entries = ssa.update(
-            schema, live, new, Managed.decode(managers), manager, api_version="t/v1", now=now, **options
-        )
+        endpoint = Endpoint(schema, "t/v1", **options)
+        entries = ssa.update(endpoint, live, new, Managed.decode(managers), manager, now=now)
     return with_entries(new, entries)
 
 
@@ -371,9 +371,7 @@ def test_identity_and_bookkeeping_are_owned_by_nobody() -> None:
 
 def test_objects_nobody_tracked_stay_untracked_by_updates() -> None:
     live = {**thing({"replicas": 1}), "metadata": {"name": "x", "uid": "u"}}
-    assert (
-        ssa.update(THING, live, {**live, "spec": {"replicas": 2}}, Managed({}), "m", api_version="t/v1", now=NOW) == []
-    )
+    assert ssa.update(Endpoint(THING, "t/v1"), live, {**live, "spec": {"replicas": 2}}, Managed({}), "m", now=NOW) == []
 
 
 def test_old_updates_are_squashed() -> None:
@@ -433,18 +431,16 @@ def apply_at(version: str, live: dict[str, Any], spec: dict[str, Any], manager: 
     schema = THING if version == "t/v1" else newer()
     applied = {**thing(spec), "apiVersion": version}
     entries = live["metadata"].get("managedFields", [])
-    return ssa.apply(
-        schema, at(version, live), applied, entries, manager, api_version=version, now=NOW, convert=convert, **options
-    )
+    endpoint = Endpoint(schema, version, convert=convert)
+    return ssa.apply(endpoint, at(version, live), applied, entries, manager, now=NOW, **options)
 
 
 def update_at(version: str, live: dict[str, Any], new: dict[str, Any], manager: str, **options: Any) -> dict[str, Any]:
     schema = THING if version == "t/v1" else newer()
     managed = Managed.decode(live["metadata"].get("managedFields", []))
     new = {**new, "apiVersion": version}
-    entries = ssa.update(
-        schema, at(version, live), new, managed, manager, api_version=version, now=NOW, convert=convert, **options
-    )
+    endpoint = Endpoint(schema, version, convert=convert, **options)
+    entries = ssa.update(endpoint, at(version, live), new, managed, manager, now=NOW)
     return with_entries(new, entries)
 
 

@@ -9,7 +9,7 @@ import pytest
 from setpoint.meta import from_wire
 from setpoint.models.core_v1 import Pod
 from setpoint.schema.errors import ErrorType
-from setpoint.webhook import Admission, AdmissionError, Review, apply_defaults, check
+from setpoint.webhook import Admission, AdmissionError, Match, Review, apply_defaults, check
 from setpoint.webhook.connect_options import PodExecOptions
 
 from .mykind import MUTATE, VALIDATE, Mykind, document, mykind_admission
@@ -85,7 +85,7 @@ def _two(obj: Any, review: Any, more: Any) -> None: ...
 def _none() -> None: ...
 def _fine(obj: Any) -> None: ...
 def _when(expression: str) -> Admission[Mykind]:
-    return Admission(Mykind, match_conditions={"mine": expression})
+    return Admission(Mykind, match=Match(conditions={"mine": expression}))
 
 
 @pytest.mark.parametrize(
@@ -102,10 +102,16 @@ def _when(expression: str) -> Admission[Mykind]:
         (lambda: Admission(Mykind, failure_policy="Maybe"), "'Maybe' must be one of 'Fail', 'Ignore'"),
         (lambda: Admission(Mykind, name="No_Name"), "name='No_Name'"),
         (lambda: Admission(Mykind, subresource="*"), "must name one"),
-        (lambda: _when("object.spec"), r"match_conditions\['mine'\]: 'object.spec': must evaluate to bool but got dyn"),
+        (
+            lambda: _when("object.spec"),
+            r"match\.conditions\['mine'\]: 'object.spec': must evaluate to bool but got dyn",
+        ),
         (lambda: _when("request.userinfo.username == 'me'"), "undefined field 'userinfo'"),
         (lambda: _when("request.name =="), "Syntax error"),
-        (lambda: Admission(Mykind, match_conditions={"not mine": "true"}), "name part must consist of alphanumeric"),
+        (
+            lambda: Admission(Mykind, match=Match(conditions={"not mine": "true"})),
+            "name part must consist of alphanumeric",
+        ),
     ],
 )
 def test_bad_declarations_are_errors_at_once(declare: Any, says: str) -> None:

@@ -41,7 +41,12 @@ from .mykind import mykind_admission
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NAMES = service_names("mykind", "system")
 DAY = 24 * 3600.0
-SHORT = Rotation(authority_lifetime=timedelta(days=20), serving_lifetime=timedelta(days=5), overlap=timedelta(hours=1))
+SHORT = Rotation(
+    authority_lifetime=timedelta(days=20),
+    serving_lifetime=timedelta(days=5),
+    overlap=timedelta(hours=1),
+    check_every=timedelta(minutes=10),
+)
 
 
 def trusts(bundle: bytes, pair: Pair) -> bool:
@@ -127,7 +132,7 @@ async def running(*sources: Any) -> AsyncIterator[None]:
 
 
 def replica(client: Client, **options: Any) -> SecretCertificates:
-    options = {"names": NAMES, "rotation": SHORT, "now": now, "check_every": 600.0, **options}
+    options = {"names": NAMES, "rotation": SHORT, "now": now, **options}
     return SecretCertificates(client, "mykind-tls", "system", **options)
 
 
@@ -149,12 +154,12 @@ async def test_over_months_every_certificate_is_trusted_by_the_configuration_of_
     webhooks = Webhooks(mykind_admission())
     async with api() as client:
         lasting = Rotation(
-            authority_lifetime=timedelta(days=20), serving_lifetime=timedelta(days=5), overlap=timedelta(hours=3)
+            authority_lifetime=timedelta(days=20),
+            serving_lifetime=timedelta(days=5),
+            overlap=timedelta(hours=3),
+            check_every=timedelta(hours=2),
         )
-        replicas = [
-            replica(client, trusting=trusting(webhooks, "mykind"), rotation=lasting, check_every=2 * 3600.0)
-            for _ in range(2)
-        ]
+        replicas = [replica(client, trusting=trusting(webhooks, "mykind"), rotation=lasting) for _ in range(2)]
         async with running(*replicas):
             target = ServiceTarget("mykind", "system")
             await install(client, webhooks, "mykind", target, bundle=replicas[0].bundle)
@@ -179,7 +184,7 @@ async def test_over_months_every_certificate_is_trusted_by_the_configuration_of_
 @virtual_time
 async def test_a_restart_in_the_middle_of_a_change_of_authority_goes_on_from_there() -> None:
     # No serving certificate is due while the authorities change, on the thirteenth day.
-    options = {"check_every": 600.0, "rotation": replace(SHORT, serving_lifetime=timedelta(days=12))}
+    options = {"rotation": replace(SHORT, serving_lifetime=timedelta(days=12))}
     async with api() as client:
         async with running(first := replica(client, **options)):
             await advance(13.36 * DAY)
@@ -268,7 +273,9 @@ async def test_files_are_read_again_when_they_fit_together(tmp_path: Path) -> No
 @virtual_time
 async def test_memory_rotates_and_tells_whom_to_trust() -> None:
     bundles: list[bytes] = []
-    source = MemoryCertificates(rotation=SHORT, now=now, check_every=3600, on_bundle=bundles.append)
+    source = MemoryCertificates(
+        rotation=replace(SHORT, check_every=timedelta(hours=1)), now=now, on_bundle=bundles.append
+    )
     async with running(source):
         for _ in range(60):
             assert source.current is not None

@@ -17,6 +17,7 @@ from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import Namespace
 from setpoint.webhook import (
     Admission,
+    Match,
     MemoryCertificates,
     NotInForce,
     UrlTarget,
@@ -177,5 +178,5 @@ async def test_what_only_conversion_could_serve_is_not_served_without_it() -> No
 def test_samples_are_made_of_what_is_looked_at_everywhere() -> None:
     (sample,) = generated_samples(SERVED, "space")
     assert (sample.name, sample.namespace, type(sample)) == ("sample", "space", Mykind)
-    some = Admission(Mykind, object_selector={"a": "b"}).defaults(may_go)
+    some = Admission(Mykind, match=Match(object_selector={"a": "b"})).defaults(may_go)
     assert generated_samples([some], "space") == []

@@ -24,6 +24,7 @@ from setpoint.patch import merge_patch
 from setpoint.testing import now, virtual_time
 from setpoint.webhook import (
     Admission,
+    Match,
     NotInForce,
     ServiceTarget,
     UrlTarget,
@@ -90,13 +91,15 @@ def test_configurations_say_what_the_declaration_says() -> None:
 def test_every_option_is_registered() -> None:
     admission = mykind_admission(
         failure_policy="Ignore",
-        match_policy="Exact",
         side_effects="NoneOnDryRun",
         timeout=3,
         reinvocation="IfNeeded",
-        namespace_selector={"matchExpressions": [{"key": "x", "operator": "Exists"}]},
-        object_selector={"team": "a"},
-        match_conditions={"not-me": "request.userInfo.username != 'me'"},
+        match=Match(
+            policy="Exact",
+            namespace_selector={"matchExpressions": [{"key": "x", "operator": "Exists"}]},
+            object_selector={"team": "a"},
+            conditions={"not-me": "request.userInfo.username != 'me'"},
+        ),
         name="second",
     )
     (entry,) = configurations(Webhooks(admission), "x", UrlTarget("https://dev.example.com:9443/"))[0]["webhooks"]
@@ -115,7 +118,7 @@ def test_every_option_is_registered() -> None:
 def test_a_webhook_for_built_in_kinds_does_not_keep_itself_from_coming_up() -> None:
     pods = Admission(Pod).validates(lambda pod: None, on=("create", "delete"))
     shells = Admission(PodExecOptions, of=Pod, subresource="exec").validates(lambda it: None, on=("connect",))
-    everywhere = Admission(Pod, name="all", namespace_selector={}).validates(lambda pod: None)
+    everywhere = Admission(Pod, name="all", match=Match(namespace_selector={})).validates(lambda pod: None)
     (validating,) = configurations(Webhooks(pods, shells, everywhere), "pods", SERVICE)
     first, second, third = validating["webhooks"]
     assert first["namespaceSelector"] == {
@@ -219,7 +222,7 @@ async def test_install_and_uninstall_leave_nothing_behind() -> None:
 async def test_install_says_which_webhook_is_not_called() -> None:
     loop = asyncio.get_running_loop()
     sample = Mykind(metadata=ObjectMeta(name="sample", namespace="system"))
-    deaf = Webhooks(mykind_admission(name="deaf", object_selector={"never": "set"}))
+    deaf = Webhooks(mykind_admission(name="deaf", match=Match(object_selector={"never": "set"})))
     async with api() as client:
         with pytest.raises(NotInForce, match=r"does not call the webhook that should mutate Mykind on create"):
             await install(client, deaf, "mykind", SERVICE, samples=[sample], timeout=20)

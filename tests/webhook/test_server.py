@@ -22,7 +22,7 @@ from setpoint.manager import Manager
 from setpoint.meta import from_wire
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.serving.body_memory import ROOM
-from setpoint.webhook import Admission, MemoryCertificates, Webhooks, WebhookServer
+from setpoint.webhook import Admission, MemoryCertificates, WebhookLimits, Webhooks, WebhookServer
 
 from .mykind import MUTATE, VALIDATE, Mykind, document, encoded, mykind_admission, review
 from .serving import HOST, served, trusting
@@ -77,7 +77,7 @@ async def test_wrong_requests_are_refused(
 
 @pytest.mark.parametrize("chunked", [False, True])
 async def test_a_huge_body_is_refused_before_it_is_read(chunked: bool) -> None:
-    async with served(Webhooks(mykind_admission()), max_body=10_000) as (_, session):
+    async with served(Webhooks(mykind_admission()), limits=WebhookLimits(max_body=10_000)) as (_, session):
         huge = b"x" * 1_000_000
         for _ in range(3):
             try:
@@ -109,7 +109,10 @@ async def raw(server: WebhookServer, source: MemoryCertificates) -> tuple[asynci
 )
 async def test_garbage_on_the_wire_takes_nothing_down(sent: bytes) -> None:
     source = MemoryCertificates()
-    async with served(Webhooks(mykind_admission()), source, read_timeout=SHORT) as (server, session):
+    async with served(Webhooks(mykind_admission()), source, limits=WebhookLimits(read_timeout=SHORT)) as (
+        server,
+        session,
+    ):
         reader, writer = await raw(server, source)
         writer.write(sent)
         answer = await asyncio.wait_for(reader.read(), DEADLINE)  # to the end: the server closes it
@@ -132,7 +135,7 @@ async def test_plain_http_on_the_tls_port_is_cut() -> None:
 @pytest.mark.parametrize("said", [b"", b"POST /x HTT", b"POST /x HTTP/1.1\r\nhost: x\r\ncontent-le"])
 async def test_slow_clients_are_cut_off(said: bytes) -> None:
     source = MemoryCertificates()
-    async with served(Webhooks(mykind_admission()), source, read_timeout=SHORT) as (server, _):
+    async with served(Webhooks(mykind_admission()), source, limits=WebhookLimits(read_timeout=SHORT)) as (server, _):
         reader, writer = await raw(server, source)
         writer.write(said)
         assert await asyncio.wait_for(reader.read(), DEADLINE) == b""
@@ -141,7 +144,7 @@ async def test_slow_clients_are_cut_off(said: bytes) -> None:
 
 async def test_a_slow_body_is_told_so_and_cut_off() -> None:
     source = MemoryCertificates()
-    async with served(Webhooks(mykind_admission()), source, read_timeout=SHORT) as (server, _):
+    async with served(Webhooks(mykind_admission()), source, limits=WebhookLimits(read_timeout=SHORT)) as (server, _):
         reader, writer = await raw(server, source)
         head = f"POST {VALIDATE} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n"
         writer.write(head.encode() + b"{")
@@ -157,7 +160,7 @@ async def test_the_bodies_of_all_requests_together_have_a_limit(chunked: bool) -
     source = MemoryCertificates()
     size = 6_000_000
     async with (
-        served(Webhooks(mykind_admission()), source, read_timeout=DEADLINE) as (server, session),
+        served(Webhooks(mykind_admission()), source, limits=WebhookLimits(read_timeout=DEADLINE)) as (server, session),
         AsyncExitStack() as stack,
     ):
         framing = "transfer-encoding: chunked" if chunked else f"content-length: {size}"
@@ -210,7 +213,7 @@ async def test_a_thousand_connections_that_say_nothing_keep_nobody_out() -> None
     writers: list[asyncio.StreamWriter] = []
     readers: list[asyncio.StreamReader] = []
     try:
-        async with served(Webhooks(mykind_admission()), read_timeout=1.0) as (server, session):
+        async with served(Webhooks(mykind_admission()), limits=WebhookLimits(read_timeout=1.0)) as (server, session):
             for _ in range(1000):
                 reader, writer = await asyncio.open_connection(HOST, server.port)
                 readers.append(reader)

@@ -12,7 +12,7 @@ import setpoint as sp
 from setpoint.client import Invalid
 from setpoint.crd import Versions
 from setpoint.patch import json_patch
-from setpoint.webhook import Admission, ServiceTarget, Webhooks, configurations
+from setpoint.webhook import Admission, Match, ServiceTarget, Webhooks, configurations
 
 API = "translated.example.com"
 TARGET = ServiceTarget("hooks", "system")
@@ -126,7 +126,7 @@ def test_the_version_that_is_stored_is_registered_whichever_is_the_class_s() -> 
         assert entry["rules"][0]["apiVersions"] == ["v1"]
         assert entry["clientConfig"]["service"]["path"].endswith("-v1-shop")
         assert entry["name"] in (f"mutate.shops.{API}", f"validate.shops.{API}"), "the same in every release"
-    exact = Admission(Shop, match_policy="Exact").validates(check)
+    exact = Admission(Shop, match=Match(policy="Exact")).validates(check)
     (document,) = configurations([exact], API, TARGET)
     assert document["webhooks"][0]["rules"][0]["apiVersions"] == ["v2"]
     assert not [path for path in Webhooks(exact).paths if "v1" in path]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, cast
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, Literal, TypedDict, Unpack
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -32,32 +33,35 @@ class FieldOptions(Struct, frozen=True, kw_only=True):
     default: Any = UNSET
 
 
-def Field(
-    *,
-    description: str | None = None,
-    title: str | None = None,
-    examples: Sequence[Any] | None = None,
-    ge: float | None = None,
-    gt: float | None = None,
-    le: float | None = None,
-    lt: float | None = None,
-    multiple_of: float | None = None,
-    pattern: str | None = None,
-    min_length: int | None = None,
-    max_length: int | None = None,
-    min_properties: int | None = None,
-    max_properties: int | None = None,
-    format: str = "",
-    nullable: bool = False,
-    list_type: ListType | Literal[""] = "",
-    list_map_keys: Sequence[str] = (),
-    map_type: Literal["", "granular", "atomic"] = "",
-    preserve_unknown_fields: bool = False,
-    embedded_resource: bool = False,
-    rules: Sequence[ValidationRule | str] = (),
-    default: Any = UNSET,
-    extra_schema: Mapping[str, Any] | None = None,
-) -> msgspec.Meta:
+class Constraints(TypedDict, total=False):
+    """The keywords of `Field`, which documents them."""
+
+    description: str | None
+    title: str | None
+    examples: Sequence[Any] | None
+    ge: float | None
+    gt: float | None
+    le: float | None
+    lt: float | None
+    multiple_of: float | None
+    pattern: str | None
+    min_length: int | None
+    max_length: int | None
+    min_properties: int | None
+    max_properties: int | None
+    format: str
+    nullable: bool
+    list_type: ListType | Literal[""]
+    list_map_keys: Sequence[str]
+    map_type: Literal["", "granular", "atomic"]
+    preserve_unknown_fields: bool
+    embedded_resource: bool
+    rules: Sequence[ValidationRule | str]
+    default: Any
+    extra_schema: Mapping[str, Any] | None
+
+
+def Field(**constraints: Unpack[Constraints]) -> msgspec.Meta:
     """Bounds, patterns, descriptions and merge hints of a field, for use inside ``typing.Annotated``.
 
     The bounds go into the CRD's schema, where the API server enforces them, and are checked again when an object is
@@ -87,33 +91,17 @@ def Field(
     >>> from typing import Annotated
     >>> Replicas = Annotated[int, Field(ge=0, description="how many")]
     """
-    options = FieldOptions(
-        format=format,
-        pattern=pattern,
-        nullable=nullable,
-        list_type="map" if list_map_keys and not list_type else list_type,
-        list_map_keys=tuple(list_map_keys),
-        map_type=map_type,
-        preserve_unknown_fields=preserve_unknown_fields,
-        embedded_resource=embedded_resource,
-        min_properties=min_properties,
-        max_properties=max_properties,
-        rules=rules_of(rules),
-        default=default,
-    )
-    # Meta's overloads say which bounds exclude each other; it checks them itself when it is called.
-    make = cast("Callable[..., msgspec.Meta]", msgspec.Meta)
-    return make(
-        description=description,
-        title=title,
-        examples=list(examples) if examples is not None else None,
-        ge=ge,
-        gt=gt,
-        le=le,
-        lt=lt,
-        multiple_of=multiple_of,
-        min_length=min_length,
-        max_length=max_length,
-        extra_json_schema=dict(extra_schema) if extra_schema else None,
-        extra={KUBERNETES: options},
-    )
+    if unknown := sorted(constraints.keys() - Constraints.__annotations__.keys()):
+        near = get_close_matches(unknown[0], Constraints.__annotations__, n=1)
+        raise TypeError(f"Field has no keyword {unknown[0]}=" + (f"; did you mean {near[0]}=?" if near else ""))
+    given: dict[str, Any] = dict(constraints)
+    kept = {name: given.pop(name) for name in FieldOptions.__struct_fields__ if name in given}
+    kept["rules"] = rules_of(kept.get("rules", ()))
+    kept["list_map_keys"] = tuple(kept.get("list_map_keys", ()))
+    if kept["list_map_keys"] and not kept.get("list_type"):
+        kept["list_type"] = "map"
+    if given.get("examples") is not None:
+        given["examples"] = list(given["examples"])
+    if extra_schema := given.pop("extra_schema", None):
+        given["extra_json_schema"] = dict(extra_schema)
+    return msgspec.Meta(**given, extra={KUBERNETES: FieldOptions(**kept)})

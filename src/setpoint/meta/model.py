@@ -17,7 +17,18 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, dataclass_transform
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    ParamSpec,
+    Protocol,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    cast,
+    dataclass_transform,
+)
 
 import msgspec
 from msgspec import Struct, field
@@ -32,12 +43,25 @@ T_co = TypeVar("T_co", covariant=True)
 _UNRESOURCED = "this class names no resource: give it group=, version= and kind= or use a generated kind"
 
 
-_KEYWORDS = frozenset(
-    (
-        *("rules", "rename", "omit_defaults", "forbid_unknown_fields", "frozen", "eq", "order", "kw_only"),
-        *("tag", "tag_field", "dict", "weakref", "gc", "repr_omit_defaults", "array_like", "cache_hash"),
-    )
-)
+class ClassKeywords(TypedDict, total=False):
+    """The class keywords of a `Model`: ``rules``, and those of `msgspec.Struct`."""
+
+    rules: Sequence[Any]
+    rename: str | Callable[[str], str | None] | Mapping[str, str] | None
+    omit_defaults: bool
+    forbid_unknown_fields: bool
+    frozen: bool
+    eq: bool
+    order: bool
+    kw_only: bool
+    tag: bool | str | int | Callable[[str], str | int] | None
+    tag_field: str | None
+    dict: bool
+    weakref: bool
+    gc: bool
+    repr_omit_defaults: bool
+    array_like: bool
+    cache_hash: bool
 
 
 class ModelMeta(msgspec.StructMeta):
@@ -55,20 +79,7 @@ class ModelMeta(msgspec.StructMeta):
             bases: tuple[type, ...],
             namespace: dict[str, Any],
             /,
-            *,
-            rules: Sequence[Any] = ...,
-            rename: str | Callable[[str], str | None] | Mapping[str, str] | None = ...,
-            omit_defaults: bool = ...,
-            forbid_unknown_fields: bool = ...,
-            frozen: bool = ...,
-            eq: bool = ...,
-            order: bool = ...,
-            kw_only: bool = ...,
-            tag: bool | str | int | Callable[[str], str | int] | None = ...,
-            tag_field: str | None = ...,
-            dict: bool = ...,
-            weakref: bool = ...,
-            gc: bool = ...,
+            **keywords: Unpack[ClassKeywords],
         ) -> Any: ...
 
     else:
@@ -93,8 +104,8 @@ def made_by(
         TypeError: a class keyword is unknown; the message names the class and the likely intended keyword.
     """
     for word in options:
-        if word not in _KEYWORDS:
-            near = get_close_matches(word, (*_KEYWORDS, *also), n=1)
+        if word not in ClassKeywords.__annotations__:
+            near = get_close_matches(word, (*ClassKeywords.__annotations__, *also), n=1)
             meant = f"; did you mean {near[0]}=?" if near else ""
             raise TypeError(f"class {name}: there is no class keyword {word}={meant}")
     options.setdefault("kw_only", True)

@@ -5,7 +5,7 @@ Each is a module of pure functions over plain JSON values::
     json_patch.apply(document, operations)
     merge_patch.apply(document, patch)            merge_patch.diff(original, modified)
     strategic.apply(schema, document, patch)      strategic.diff(schema, original, modified)
-    apply.apply(schema, live, applied, ...)       apply.update(schema, old, new, ...)
+    apply.apply(endpoint, live, applied, ...)     apply.update(endpoint, old, new, ...)
     initial_managed_fields.create(schema, new, ...)
 """
 
@@ -22,7 +22,7 @@ from . import (
     strategic,
     typed,
 )
-from .apply import ApplyConflict, ApplyResult, Conflict, InvalidApply
+from .apply import ApplyConflict, ApplyResult, Conflict, Endpoint, InvalidApply
 from .fieldset import FieldSet
 from .json_patch import PatchError, TestFailed, TooManyOperations
 from .managed_fields import managers_of_request
@@ -34,6 +34,7 @@ __all__ = [
     "ApplyConflict",
     "ApplyResult",
     "Conflict",
+    "Endpoint",
     "FieldSet",
     "InvalidApply",
     "PatchError",

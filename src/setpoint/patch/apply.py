@@ -20,7 +20,7 @@ from .fieldset import EMPTY, FieldSet, Path, path_text
 from .managed_fields import NEVER_OWNED, Identity, Managed, Owner
 from .typed import TypedError, ensure_named, field_set, merge, remove, type_errors
 
-__all__ = ["ApplyConflict", "ApplyResult", "Conflict", "Convert", "InvalidApply", "apply", "update"]
+__all__ = ["ApplyConflict", "ApplyResult", "Conflict", "Convert", "Endpoint", "InvalidApply", "apply", "update"]
 
 Convert: TypeAlias = Callable[[dict[str, Any], str], "tuple[Schema, dict[str, Any]] | None"]
 """A function that converts an object to another API version. It returns that version's schema and the converted object,
@@ -94,144 +94,20 @@ class ApplyResult:
     """Whether anything differs from the live object, ownership included. If not, there is nothing to store."""
 
 
-def apply(
-    schema: Schema,
-    live: dict[str, Any] | None,
-    applied: dict[str, Any],
-    managers: Sequence[Mapping[str, Any]],
-    manager: str,
-    *,
-    force: bool = False,
-    api_version: str,
-    subresource: str = "",
-    now: str | None,
-    ignored: FieldSet = EMPTY,
-    convert: Convert | None = None,
-) -> ApplyResult:
-    """Applies the configuration ``applied`` as ``manager`` to ``live`` (None: the object is created).
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """The endpoint that a request is sent to: a resource in one API version, or one of its subresources.
 
-    - Fields in ``applied`` are set, and ``manager`` owns them; a field whose value does not change is shared with its
-      other owners.
-    - Fields that ``manager`` applied before and leaves out now are removed, unless another manager owns them.
-    - A field that another manager owns with a different value is a conflict; with ``force``, ``manager`` takes the
-      field over.
-
-    ``managers``: the live object's managedFields. ``api_version``: the API version of ``applied``. ``now``: the time in
-    RFC 3339 with whole seconds, or None for an entry without a time; the entry's time changes only if the object
-    changes. ``ignored``: fields that requests to this endpoint cannot set (``status`` for the main resource); they are
-    neither owned nor in conflict. ``convert``: a conversion between versions, for objects that are served in several
-    versions with different schemas; without it, all entries count as having the same version.
-
-    Inputs are never changed; the result shares parts with them. The caller applies defaults and validates the result
-    before storing it.
-
-    Raises ApplyConflict, InvalidApply (``applied`` does not fit the schema), ValueError (malformed managedFields, or
-        managedFields in ``applied``).
+    ``ignored``: fields that requests to this endpoint cannot set (``status`` for the main resource); they are neither
+    owned nor in conflict. ``convert``: a conversion between versions, for objects that are served in several versions
+    with different schemas; without it, all entries count as having the same version.
     """
-    if (applied.get("metadata") or {}).get("managedFields") is not None:
-        raise ValueError("metadata.managedFields must be nil")
-    errors = type_errors(schema, applied)
-    if errors:
-        raise InvalidApply(errors)
-    before = _without_managed_fields(live or {})
-    managed = Managed.decode(managers)
-    original = managed.owners.copy()
-    managed.reconcile(schema)
-    context = _Context(schema, api_version, ignored, convert)
-    if not managed.owners and live:
-        everything = compare(schema, {}, before).added - NEVER_OWNED
-        if everything:
-            owner = Owner("before-first-apply", "Update", api_version, subresource, time=now, fields=everything)
-            managed.owners[owner.identity] = owner
-    own = Owner(manager or "unknown", "Apply", api_version, subresource)
-    last = managed.owners.get(own.identity)
-    merged = merge(schema, before, applied)
-    fields = field_set(schema, applied).without(ignored)
-    managed.owners[own.identity] = (
-        last.with_fields(fields)
-        if last and last.api_version == api_version
-        else Owner(own.manager, "Apply", api_version, subresource, time=last.time if last else None, fields=fields)
-    )
-    owned = fields - NEVER_OWNED
-    same = last is not None and last.api_version == api_version and last.fields == owned
-    if last is not None and not same:
-        merged = context.prune(merged, managed, last)
-    comparison = compare(schema, before, merged)
-    conflicts = context.take(managed, own.identity, comparison.without(ignored), before, merged)
-    if conflicts and not force:
-        if own.manager == "kubectl":
-            allowed = _last_applied_fields(schema, before, api_version)
-            conflicts = [conflict for conflict in conflicts if conflict.path not in allowed]
-        if conflicts:
-            raise ApplyConflict(conflicts)
-    mine = managed.owners[own.identity]
-    if last is not None and same and not comparison:
-        managed.owners[own.identity] = last
-    else:
-        # An apply that only adds an owner does not set the time, as upstream.
-        managed.owners[own.identity] = mine.with_fields(owned).at(now if comparison else last.time if last else None)
-    managed.drop_empty()
-    changed = not live or managed.owners != original or (merged is not before and not json_equal(before, merged))
-    if not changed:
-        return ApplyResult(live, [dict(entry) for entry in managers], False)  # type: ignore[arg-type]
-    entries = managed.encode()
-    return ApplyResult(_with_managed_fields(merged, entries), entries, True)
 
-
-def update(
-    schema: Schema,
-    old: dict[str, Any],
-    new: dict[str, Any],
-    managed: Managed,
-    manager: str,
-    *,
-    api_version: str,
-    subresource: str = "",
-    now: str | None,
-    ignored: FieldSet = EMPTY,
-    convert: Convert | None = None,
-) -> list[dict[str, Any]]:
-    """The managedFields after an update or patch that turns ``old`` into ``new``.
-
-    Changed fields are owned only by ``manager``'s Update entry; removed fields have no owner. If more than ten Update
-    entries exist, the oldest ones of each API version are merged (`Managed.cap`). An existing object without
-    managedFields stays without them, because its fields have not been tracked.
-
-    ``managed`` is the result of `managers_of_request`, and is the only argument that is modified. The other parameters
-    are those of `apply`.
-
-    The creation of an object that comes with managedFields of its own is a change, too: ``old`` then has no uid and
-    consists of the fields that every object of the kind has on the server; these fields therefore have no owner.
-
-    Raises TypedError if a list of ``old`` or ``new`` does not fit the schema.
-    """
-    if not managed.owners and (old.get("metadata") or {}).get("uid"):
-        return []
-    before, after = _without_managed_fields(old), _without_managed_fields(new)
-    comparison = compare(schema, before, after).without(ignored)
-    if not comparison:
-        return managed.encode()
-    managed.reconcile(schema)
-    context = _Context(schema, api_version, ignored, convert)
-    context.take(managed, None, comparison, before, after)
-    mine = (comparison.modified | comparison.added) - NEVER_OWNED
-    if mine:
-        owner = Owner(manager or "unknown", "Update", api_version, subresource, time=now, fields=mine)
-        previous = managed.owners.get(owner.identity)
-        if previous is not None:
-            owner = Owner(owner.manager, "Update", api_version, subresource, time=now, fields=mine | previous.fields)
-        managed.owners[owner.identity] = owner
-    managed.drop_empty()
-    managed.cap()
-    return managed.encode()
-
-
-@dataclass(slots=True)
-class _Context:
     schema: Schema
     api_version: str
-    ignored: FieldSet
-    convert: Convert | None
+    subresource: str = ""
+    ignored: FieldSet = EMPTY
+    convert: Convert | None = None
 
     def view(self, value: dict[str, Any], api_version: str) -> tuple[Schema, dict[str, Any]] | None:
         """The schema of ``api_version``, and ``value`` converted to that version; None if it cannot be converted."""
@@ -320,6 +196,128 @@ class _Context:
         keep = ensure_named(schema, field_set(schema, rest[1])) | ensure_named(schema, owned)
         back = self.convert(_removed(schema, full[1], ensure_named(schema, field_set(schema, full[1])) - keep), version)
         return without if back is None else back[1]
+
+
+def apply(
+    endpoint: Endpoint,
+    live: dict[str, Any] | None,
+    applied: dict[str, Any],
+    managers: Sequence[Mapping[str, Any]],
+    manager: str,
+    *,
+    force: bool = False,
+    now: str | None,
+) -> ApplyResult:
+    """Applies the configuration ``applied`` as ``manager`` to ``live`` (None: the object is created).
+
+    - Fields in ``applied`` are set, and ``manager`` owns them; a field whose value does not change is shared with its
+      other owners.
+    - Fields that ``manager`` applied before and leaves out now are removed, unless another manager owns them.
+    - A field that another manager owns with a different value is a conflict; with ``force``, ``manager`` takes the
+      field over.
+
+    ``endpoint``: the endpoint that the request was sent to; ``applied`` has its API version. ``managers``: the live
+    object's managedFields. ``now``: the time in RFC 3339 with whole seconds, or None for an entry without a time; the
+    entry's time changes only if the object changes.
+
+    Inputs are never changed; the result shares parts with them. The caller applies defaults and validates the result
+    before storing it.
+
+    Raises ApplyConflict, InvalidApply (``applied`` does not fit the schema), ValueError (malformed managedFields, or
+        managedFields in ``applied``).
+    """
+    if (applied.get("metadata") or {}).get("managedFields") is not None:
+        raise ValueError("metadata.managedFields must be nil")
+    schema, api_version, subresource = endpoint.schema, endpoint.api_version, endpoint.subresource
+    errors = type_errors(schema, applied)
+    if errors:
+        raise InvalidApply(errors)
+    before = _without_managed_fields(live or {})
+    managed = Managed.decode(managers)
+    original = managed.owners.copy()
+    managed.reconcile(schema)
+    if not managed.owners and live:
+        everything = compare(schema, {}, before).added - NEVER_OWNED
+        if everything:
+            owner = Owner("before-first-apply", "Update", api_version, subresource, time=now, fields=everything)
+            managed.owners[owner.identity] = owner
+    own = Owner(manager or "unknown", "Apply", api_version, subresource)
+    last = managed.owners.get(own.identity)
+    merged = merge(schema, before, applied)
+    fields = field_set(schema, applied).without(endpoint.ignored)
+    managed.owners[own.identity] = (
+        last.with_fields(fields)
+        if last and last.api_version == api_version
+        else Owner(own.manager, "Apply", api_version, subresource, time=last.time if last else None, fields=fields)
+    )
+    owned = fields - NEVER_OWNED
+    same = last is not None and last.api_version == api_version and last.fields == owned
+    if last is not None and not same:
+        merged = endpoint.prune(merged, managed, last)
+    comparison = compare(schema, before, merged)
+    conflicts = endpoint.take(managed, own.identity, comparison.without(endpoint.ignored), before, merged)
+    if conflicts and not force:
+        if own.manager == "kubectl":
+            allowed = _last_applied_fields(schema, before, api_version)
+            conflicts = [conflict for conflict in conflicts if conflict.path not in allowed]
+        if conflicts:
+            raise ApplyConflict(conflicts)
+    mine = managed.owners[own.identity]
+    if last is not None and same and not comparison:
+        managed.owners[own.identity] = last
+    else:
+        # An apply that only adds an owner does not set the time, as upstream.
+        managed.owners[own.identity] = mine.with_fields(owned).at(now if comparison else last.time if last else None)
+    managed.drop_empty()
+    changed = not live or managed.owners != original or (merged is not before and not json_equal(before, merged))
+    if not changed:
+        return ApplyResult(live, [dict(entry) for entry in managers], False)  # type: ignore[arg-type]
+    entries = managed.encode()
+    return ApplyResult(_with_managed_fields(merged, entries), entries, True)
+
+
+def update(
+    endpoint: Endpoint,
+    old: dict[str, Any],
+    new: dict[str, Any],
+    managed: Managed,
+    manager: str,
+    *,
+    now: str | None,
+) -> list[dict[str, Any]]:
+    """The managedFields after an update or patch that turns ``old`` into ``new``.
+
+    Changed fields are owned only by ``manager``'s Update entry; removed fields have no owner. If more than ten Update
+    entries exist, the oldest ones of each API version are merged (`Managed.cap`). An existing object without
+    managedFields stays without them, because its fields have not been tracked.
+
+    ``managed`` is the result of `managers_of_request`, and is the only argument that is modified. The other parameters
+    are those of `apply`.
+
+    The creation of an object that comes with managedFields of its own is a change, too: ``old`` then has no uid and
+    consists of the fields that every object of the kind has on the server; these fields therefore have no owner.
+
+    Raises TypedError if a list of ``old`` or ``new`` does not fit the schema.
+    """
+    if not managed.owners and (old.get("metadata") or {}).get("uid"):
+        return []
+    before, after = _without_managed_fields(old), _without_managed_fields(new)
+    comparison = compare(endpoint.schema, before, after).without(endpoint.ignored)
+    if not comparison:
+        return managed.encode()
+    managed.reconcile(endpoint.schema)
+    endpoint.take(managed, None, comparison, before, after)
+    mine = (comparison.modified | comparison.added) - NEVER_OWNED
+    if mine:
+        api_version, subresource = endpoint.api_version, endpoint.subresource
+        owner = Owner(manager or "unknown", "Update", api_version, subresource, time=now, fields=mine)
+        previous = managed.owners.get(owner.identity)
+        if previous is not None:
+            owner = owner.with_fields(mine | previous.fields)
+        managed.owners[owner.identity] = owner
+    managed.drop_empty()
+    managed.cap()
+    return managed.encode()
 
 
 def _removed(schema: Schema, value: dict[str, Any], fields: FieldSet) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Webhooks for admission and conversion over HTTPS, with their certificates and their registration."""
 
 from setpoint.serving.http_response import Reply
-from setpoint.webhook.admission import Admission, AdmissionError
+from setpoint.webhook.admission import Admission, AdmissionError, Match
 from setpoint.webhook.admission_decision import apply_defaults, check
 from setpoint.webhook.certificate_authority import CertificateError, service_names
 from setpoint.webhook.certificate_rotation import Rotation
@@ -13,7 +13,7 @@ from setpoint.webhook.registration import ServiceTarget, UrlTarget, configuratio
 from setpoint.webhook.review import Operation, Review
 from setpoint.webhook.secret_certificates import SecretCertificates
 from setpoint.webhook.served_webhooks import with_conversions
-from setpoint.webhook.server import WebhookServer
+from setpoint.webhook.server import WebhookLimits, WebhookServer
 from setpoint.webhook.webhooks import Webhooks
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "CertificateSource",
     "ConversionFailed",
     "Converter",
+    "Match",
     "MemoryCertificates",
     "NotInForce",
     "Operation",
@@ -33,6 +34,7 @@ __all__ = [
     "SecretCertificates",
     "ServiceTarget",
     "UrlTarget",
+    "WebhookLimits",
     "WebhookMetrics",
     "WebhookServer",
     "Webhooks",

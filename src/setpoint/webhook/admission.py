@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Self, TypeVar, cast, get_args
 
 from setpoint.meta import LabelSelector, Object, Resource, resource_of, to_wire
 from setpoint.meta.names import dns1123_label, qualified_name
 from setpoint.webhook.review import Operation, Review
 
-__all__ = ["Admission", "AdmissionError", "Function", "Role"]
+__all__ = ["Admission", "AdmissionError", "Function", "Match", "Role"]
 
 K = TypeVar("K", bound=Object)
 Answer = Awaitable[None] | None
@@ -60,6 +60,25 @@ class Function:
             )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """Which requests the API server sends to a webhook.
+
+    Args:
+        namespace_selector, object_selector: select namespaces and objects; None selects all, except that webhooks for
+            built-in kinds exclude kube-system and the webhooks' own namespace, because otherwise a webhook that is down
+            could prevent its own start. Pass ``{}`` to include these namespaces.
+        conditions: CEL expressions, by name, over ``object``, ``oldObject`` and ``request``; all must be true. They are
+            compiled by the `Admission`; the API server limits their cost.
+        policy: "Equivalent" for requests in any version of the kind, "Exact" for those in the version of the class.
+    """
+
+    namespace_selector: LabelSelector | Mapping[str, Any] | None = None
+    object_selector: LabelSelector | Mapping[str, Any] | None = None
+    conditions: Mapping[str, str] = field(default_factory=dict)
+    policy: Literal["Equivalent", "Exact"] = "Equivalent"
+
+
 class Admission(Generic[K]):
     """The functions that set defaults in objects of one class and check them, for webhooks and for reconcilers.
 
@@ -86,7 +105,7 @@ class Admission(Generic[K]):
 
     Args:
         kind: a class of your own or a built-in one. Objects arrive in the version of this class, whatever version the
-            request has (``match_policy``).
+            request has (see `Match`).
         of: the class to which the subresource belongs, if the subresource has a class of its own: ``Admission(Scale,
             of=Deployment, subresource="scale")``.
         subresource: ``status``, ``scale``, ``exec`` ...; if empty, the object itself.
@@ -96,11 +115,7 @@ class Admission(Generic[K]):
             is set.
         timeout: how many seconds the API server waits, 1 to 30.
         reinvocation: ``IfNeeded`` to have the functions called again if later webhooks have changed the object.
-        namespace_selector, object_selector: select namespaces and objects; None selects all, except that webhooks for
-            built-in kinds exclude kube-system and the webhooks' own namespace, because otherwise a webhook that is down
-            could prevent its own start. Pass ``{}`` to include these namespaces.
-        match_conditions: CEL expressions, by name, over ``object``, ``oldObject`` and ``request``; all must be true.
-            They are compiled here; the API server limits their cost.
+        match: which requests the API server sends to the webhook; by default all.
 
     Raises:
         AdmissionError: at declaration, if an argument is invalid.
@@ -114,13 +129,10 @@ class Admission(Generic[K]):
         subresource: str = "",
         name: str = "",
         failure_policy: Literal["Fail", "Ignore"] = "Fail",
-        match_policy: Literal["Equivalent", "Exact"] = "Equivalent",
         side_effects: Literal["None", "NoneOnDryRun"] = "None",
         timeout: int = 10,
         reinvocation: Literal["Never", "IfNeeded"] = "Never",
-        namespace_selector: LabelSelector | Mapping[str, Any] | None = None,
-        object_selector: LabelSelector | Mapping[str, Any] | None = None,
-        match_conditions: Mapping[str, str] | None = None,
+        match: Match | None = None,
     ) -> None:
         self.kind = kind
         self.resource: Resource = resource_of(of or kind)
@@ -128,13 +140,10 @@ class Admission(Generic[K]):
         self.subresource = subresource
         self.name = name
         self.failure_policy = failure_policy
-        self.match_policy = match_policy
+        self.match = match if match is not None else Match()
         self.side_effects = side_effects
         self.timeout = timeout
         self.reinvocation = reinvocation
-        self.namespace_selector = _selector(namespace_selector)
-        self.object_selector = _selector(object_selector)
-        self.match_conditions = dict(match_conditions or {})
         self.defaulters: list[Function] = []
         self.validators: list[Function] = []
         self.read_kinds: list[type[Object]] = []
@@ -228,7 +237,7 @@ class Admission(Generic[K]):
     def _check(self) -> None:
         for word, allowed in (
             (self.failure_policy, ("Fail", "Ignore")),
-            (self.match_policy, ("Equivalent", "Exact")),
+            (self.match.policy, ("Equivalent", "Exact")),
             (self.side_effects, ("None", "NoneOnDryRun")),
             (self.reinvocation, ("Never", "IfNeeded")),
         ):
@@ -240,9 +249,9 @@ class Admission(Generic[K]):
             raise AdmissionError(f"{self!r}: name={self.name!r}: {problems[0]}")
         if "/" in self.subresource or "*" in self.subresource:
             raise AdmissionError(f"{self!r}: subresource must name one, without a slash")
-        for condition, text in self.match_conditions.items():
+        for condition, text in self.match.conditions.items():
             if problem := _condition_problem(condition, text):
-                raise AdmissionError(f"{self!r}: match_conditions[{condition!r}]: {problem}")
+                raise AdmissionError(f"{self!r}: match.conditions[{condition!r}]: {problem}")
 
 
 def _condition_problem(name: str, text: str) -> str:
@@ -257,7 +266,7 @@ def _condition_problem(name: str, text: str) -> str:
     return f"{text!r}: {error.splitlines()[0]}" if error else ""
 
 
-def _selector(selector: LabelSelector | Mapping[str, Any] | None) -> dict[str, Any] | None:
+def selector_document(selector: LabelSelector | Mapping[str, Any] | None) -> dict[str, Any] | None:
     """A label selector in wire form. A mapping without ``matchLabels`` and ``matchExpressions`` is a set of labels."""
     if selector is None:
         return None

@@ -127,8 +127,8 @@ async def decide(
         subresource=request.sub_resource,
         uid=request.uid,
         options=options if isinstance(options, dict) else {},
-        reads=reads,
     )
+    review.reads = reads
     # A function must not keep an object from going: neither by a stricter rule, nor by failing for odd values.
     if (role == "mutate" and fits) or not _only_goes(obj, old, request):
         await _run(admission.functions(role), obj, review)

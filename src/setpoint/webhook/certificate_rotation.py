@@ -45,6 +45,9 @@ class Rotation:
     after the last certificate that it signed was replaced. Within that time every API server must see the new bundle,
     and every replica the new certificate.
 
+    Renewals are looked for every ``check_every``; `SecretCertificates` also looks for the certificates of other
+    replicas then.
+
     Raises:
         ValueError: ``overlap`` is negative, or a third of a lifetime is not longer than three overlaps.
     """
@@ -52,6 +55,7 @@ class Rotation:
     authority_lifetime: timedelta = timedelta(days=365)
     serving_lifetime: timedelta = timedelta(days=90)
     overlap: timedelta = timedelta(hours=1)
+    check_every: timedelta = timedelta(minutes=1)
 
     def __post_init__(self) -> None:
         if self.overlap < timedelta(0):

@@ -141,14 +141,13 @@ class MemoryCertificates(Watched):
         *,
         rotation: Rotation | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        check_every: float = 60.0,
         on_bundle: Callable[[bytes], None] | None = None,
     ) -> None:
         super().__init__()
         self._names = tuple(names)
         self._rotation = rotation or Rotation()
         self._now = now
-        self._check_every = check_every
+        self._check_every = self._rotation.check_every.total_seconds()
         self._on_bundle = on_bundle
         self._kept: Kept | None = None
         self.check()

@@ -162,11 +162,11 @@ def generated_samples(served: Iterable[Admission[Any] | Converter], namespace: s
     for admission in served:
         if not isinstance(admission, Admission) or not issubclass(admission.kind, CustomResource):
             continue
-        if admission.subresource or admission.namespace_selector or admission.object_selector:
+        if admission.subresource or admission.match.namespace_selector or admission.match.object_selector:
             continue
         gvk, schema = admission.gvk, Versions.of(admission.kind).schemas[admission.gvk.version]
         made = samples_of(schema, gvk.api_version, gvk.kind)
-        if made and not admission.match_conditions:
+        if made and not admission.match.conditions:
             sample = from_wire(admission.kind, made[0])
             sample.metadata.namespace = namespace if admission.resource.namespaced else ""
             found.setdefault(admission.kind, sample)

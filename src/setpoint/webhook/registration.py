@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from setpoint.meta import Resource, resource_of
 from setpoint.meta.names import dns1035_label, dns1123_label, dns1123_subdomain
-from setpoint.webhook.admission import Admission, Role
+from setpoint.webhook.admission import Admission, Role, selector_document
 from setpoint.webhook.ca_injection import Trusting
 from setpoint.webhook.conversion import CONVERT_PATH, Converter
 from setpoint.webhook.version_translation import called_version
@@ -174,22 +174,22 @@ def _entry(admission: Admission[Any], role: Role, version: str, target: Target, 
         ],
         "admissionReviewVersions": ["v1"],
         "failurePolicy": admission.failure_policy,
-        "matchPolicy": admission.match_policy,
+        "matchPolicy": admission.match.policy,
         "sideEffects": admission.side_effects,
         "timeoutSeconds": admission.timeout,
     }
     if role == "mutate":
         entry["reinvocationPolicy"] = admission.reinvocation
-    namespaces = admission.namespace_selector
+    namespaces = selector_document(admission.match.namespace_selector)
     if namespaces is None:
         namespaces = _spared(resource, target)
     if namespaces:
         entry["namespaceSelector"] = namespaces
-    if admission.object_selector:
-        entry["objectSelector"] = admission.object_selector
-    if admission.match_conditions:
+    if objects := selector_document(admission.match.object_selector):
+        entry["objectSelector"] = objects
+    if admission.match.conditions:
         entry["matchConditions"] = [
-            {"name": name, "expression": expression} for name, expression in admission.match_conditions.items()
+            {"name": name, "expression": expression} for name, expression in admission.match.conditions.items()
         ]
     return entry
 

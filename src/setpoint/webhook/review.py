@@ -74,7 +74,6 @@ class Review(Verdict, Generic[K]):
         subresource: str = "",
         uid: str = "",
         options: Mapping[str, Any] | None = None,
-        reads: Reads = NO_READS,
     ) -> None:
         super().__init__()
         self.operation: Operation = operation
@@ -86,7 +85,7 @@ class Review(Verdict, Generic[K]):
         self.subresource = subresource
         self.uid = uid
         self.options = options or {}
-        self.reads = reads
+        self.reads: Reads = NO_READS
 
     # -- reads of kinds that the Admission declares -------------------------------------------------------------------
 

@@ -44,7 +44,7 @@ class SecretCertificates(Watched):
     every moment an API server whose bundle is at most ``overlap`` out of date trusts the certificates of all replicas.
 
     *After a crash* between any two writes the next check continues from there. *While the API server can't be reached*
-    the last certificate is served and the checks continue, with a delay that grows to at most ``check_every``.
+    the last certificate is served and the checks continue, with a delay that grows to at most ``rotation.check_every``.
 
     The Secret has cert-manager's layout (``tls.crt``, ``tls.key``, ``ca.crt``), and the CAs' keys are in ``ca.key``.
     RBAC: ``get``, ``create``, ``patch`` on the Secret; ``get``, ``patch`` on the objects of ``trusting``.
@@ -53,7 +53,6 @@ class SecretCertificates(Watched):
         names: the server's DNS names and addresses.
         trusting: the kinds and names of the objects to inject the bundle into; see
             `setpoint.webhook.registration.trusting`.
-        check_every: how many seconds pass between two checks of the Secret.
     """
 
     def __init__(
@@ -65,7 +64,6 @@ class SecretCertificates(Watched):
         names: Sequence[str],
         trusting: Sequence[Trusting] = (),
         rotation: Rotation | None = None,
-        check_every: float = 60.0,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         random: Random | None = None,
         metrics: WebhookMetrics | None = None,
@@ -76,7 +74,7 @@ class SecretCertificates(Watched):
         self.names = tuple(names)
         self.trusting = tuple(trusting)
         self.rotation = rotation or Rotation()
-        self.check_every = check_every
+        self.check_every = self.rotation.check_every.total_seconds()
         self.metrics = metrics or WebhookMetrics()
         self._client = client
         self._now = now
@@ -90,7 +88,7 @@ class SecretCertificates(Watched):
         return self._kept.bundle if self._kept is not None else b""
 
     async def run(self) -> None:
-        """Checks the Secret every ``check_every`` seconds.
+        """Checks the Secret every ``rotation.check_every``.
 
         Raises:
             CertificateError: another program made the Secret's certificate, or cryptography is not installed.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from setpoint.concurrency import TaskScope, first
@@ -14,7 +15,7 @@ from setpoint.webhook.conversion import CONVERT_PATH
 from setpoint.webhook.server_tls import ServerTls
 from setpoint.webhook.webhooks import Webhooks, failed
 
-__all__ = ["WebhookServer"]
+__all__ = ["WebhookLimits", "WebhookServer"]
 
 logger = logging.getLogger("setpoint.webhook")
 
@@ -28,6 +29,21 @@ _TEXT: Final = {"content-type": "text/plain; charset=utf-8"}
 _REASONS: Final = {
     408: "Timeout", 413: "RequestEntityTooLarge", 500: "InternalError", 503: "ServiceUnavailable",
 }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookLimits:
+    """The limits of a `WebhookServer`: the maximum size of an AdmissionReview and of a ConversionReview, in bytes, and
+    times in seconds.
+
+    By default, idle connections outlast the 90 s for which API servers keep theirs, so no connection is closed while a
+    request is on its way.
+    """
+
+    max_body: int = MAX_BODY
+    max_conversion_body: int = MAX_BODY
+    read_timeout: float = 10.0
+    idle_timeout: float = 120.0
 
 
 class WebhookServer:
@@ -44,10 +60,10 @@ class WebhookServer:
     ``drain_delay``, so that endpoints can be updated. After that, no more connections are accepted, and requests in
     flight may finish within ``grace``. Once the server is stopping, each answer closes its connection.
 
-    *Limits*: bodies larger than ``max_body`` are answered with 413 before they are read, content other than JSON with
-    415, methods other than POST with 405. A connection is cut off if its TLS handshake, the head of its first request,
-    or a body takes longer than ``read_timeout``, or if it is idle for ``idle_timeout``. Bodies take 32 MiB of memory
-    together (`setpoint.serving.body_memory`): beyond that, large ones are read when others have been answered, or
+    *Limits*: bodies that are too large (`WebhookLimits`) are answered with 413 before they are read, content other than
+    JSON with 415, methods other than POST with 405. A connection is cut off if its TLS handshake, the head of its first
+    request, or a body takes longer than ``read_timeout``, or if it is idle for ``idle_timeout``. Bodies take 32 MiB of
+    memory together (`setpoint.serving.body_memory`): beyond that, large ones are read when others have been answered, or
     refused with 503. The number of connections is limited, too (`setpoint.serving.connection_limit`).
 
     Args:
@@ -55,10 +71,8 @@ class WebhookServer:
         certificates: the source of the certificate; this server runs it, and listens as soon as there is a certificate.
         host: ``""`` means every address.
         port: 0 picks a free one; see ``port`` once ``ready`` is set.
-        max_body: the maximum size of an AdmissionReview in bytes.
-        max_conversion_body: the maximum size of a ConversionReview in bytes.
-        drain_delay, grace, read_timeout, idle_timeout: seconds. By default, idle connections outlast the 90 s for which
-            API servers keep theirs, so no connection is closed while a request is on its way.
+        drain_delay, grace: seconds.
+        limits: the sizes and times of requests.
         client_ca: PEM; clients must present a certificate that one of these authorities has signed. With None (the
             default), no certificate is requested.
 
@@ -77,31 +91,25 @@ class WebhookServer:
         *,
         host: str = "",
         port: int = 9443,
-        max_body: int = MAX_BODY,
-        max_conversion_body: int = MAX_BODY,
         drain_delay: float = 0.0,
         grace: float = 20.0,
-        read_timeout: float = 10.0,
-        idle_timeout: float = 120.0,
+        limits: WebhookLimits | None = None,
         client_ca: bytes | None = None,
     ) -> None:
         self.webhooks = webhooks
         self.certificates = certificates
         self.host = host
         self.port = port
-        self.max_body = max_body
-        self.max_conversion_body = max_conversion_body
         self.drain_delay = drain_delay
         self.grace = grace
-        self.read_timeout = read_timeout
-        self.idle_timeout = idle_timeout
+        self.limits = limits = limits if limits is not None else WebhookLimits()
         self.ready = asyncio.Event()
         """Set when the server listens."""
         self._tls = ServerTls(client_ca)
         self._stopping = asyncio.Event()
         self._certified = asyncio.Event()
         self._paths = frozenset(webhooks.paths)
-        self._service = HttpService(self._admit, self._answer, _complain, read_timeout, idle_timeout)
+        self._service = HttpService(self._admit, self._answer, _complain, limits.read_timeout, limits.idle_timeout)
 
     def stop(self) -> None:
         """Asks `run` to drain and return."""
@@ -182,7 +190,7 @@ class WebhookServer:
                 else (f"content-type is {kind[:100]!r}, want application/json")
             )
             raise Refused(failed(415, "UnsupportedMediaType", what))
-        return self.max_conversion_body if path == CONVERT_PATH else self.max_body
+        return self.limits.max_conversion_body if path == CONVERT_PATH else self.limits.max_body
 
     def _answer(self, request: HttpRequest, body: bytes) -> Reply | Awaitable[Reply]:
         if request.method != "POST":  # as in `_admit`

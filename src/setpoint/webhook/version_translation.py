@@ -41,7 +41,7 @@ def other_versions(admission: Admission[Any]) -> list[str]:
     """The other versions of the admission's kind for which it accepts requests; [] if it accepts none, as with the
     match policy ``Exact`` or a built-in kind.
     """
-    versions = _versions(admission) if admission.match_policy == "Equivalent" else None
+    versions = _versions(admission) if admission.match.policy == "Equivalent" else None
     return [] if versions is None else [name for name in versions.versions if name != admission.gvk.version]
 
 
@@ -53,7 +53,7 @@ def called_version(admission: Admission[Any], admissions: Iterable[Admission[Any
     ``admissions`` is for a different version of the kind, or if the number of stored versions is not one.
     """
     versions = _versions(admission)
-    if versions is None or admission.match_policy != "Equivalent":
+    if versions is None or admission.match.policy != "Equivalent":
         return admission.resource.version
     kind = (admission.gvk.group, admission.gvk.kind)
     alike = {each.gvk.version for each in admissions if (each.gvk.group, each.gvk.kind) == kind}

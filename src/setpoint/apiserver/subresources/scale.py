@@ -26,7 +26,7 @@ from setpoint.apiserver.verbs.patch import APPLY, read_configuration, read_patch
 from setpoint.apiserver.verbs.update import check_name, kind_of, modify
 from setpoint.meta import GroupKind, GroupVersionKind, SelectorError
 from setpoint.models import definition_name
-from setpoint.patch import ApplyConflict, InvalidApply
+from setpoint.patch import ApplyConflict, Endpoint, InvalidApply
 from setpoint.patch import apply as server_side_apply
 from setpoint.patch.typed import type_errors
 from setpoint.schema import Schema, copy_json
@@ -202,19 +202,16 @@ def _owned(call: Call, live: JsonObject, paths: ScalePaths, replicas: int, optio
     configuration: Any = replicas
     for step in reversed(paths.replicas):
         configuration = {step: configuration}
-    api_version = served.resource.api_version
+    schema, api_version = served.schema, served.resource.api_version
     try:
         result = server_side_apply.apply(
-            served.schema,
+            Endpoint(schema, api_version, "scale", convert=converter(call, served)),
             live,
             configuration,
             live["metadata"].get("managedFields") or [],
             options.field_manager,
             force=bool(options.force),
-            api_version=api_version,
-            subresource="scale",
             now=None,  # as upstream
-            convert=converter(call, served),
         )
     except ApplyConflict as problem:
         # The message names the managers of the replicas with the version of a Scale.

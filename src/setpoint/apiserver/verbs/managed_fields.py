@@ -8,7 +8,7 @@ from setpoint.apiserver.errors import ApiStatusError
 from setpoint.apiserver.objects.go_form import zero_of
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import ServedResource
-from setpoint.patch import FieldSet, TypedError, initial_managed_fields, managers_of_request
+from setpoint.patch import Endpoint, FieldSet, TypedError, initial_managed_fields, managers_of_request
 from setpoint.patch import apply as server_side_apply
 from setpoint.schema import ANYTHING, Schema, copy_json, json_equal
 
@@ -54,18 +54,9 @@ def track(
                 zero=_zero(served),
             )
         else:
-            entries = server_side_apply.update(
-                served.schema,
-                _zero(served) if old is None else old,
-                new,
-                managed,
-                manager,
-                api_version=api_version,
-                subresource=subresource,
-                now=now,
-                ignored=ignored,
-                convert=converter(call, served),
-            )
+            endpoint = Endpoint(served.schema, api_version, subresource, ignored, converter(call, served))
+            before = _zero(served) if old is None else old
+            entries = server_side_apply.update(endpoint, before, new, managed, manager, now=now)
     except (TypedError, ValueError):
         # As upstream (UpdateNoErrors): an object that can't be tracked, such as one with a list that names an item
         # twice though its schema forbids it, is stored without books.

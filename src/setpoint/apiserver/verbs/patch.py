@@ -40,6 +40,7 @@ from setpoint.apiserver.verbs.update import check_name, modify
 from setpoint.meta import GroupVersion, GroupVersionKind
 from setpoint.patch import (
     ApplyConflict,
+    Endpoint,
     InvalidApply,
     PatchError,
     StrategicPatchError,
@@ -237,19 +238,17 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
         raise conflict(served.group_resource, path.name, why)
     live = None if record is None else call.versions.decoded(served, record)
     check_versions(served, live)
+    ignored = ignored_fields(served, path.subresource)
+    endpoint = Endpoint(served.schema, resource.api_version, path.subresource, ignored, converter(call, served))
     try:
         result = server_side_apply.apply(
-            served.schema,
+            endpoint,
             live,
             configuration,
             (live or {"metadata": {}})["metadata"].get("managedFields") or [],
             options.field_manager,
             force=bool(options.force),
-            api_version=resource.api_version,
-            subresource=path.subresource,
             now=call.timestamp(),
-            ignored=ignored_fields(served, path.subresource),
-            convert=converter(call, served),
         )
     except ApplyConflict as problem:
         raise apply_conflict(problem.message, problem.causes) from None
