@@ -154,7 +154,7 @@ async def test_a_size_that_arrives_late_does_not_undo_what_was_decided_since() -
         return connections[-1]
 
     plane = ("*", "-deployment-controller")
-    async with cluster(Deployments().controller, control_plane=plane, transport=copying, rbac=False) as world:
+    async with cluster(Deployments().controller, control_plane=plane, rbac=False).over(copying) as world:
         for image, replicas in (("web:1", 2), ("web:2", 2), ("web:2", 1)):
             await world.apply(deployment(replicas, image))
             await world.settle()

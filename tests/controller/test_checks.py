@@ -45,7 +45,7 @@ async def test_the_reconciler_sees_defaults_and_the_server_never_does() -> None:
 
     wires = Wires()
     controller = sp.Controller(Widget, reconcile).finalize(clean_up).defaults(at_least_three)
-    async with bare(controller, transport=wires) as world:
+    async with bare(controller).over(wires) as world:
         await world.create(widget(size=1))
         await world.settle()
         there = await world.get(Widget, "a")

@@ -76,7 +76,7 @@ async def test_what_is_missing_is_made_and_what_is_not_wanted_goes() -> None:
 @virtual_time
 async def test_a_reconcile_that_finds_all_in_order_sends_nothing() -> None:
     wires = Wires()
-    async with bare(keeping(as_many_as_said), transport=wires) as world:
+    async with bare(keeping(as_many_as_said)).over(wires) as world:
         await world.create(widget(size=3))
         await world.settle()
         before = len(wires.wire.requests)
@@ -89,7 +89,7 @@ async def test_a_reconcile_that_finds_all_in_order_sends_nothing() -> None:
 @virtual_time
 async def test_deletions_come_first() -> None:
     wires = Wires()
-    async with bare(keeping(lambda obj: [config(f"{obj.name}-{obj.spec.size}")]), transport=wires) as world:
+    async with bare(keeping(lambda obj: [config(f"{obj.name}-{obj.spec.size}")])).over(wires) as world:
         made = await world.create(widget(size=1))
         await world.settle()
         made = await world.get(Widget, "a")
@@ -116,7 +116,7 @@ async def test_a_field_that_another_manager_changed_is_what_was_wanted_again() -
 @virtual_time
 async def test_somebody_elses_fields_cause_no_request() -> None:
     wires = Wires()
-    async with bare(keeping(as_many_as_said), transport=wires) as world:
+    async with bare(keeping(as_many_as_said)).over(wires) as world:
         await world.create(widget(size=1))
         await world.settle()
         before = wires.wire.writes()
@@ -252,7 +252,7 @@ async def test_an_object_that_another_client_made_under_the_name_of_a_deleted_ch
 @virtual_time
 async def test_a_child_that_is_not_wanted_is_deleted_once_however_long_its_end_takes() -> None:
     wires = Wires()
-    async with bare(keeping(as_many_as_said), transport=wires) as world:
+    async with bare(keeping(as_many_as_said)).over(wires) as world:
         await world.create(widget(size=1))
         await world.settle()
         await world.client.patch(ConfigMap, "a-0", {"metadata": {"finalizers": ["example.com/hold"]}})
@@ -310,7 +310,7 @@ async def test_a_selector_tells_two_sorts_of_children_apart() -> None:
             await ctx.keep(ConfigMap, sort(obj, name), selector={"sort": name})
 
     wires = Wires()
-    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(wires) as world:
         made = await world.create(widget(size=2))
         await world.settle()
         assert len(wires.wire.writes("configmaps")) == 4
@@ -444,7 +444,7 @@ async def test_a_lost_answer_never_makes_one_too_many(late: float) -> None:
             lost += 1
             lost_answer(request)
 
-    async with bare(keeping(unnamed), transport=wires) as world:
+    async with bare(keeping(unnamed)).over(wires) as world:
         wires.wire.delays["configmaps"] = late
         wires.wire.after = after
         await world.create(widget(size=3))
@@ -517,7 +517,7 @@ async def test_what_the_server_refuses_is_asked_for_by_one_child_when_the_key_ha
     def want(obj: Widget) -> list[ConfigMap]:
         return [config(f"not_a_name_{number}") for number in range(20)]
 
-    async with bare(keeping(want), transport=wires) as world:
+    async with bare(keeping(want)).over(wires) as world:
         await world.create(widget())
         await world.settle(0, failing=True)
         await advance(1)
@@ -543,7 +543,7 @@ async def test_of_several_failures_each_is_told() -> None:
             problems.append(group)
             raise
 
-    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(wires) as world:
         wires.wire.before = before
         await world.create(widget(size=9))
         await world.settle(0, failing=True)
@@ -611,7 +611,7 @@ def test_in_the_end_exactly_the_wanted_children_are_there_and_nothing_is_written
                 to_lose[0] -= 1
                 lost_answer(request)
 
-        async with bare(keeping(want), transport=wires, seed=seed) as world:
+        async with bare(keeping(want), seed=seed).over(wires) as world:
             wires.wire.before, wires.wire.after = before, after
             made = await world.create(widget())
             for action, one, other in steps:

@@ -87,7 +87,7 @@ async def test_a_predecessors_child_is_not_written_and_the_wait_is_told(caplog: 
         await ctx.keep(ConfigMap, [config("child")])
 
     wires = Wires()
-    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(wires) as world:
         first = await world.create(widget())
         await world.settle()
         assert wires.wire.writes("configmaps") == [f"PATCH {PATH}/child"]
@@ -114,7 +114,7 @@ async def test_each_prefix_has_its_own_number_of_children() -> None:
         await ctx.keep(ConfigMap, [generated("g-", n="1"), *(generated("h-", n="2") for _ in range(obj.spec.size))])
 
     wires = Wires()
-    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(wires) as world:
         await world.create(widget(size=2))
         await world.settle()
         before = {child.name for child in await world.list(ConfigMap)}
@@ -174,7 +174,7 @@ async def test_a_child_that_was_made_anew_by_another_client_is_applied_again() -
             await ctx.keep(ConfigMap, [config("child", n="1")])
 
     wires = Wires()
-    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(wires) as world:
         await world.create(widget())
         await world.settle()
         mine = await world.get(ConfigMap, "child")
@@ -231,7 +231,7 @@ async def test_a_write_whose_answer_was_lost_is_undone_though_the_cache_shows_wh
             lost_answer(request)
 
     wires = Wires()
-    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(wires) as world:
         wires.wire.after = lose
         await world.create(widget())
         await world.settle()

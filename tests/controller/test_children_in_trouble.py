@@ -56,7 +56,7 @@ async def test_a_live_read_that_fails_is_made_up_for_before_the_cache_is_believe
         if away_until > asyncio.get_running_loop().time() and ("watch", "true") not in request.query:
             raise TransportError("connection refused", sent=False)
 
-    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(wires) as world:
         wires.wire.delays = {"configmaps": 120.0}
         await world.create(widget())
         wires.wire.after, wires.wire.before = after, before
@@ -177,7 +177,7 @@ async def test_a_child_that_cant_be_deleted_does_not_keep_the_others(bad: str) -
             raise Forbidden(Status(status="Failure", code=403, reason="Forbidden", message="a policy says no"))
 
     wires = Wires()
-    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(wires) as world:
         made = await world.create(widget())
         await world.settle()
         wires.wire.before = before
@@ -200,7 +200,7 @@ async def test_a_child_that_is_refused_does_not_keep_the_others(bad: str) -> Non
             raise Forbidden(Status(status="Failure", code=403, reason="Forbidden", message="a policy says no"))
 
     wires = Wires()
-    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(wires) as world:
         wires.wire.before = before
         await world.create(widget())
         await advance(5)
@@ -302,7 +302,7 @@ async def test_a_name_that_was_drawn_for_one_sort_of_children_is_not_given_to_an
             del prefixes[0]
             raise TransportError("no answer", sent=True)
 
-    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(wires) as world:
         wires.wire.before = never_arrives
         await world.create(widget())
         await advance(120)
@@ -326,7 +326,7 @@ async def test_a_name_that_was_drawn_and_is_there_by_now_is_not_drawn_again() ->
             lost = True
             lost_answer(request)
 
-    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(wires) as world:
         wires.wire.after = lose_one
         await world.create(widget(size=1))
         await advance(120)

@@ -141,7 +141,7 @@ async def test_nothing_more_is_made_for_an_object_that_is_gone_though_the_cache_
     reconcile: Any, age: float
 ) -> None:
     wires = Wires()
-    async with cluster(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+    async with cluster(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(wires) as world:
         made = await world.create(widget())
         await world.settle()
         await advance(age)
@@ -158,7 +158,7 @@ async def test_nothing_more_is_made_for_an_object_that_is_gone_though_the_cache_
 @virtual_time
 async def test_an_object_made_anew_gets_its_children_though_the_cache_shows_the_old_one() -> None:
     wires = Wires()
-    async with cluster(sp.Controller(Widget, one_child).owns(ConfigMap), transport=wires) as world:
+    async with cluster(sp.Controller(Widget, one_child).owns(ConfigMap)).over(wires) as world:
         made = await world.create(widget())
         await world.settle()
         wires.wire.delays["widgets"] = 20.0
@@ -186,7 +186,7 @@ async def test_applying_a_secret_with_texts_again_changes_nothing() -> None:
         await ctx.apply(Secret.named("child", data={"raw": b"\x00"}, string_data={"user": "me", "pass": "grün"}))
 
     wires = Wires()
-    async with bare(sp.Controller(Widget, reconcile).owns(Secret), transport=wires) as world:
+    async with bare(sp.Controller(Widget, reconcile).owns(Secret)).over(wires) as world:
         await world.create(widget())
         await world.settle()
         made = await world.get(Secret, "child")

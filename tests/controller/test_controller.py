@@ -557,7 +557,7 @@ async def test_declared_reads_come_from_the_cache_and_others_from_the_server() -
             ctx.owned(Secret)
 
     controller = sp.Controller(Widget, reconcile).reads(ConfigMap)
-    async with bare(controller, objects=[config("settings"), Secret.named("secret")], transport=wires) as world:
+    async with bare(controller, objects=[config("settings"), Secret.named("secret")]).over(wires) as world:
         await world.create(widget())
         await world.settle()
         assert found[0].name == "settings"
@@ -763,7 +763,7 @@ async def test_the_next_reconcile_sees_what_the_last_one_wrote() -> None:
         return sp.retry("look again") if missing > 0 else sp.done()
 
     controller = sp.Controller(Widget, reconcile).owns(ConfigMap)
-    async with bare(controller, transport=wires) as world:
+    async with bare(controller).over(wires) as world:
         wires.wire.delays["configmaps"] = 3.0
         await world.create(widget(size=3))
         await world.settle()
@@ -786,7 +786,7 @@ async def test_a_cache_that_stays_behind_is_not_waited_for_for_ever_but_read_pas
         return sp.retry("look again") if missing > 0 else sp.done()
 
     controller = sp.Controller(Widget, reconcile).owns(ConfigMap)
-    async with bare(controller, transport=wires) as world:
+    async with bare(controller).over(wires) as world:
         wires.wire.delays["configmaps"] = 1e6
         await world.create(widget(size=3))
         await world.eventually(lambda: world.running("widget").metrics.stale_reads > 0, within=30)
@@ -817,7 +817,7 @@ async def test_what_is_read_past_caches_is_read_in_the_same_order_in_every_proce
     controller = sp.Controller(Widget, reconcile)
     for kind in kinds:
         controller.owns(kind)
-    async with bare(controller, transport=wires) as world:
+    async with bare(controller).over(wires) as world:
         for plural in plurals:
             wires.wire.delays[plural] = 1e6
         await world.create(widget(size=1))
@@ -843,7 +843,7 @@ async def test_other_keys_do_not_wait_for_a_keys_barrier() -> None:
             return sp.retry("look again")
         return None
 
-    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(wires) as world:
         wires.wire.delays["configmaps"] = 5.0
         await world.create(widget("a"))
         await advance(1)
@@ -865,7 +865,7 @@ async def test_a_create_whose_answer_was_lost_is_not_made_twice() -> None:
             await ctx.create(child)
         return None
 
-    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(wires) as world:
         lost = 0
 
         def after(request: Request) -> None:
@@ -902,7 +902,7 @@ async def test_a_write_that_the_cache_will_never_show_is_not_waited_for() -> Non
         .watches(Secret, lambda head: [], namespace="default")
     )
     wires = Wires()
-    async with bare(controller, objects=[Namespace.named("other")], transport=wires) as world:
+    async with bare(controller, objects=[Namespace.named("other")]).over(wires) as world:
         wires.wire.delays["configmaps"] = 2.0
         await world.create(widget())
         await world.settle()
@@ -916,7 +916,7 @@ async def test_stopping_does_not_wait_for_a_cache() -> None:
         return sp.retry("look again")
 
     wires = Wires()
-    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(wires) as world:
         wires.wire.delays["configmaps"] = 8.0
         await world.create(widget())
         await advance(1)
@@ -939,7 +939,7 @@ async def test_the_status_is_written_once_and_only_if_it_changed_and_its_echo_is
             ctx.status.ready = number
         ctx.set_condition("Ready", True, "AsWanted")
 
-    async with bare(sp.Controller(Widget, reconcile), transport=wires) as world:
+    async with bare(sp.Controller(Widget, reconcile)).over(wires) as world:
         made = await world.create(widget(size=4))
         await world.settle()
         found = await world.get(Widget, "a")
@@ -1038,7 +1038,7 @@ async def test_the_finalizer_is_there_before_the_first_act_and_goes_after_the_la
         return None
 
     controller = sp.Controller(Widget, reconcile).finalize(clean_up)
-    async with bare(controller, transport=wires) as world:
+    async with bare(controller).over(wires) as world:
         made = await world.create(widget())
         await world.settle()
         assert outside == ["a"]
@@ -1077,7 +1077,7 @@ async def test_an_object_without_our_finalizer_is_not_cleaned_up() -> None:
     held = widget()
     held.metadata.finalizers = ["example.com/hold"]
     wires = Wires()
-    async with bare(sp.Controller(Widget, nothing).finalize(clean_up), transport=wires) as world:
+    async with bare(sp.Controller(Widget, nothing).finalize(clean_up)).over(wires) as world:
         wires.wire.before = lambda request: lost_answer(request) if request.method == "PATCH" else None
         made = await world.create(held)
         await world.settle(1, failing=True)
@@ -1100,7 +1100,7 @@ async def test_crash_between_creates_heals() -> None:
                 await ctx.apply(config(f"{obj.name}-{number}"))
 
     wires = Wires()
-    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(wires) as world:
         writes = 0
 
         def before(request: Request) -> None:

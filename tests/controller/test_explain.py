@@ -356,7 +356,7 @@ async def test_a_key_that_waits_for_the_cache_to_show_its_own_write_says_so() ->
         await ctx.apply(config("child", x=str(obj.spec.size)))
 
     wires = Wires()
-    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(wires) as world:
         wires.wire.delays["configmaps"] = 5
         made = await world.create(widget("a"))
         await advance(1)

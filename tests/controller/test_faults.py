@@ -122,7 +122,7 @@ async def test_children_are_never_too_many_while_answers_are_lost() -> None:
         return made
 
     controller = sp.Controller(Widget, world.reconcile).owns(ConfigMap)
-    async with cluster(controller, control_plane=False, transport=wire) as c:  # type: ignore[arg-type]
+    async with cluster(controller, control_plane=False).over(wire) as c:  # type: ignore[arg-type]
         for number in range(20):
             await c.create(widget(f"w{number}", 3))
         for _ in range(100):

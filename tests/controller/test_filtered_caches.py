@@ -48,7 +48,7 @@ def test_an_object_that_a_selector_excludes_is_read_from_the_server(
             found.extend([name for name in ("in", "out", "none") if await ctx.get(ConfigMap, name) is not None])
 
         controller = sp.Controller(Widget, reconcile).watches(ConfigMap, lambda head: [], **selectors)
-        async with bare(controller, objects=maps(), transport=wires) as world:
+        async with bare(controller, objects=maps()).over(wires) as world:
             await world.create(widget())
             await world.settle()
         assert found == ["in", "out"]
@@ -71,7 +71,7 @@ def test_a_list_finds_what_the_cache_selects_also_when_the_cache_is_behind(selec
             found.append(([each.name for each in everything], [each.name for each in alike]))
 
         controller = sp.Controller(Widget, reconcile).watches(ConfigMap, lambda head: [], **selectors)
-        async with bare(controller, objects=maps(), transport=wires) as world:
+        async with bare(controller, objects=maps()).over(wires) as world:
             made = await world.create(widget())
             await world.settle()
             (run,) = world.manager.controllers.values()

@@ -220,17 +220,23 @@ async def test_writes_with_the_managers_own_client_count_as_those_of_the_context
     async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome:
         nonlocal turn
         turn += 1
-        client = world.manager.client
+        client = manager.client
         assert (client is ctx.client) is not elected
         await client.apply(config("child", turn=str(turn)))
         return sp.after(0.1)
 
-    async with cluster(
-        sp.Controller(Widget, reconcile), control_plane=False, rbac=False, leader_election=election
-    ) as world:
+    async with (
+        cluster(control_plane=False, rbac=False, crds=[Widget]) as world,
+        sp.Manager(
+            world.client,
+            controllers=[sp.Controller(Widget, reconcile)],
+            leader_election=election,
+            options=sp.ManagerOptions(now=world.now, random=world.random),
+        ) as manager,
+    ):
         await world.create(widget())
         await advance(600)
-        assert world.running("widget").metrics.hot_loops == 1
+        assert manager.controllers["widget"].metrics.hot_loops == 1
         assert turn < 100
 
 

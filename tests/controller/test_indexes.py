@@ -288,7 +288,7 @@ async def test_a_list_that_is_read_live_is_filtered_as_the_cache_would(argument:
     objects = [widget("a", 1), widget("b", 2)]
     for each in objects:
         each.metadata.labels = {"size": str(each.spec.size)}
-    async with bare(controller, transport=wires, objects=objects) as world:
+    async with bare(controller, objects=objects).over(wires) as world:
         await world.settle()
         found.clear()
         (run,) = world.manager.controllers.values()

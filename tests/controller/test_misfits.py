@@ -120,7 +120,7 @@ async def test_a_misfit_is_reported_by_a_condition_and_an_event_once_and_cleaned
 ) -> None:
     seen = Observed()
     wires = Wires()
-    async with cluster(seen.controller(), control_plane=False, rbac=False, transport=wires) as world:
+    async with cluster(seen.controller(), control_plane=False, rbac=False).over(wires) as world:
         await store(world, "odd", content)
         await world.create(Thing.named("good"))
         await world.settle(failing=True)
@@ -248,7 +248,7 @@ async def test_the_report_of_a_misfit_is_written_again_after_the_server_had_trou
             trouble.append(request.path)
             raise TransportError("refused", sent=False)
 
-    async with cluster(seen.controller(), control_plane=False, rbac=False, transport=wires) as world:
+    async with cluster(seen.controller(), control_plane=False, rbac=False).over(wires) as world:
         await define(world, Loose)
         things = dynamic(resource_of(Thing))
         wires.wire.before = refuse
@@ -314,8 +314,8 @@ async def test_a_misfit_is_read_from_the_server_when_its_cache_is_behind(caplog:
             await ctx.client.patch(dynamic(resource_of(Thing)), thing.name, {"spec": {"n": 50}})
             raise OSError("once more")
 
-    async with cluster(
-        sp.Controller(Thing, reconcile).finalize(seen.finalize), control_plane=False, rbac=False, transport=wires
+    async with cluster(sp.Controller(Thing, reconcile).finalize(seen.finalize), control_plane=False, rbac=False).over(
+        wires
     ) as world:
         with caplog.at_level(logging.WARNING, "setpoint.controller"):
             await world.create(Thing.named("odd"))

@@ -93,7 +93,7 @@ async def test_a_child_that_was_deleted_and_made_again_by_hand_is_applied_to(dec
 @virtual_time
 async def test_applying_without_a_cache_looks_once_and_not_each_time() -> None:
     wires = Wires()
-    async with bare(sp.Controller(Widget, by_apply), transport=wires) as world:
+    async with bare(sp.Controller(Widget, by_apply)).over(wires) as world:
         await world.create(widget())
         for turn in range(5):
             await advance(1)
@@ -191,7 +191,7 @@ async def test_an_applied_child_whose_answer_was_lost_is_found_again() -> None:
             lost.append(request.path)
             lost_answer(request)
 
-    async with bare(sp.Controller(Widget, by_apply), transport=wires) as world:
+    async with bare(sp.Controller(Widget, by_apply)).over(wires) as world:
         wires.wire.after = lose
         made = await world.create(widget())
         await advance(60)

@@ -447,7 +447,7 @@ async def test_a_status_of_an_object_that_never_rests_is_a_conflict_and_tried_ag
             restless -= 1
             raise error_from_status(Status(status="Failure", reason="Conflict", code=409, message="changed"))
 
-    async with bare(sp.Controller(Widget, reconcile), transport=wires) as world:
+    async with bare(sp.Controller(Widget, reconcile)).over(wires) as world:
         wires.wire.before = change_first
         await world.create(widget())
         await advance(1)

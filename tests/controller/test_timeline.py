@@ -138,8 +138,8 @@ async def test_a_wait_for_the_caches_is_told_and_so_is_a_read_from_the_server() 
         await ctx.apply(config("child", x=str(obj.spec.size)))
         ctx.owned(ConfigMap)
 
-    async with cluster(
-        sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires, control_plane=False, rbac=False
+    async with cluster(sp.Controller(Widget, reconcile).owns(ConfigMap), control_plane=False, rbac=False).over(
+        wires
     ) as world:
         wires.wire.delays["configmaps"] = 4
         await world.create(widget("a"))

@@ -37,7 +37,7 @@ async def test_requests_are_spans_below_their_reconcile_and_carry_its_trace(span
         assert await ctx.get(Secret, "absent") is None
 
     wires = Wires()
-    async with cluster(sp.Controller(Widget, reconcile), control_plane=False, rbac=False, transport=wires) as world:
+    async with cluster(sp.Controller(Widget, reconcile), control_plane=False, rbac=False).over(wires) as world:
         await world.create(widget())
         await world.settle()
     found = spans.get_finished_spans()

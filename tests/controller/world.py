@@ -83,7 +83,7 @@ class _Late(Response):
 
 
 class Wires:
-    """Makes `Wire`s for `testing.cluster(transport=...)` and keeps the last one."""
+    """Makes `Wire`s for `testing.cluster(...).over(...)` and keeps the last one."""
 
     def __init__(self) -> None:
         self.wire: Wire

@@ -773,7 +773,16 @@ async def test_controllers_under_election_work_in_a_test_cluster() -> None:
         seen.append(obj.name)
 
     controller = sp.Controller(ConfigMap, reconcile, namespace="default")
-    async with cluster(controller, control_plane=False, leader_election=election("a")) as world:
+    async with (
+        cluster(control_plane=False) as world,
+        sp.Manager(
+            world.client,
+            controllers=[controller],
+            leader_election=election("a"),
+            options=sp.ManagerOptions(now=world.now, random=world.random),
+        ) as manager,
+    ):
+        await manager.elected.wait()
         await world.create(ConfigMap.named("a"))
-        await world.settle()
+        await advance(1)
         assert seen == ["a"]

@@ -36,7 +36,7 @@ from setpoint.cluster.nodes.pod_behaviour import as_annotated
 from setpoint.controller import Controller, RunningController, watched_kinds
 from setpoint.crd import CustomResource, crd_for
 from setpoint.crd.files import is_defined_in, read_definitions, warning_of_class, without_webhook
-from setpoint.manager import LeaderElection, Lifespan, Manager, ManagerOptions
+from setpoint.manager import Lifespan, Manager, ManagerOptions
 from setpoint.meta import LabelSelector, Object, Selector, resource_of
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import Pod
@@ -73,18 +73,14 @@ class Cluster:
 
     def __init__(
         self,
-        controllers: Sequence[Controller[Any]],
-        *,
+        *controllers: Controller[Any],
         objects: Iterable[Object] = (),
         crds: Iterable[Definitions] | None = None,
         nodes: int | Sequence[HollowNode] = 1,
         behaviour: Callable[[Pod], PodBehaviour | None] | None = None,
         webhooks: Iterable[Admission[Any] | Converter] = (),
         control_plane: bool | Iterable[str] = True,
-        namespace: str = "default",
-        leader_election: LeaderElection | None = None,
         lifespan: Lifespan | None = None,
-        transport: Callable[[Transport], Transport] | None = None,
         rbac: bool = True,
         seed: int = 0,
     ) -> None:
@@ -100,9 +96,7 @@ class Cluster:
         self._nodes = nodes
         self._behaviour = behaviour or as_annotated
         self._plane = names_of(control_plane)
-        self._namespace = namespace
-        self._election = leader_election
-        self._wrap = transport or (lambda inner: inner)
+        self._wrap: Callable[[Transport], Transport] = lambda inner: inner
         self.random = Random(seed)
         storage = MemoryStorage()
         self.access = AccessRecord(ignore={SYSTEM_ADMIN.name})
@@ -123,6 +117,13 @@ class Cluster:
         self._user = USER if rbac else None
         self._stack = AsyncExitStack()
 
+    def over(self, wrap: Callable[[Transport], Transport]) -> Self:
+        """Makes the controllers' connection go through ``wrap(connection)``, for instance to count requests; returns
+        the cluster, which must not have been entered yet.
+        """
+        self._wrap = wrap
+        return self
+
     def now(self) -> datetime:
         """The wall-clock time (UTC) that corresponds to the loop's time."""
         return EPOCH + timedelta(seconds=asyncio.get_running_loop().time())
@@ -132,16 +133,15 @@ class Cluster:
             await stack.enter_async_context(self.server)
             create_user_roles(self.server.state)
             self.client = await stack.enter_async_context(
-                Client(InProcessTransport(self.server.handle), namespace=self._namespace, random=self.random)
+                Client(InProcessTransport(self.server.handle), random=self.random)
             )
             # The controllers' own connection: faults that a test injects do not affect the rest.
             handler = self.server.handle if self._record is None else self._record.noting(self.server.handle)
             self.faults = Faults(self._wrap(InProcessTransport(handler, user=self._user)))
-            client = await stack.enter_async_context(Client(self.faults, namespace=self._namespace, random=self.random))
+            client = await stack.enter_async_context(Client(self.faults, random=self.random))
             self.manager = Manager(
                 client,
                 controllers=self._controllers,
-                leader_election=self._election,
                 lifespan=self._lifespan,
                 options=ManagerOptions(now=self.now, random=self.random, instance="test"),
             )
@@ -400,10 +400,7 @@ def cluster(
     behaviour: Callable[[Pod], PodBehaviour | None] | None = None,
     webhooks: Iterable[Admission[Any] | Converter] = (),
     control_plane: bool | Iterable[str] = True,
-    namespace: str = "default",
-    leader_election: LeaderElection | None = None,
     lifespan: Lifespan | None = None,
-    transport: Callable[[Transport], Transport] | None = None,
     rbac: bool = True,
     seed: int = 0,
 ) -> Cluster:
@@ -424,10 +421,7 @@ def cluster(
             classes list are called automatically.
         control_plane: whether the cluster's own controllers and hollow nodes run, or the names of the controllers to
             run, as for ``setpoint server --controllers``: ``["*", "-deployment"]``.
-        namespace: the default namespace of namespaced objects.
-        leader_election: if given, the controllers run only while they are elected.
         lifespan: the lifespan of the controllers' program, as for `setpoint.Manager`.
-        transport: a function that wraps the controllers' connection, to count requests or to inject faults.
         rbac: whether the controllers are limited to the permissions that their declarations need, as with the role that
             their program's `manifests` prints. A refusal fails the test (`MissingPermission`), even if the reconcile
             continues. ``setpoint rbac``, which looks for missing permissions, lifts this limit.
@@ -438,17 +432,14 @@ def cluster(
         DefinitionFileError: a path in ``crds`` can't be read or has no definition.
     """
     return Cluster(
-        controllers,
+        *controllers,
         objects=objects,
         crds=crds,
         nodes=nodes,
         behaviour=behaviour,
         webhooks=webhooks,
         control_plane=control_plane,
-        namespace=namespace,
-        leader_election=leader_election,
         lifespan=lifespan,
-        transport=transport,
         rbac=rbac,
         seed=seed,
     )

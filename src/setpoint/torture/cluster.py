@@ -37,7 +37,7 @@ class TorturedCluster(Cluster):
 
     def __init__(self, trial: Backstage) -> None:
         setup = trial.setup
-        super().__init__((), objects=setup.objects, crds=setup.crds, nodes=setup.nodes, namespace=setup.namespace)
+        super().__init__(objects=setup.objects, crds=setup.crds, nodes=setup.nodes)
         self._trial = trial
         self.server = ApiServer(storage=trial.history, webhook_caller=self._local)
 

@@ -63,8 +63,8 @@ class WebhookServer:
     *Limits*: bodies that are too large (`WebhookLimits`) are answered with 413 before they are read, content other than
     JSON with 415, methods other than POST with 405. A connection is cut off if its TLS handshake, the head of its first
     request, or a body takes longer than ``read_timeout``, or if it is idle for ``idle_timeout``. Bodies take 32 MiB of
-    memory together (`setpoint.serving.body_memory`): beyond that, large ones are read when others have been answered, or
-    refused with 503. The number of connections is limited, too (`setpoint.serving.connection_limit`).
+    memory together (`setpoint.serving.body_memory`): beyond that, large ones are read when others have been answered,
+    or refused with 503. The number of connections is limited, too (`setpoint.serving.connection_limit`).
 
     Args:
         webhooks: the webhooks to serve.

@@ -50,7 +50,7 @@ class SimulatedCluster(Cluster):
     """
 
     def __init__(self, world: ScenarioHost, **options: Any) -> None:
-        super().__init__(world.setup.controllers(), rbac=False, **options)
+        super().__init__(*world.setup.controllers(), rbac=False, **options)
         self._world = world
         self.server = ApiServer(
             storage=world.history,

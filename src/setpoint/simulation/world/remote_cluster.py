@@ -77,7 +77,7 @@ class RemoteCluster:
         self.control_plane = SimulatedControlPlane(self)
         stage = cast("ScenarioHost", self)  # the scenario waits in the near cluster only
         self.cluster = SimulatedCluster(
-            stage, objects=setup.objects, crds=setup.crds, nodes=setup.nodes, namespace=setup.namespace
+            stage, objects=setup.objects, crds=setup.crds, nodes=setup.nodes
         )
         self.server = self.cluster.server
         self._deterministic_server = DeterministicServer(self.server, self.history)

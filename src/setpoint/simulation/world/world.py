@@ -88,7 +88,7 @@ class World:
         self.injector = FaultInjector(self, self.plan)
         self.step_faults = StepFaults(self)
         self.cluster = SimulatedCluster(
-            self, objects=setup.objects, crds=setup.crds, nodes=setup.nodes, namespace=setup.namespace
+            self, objects=setup.objects, crds=setup.crds, nodes=setup.nodes
         )
         self.server = self.cluster.server
         self.write_handler = WriteHandler(self)
