@@ -14,7 +14,7 @@ from setpoint.simulation.report.report import Report
 from setpoint.simulation.scenario.externals import External, ExternalError, call
 from setpoint.simulation.scenario.predicates import Objects, Predicate, always, eventually, never
 from setpoint.simulation.scenario.recording import Recording, RecordingError
-from setpoint.simulation.scenario.setup import Setup
+from setpoint.simulation.scenario.setup import Setup, SetupOptions
 from setpoint.simulation.search.search import Budget, Search
 from setpoint.simulation.trace.result import Finding
 
@@ -37,6 +37,7 @@ __all__ = [
     "Search",
     "Setup",
     "SetupFailed",
+    "SetupOptions",
     "always",
     "call",
     "check",

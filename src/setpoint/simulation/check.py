@@ -5,23 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import warnings
-from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, Unpack
 
-from setpoint.cache.watch_options import FirstList
-from setpoint.manager import Lifespan
-from setpoint.meta import Object
 from setpoint.simulation.faults.plan import PREFIX, Plan, PlanError
 from setpoint.simulation.report.counterexample import Counterexample
 from setpoint.simulation.report.html_page import render_page
 from setpoint.simulation.report.report import Report
-from setpoint.simulation.scenario.externals import External
-from setpoint.simulation.scenario.predicates import Predicate
-from setpoint.simulation.scenario.setup import Factory, Scenario, Setup, freeze_options
+from setpoint.simulation.scenario.setup import Factory, Scenario, Setup, SetupOptions
 from setpoint.simulation.search.search import DEFAULT_BUDGET, Budget, Progress, Search
-from setpoint.testing.clusters import Definitions
-from setpoint.webhook import Admission, Converter
 
 REPLAY = "SETPOINT_REPLAY"
 """The environment variable that requests a replay instead of a search. Its value is a token or the path of a
@@ -36,21 +28,6 @@ def check(
     scenario: Scenario,
     factory: Factory,
     *,
-    objects: Iterable[Object] = (),
-    crds: Iterable[Definitions] | None = None,
-    nodes: int = 1,
-    control_plane: bool | Iterable[str] = True,
-    webhooks: Iterable[Admission[Any] | Converter] = (),
-    namespace: str = "default",
-    externals: Iterable[External] = (),
-    predicates: Iterable[Predicate] = (),
-    leader_election: bool = False,
-    sharding: bool = False,
-    fleet: bool = False,
-    lifespan: Lifespan | None = None,
-    first_list: FirstList = "newest",
-    off: Mapping[str, str] | None = None,
-    ignore: Mapping[str, str] | None = None,
     budget: Budget | float = DEFAULT_BUDGET,
     seed: int = 0,
     workers: int | None = None,
@@ -58,6 +35,7 @@ def check(
     debug: bool = False,
     directory: str | Path | None = None,
     progress: Progress | None = None,
+    **options: Unpack[SetupOptions],
 ) -> Report:
     """Runs a scenario without faults, then with every single fault that can make a difference, then with combinations.
 
@@ -75,22 +53,6 @@ def check(
             one.
         factory: makes the controllers of one process; it is called for every process that starts. With ``fleet``, it
             may also return a `setpoint.Fleet`.
-        objects: the objects that exist before the controllers start.
-        crds, nodes, control_plane, webhooks, namespace: as for `setpoint.testing.cluster`.
-        externals: systems outside the cluster; see `External`.
-        predicates: see `always`, `never`, `eventually`.
-        leader_election: whether two processes of the program run and compete for a lease.
-        sharding: whether two processes of the program run and share the keys; each has a lease of its own.
-        fleet: whether the controllers run in two clusters (`setpoint.Fleet`): ``near``, which is the scenario's, and
-            ``far``, which faults can cut off. Users act in the same way in both. If the factory returns both
-            controllers and a `setpoint.Fleet`, the controllers run only in ``near``, the fleet's controllers run in
-            both clusters, and users act only in ``near``.
-        lifespan: a function that opens an object in each process of the program, as for `setpoint.Manager`.
-        first_list: the version that the caches' first lists ask for, as for `InformerFactory`. With either value, the
-            search tries restarts in which a process first lists an older state, from a server that can't stream lists;
-            see the switch ``time-travel``.
-        off: the faults and oracles to switch off, by name, each with the reason (which the report shows).
-        ignore: fields that are not compared, each with the reason: ``{"pods status.podIP": "drawn from a pool"}``.
         budget: seconds of real time, or a `Budget`; 60 s by default. Combinations are drawn after the single faults.
         seed: the seed of all random choices.
         workers: the number of processes that run at the same time; by default the number of cores. With 0, all runs
@@ -102,6 +64,7 @@ def check(
         directory: the directory for the files of a counter-example; by default none are written.
         progress: a function that is called after each plan with faults that the search tries, with the report so far
             and the phase (``"single faults"``, ``"combinations"``, or ``""``).
+        options: the cluster, the program's processes and the promises; see `SetupOptions`.
 
     Warns:
         UserWarning: the budget was used up before the first fault or, if it is one of seconds, before half of the
@@ -118,23 +81,7 @@ def check(
     """
     if asyncio._get_running_loop() is not None:
         raise RuntimeError("check() runs loops of its own: call it from an ordinary function, not from a coroutine")
-    if leader_election + sharding + fleet > 1:
-        raise ValueError("a simulation has leader_election, sharding or a fleet, not several of them")
-    setup = Setup(
-        scenario=scenario,
-        factory=factory,
-        nodes=nodes,
-        control_plane=control_plane if isinstance(control_plane, (bool, str)) else tuple(control_plane),
-        namespace=namespace,
-        leader_election=leader_election,
-        sharding=sharding,
-        fleet=fleet,
-        lifespan=lifespan,
-        first_list=first_list,
-        off=dict(off or {}),
-        ignore=dict(ignore or {}),
-        **freeze_options(objects=objects, crds=crds, webhooks=webhooks, externals=externals, predicates=predicates),
-    )
+    setup = Setup.build(scenario, factory, **options)
     limits = budget if isinstance(budget, Budget) else Budget(seconds=float(budget))
     search = Search(setup, budget=limits, seed=seed, workers=workers, progress=progress)
     again = replay if replay is not None else os.environ.get(REPLAY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypedDict, Unpack
 
 from setpoint.cache.watch_options import FirstList
 from setpoint.controller import Controller
@@ -35,9 +35,49 @@ class Program(NamedTuple):
     fleet: Fleet | None
 
 
+class SetupOptions(TypedDict, total=False):
+    """The keywords of `setpoint.simulation.check` that describe what is simulated.
+
+    Args:
+        objects: the objects that exist before the controllers start.
+        crds, nodes, control_plane, webhooks: as for `setpoint.testing.cluster`.
+        namespace: the namespace of the program: the clients' default, and that of its leases.
+        externals: systems outside the cluster; see `External`.
+        predicates: see `always`, `never`, `eventually`.
+        leader_election: whether two processes of the program run and compete for a lease.
+        sharding: whether two processes of the program run and share the keys; each has a lease of its own.
+        fleet: whether the controllers run in two clusters (`setpoint.Fleet`): ``near``, which is the scenario's, and
+            ``far``, which faults can cut off. Users act in the same way in both. If the factory returns both
+            controllers and a `setpoint.Fleet`, the controllers run only in ``near``, the fleet's controllers run in
+            both clusters, and users act only in ``near``.
+        lifespan: a function that opens an object in each process of the program, as for `setpoint.Manager`.
+        first_list: the version that the caches' first lists ask for, as for `InformerFactory`. With either value, the
+            search tries restarts in which a process first lists an older state, from a server that can't stream lists;
+            see the switch ``time-travel``.
+        off: the faults and oracles to switch off, by name, each with the reason (which the report shows).
+        ignore: fields that are not compared, each with the reason: ``{"pods status.podIP": "drawn from a pool"}``.
+    """
+
+    objects: Iterable[Object]
+    crds: Iterable[Definitions] | None
+    nodes: int
+    control_plane: bool | Iterable[str]
+    webhooks: Iterable[Admission[Any] | Converter]
+    namespace: str
+    externals: Iterable[External]
+    predicates: Iterable[Predicate]
+    leader_election: bool
+    sharding: bool
+    fleet: bool
+    lifespan: Lifespan | None
+    first_list: FirstList
+    off: Mapping[str, str] | None
+    ignore: Mapping[str, str] | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """The options of a simulation. `setpoint.simulation.check` documents each of them."""
+    """The options of a simulation; `SetupOptions` documents each of them."""
 
     scenario: Scenario
     factory: Factory
@@ -61,6 +101,29 @@ class Setup:
 
     def __post_init__(self) -> None:
         check_scenario(self.scenario)
+
+    @classmethod
+    def build(cls, scenario: Scenario, factory: Factory, **options: Unpack[SetupOptions]) -> Setup:
+        """A setup of options that may be iterators, which are read only once.
+
+        Raises:
+            TypeError: there is no option of that name.
+            ValueError: more than one of leader election, sharding and a fleet is asked for.
+        """
+        if unknown := sorted(options.keys() - SetupOptions.__annotations__.keys()):
+            raise TypeError(f"a simulation has no option {unknown[0]}=")
+        values: dict[str, Any] = dict(options)
+        for name in ("objects", "crds", "webhooks", "externals", "predicates"):
+            if values.get(name) is not None:
+                values[name] = tuple(values[name])
+        for name in ("off", "ignore"):
+            values[name] = dict(values.get(name) or {})
+        plane = values.get("control_plane", True)
+        values["control_plane"] = plane if isinstance(plane, (bool, str)) else tuple(plane)
+        setup = cls(scenario=scenario, factory=factory, **values)
+        if setup.leader_election + setup.sharding + setup.fleet > 1:
+            raise ValueError("a simulation has leader_election, sharding or a fleet, not several of them")
+        return setup
 
     @property
     def processes(self) -> int:
@@ -126,8 +189,3 @@ def describe_failure(problem: Exception) -> str:
     else:
         told = f"the scenario raised {type(problem).__name__}: {problem}"
     return f"{told} ({place})" if place else told
-
-
-def freeze_options(**options: Iterable[Any] | None) -> dict[str, Any]:
-    """The options with their iterables turned into tuples; None stays None."""
-    return {name: None if value is None else tuple(value) for name, value in options.items()}

@@ -76,9 +76,7 @@ class RemoteCluster:
         self.desired_state = DesiredState()
         self.control_plane = SimulatedControlPlane(self)
         stage = cast("ScenarioHost", self)  # the scenario waits in the near cluster only
-        self.cluster = SimulatedCluster(
-            stage, objects=setup.objects, crds=setup.crds, nodes=setup.nodes
-        )
+        self.cluster = SimulatedCluster(stage, objects=setup.objects, crds=setup.crds, nodes=setup.nodes)
         self.server = self.cluster.server
         self._deterministic_server = DeterministicServer(self.server, self.history)
         self._user_transport = UserTransport(self)

@@ -87,9 +87,7 @@ class World:
         self.steps = Steps(self)
         self.injector = FaultInjector(self, self.plan)
         self.step_faults = StepFaults(self)
-        self.cluster = SimulatedCluster(
-            self, objects=setup.objects, crds=setup.crds, nodes=setup.nodes
-        )
+        self.cluster = SimulatedCluster(self, objects=setup.objects, crds=setup.crds, nodes=setup.nodes)
         self.server = self.cluster.server
         self.write_handler = WriteHandler(self)
         self.deterministic_server = DeterministicServer(self.server, self.history)
