@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from setpoint.schema.json_values import json_equal
@@ -106,7 +106,7 @@ class Endpoint:
     schema: Schema
     api_version: str
     subresource: str = ""
-    ignored: FieldSet = EMPTY
+    ignored: FieldSet = field(default_factory=lambda: EMPTY)
     convert: Convert | None = None
 
     def view(self, value: dict[str, Any], api_version: str) -> tuple[Schema, dict[str, Any]] | None:
