@@ -146,6 +146,34 @@ async def test_prometheus_protobuf_has_the_numbers_of_the_text_and_native_histog
     assert sum(counts) == 2
 
 
+async def test_each_priority_level_has_its_share_of_the_seats() -> None:
+    level = {
+        "apiVersion": "flowcontrol.apiserver.k8s.io/v1",
+        "kind": "PriorityLevelConfiguration",
+        "metadata": {"name": "e2e"},
+        "spec": {"type": "Limited", "limited": {"nominalConcurrencyShares": 1, "limitResponse": {"type": "Reject"}}},
+    }
+    async with ApiServer(default_objects=True) as server:
+        before = await seats(server)
+        await ask(server, "POST", "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations", level)
+        after = await seats(server)
+    # as a kube-apiserver 1.37 with its default limits
+    assert before == {
+        "catch-all": 13, "exempt": 0, "global-default": 49, "leader-election": 25, "node-high": 98, "system": 74,
+        "workload-high": 98, "workload-low": 245,
+    }  # fmt: skip
+    assert after == before | {"e2e": 3, "workload-low": 244}
+
+
+async def seats(server: ApiServer) -> dict[str, float]:
+    answer = await ask(server, "GET", "/metrics")
+    (found,) = (
+        family for family in text_string_to_metric_families(answer.body.decode())
+        if family.name == "apiserver_flowcontrol_nominal_limit_seats"
+    )  # fmt: skip
+    return {sample.labels["priority_level"]: sample.value for sample in found.samples}
+
+
 @given(st.lists(st.one_of(st.floats(0, 100), st.floats(1e-300, 1e300), st.sampled_from([0.0, 0.5, 1.0, 2.0, 4.0]))))
 def test_native_buckets_hold_what_was_observed(seconds: list[float]) -> None:
     latencies = _Latencies()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
 from math import frexp
 from typing import TYPE_CHECKING, Final
@@ -57,11 +57,12 @@ Labels = tuple[str, ...]
 
 class RequestMetrics:
     """Counts the requests from the network. A client can't invent labels: a request for a resource that is not served
-    is counted without the resource.
+    is counted without the resource. ``seats`` gives the nominal seats of each priority level.
     """
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, seats: Callable[[], Mapping[str, int]] = dict) -> None:
         self._registry = registry
+        self._seats = seats
         self._totals: Counter[tuple[Labels, int]] = Counter()
         self._latencies: dict[Labels, _Latencies] = {}
         self.in_flight = {"mutating": 0, "readOnly": 0}
@@ -143,6 +144,14 @@ class RequestMetrics:
         for resource, count in found.items():
             running.add_metric(["WATCH", resource.group, resource.version, resource.resource], count)
         yield running
+        seats = GaugeMetricFamily(
+            "apiserver_flowcontrol_nominal_limit_seats",
+            "Nominal number of execution seats configured for each priority level",
+            labels=["priority_level"],
+        )
+        for level, count in self._seats().items():
+            seats.add_metric([level], count)
+        yield seats
 
 
 class _Latencies:

@@ -153,7 +153,9 @@ class ApiServer:
         closed = authentication is not None
         self._requesters = Requesters(self.state, users, closed=closed, follows=not self._plain)
         add_builtin(self.state.registry)
-        self._metrics = self.state.metrics = RequestMetrics(self.state.registry)
+        self._metrics = self.state.metrics = RequestMetrics(
+            self.state.registry, dict if self._flows is None else self._flows.nominal_seats
+        )
         self._usage = served_usage()
         self.custom_resources = CustomResources(self.state, registers=default_objects)
         self.state.definitions = self.custom_resources

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from math import ceil
 from typing import Final
 
 import msgspec
@@ -18,6 +19,10 @@ _GROUP: Final = "flowcontrol.apiserver.k8s.io"
 _SCHEMA: Final = "x-kubernetes-pf-flowschema-uid"
 _LEVEL: Final = "x-kubernetes-pf-prioritylevel-uid"
 _MOST: Final = 4096
+_SEATS: Final = 600
+"""The seats that levels share, as in a kube-apiserver: its limits of requests in flight, 400 and 200, together."""
+_SHARES: Final = 30
+"""The shares of a limited level that names no number."""
 
 
 class _Named(msgspec.Struct, frozen=True):
@@ -95,8 +100,24 @@ class _Schema(msgspec.Struct, frozen=True):
     spec: _Spec = _Spec()
 
 
+class _Shares(msgspec.Struct, frozen=True, rename="camel"):
+    nominal_concurrency_shares: int | None = None
+
+
+class _LevelSpec(msgspec.Struct, frozen=True):
+    exempt: _Shares | None = None
+    limited: _Shares | None = None
+
+    @property
+    def shares(self) -> int:
+        part = self.limited or self.exempt or _Shares()
+        default = _SHARES if self.limited else 0
+        return default if part.nominal_concurrency_shares is None else part.nominal_concurrency_shares
+
+
 class _Level(msgspec.Struct, frozen=True):
     metadata: _Metadata
+    spec: _LevelSpec = _LevelSpec()
 
 
 class Flows:
@@ -133,6 +154,19 @@ class Flows:
                 self._known.clear()
             found = self._known[key] = next(matching, {})
         return found
+
+    def nominal_seats(self) -> dict[str, int]:
+        """The seats of each priority level by its share of all, which is a figure only: no request waits for a seat."""
+        try:
+            levels = [
+                msgspec.json.decode(record.value, type=_Level)
+                for record in self._storage.scan(f"prioritylevelconfigurations.{_GROUP}")
+            ]
+        except msgspec.MsgspecError as problem:
+            _log.error("a priority level can't be read: %s", problem)
+            return {}
+        total = sum(level.spec.shares for level in levels) or 1
+        return {level.metadata.name: ceil(_SEATS * level.spec.shares / total) for level in levels}
 
     def _forget(self) -> None:
         self._schemas = None
