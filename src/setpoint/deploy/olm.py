@@ -44,7 +44,7 @@ def olm(operator: Operator) -> dict[str, File]:
         "metadata/annotations.yaml": File(to_yaml([{"annotations": annotations}])),
         "bundle.Dockerfile": File(_dockerfile(annotations)),
     }
-    for document in found["definitions"]:
+    for document in found.get("definitions", []):
         tree[f"manifests/{document['metadata']['name']}.yaml"] = File(to_yaml([document]))
     beside = [each for documents in found.values() for each in documents if each["kind"] in _PACKAGED]
     beside += found.get("users", [])

@@ -73,10 +73,18 @@ def _kinds(definitions: Iterable[Document]) -> list[_Kind]:
         spec = definition["spec"]
         name = _free(_kind_of(definition), spec["group"], used)
         for version in _ordered(spec["versions"]):
-            label = name if version["storage"] else f"{name}{str(version['name']).capitalize()}"
+            label = (
+                name
+                if version["storage"]
+                else f"{name}{re.sub('[^a-z0-9]', '_', str(version['name']).capitalize(), flags=re.IGNORECASE)}"
+            )
             used.add(label)
             kinds.append(_Kind(definition, version, label))
     return kinds
+
+
+def _version_word(version: Document) -> str:
+    return re.sub(r"\W", "_", str(version["name"]).capitalize(), flags=re.ASCII)
 
 
 def _name_of(definition: Document) -> str:

@@ -89,7 +89,7 @@ class Records:
         """
         fields = []
         required = schema.get("required", ())
-        for wire, part in schema.get("properties", {}).items():
+        for wire, part in (schema.get("properties") or {}).items():
             if wire in ("apiVersion", "kind", "metadata"):
                 continue
             if wire not in ("spec", "status"):
@@ -142,9 +142,9 @@ class Records:
                     keywords[parameter] = literal(schema[keyword])
                 elif keyword in schema and not (kind == "sp.Quantity" and schema[keyword] == QUANTITY["maxLength"]):
                     extra[keyword] = schema[keyword]
-        if schema.get("x-kubernetes-list-map-keys"):
+        if _has_keys(schema):
             keywords["list_map_keys"] = literal(schema["x-kubernetes-list-map-keys"])
-        elif list_type := schema.get("x-kubernetes-list-type"):
+        elif (list_type := schema.get("x-kubernetes-list-type")) and list_type != "map":
             keywords["list_type"] = literal(list_type)
         if map_type := schema.get("x-kubernetes-map-type"):
             keywords["map_type"] = literal(map_type)
@@ -167,6 +167,8 @@ class Records:
             return _Shape("Any") if kind is None else _raw(schema)
         if kind == "object":
             return self._object(schema, place, relaxed=relaxed)
+        if kind == "array" and schema.get("x-kubernetes-preserve-unknown-fields"):
+            return _Shape("list[Any]")
         if kind == "array":
             return _Shape(f"list[{self._inner(schema.get('items', {}), place)}]")
         if kind in ("string", "integer") and (choices := _choices(schema, str if kind == "string" else int)):
@@ -210,7 +212,7 @@ class Records:
             self._known[key] = record
             record.rules = rules_source(schema)
             required = () if relaxed else schema.get("required", ())
-            for wire, part in schema.get("properties", {}).items():
+            for wire, part in (schema.get("properties") or {}).items():
                 record.fields.append(self._field(wire, part, place, is_required=wire in required))
         record.places.append(place)
         return record
@@ -244,6 +246,14 @@ def _raw(schema: JSONSchema) -> _Shape:
     """Any object. Its fields are kept as they are, also those that the schema describes."""
     keywords = {"embedded_resource": "True"} if schema.get("x-kubernetes-embedded-resource") else {}
     return _Shape("dict[str, Any]", keywords)
+
+
+def _has_keys(schema: JSONSchema) -> bool:
+    """Whether the items of the list have keys that are always there. Old definitions may have others."""
+    items = schema.get("items") or {}
+    properties, required = items.get("properties") or {}, items.get("required") or ()
+    keys = schema.get("x-kubernetes-list-map-keys") or ()
+    return bool(keys) and all(key in required or "default" in properties.get(key, {}) for key in keys)
 
 
 def _choices(schema: JSONSchema, kind: type) -> list[Any]:
