@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from setpoint.meta import Quantity as Quantity
     from setpoint.testing.checks import check as check
     from setpoint.webhook import Admission as Admission
+    from setpoint.webhook import Policy as Policy
     from setpoint.webhook import Review as Review
     from setpoint.webhook import Webhooks as Webhooks
     from setpoint.webhook import WebhookServer as WebhookServer
@@ -87,6 +88,7 @@ _HOMES = {
     "ObjectKey": "meta",
     "ObjectMeta": "meta",
     "Outcome": "controller",
+    "Policy": "webhook",
     "Program": "cli.program_options",
     "Quantity": "meta",
     "RateLimitingQueue": "workqueue",
@@ -137,6 +139,7 @@ __all__ = [
     "ObjectKey",
     "ObjectMeta",
     "Outcome",
+    "Policy",
     "Program",
     "Quantity",
     "RateLimitingQueue",

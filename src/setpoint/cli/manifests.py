@@ -21,7 +21,8 @@ from setpoint.deploy.file_tree import File, TreeError, recorded, write
 from setpoint.deploy.operator import Operator
 from setpoint.meta.names import dns1123_label, label_value
 from setpoint.meta.text_escaping import visible
-from setpoint.webhook import Admission, ServiceTarget, configurations, with_conversions
+from setpoint.webhook import Admission, AdmissionError, Policy, ServiceTarget, configurations, with_conversions
+from setpoint.webhook.policy import policy_documents
 from setpoint.webhook.registration import TargetError, converters_of, definition_name
 
 __all__ = ["manifests_command", "operator_of"]
@@ -48,7 +49,11 @@ def _files(form: Form, operator: Operator) -> dict[str, File]:
 
 
 def manifests_command(
-    command: str, controllers: Sequence[Controller[Any]], admissions: Sequence[Admission[Any]], given: str | None
+    command: str,
+    controllers: Sequence[Controller[Any]],
+    admissions: Sequence[Admission[Any]],
+    given: str | None,
+    policies: Sequence[Policy] = (),
 ) -> Callable[..., None]:
     """The command ``manifests`` of a program with these controllers and admissions; ``given`` is the name that the
     program gives itself, or None.
@@ -116,7 +121,7 @@ def manifests_command(
             if image is None:
                 if form != "plain" or output is not None:
                     raise UsageError(f"--form {form} needs --image, the image whose entry point is this program")
-                text = _outside(command, controllers, admissions, name or given, service, namespace, rbac)
+                text = _outside(command, controllers, admissions, policies, name or given, service, namespace, rbac)
                 sys.stdout.write(text)
                 return
             if (form == "plain") is not (output is None):
@@ -135,10 +140,13 @@ def manifests_command(
                 service=service or "",
                 name_given=name or "",
                 release=_release(release, form),
+                policies=policies,
             )
             served = operator.served
             if converters_of(served) and watch_namespace is not None:
                 _warn(command, "definitions have no namespace: the conversion serves all of them")
+            if policies and form == "olm":
+                _warn(command, "a bundle can't contain policies: apply those of manifests without --form yourself")
             if output is None:
                 from setpoint.deploy.plain_yaml import plain
 
@@ -147,7 +155,7 @@ def manifests_command(
             if not force and output.is_dir():
                 _check_folder(output, form)
             done = write(output, _files(form, operator), force=force, scope=f"{_SCOPE}{form}")
-        except (ResourcesError, TargetError, TreeError) as problem:
+        except (AdmissionError, ResourcesError, TargetError, TreeError) as problem:
             raise UsageError(str(problem)) from None
         for line in done.lines():
             print(visible(line))  # noqa: T201 - this is the user's terminal
@@ -248,6 +256,7 @@ def _outside(
     command: str,
     controllers: Sequence[Controller[Any]],
     admissions: Sequence[Admission[Any]],
+    policies: Sequence[Policy],
     name: str | None,
     service: str | None,
     namespace: str,
@@ -268,6 +277,8 @@ def _outside(
     documents = definitions_of(kinds, target)
     if target is not None:
         documents += configurations(served, webhook_name(served, name), target)
+    if policies:
+        documents += policy_documents(policies, program_name(controllers, name, served))
     if rbac:
         grants = declared(controllers, served) | (leases() if controllers else set()) | access_reviews()
         documents.append(role_of_declarations(grants, program_name(controllers, name, served)))

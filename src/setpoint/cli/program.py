@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from cyclopts import App
 
 from setpoint.apps.error_reports import UsageError, reported
+from setpoint.cli.check_command import check_command
 from setpoint.cli.manifests import manifests_command
 from setpoint.cli.program_arguments import Parts
 from setpoint.cli.program_loader import SourceError, being_loaded
@@ -20,7 +21,7 @@ from setpoint.cli.simulate_command import simulate_command
 from setpoint.cli.uninstall import uninstall_command
 from setpoint.controller import Controller
 from setpoint.manager import Runnable
-from setpoint.webhook import Admission
+from setpoint.webhook import Admission, Policy
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -30,7 +31,7 @@ Own = TypeVar("Own")
 
 @overload
 def main(
-    *parts: Controller[Any] | Admission[Any] | Runnable,
+    *parts: Controller[Any] | Admission[Any] | Policy | Runnable,
     name: str | None = None,
     argv: Sequence[str] | None = None,
     lifespan: ProgramLifespan[None] | None = None,
@@ -38,7 +39,7 @@ def main(
 ) -> None: ...
 @overload
 def main(
-    *parts: Controller[Any] | Admission[Any] | Runnable,
+    *parts: Controller[Any] | Admission[Any] | Policy | Runnable,
     name: str | None = None,
     argv: Sequence[str] | None = None,
     options: type[Own],
@@ -48,15 +49,15 @@ def main(
 
 
 def main(
-    *parts: Controller[Any] | Admission[Any] | Runnable,
+    *parts: Controller[Any] | Admission[Any] | Policy | Runnable,
     name: str | None = None,
     argv: Sequence[str] | None = None,
     options: type[Any] | None = None,
     lifespan: ProgramLifespan[Any] | None = None,
     registry: CollectorRegistry | None = None,
 ) -> None:
-    """Runs the command line of a program: ``run``, ``manifests`` and other commands, for the controllers, admissions
-    and runnables in ``parts``.
+    """Runs the command line of a program: ``run``, ``manifests`` and other commands, for the controllers, admissions,
+    policies and runnables in ``parts``.
 
     Call it under ``if __name__ == "__main__":``. ``argv`` defaults to the process's arguments. The program's webhooks
     are the admissions, and the conversions of the controllers' kinds. An ``--embedded`` server calls them
@@ -84,12 +85,14 @@ def main(
     shown = script.parent.name if script.name == "__main__.py" else script.name
     controllers = [part for part in parts if isinstance(part, Controller)]
     admissions = [part for part in parts if isinstance(part, Admission)]
-    runnables = [part for part in parts if not isinstance(part, Controller | Admission)]
+    policies = [part for part in parts if isinstance(part, Policy)]
+    runnables = [part for part in parts if not isinstance(part, Controller | Admission | Policy)]
     with reported(shown):
         for part in runnables:
             if isinstance(part, type) or not inspect.iscoroutinefunction(getattr(part, "run", None)):
                 raise UsageError(
-                    f"sp.main() takes controllers, admissions and runnables (with async def run(self)), not {part!r}"
+                    "sp.main() takes controllers, admissions, policies and runnables (with async def run(self)), not "
+                    f"{part!r}"
                 )
         if not controllers and not admissions:
             raise UsageError("there is neither a controller to run nor an admission to serve")
@@ -102,6 +105,7 @@ def main(
             options=options,
             lifespan=lifespan,
             registry=registry,
+            policies=policies,
         )
         app(list(sys.argv[1:] if argv is None else argv))
 
@@ -116,15 +120,17 @@ def program(
     options: type[Any] | None = None,
     lifespan: ProgramLifespan[Any] | None = None,
     registry: CollectorRegistry | None = None,
+    policies: Sequence[Policy] = (),
 ) -> App:
     """The commands of a program with these controllers and admissions; see `main`."""
-    parts = Parts(command, controllers, admissions, name, runnables, options, lifespan, registry)
+    parts = Parts(command, controllers, admissions, name, runnables, options, lifespan, registry, policies)
     names = ", ".join(controller.name for controller in controllers)
     kinds = ", ".join(dict.fromkeys(admission.kind.__name__ for admission in admissions))
     app = App(name=command, help=f"Controllers: {names}." if names else f"Webhooks for {kinds}.", version_flags=[])
     app.command(run_command(parts), name="run")
-    app.command(manifests_command(command, controllers, admissions, name), name="manifests")
+    app.command(manifests_command(command, controllers, admissions, name, policies), name="manifests")
     app.command(uninstall_command(parts), name="uninstall")
+    app.command(check_command(parts), name="check")
     if controllers:
         app.command(simulate_command(parts), name="simulate")
     return app

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from setpoint.cli.program_options import ProgramLifespan
 from setpoint.controller import Controller
 from setpoint.manager import Runnable
-from setpoint.webhook import Admission
+from setpoint.webhook import Admission, Policy
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -25,3 +25,4 @@ class Parts(NamedTuple):
     options: type[Any] | None = None
     lifespan: ProgramLifespan[Any] | None = None
     registry: CollectorRegistry | None = None
+    policies: Sequence[Policy] = ()

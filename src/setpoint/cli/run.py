@@ -34,6 +34,7 @@ from setpoint.manager.logging import configure
 from setpoint.manager.processes import Launcher, ParentLease, Supervisor
 from setpoint.manager.processes.parent_link import Seat
 from setpoint.webhook import Admission, Converter, Webhooks, with_conversions
+from setpoint.webhook.policy import apply_policies
 
 __all__ = ["run_command"]
 
@@ -157,6 +158,8 @@ class _Run:
                 manager = self._manager(client)
             except ValueError as problem:
                 raise UsageError(str(problem)) from None
+            if embedded is not None:
+                await apply_policies(embedded.client, self._parts.policies, "embedded")
             if embedded is not None and self._served:
                 await embedded.serve(Webhooks(*self._served, factory=manager.factory))
             elif self._webhooks.place is not None:

@@ -68,6 +68,7 @@ def uninstall_command(parts: Parts) -> Callable[..., None]:
             namespace=namespace,
             watch_namespace=watch_namespace,
             service=service,
+            policies=parts.policies,
         )
 
         async def remove(*, first: bool) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from setpoint.deploy import alerts, dashboard, networking, roles, webhooks, workload
 from setpoint.deploy.operator import Operator
+from setpoint.webhook.policy import policy_documents
 
 __all__ = ["ABOUT", "parts"]
 
@@ -20,6 +21,7 @@ ABOUT: Final = {
     "network": "How the operator is reached, and by which callers.",
     "certificates": "The webhooks' certificate, issued by cert-manager.",
     "webhooks": "The webhooks that API servers call.",
+    "policies": "Rules and defaults that API servers enforce themselves.",
     "monitoring": "Metrics, alerts and a dashboard; needs the kinds of prometheus-operator.",
 }
 """The parts, with a sentence for each."""
@@ -38,6 +40,7 @@ def parts(operator: Operator) -> dict[str, list[Document]]:
         "network": [*served, networking.network_policy(operator)],
         "certificates": webhooks.certificate(operator),
         "webhooks": webhooks.registrations(operator),
+        "policies": policy_documents(operator.policies, operator.cluster_name, operator.labels("policies")),
         "monitoring": [
             alerts.service_monitor(operator),
             alerts.prometheus_rule(operator),

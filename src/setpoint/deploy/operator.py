@@ -13,7 +13,7 @@ from setpoint.controller import Controller
 from setpoint.crd import CustomResource
 from setpoint.deploy.container_resources import GUESSED, Resources
 from setpoint.meta import Resource, resource_of
-from setpoint.webhook import Admission, Converter, ServiceTarget
+from setpoint.webhook import Admission, Converter, Policy, ServiceTarget
 
 __all__ = ["Certificates", "Operator", "short_name"]
 
@@ -72,6 +72,7 @@ class Operator:
     release: str = ""
     """The version, such as ``1.2.3``; by default the one in the image's tag."""
     managed_by: str = "setpoint"
+    policies: Sequence[Policy] = ()
 
     @cached_property
     def name(self) -> str:

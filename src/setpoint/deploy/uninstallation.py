@@ -20,7 +20,7 @@ __all__ = ["ObjectsRemain", "Uninstallation"]
 Document = dict[str, Any]
 _PAUSE: Final = 1.0
 _NAMED: Final = 5
-_FIRST: Final = ("manager", "disruption", "network", "monitoring", "certificates", "users", "roles")
+_FIRST: Final = ("policies", "manager", "disruption", "network", "monitoring", "certificates", "users", "roles")
 """The groups of documents in the order in which they go. The webhooks have gone before, and the definitions go last."""
 
 

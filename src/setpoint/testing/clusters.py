@@ -45,7 +45,8 @@ from setpoint.testing.failure_reports import LostEvent, NotSettled, described, e
 from setpoint.testing.faults import Faults
 from setpoint.testing.permissions import USER, MissingPermission, RoleOfControllers, told
 from setpoint.testing.virtual_clock import EPOCH, VirtualTimeLoop, settle
-from setpoint.webhook import Admission, Converter, Webhooks, with_conversions
+from setpoint.webhook import Admission, Converter, Policy, Webhooks, with_conversions
+from setpoint.webhook.policy import apply_policies
 
 K = TypeVar("K", bound=Object)
 Definitions: TypeAlias = type[CustomResource] | Mapping[str, Any] | str | Path
@@ -78,7 +79,7 @@ class Cluster:
         crds: Iterable[Definitions] | None = None,
         nodes: int | Sequence[HollowNode] = 1,
         behaviour: Callable[[Pod], PodBehaviour | None] | None = None,
-        webhooks: Iterable[Admission[Any] | Converter] = (),
+        webhooks: Iterable[Admission[Any] | Converter | Policy] = (),
         control_plane: bool | Iterable[str] = True,
         lifespan: Lifespan | None = None,
         rbac: bool = True,
@@ -91,7 +92,9 @@ class Cluster:
         self._controllers = controllers
         self._objects = tuple(objects)
         self._classes, self._given = _split(crds)
-        self._served = tuple(webhooks)
+        parts = tuple(webhooks)
+        self._served = tuple(part for part in parts if not isinstance(part, Policy))
+        self._policies = tuple(part for part in parts if isinstance(part, Policy))
         self._local = LocalWebhooks()
         self._nodes = nodes
         self._behaviour = behaviour or as_annotated
@@ -148,6 +151,7 @@ class Cluster:
             kinds = self._custom_kinds()
             for definition in self._definitions(kinds):
                 await self._install(definition)
+            await apply_policies(self.client, self._policies, "test")
             if served := with_conversions(self._served, kinds):
                 await self.serve(*served)
             self.control_plane = None
@@ -398,7 +402,7 @@ def cluster(
     crds: Iterable[Definitions] | None = None,
     nodes: int | Sequence[HollowNode] = 1,
     behaviour: Callable[[Pod], PodBehaviour | None] | None = None,
-    webhooks: Iterable[Admission[Any] | Converter] = (),
+    webhooks: Iterable[Admission[Any] | Converter | Policy] = (),
     control_plane: bool | Iterable[str] = True,
     lifespan: Lifespan | None = None,
     rbac: bool = True,
@@ -417,8 +421,8 @@ def cluster(
         nodes: the number of hollow nodes, or a description of each; with 0, every pod stays pending.
         behaviour: a function that returns the behaviour of a hollow pod (`setpoint.cluster.PodBehaviour`), or None to
             leave it to the pod's annotations.
-        webhooks: admissions and conversions that the server calls, in this process. Conversions that the installed
-            classes list are called automatically.
+        webhooks: admissions and conversions that the server calls, in this process, and policies that it enforces.
+            Conversions that the installed classes list are called automatically.
         control_plane: whether the cluster's own controllers and hollow nodes run, or the names of the controllers to
             run, as for ``setpoint server --controllers``: ``["*", "-deployment"]``.
         lifespan: the lifespan of the controllers' program, as for `setpoint.Manager`.

@@ -9,6 +9,7 @@ from setpoint.webhook.certificates import CertificateFiles, CertificateSource, M
 from setpoint.webhook.conversion import ConversionFailed, Converter
 from setpoint.webhook.installation import NotInForce, install, uninstall
 from setpoint.webhook.metrics import WebhookMetrics
+from setpoint.webhook.policy import Policy
 from setpoint.webhook.registration import ServiceTarget, UrlTarget, configurations, conversion, trusting
 from setpoint.webhook.review import Operation, Review
 from setpoint.webhook.secret_certificates import SecretCertificates
@@ -28,6 +29,7 @@ __all__ = [
     "MemoryCertificates",
     "NotInForce",
     "Operation",
+    "Policy",
     "Reply",
     "Review",
     "Rotation",

@@ -6,12 +6,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
+from setpoint.client import Client
 from setpoint.crd.cel_rule import ValidationRule, rules_of
-from setpoint.meta import LabelSelector, Object, resource_of
+from setpoint.meta import GroupVersionKind, LabelSelector, Object, from_wire, resource_of
 from setpoint.meta.names import dns1123_subdomain, qualified_name
+from setpoint.models.resources import kind_for
 from setpoint.webhook.admission import AdmissionError, selector_document
 
-__all__ = ["Policy", "policy_documents"]
+__all__ = ["Policy", "apply_policies", "policy_documents"]
 
 Document = dict[str, Any]
 Action = Literal["Deny", "Warn", "Audit"]
@@ -19,6 +21,7 @@ On = Literal["create", "update", "delete"]
 _API: Final = "admissionregistration.k8s.io/v1"
 _OPERATIONS: Final = ("create", "update", "delete")
 _REASONS: Final = {"": "", "FieldValueForbidden": "Forbidden", "FieldValueInvalid": "Invalid"}
+FIELD_MANAGER: Final = "setpoint"
 _PLAIN: Final = (str, bool, int, float)
 
 
@@ -160,8 +163,8 @@ class Policy:
         scalars = value if isinstance(value, list) else [value]
         if not steps or not all(isinstance(scalar, _PLAIN) for scalar in scalars):
             raise AdmissionError(
-                f"{self!r}: defaults[{path!r}]: a path such as spec.replicas or metadata.labels[team], and a scalar or a "
-                "list of scalars; use mutations= for everything else"
+                f"{self!r}: defaults[{path!r}]: it needs a path such as spec.replicas or metadata.labels[team], and a "
+                "scalar or a list of scalars; use mutations= for everything else"
             )
         absent, place, types = "", "object", ["Object"]
         made = json.dumps(value, ensure_ascii=False)
@@ -238,6 +241,18 @@ def policy_documents(
         names.add(policy.name)
         documents += policy.documents(prefix, labels)
     return documents
+
+
+async def apply_policies(client: Client, policies: Iterable[Policy], prefix: str) -> None:
+    """Applies the documents of the policies to a server.
+
+    Raises:
+        AdmissionError: two policies have the same name.
+        ApiError: the server refuses a policy.
+    """
+    for document in policy_documents(policies, prefix):
+        kind = kind_for(GroupVersionKind("admissionregistration.k8s.io", "v1", document["kind"]))
+        await client.apply(from_wire(kind, document), field_manager=FIELD_MANAGER)
 
 
 def _document(kind: str, metadata: Document, spec: Document) -> Document:

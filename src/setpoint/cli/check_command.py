@@ -1,0 +1,36 @@
+"""The command ``check`` of a program. The code of the checks is imported only when the command is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from setpoint.cli.program_arguments import Parts
+
+
+def check_command(parts: Parts) -> Callable[..., None]:
+    """The command ``check`` of a program with these parts."""
+
+    def check(
+        *files: Annotated[Path, Parameter(allow_leading_hyphen=True)],
+        old: Annotated[list[Path] | None, Parameter(negative_iterable="")] = None,
+    ) -> None:
+        """Check objects in files as an API server would: schema, defaults, rules and the admission functions.
+
+        FILES are YAML or JSON files, folders of such files, or "-" for standard input. Objects of other kinds are left
+        out. The exit status is 0 if the API server would store every object, 1 if it would refuse one, 2 if nothing
+        can be checked.
+
+        Parameters
+        ----------
+        old
+            A file or folder with the stored state: an object that is in it, too, is checked as an update. Repeatable.
+        """
+        from setpoint.cli.check import check_files  # imports parts of the server
+
+        raise SystemExit(check_files(parts, files, old or []))
+
+    return check
