@@ -146,6 +146,22 @@ async def test_prometheus_protobuf_has_the_numbers_of_the_text_and_native_histog
     assert sum(counts) == 2
 
 
+async def test_health_checks_that_were_asked_for_are_indicators() -> None:
+    async with ApiServer() as server:
+        nothing = await ask(server, "GET", "/metrics/slis")
+        await ask(server, "GET", "/readyz/ping")
+        await ask(server, "GET", "/readyz/ping")
+        await ask(server, "GET", "/livez", query=(("exclude", "etcd"),))
+        answer = await ask(server, "GET", "/metrics/slis")
+    assert answer.headers["content-type"].startswith("text/plain; version=")
+    assert b"{" not in nothing.body
+    lines = answer.body.decode().splitlines()
+    assert 'kubernetes_healthcheck{name="ping",type="readyz"} 1.0' in lines
+    assert 'kubernetes_healthchecks_total{name="ping",status="success",type="readyz"} 2.0' in lines
+    assert 'kubernetes_healthcheck{name="etcd",type="livez"} 1.0' in lines
+    assert not [line for line in lines if "healthz" in line]
+
+
 async def test_each_priority_level_has_its_share_of_the_seats() -> None:
     level = {
         "apiVersion": "flowcontrol.apiserver.k8s.io/v1",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from ipaddress import IPv4Network
@@ -146,6 +147,8 @@ class State:
         self.notes: dict[int, dict[str, str]] = {}
         """The annotations of each request for the audit log, by the id of the request object."""
         self.metrics: Metrics | None = None
+        self.checked: Counter[tuple[str, str, bool]] = Counter()
+        """The results of health checks: how often each was asked for by each endpoint, and succeeded or failed."""
 
     @property
     def damage(self) -> list[Damage]:

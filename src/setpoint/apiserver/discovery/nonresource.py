@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from setpoint.apiserver.discovery import groups as discovery
 from setpoint.apiserver.discovery import openapi
@@ -12,9 +12,12 @@ from setpoint.apiserver.errors import ApiStatusError, no_representation, no_such
 from setpoint.apiserver.http_types import IncomingRequest, Response
 from setpoint.apiserver.requests.accept import accepted, has_representation
 from setpoint.apiserver.requests.body import JSON_TYPE
-from setpoint.apiserver.responses.metrics import exposition
+from setpoint.apiserver.responses.metrics import exposition, process_families
 from setpoint.apiserver.responses.representation import respond
 from setpoint.apiserver.state import State
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
 
 __all__ = ["VERSION", "answer", "knows", "nothing"]
 
@@ -36,8 +39,9 @@ VERSION: Final = {
 _JSON: Final = (openapi.JSON, "*/*", "application/*")
 _DAMAGE: Final = "/debug/damage"
 _METRICS: Final = "/metrics"
+_INDICATORS: Final = "/metrics/slis"
 _ROOTS: Final = frozenset({"api", "apis", "openapi", "healthz", "livez", "readyz"})
-_PATHS: Final = frozenset({"/", "/version", _DAMAGE, _METRICS})
+_PATHS: Final = frozenset({"/", "/version", _DAMAGE, _METRICS, _INDICATORS})
 _STARTED: Final = (
     *(
         f"poststarthook/{name}"
@@ -120,7 +124,11 @@ def answer(state: State, request: IncomingRequest) -> Response:
     if path == _METRICS:
         if state.metrics is None:
             return nothing()
-        content, kind = exposition(state.metrics, accept, state.watches)
+        families = (*process_families(), *state.metrics.families(state.watches))
+        content, kind = exposition(families, accept, state.metrics.native_histograms())
+        return Response(200, {"content-type": kind, "cache-control": "no-cache, private"}, content)
+    if path == _INDICATORS:
+        content, kind = exposition(_indicators(state), accept)
         return Response(200, {"content-type": kind, "cache-control": "no-cache, private"}, content)
     if path == _DAMAGE:
         return respond(_damage(state))
@@ -193,7 +201,7 @@ def _issuer(state: State, request: IncomingRequest, path: str) -> Response:
 def _paths(state: State) -> list[str]:
     roots = {served.resource.root for served in state.registry}
     groups = {root.rsplit("/", 1)[0] for root in roots}
-    others = {"/apis", "/openapi/v2", "/openapi/v3", "/version", _METRICS, *_HEALTH}
+    others = {"/apis", "/openapi/v2", "/openapi/v3", "/version", _METRICS, _INDICATORS, *_HEALTH}
     if state.account_tokens.jwks:
         others |= {CONFIGURATION, KEYS}
     return sorted(roots | groups | others)
@@ -209,8 +217,8 @@ def _damage(state: State) -> dict[str, object]:
     return status
 
 
-def _health(state: State, request: IncomingRequest, path: str) -> Response:
-    base, _, check = path[1:].partition("/")
+def _checks(state: State, base: str) -> dict[str, bool]:
+    """The health checks of ``/healthz``, ``/livez`` or ``/readyz``, and whether they succeed."""
     checks = {"ping": True, "log": True, "etcd": state.running}
     if base == "readyz":
         checks |= {"etcd-readiness": state.running, "informer-sync": True}
@@ -219,10 +227,36 @@ def _health(state: State, request: IncomingRequest, path: str) -> Response:
     checks |= dict.fromkeys(_STARTED, True)
     if base == "readyz":
         checks["shutdown"] = not state.stopping
+    return checks
+
+
+def _indicators(state: State) -> list[Metric]:
+    """The results of the health checks that were asked for, as metrics (KEP-3466)."""
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+    last = GaugeMetricFamily(
+        "kubernetes_healthcheck", "This metric records the result of a single healthcheck.", labels=["name", "type"]
+    )
+    for name, base in dict.fromkeys((name, base) for name, base, _ in state.checked):
+        last.add_metric([name, base], float(_checks(state, base)[name]))
+    total = CounterMetricFamily(
+        "kubernetes_healthchecks",
+        "This metric records the results of all healthcheck.",
+        labels=["name", "status", "type"],
+    )
+    for (name, base, good), count in state.checked.items():
+        total.add_metric([name, "success" if good else "error", base], count)
+    return [last, total]
+
+
+def _health(state: State, request: IncomingRequest, path: str) -> Response:
+    base, _, check = path[1:].partition("/")
+    checks = _checks(state, base)
     if check:
         if check not in checks:
             return nothing()
         checks = {check: checks[check]}
+    state.checked.update((name, base, good) for name, good in checks.items())
     query = dict(request.query)
     excluded = {value for name, value in request.query if name == "exclude"}
     healthy = all(good for name, good in checks.items() if name not in excluded)

@@ -5,18 +5,19 @@ the only one of them that has native histograms.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from setpoint.apiserver.requests.accept import accepted
 from setpoint.apiserver.responses.protobuf import chunk, varint
-from setpoint.apiserver.state import Metrics, OpenWatch
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
     from prometheus_client.samples import NativeHistogram, Sample
 
-__all__ = ["exposition"]
+    NativeHistograms = Mapping[str, Sequence[tuple[Mapping[str, str], NativeHistogram]]]
+
+__all__ = ["exposition", "process_families"]
 
 _PROTOBUF: Final = "application/vnd.google.protobuf"
 _MESSAGE: Final = "io.prometheus.client.MetricFamily"
@@ -30,18 +31,26 @@ _HISTOGRAM: Final = b"\x3a"
 Native = Mapping[frozenset[tuple[str, str]], "NativeHistogram"]
 
 
-def exposition(metrics: Metrics, accept: str, watches: Iterable[OpenWatch]) -> tuple[bytes, str]:
-    """All metrics, including those of the process, in the format that ``accept`` selects, and the content type."""
-    from prometheus_client import CollectorRegistry, ProcessCollector
+def exposition(families: Iterable[Metric], accept: str, native: NativeHistograms | None = None) -> tuple[bytes, str]:
+    """The families in the format that ``accept`` selects, and the content type. ``native`` are their native histograms,
+    by family.
+    """
+    from prometheus_client import CollectorRegistry
     from prometheus_client.exposition import choose_encoder
 
-    registry = CollectorRegistry()
-    ProcessCollector(registry=registry)
-    registry.register(_Collected([*metrics.families(watches)]))
     if _wants_protobuf(accept):
-        return b"".join(_delimited(registry.collect(), metrics)), _DELIMITED
+        return b"".join(_delimited(families, native or {})), _DELIMITED
+    registry = CollectorRegistry()
+    registry.register(_Collected([*families]))
     encoder, kind = choose_encoder(accept)
     return encoder(registry), kind
+
+
+def process_families() -> Iterable[Metric]:
+    """The time, memory and files of this process."""
+    from prometheus_client import ProcessCollector
+
+    return ProcessCollector(registry=None).collect()
 
 
 def _wants_protobuf(accept: str) -> bool:
@@ -65,8 +74,7 @@ class _Collected:
 # -- messages: the numbers of fields are those of Prometheus' metrics.proto -------------------------------------------
 
 
-def _delimited(families: Iterable[Metric], metrics: Metrics) -> Iterator[bytes]:
-    native = metrics.native_histograms()
+def _delimited(families: Iterable[Metric], native: NativeHistograms) -> Iterator[bytes]:
     for family in families:
         histograms = {frozenset(labels.items()): item for labels, item in native.get(family.name, ())}
         yield chunk(b"", _family(family, histograms))
