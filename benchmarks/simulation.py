@@ -59,7 +59,7 @@ class Done(Exception):
 
 
 def stop(report: Report, _what: str) -> None:
-    if report.of_singles and report.complete:
+    if report.all_singles and report.complete:
         raise Done
 
 

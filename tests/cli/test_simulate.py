@@ -167,7 +167,7 @@ def test_ctrl_c_tells_what_was_tried_until_then(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def findings(search: Search) -> Iterator[Counterexample]:
-        search.report.of_singles = 7
+        search.report.all_singles = 7
         raise KeyboardInterrupt
         yield
 

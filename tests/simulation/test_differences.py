@@ -53,7 +53,7 @@ def of_colours(serving: str, replicas: int = 2) -> dict[str, list[Any]]:
 
 @pytest.mark.parametrize("how", [{}, {"behind": "MODIFIED replicasets.apps default/web-green #3"}])
 def test_names_that_take_turns_may_have_swapped_places_also_after_a_start_on_an_old_view(how: dict[str, str]) -> None:
-    reference = Reference(Result(end=of_colours("green")), [], takes_turns=True)
+    reference = Reference(Result(end=of_colours("green")), [], alternates=True)
     plan = Plan((fault("restart", "step 3", **how),))
     assert not reference.judge(plan, Result(end=of_colours("blue")))
     assert reference.judge(plan, Result(end=of_colours("blue", replicas=1)))
@@ -64,7 +64,7 @@ def judged(ours: dict[str, str], theirs: dict[str, str], ended: list[str]) -> li
     ``ours`` and its control plane has set ``ended`` from True to False."""
     reference = Reference(Result(end=of_jobs(**ours), ended=ended), [])
     found = reference.judge(Plan(), Result(end=of_jobs(**theirs)))
-    return [path for each in found for path in each.found]
+    return [path for each in found for path in each.actual]
 
 
 def test_a_control_plane_that_missed_a_passing_state_need_not_say_that_it_is_over() -> None:
@@ -81,7 +81,7 @@ def test_a_condition_that_still_holds_or_that_the_control_plane_never_ended_is_m
 
 def found(*steps: tuple[str, str]) -> list[str]:
     """Of steps at whose ends a user wishes for the first and there is the second."""
-    run = Result(wishes=[wish for wish, _ in steps], rests=[of_apps(at=rest) for _, rest in steps])
+    run = Result(desired_states=[wish for wish, _ in steps], rests=[of_apps(at=rest) for _, rest in steps])
     return [finding.oracle for finding in compare_steps(run, Reference(run, []))]
 
 
@@ -185,8 +185,8 @@ def test_what_the_control_plane_makes_when_it_is_needed_may_be_missing_if_it_was
 def test_the_beginning_of_a_scenario_excuses_what_the_whole_one_does() -> None:
     whole = Reference(Result(), [])
     whole.masks |= {"apps status.count"}
-    whole.takes_turns = True
+    whole.alternates = True
     beginning = Reference(Result(end=of_apps(count=1)), [])
     beginning.follow(whole)
-    assert beginning.takes_turns
+    assert beginning.alternates
     assert not beginning.judge(Plan((fault("resync", "step 1"),)), Result(end=of_apps(count=2)))

@@ -122,7 +122,7 @@ def test_it_is_down_that_long_after_each_change_before_the_step_that_comes_befor
         Point("patch a #1", "write", 2, changed=True, revision=2),
         Point("patch a #2", "write", 3, changed=True, revision=3),
     ]
-    baseline = Result(points=points, steps=5, wished_at=[[], ["a"], ["a"], ["a"], [], ["b"]])
+    baseline = Result(points=points, steps=5, desired_paths=[[], ["a"], ["a"], ["a"], [], ["b"]])
     singles = PlanGenerator(baseline, off=frozenset(), seed=0, kinds=[], primaries=frozenset()).singles()
     long = {each.at: each.get("more") for each in singles if each.kind == "crash-after" and each.get("more")}
     assert long == {"create a #1": 2, "patch a #1": 1}
@@ -162,7 +162,7 @@ CRASH = Plan((fault("crash-after", "apply configmaps default/one #1"),))
 
 def reference(*wished_at: list[str]) -> Reference:
     rests = [HERE for _ in wished_at]
-    return Reference(Result(wished_at=[*wished_at], rests=rests, there=[{} for _ in wished_at]), [])
+    return Reference(Result(desired_paths=[*wished_at], rests=rests, there=[{} for _ in wished_at]), [])
 
 
 @pytest.mark.parametrize(

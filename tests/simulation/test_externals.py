@@ -135,7 +135,7 @@ def test_the_report_counts_the_faults_that_struck_and_no_others() -> None:
     plan = Plan((fault("conflict", "write a #1"), fault("lost-answer", "write b #1")))
     report.add(plan, Result(struck=[1]))
     assert report.faults == {"lost": 1}
-    assert report.unstruck == 1
+    assert report.unreached == 1
     assert "1 of 2 disturbed" in str(report)
 
 

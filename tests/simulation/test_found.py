@@ -73,7 +73,7 @@ def test_a_replay_of_faults_tells_what_is_wrong_without_them_too() -> None:
     with pytest.raises(Counterexample) as caught:
         check(create_one, broken, predicates=[unwanted], replay=crash.token(), workers=0)
     assert {each.oracle for each in caught.value.findings} == {"end state"}
-    assert {each.oracle for each in caught.value.anyway} == {"predicate"}
+    assert {each.oracle for each in caught.value.baseline_findings} == {"predicate"}
     assert "and without any fault:\n  [predicate]" in str(caught.value)
     assert "without the fault, too: [predicate]" in render_page(caught.value)
     harmless = Plan((fault("restart", "step 1"),))

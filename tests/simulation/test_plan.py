@@ -60,4 +60,4 @@ def test_objects_with_generated_names_are_counted() -> None:
     (difference,) = find_differences(
         make_snapshot(two, names, since=0), make_snapshot(pod("p-x", "u1"), names, since=0)
     )
-    assert (difference.subject, difference.expected, difference.found) == ("pods d/p-*", 2, 1)
+    assert (difference.subject, difference.expected, difference.actual) == ("pods d/p-*", 2, 1)

@@ -56,7 +56,7 @@ class ReadsOnly:
 async def recording(
     cluster: sp.testing.Cluster, path: Path, kinds: Sequence[str], *, most: int = MUCH, redact: Sequence[str] = ()
 ) -> AsyncIterator[asyncio.Task[None]]:
-    recorder = Recorder(path, most=most, redact=redact, told=lambda _: None, now=cluster.now)
+    recorder = Recorder(path, most=most, redact=redact, report_retry=lambda _: None, now=cluster.now)
     async with Client(ReadsOnly(InProcessTransport(cluster.server.handle))) as client:
         found = [await client.kind(name) for name in kinds]
         task = asyncio.create_task(recorder.record(client, found, None))
@@ -140,7 +140,7 @@ async def test_a_recording_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
     ]  # fmt: skip
     path.with_name("r.key").unlink()
     with pytest.raises(RecordingError, match=r"r\.key is missing"):
-        Recorder(path, most=MUCH, told=lambda _: None)
+        Recorder(path, most=MUCH, report_retry=lambda _: None)
 
 
 def test_a_recorder_that_does_not_begin_leaves_no_key_and_no_open_file(
@@ -154,10 +154,10 @@ def test_a_recorder_that_does_not_begin_leaves_no_key_and_no_open_file(
 
     monkeypatch.setattr(os, "close", noted)
     with pytest.raises(ValueError, match="give a collection and a path"):
-        Recorder(path, redact=["spec.token"], most=MUCH, told=lambda _: None)
+        Recorder(path, redact=["spec.token"], most=MUCH, report_retry=lambda _: None)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(Full):
-        Recorder(path, most=1, told=lambda _: None)
+        Recorder(path, most=1, report_retry=lambda _: None)
     assert len(closed) == 1
 
 

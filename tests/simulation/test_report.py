@@ -24,9 +24,9 @@ def test_a_report_without_points_counts_faults_all_the_same() -> None:
 
 
 def test_a_report_says_why_not_all_single_faults_were_tried() -> None:
-    assert "the budget ended before all" in str(Report(singles=1, of_singles=2))
-    assert "the budget ended before all" in str(Report(singles=1, of_singles=2, ended="the budget ended"))
-    assert "before all" not in str(Report(singles=2, of_singles=2))
+    assert "the budget ended before all" in str(Report(singles=1, all_singles=2))
+    assert "the budget ended before all" in str(Report(singles=1, all_singles=2, ended="the budget ended"))
+    assert "before all" not in str(Report(singles=2, all_singles=2))
 
 
 async def in_a_hurry(cluster: sp.testing.Cluster) -> None:
@@ -50,7 +50,7 @@ CRASHES = {name: "this is about crashes" for name in SWITCHES if name != "crash"
 def test_a_plan_that_is_run_again_with_patient_users_counts_once() -> None:
     report = check(in_a_hurry, controllers, off=CRASHES, budget=Budget(runs=10))
     assert report.runs > 10, "the last ones are made again"
-    assert report.combinations == report.unstruck == 0
+    assert report.combinations == report.unreached == 0
     assert report.faults == {"crash": report.singles}
 
 

@@ -34,8 +34,8 @@ def document(name: str) -> dict[str, Any]:
 def test_an_object_is_lost_if_it_is_gone_and_users_have_not_deleted_it() -> None:
     wishes = DesiredState()
     for name in "abc":
-        wishes.wished(f"/api/v1/configmaps/{name}", document(name))
-    wishes.taken_back("/api/v1/configmaps/c")
+        wishes.record(f"/api/v1/configmaps/{name}", document(name))
+    wishes.withdraw("/api/v1/configmaps/c")
     assert wishes.lost({"uid-a"}) == [{"metadata": {"name": "b"}}]
 
 
@@ -54,8 +54,8 @@ def test_a_namespace_goes_with_its_content_and_a_definition_with_its_objects(
 ) -> None:
     wishes = DesiredState()
     for path in WISHED:
-        wishes.wished(path, document(path))
-    wishes.taken_back(deleted)
+        wishes.record(path, document(path))
+    wishes.withdraw(deleted)
     assert wishes.paths() == sorted(left)
 
 
@@ -108,18 +108,18 @@ def test_a_deleted_object_that_users_hold_is_there_because_of_them() -> None:
     theirs, both = {**metadata, "finalizers": ["user"]}, {**metadata, "finalizers": ["user", "controller"]}
     wishes = DesiredState()
     nothing = wishes.text({"1"})
-    wishes.wished(path, {"metadata": theirs}, sent=b'{"finalizers":["user"]}')
-    wishes.wished(path, {"metadata": both, "data": {}}, {"metadata": both})
-    wishes.taken_back(path)
+    wishes.record(path, {"metadata": theirs}, sent=b'{"finalizers":["user"]}')
+    wishes.record(path, {"metadata": both, "data": {}}, {"metadata": both})
+    wishes.withdraw(path)
     held = wishes.text({"1"})
     assert held != nothing
     assert wishes.text(()) == nothing, "it has gone"
     assert wishes.paths() == wishes.lost(()) == []
     leaving = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
-    wishes.wished(path, {"metadata": {**both, **leaving, "labels": {"a": "b"}}}, {"metadata": both | leaving})
+    wishes.record(path, {"metadata": {**both, **leaving, "labels": {"a": "b"}}}, {"metadata": both | leaving})
     assert wishes.text({"1"}) == held
     released = {**both, **leaving, "finalizers": ["controller"]}
-    wishes.wished(path, {"metadata": released}, {"metadata": both | leaving})
+    wishes.record(path, {"metadata": released}, {"metadata": both | leaving})
     assert wishes.text({"1"}) == nothing
 
 
@@ -127,8 +127,8 @@ def test_a_finalizer_that_the_server_has_set_does_not_hold_an_object_for_users()
     path, metadata = f"{TEAM}/persistentvolumeclaims/one", {"name": "one", "uid": "1", "finalizers": ["protection"]}
     wishes = DesiredState()
     nothing = wishes.text({"1"})
-    wishes.wished(path, {"metadata": metadata}, sent=b'{"metadata":{"name":"one"}}')
-    wishes.taken_back(path)
+    wishes.record(path, {"metadata": metadata}, sent=b'{"metadata":{"name":"one"}}')
+    wishes.withdraw(path)
     assert wishes.text({"1"}) == nothing
 
 

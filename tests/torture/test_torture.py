@@ -37,7 +37,7 @@ async def test_a_program_that_forgets_after_a_crash_is_found_and_replayed(tmp_pa
     assert "2 of 2 runs of this plan failed" in told
     assert "1 finding" in running.out
     (file,) = (tmp_path / "found").glob("*.yaml")
-    assert yaml.safe_load(file.read_text())["showed"] == "2 of 2 runs"
+    assert yaml.safe_load(file.read_text())["failure_rate"] == "2 of 2 runs"
     assert file.with_suffix(".html").exists()
     async with torture(tmp_path, "--replay", file, "--", *PAIRS) as mended:
         assert await mended.ended() == 0, mended.printed()

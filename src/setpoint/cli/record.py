@@ -35,7 +35,7 @@ def record(
 
     def made() -> Recorder:
         try:
-            return Recorder(out, redact=redact, most=most, told=_say)
+            return Recorder(out, redact=redact, most=most, report_retry=_say)
         except (RecordingError, ValueError) as problem:
             raise UsageError(str(problem)) from None
 

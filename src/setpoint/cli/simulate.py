@@ -154,7 +154,7 @@ def tell(found: Sequence[Counterexample], directory: Path) -> None:
 def _progress(report: Report, what: str) -> None:
     if report.runs % 5 == 0:
         covered = sum(len(set().union(*switches.values())) for switches in report.disturbed.values())
-        told = f"{report.runs} runs, {report.singles} of {report.of_singles} single faults"
+        told = f"{report.runs} runs, {report.singles} of {report.all_singles} single faults"
         told += f", {report.combinations} combinations" if report.combinations else ""
         sys.stderr.write(f"\r\x1b[K{told}, {covered} of {sum(report.points.values())} points disturbed, {what}")
         sys.stderr.flush()

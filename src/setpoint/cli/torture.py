@@ -201,6 +201,6 @@ def _undisturbed(search: Search) -> str:
 
 def _line(what: str, search: Search) -> str:
     report = search.report
-    told = f"{report.singles} of {report.of_singles} single faults, " if report.of_singles else ""
+    told = f"{report.singles} of {report.all_singles} single faults, " if report.all_singles else ""
     found = f", {search.found} finding{'s' * (search.found != 1)}" if search.found else ""
     return f"{told}{report.runs} runs in {search.seconds:.0f} s, {search.workers} at once{found}; {what}"

@@ -85,19 +85,19 @@ def check(
     limits = budget if isinstance(budget, Budget) else Budget(seconds=float(budget))
     search = Search(setup, budget=limits, seed=seed, workers=workers, progress=progress)
     again = replay if replay is not None else os.environ.get(REPLAY)
-    found = search.best() if again is None else search.replay(read_plan(again)[0], debug=debug)
-    if found is not None:
+    counterexample = search.best() if again is None else search.replay(read_plan(again)[0], debug=debug)
+    if counterexample is not None:
         if directory is not None:
-            for each in (found, *found.others):
-                write(each, Path(directory))
-        raise found
+            for other in (counterexample, *counterexample.others):
+                write(other, Path(directory))
+        raise counterexample
     report = search.report
     if again is None:
-        for told in report.warnings():
-            warnings.warn(told, stacklevel=2)
-        if limits.runs is None and 0 < report.singles < HALF * report.of_singles:
+        for message in report.warnings():
+            warnings.warn(message, stacklevel=2)
+        if limits.runs is None and 0 < report.singles < HALF * report.all_singles:
             warnings.warn(
-                f"{report.singles} of {report.of_singles} single faults were tried: the budget is too small "
+                f"{report.singles} of {report.all_singles} single faults were tried: the budget is too small "
                 "for this scenario",
                 stacklevel=2,
             )
@@ -122,12 +122,14 @@ def read_plan(source: str | Path) -> tuple[Plan, str, str]:
         raise PlanError(f"{text}: {problem}") from None
 
 
-def write(found: Counterexample, directory: Path) -> list[Path]:
+def write(counterexample: Counterexample, directory: Path) -> list[Path]:
     """Writes a counter-example to ``directory`` as YAML and as an HTML page. Returns the paths of all its files."""
     directory.mkdir(parents=True, exist_ok=True)
-    stem = f"counterexample-{found.findings[0].oracle.replace(' ', '-')}-{found.token[-8:].strip('-_')}"
-    for ending, text in (("yaml", found.to_yaml()), ("html", render_page(found))):
+    stem = (
+        f"counterexample-{counterexample.findings[0].oracle.replace(' ', '-')}-{counterexample.token[-8:].strip('-_')}"
+    )
+    for ending, text in (("yaml", counterexample.to_yaml()), ("html", render_page(counterexample))):
         file = directory / f"{stem}.{ending}"
         file.write_text(text, "utf-8")
-        found.files.append(file)
-    return found.files
+        counterexample.files.append(file)
+    return counterexample.files

@@ -150,7 +150,7 @@ class Lives:
             trial.trace.tell("controller", self.actor.name, "ended", f"ended by itself with status {status}")
             if self._exits > _EXITS:
                 told = f"the program ended by itself {self._exits} times, at last with status {status}"
-                trial.monitor.found("error", "process", told, found=tail(trial.log, 5))
+                trial.monitor.report("error", "process", told, actual=tail(trial.log, 5))
                 trial.give_up("the program ends by itself")
                 return
             trial.steps.after(0.5 * self._exits, self.revive)

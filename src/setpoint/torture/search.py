@@ -90,7 +90,7 @@ class Search:
                 if any(each.oracle in ("hot loop", "scenario", "error") for each in baseline.findings):
                     return
             singles = Explorer(baseline, hears=self.expected.hears, off=frozenset(self._setup.off)).singles()
-            self.report.of_singles = len(singles)
+            self.report.all_singles = len(singles)
             yield from self._try([Plan((each,)) for each in singles])
 
     def replay(self, plan: Plan) -> Counterexample | None:
@@ -255,6 +255,6 @@ class Search:
             scenario=self._setup.name,
             runs=self._pool.runs,
             seconds=self.seconds,
-            showed=(shown, tried),
+            failure_rate=(shown, tried),
             again="setpoint torture --replay {token} … -- " + " ".join(self._setup.command),
         )

@@ -54,7 +54,7 @@ class Trial:
         self._folder = folder
         self._stay = stay
         self.history = History(self._clock)
-        self.history.untold |= {"leases.coordination.k8s.io"}
+        self.history.unrecorded |= {"leases.coordination.k8s.io"}
         self.trace = Trace(self._clock)
         self.steps = Steps()
         self.injector = Strikes(plan, self.trace)
@@ -188,7 +188,7 @@ class Trial:
             result.early = bool(self.plan.faults) and self.steps.lasting
             if not isinstance(problem, AssertionError):
                 result.problem = "".join(traceback.format_exception(problem))
-            self.monitor.found("scenario", "scenario", describe_failure(problem))
+            self.monitor.report("scenario", "scenario", describe_failure(problem))
         else:
             await self.end_step()
         await self._conclude()
@@ -207,9 +207,9 @@ class Trial:
         if self._differs(self.expected.end):
             return
         self._told = len(self.trace.lines)
-        self.monitor.quiet_since = "while nothing happened any more"
+        self.monitor.quiet_phase = "while nothing happened any more"
         await asyncio.sleep(max(self._stay, 2 * self.expected.silence))
-        self.monitor.quiet_since = "after a restart"
+        self.monitor.quiet_phase = "after a restart"
         self.lives.kill("killed when everything was done")
         self.lives.start()
         await self.lives.contact()
@@ -222,7 +222,7 @@ class Trial:
         result.findings, result.cut = list(monitor.findings), self._gave_up
         result.points = self.trace.points
         result.created, result.deleted = dict(monitor.created), dict(monitor.deleted)
-        result.wrongly, result.acted = dict(monitor.wrongly), sorted(monitor.acted)
+        result.wrong_deletions, result.acted = dict(monitor.wrong_deletions), sorted(monitor.acted)
         result.writes, result.steps = monitor.writes, self.steps.number
         result.struck = self.injector.numbers()
         # The restart to see that nothing is written any more does not belong to the story, unless something is.

@@ -45,7 +45,7 @@ def acquitted(pair: Pair, budget: Budget, *, verbose: bool) -> tuple[list[str], 
             print(problem, flush=True)
         faults = " + ".join(map(str, problem.plan.faults)) or "no fault"
         return [f"YES: {problem.findings[0]} under {faults}", ""], False
-    return ["no", f"{report.singles} of {report.of_singles}, {report.combinations}"], True
+    return ["no", f"{report.singles} of {report.all_singles}, {report.combinations}"], True
 
 
 def main() -> int:

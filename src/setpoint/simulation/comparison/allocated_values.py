@@ -48,36 +48,40 @@ class AllocatedValues:
     def __init__(self, rests: Sequence[Snapshot]) -> None:
         self._rests = rests
 
-    def of(self, expected: Snapshot, found: Snapshot, left: list[Difference]) -> Iterator[tuple[Permutation, Snapshot]]:
+    def of(
+        self, expected: Snapshot, actual: Snapshot, left: list[Difference]
+    ) -> Iterator[tuple[Permutation, Snapshot]]:
         """The ways in which values may have been given out otherwise, as ``left`` suggests, the differences between
-        ``expected`` and ``found``, and what ``expected`` is then. An exchange applies to the whole state: to values, to
-        parts of texts, to keys, and to the names of objects, so that only what is used alike in both states becomes
+        ``expected`` and ``actual``, and what ``expected`` is then. An exchange applies to the whole state: to values,
+        to parts of texts, to keys, and to the names of objects, so that only what is used alike in both states becomes
         equal.
 
         Names alone are not exchanged: an object of another name may be the wrong one. A value that was nowhere before
         has to be reserved by an object that is named after it.
         """
-        groups = self._of_fields(expected, found, left)
+        groups = self._of_fields(expected, actual, left)
         if not groups:
             return
-        groups += [_Group("names", words) for words in _of_names(expected, found, left)]
+        groups += [_Group("names", words) for words in _of_names(expected, actual, left)]
         sizes = range(1, len(groups) + 1) if len(groups) <= _MOST else (1, len(groups))
         for size in sizes:
             for several in combinations(groups, size):
-                kinds = {each.of for each in several}
-                exchange = _merged(each.words for each in several)
+                kinds = {group.of for group in several}
+                exchange = _merged(group.words for group in several)
                 if exchange and kinds != {"names"} and ("new" not in kinds or "names" in kinds):
                     yield exchange, permute(expected, exchange)
 
-    def _of_fields(self, expected: Snapshot, found: Snapshot, left: list[Difference]) -> list[_Group]:
+    def _of_fields(self, expected: Snapshot, actual: Snapshot, left: list[Difference]) -> list[_Group]:
         """A group for each field whose values stand in one another's places. The objects may not have the same owner:
         what each of an object's children gets is up to that object.
         """
         fields: dict[str, dict[str, list[Permutation]]] = {}
-        for each in left:
-            if each.path:
-                field, holder = _place(each.subject, each.path)
-                fields.setdefault(field, {}).setdefault(holder, []).append(_unlike(each.expected, each.found))
+        for difference in left:
+            if difference.path:
+                field, holder = _place(difference.subject, difference.path)
+                fields.setdefault(field, {}).setdefault(holder, []).append(
+                    _unlike(difference.expected, difference.actual)
+                )
         result = []
         for field, holders in fields.items():
             parts = {holder: _merged(several) or {} for holder, several in holders.items()}
@@ -86,7 +90,7 @@ class AllocatedValues:
             if not whole or not _is_injective(whole) or any(map(_is_onto, parts.values())):
                 continue
             if _is_onto(whole):
-                if len({_owner(holder, expected, found) for holder in holders}) == len(holders):
+                if len({_owner(holder, expected, actual) for holder in holders}) == len(holders):
                     result.append(_Group("field", whole))
                 continue
             new = [words for holder, words in parts.items() if not self._was_anothers(field, holder, words)]
@@ -100,7 +104,7 @@ class AllocatedValues:
         """
         holders = self._holders.get(field, {})
         mine = _owner(holder, *self._rests)
-        others = [{_owner(each, *self._rests) for each in holders.get(new, ())} for new in words.values()]
+        others = [{_owner(other, *self._rests) for other in holders.get(new, ())} for new in words.values()]
         return all(owners and mine not in owners for owners in others)
 
     def _is_next(self, field: str, words: Permutation) -> bool:
@@ -116,7 +120,7 @@ class AllocatedValues:
         """The fields whose values are given out: several objects had the field at the end of a step, and never two of
         them the same value. For each, the values, and the objects that had them.
         """
-        found: dict[str, dict[str, set[str]]] = {}
+        by_field: dict[str, dict[str, set[str]]] = {}
         several: set[str] = set()
         twice: set[str] = set()
         for rest in self._rests:
@@ -131,8 +135,8 @@ class AllocatedValues:
                     several.add(field)
                 for value, holder in values.items():
                     for word in _TOKEN.findall(value):
-                        found.setdefault(field, {}).setdefault(word, set()).add(holder)
-        return {field: words for field, words in found.items() if field in several - twice}
+                        by_field.setdefault(field, {}).setdefault(word, set()).add(holder)
+        return {field: words for field, words in by_field.items() if field in several - twice}
 
     @cached_property
     def _texts(self) -> frozenset[str]:
@@ -140,7 +144,7 @@ class AllocatedValues:
         return frozenset(_TOKEN.findall(msgspec.json.encode(self._rests).decode()))
 
 
-def _of_names(expected: Snapshot, found: Snapshot, left: list[Difference]) -> Iterator[Permutation]:
+def _of_names(expected: Snapshot, actual: Snapshot, left: list[Difference]) -> Iterator[Permutation]:
     """One exchange of names for each kind whose objects stand in one another's places."""
     kinds: dict[str, set[str]] = {}
     for each in left:
@@ -150,9 +154,9 @@ def _of_names(expected: Snapshot, found: Snapshot, left: list[Difference]) -> It
         if len(subjects) > _MOST_OBJECTS:
             continue
         for one in sorted(each for each in subjects if each in expected):
-            for other in sorted(each for each in subjects - {one} if each in found):
+            for other in sorted(each for each in subjects - {one} if each in actual):
                 words = _unlike(one, other)
-                if words and not find_differences(permute({one: expected[one]}, words), {other: found[other]}):
+                if words and not find_differences(permute({one: expected[one]}, words), {other: actual[other]}):
                     names |= words
                     break
         if names and _is_injective(names):
@@ -243,7 +247,7 @@ def permute(snapshot: Snapshot, exchange: Permutation) -> Snapshot:
 
 def make_replacer(exchange: Permutation) -> Callable[[str], str]:
     """A function that carries out the exchange in a text."""
-    long = [re.escape(each) for each in exchange if not (each.isdecimal() and len(each) <= _SHORT)]
+    long = [re.escape(word) for word in exchange if not (word.isdecimal() and len(word) <= _SHORT)]
     long.sort(key=len, reverse=True)
     within = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(long)})(?![A-Za-z0-9])") if long else None
 

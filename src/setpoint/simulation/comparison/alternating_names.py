@@ -28,8 +28,8 @@ def find_alternations(left: list[Difference]) -> dict[str, str]:
     in their places: a mapping with each pair of words in both directions. ``left`` has the differences between two
     states.
     """
-    missing = [each.subject for each in left if each.is_less]
-    instead = [each.subject for each in left if not each.path and each.is_more]
+    missing = [difference.subject for difference in left if difference.is_less]
+    instead = [difference.subject for difference in left if not difference.path and difference.is_more]
     words: dict[str, str] = {}
     for one in missing:
         likes = [unlike for other in instead if (unlike := _unlike(one, other))]
@@ -40,15 +40,15 @@ def find_alternations(left: list[Difference]) -> dict[str, str]:
 
 
 def differences_after_swap(
-    expected: Snapshot, found: Snapshot, words: dict[str, str], masks: frozenset[str]
+    expected: Snapshot, actual: Snapshot, words: dict[str, str], masks: frozenset[str]
 ) -> list[Difference]:
-    """The differences between ``expected`` and ``found`` that remain after each word in ``words`` has been replaced in
+    """The differences between ``expected`` and ``actual`` that remain after each word in ``words`` has been replaced in
     ``expected`` by the word to which it is mapped. A number also counts as equal to the number to which it is mapped.
     """
     return [
-        each
-        for each in find_differences(_swapped(expected, words), found, masks)
-        if not (isinstance(each.found, int) and words.get(str(each.expected)) == str(each.found))
+        difference
+        for difference in find_differences(_swapped(expected, words), actual, masks)
+        if not (isinstance(difference.actual, int) and words.get(str(difference.expected)) == str(difference.actual))
     ]
 
 
@@ -56,25 +56,25 @@ class Renamed(NamedTuple):
     """Two states in which the names that external systems made by counting are replaced by digests of their uses."""
 
     expected: Snapshot
-    found: Snapshot
+    actual: Snapshot
     reached: dict[str, tuple[int, int]]
     """For each external system, the largest number that it has counted to in the expected and in the found state."""
 
-    def is_counter(self, each: Difference) -> bool:
+    def is_counter(self, difference: Difference) -> bool:
         """Whether the difference may come from the counter with which an external system makes its names. For that, the
         number on each side must be no smaller than the largest number that occurs in such names on that side. A smaller
         number, or a number in a different system, is a finding.
         """
-        ours, theirs = self.reached.get(each.subject, (0, 0))
+        ours, theirs = self.reached.get(difference.subject, (0, 0))
         return (
-            each.subject in self.reached
-            and type(each.expected) is type(each.found) is int
-            and each.expected >= ours
-            and each.found >= theirs
+            difference.subject in self.reached
+            and type(difference.expected) is type(difference.actual) is int
+            and difference.expected >= ours
+            and difference.actual >= theirs
         )
 
 
-def rename_counted_names(expected: Snapshot, found: Snapshot) -> Renamed | None:
+def rename_counted_names(expected: Snapshot, actual: Snapshot) -> Renamed | None:
     """Both states, with the names that external systems made by counting replaced so that they can be compared; None if
     the states do not differ in such names. The counts differ when a request was repeated or lost, or came in a
     different order.
@@ -82,11 +82,11 @@ def rename_counted_names(expected: Snapshot, found: Snapshot) -> Renamed | None:
     Each such name is replaced by a digest of the places where it occurs and of the values there, so only names that are
     used alike in both states become equal. Two names can therefore swap places only if they do so wherever they occur.
     """
-    subjects = {*expected, *found}
+    subjects = {*expected, *actual}
     by_system: dict[str, set[str]] = {}
     for subject in subjects:
         if subject.startswith("external "):
-            pairs = zip(expected.get(subject, ()), found.get(subject, ()), strict=False)
+            pairs = zip(expected.get(subject, ()), actual.get(subject, ()), strict=False)
             if words := _given_out({word for pair in pairs for word in _counted(*pair)}, subjects):
                 by_system[subject] = words
     if not by_system:
@@ -94,10 +94,10 @@ def rename_counted_names(expected: Snapshot, found: Snapshot) -> Renamed | None:
     words = set().union(*by_system.values())
     long = re.compile("|".join(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])" for word in sorted(words)))
     reached = {
-        subject: (_largest(expected[subject], counted), _largest(found[subject], counted))
+        subject: (_largest(expected[subject], counted), _largest(actual[subject], counted))
         for subject, counted in by_system.items()
     }
-    return Renamed(_by_meaning(expected, words, long), _by_meaning(found, words, long), reached)
+    return Renamed(_by_meaning(expected, words, long), _by_meaning(actual, words, long), reached)
 
 
 def _largest(value: Any, words: set[str]) -> int:
@@ -126,7 +126,7 @@ def _given_out(words: set[str], subjects: set[str]) -> set[str]:
     return {
         word
         for word in words
-        if re.search("[A-Za-z]", word) and not (own and any(each[0] != word for each in inside.finditer(word)))
+        if re.search("[A-Za-z]", word) and not (own and any(match[0] != word for match in inside.finditer(word)))
     }
 
 
@@ -145,21 +145,21 @@ def _counted(ours: Any, theirs: Any) -> set[str]:
     words = {
         name
         for names in forms.values()
-        if len(names) > 1 and any(ours.get(each) != theirs.get(each) for each in names)
+        if len(names) > 1 and any(ours.get(name) != theirs.get(name) for name in names)
         for name in names
     }
     return words.union(*(_counted(ours[name], theirs[name]) for name in ours if name in theirs))
 
 
 def _by_meaning(snapshot: Snapshot, words: set[str], long: re.Pattern[str]) -> Snapshot:
-    told: dict[str, list[str]] = {word: [] for word in words}
+    uses: dict[str, list[str]] = {word: [] for word in words}
 
     def note(text: str, place: str) -> None:
         for word in set(long.findall(text)):
             parts = long.split(text)
-            found = ["@" if each == word else "#" for each in long.findall(text)]
-            others = [each for pair in zip_longest(parts, found, fillvalue="") for each in pair]
-            told[word].append(f"{place} {''.join(others)}")
+            marks = ["@" if each == word else "#" for each in long.findall(text)]
+            others = [each for pair in zip_longest(parts, marks, fillvalue="") for each in pair]
+            uses[word].append(f"{place} {''.join(others)}")
 
     def walk(value: Any, place: str) -> None:
         if isinstance(value, str):
@@ -178,7 +178,7 @@ def _by_meaning(snapshot: Snapshot, words: set[str], long: re.Pattern[str]) -> S
         note(subject, "")
         for item in items:
             walk(item, long.sub("#", subject))
-    meanings = {word: "; ".join(sorted(places)) for word, places in told.items() if places}
+    meanings = {word: "; ".join(sorted(places)) for word, places in uses.items() if places}
     names: dict[str, str] = {}
     alike: Counter[str] = Counter()
     for word in sorted(meanings):

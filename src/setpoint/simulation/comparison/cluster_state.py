@@ -37,15 +37,15 @@ class ClusterState:
 
     def there(self) -> dict[str, int]:
         """The number of existing objects of each collection and label."""
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for collection, label in self._history.alive.values():
             subject = f"{collection}{self._mark} {label}"
-            found[subject] = found.get(subject, 0) + 1
-        return found
+            counts[subject] = counts.get(subject, 0) + 1
+        return counts
 
     def ended(self) -> set[str]:
         """The conditions that the control plane has set from True to False."""
-        return {self._marked(each) for each in self._history.ended}
+        return {self._marked(condition) for condition in self._history.ended}
 
     def initial(self) -> Snapshot:
         """All objects, whether or not the run has written them."""
@@ -57,10 +57,10 @@ class ClusterState:
 
     def _snapshot(self, since: int, outside: Mapping[str, Any] | None = None) -> Snapshot:
         called = self._history.called | self._history.versions()
-        found = make_snapshot(
+        state = make_snapshot(
             self._history.documents(), called, since=since, outside=outside, starred=self._random_values.starred
         )
-        return {self._marked(subject): items for subject, items in found.items()}
+        return {self._marked(subject): items for subject, items in state.items()}
 
     def _marked(self, subject: str) -> str:
         return subject.replace(" ", f"{self._mark} ", 1) if self._mark else subject

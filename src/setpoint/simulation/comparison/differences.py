@@ -17,32 +17,32 @@ class Difference(NamedTuple):
     subject: str
     path: str
     expected: JSON
-    found: JSON
+    actual: JSON
 
     @property
     def is_more(self) -> bool:
         """Whether there are more objects with this label, or there is more of an external system's state, than
         expected.
         """
-        counts = type(self.expected) is type(self.found) is int
+        counts = type(self.expected) is type(self.actual) is int
         if counts and (not self.path or self.subject.startswith("external ")):
-            return bool(self.found > self.expected)
+            return bool(self.actual > self.expected)
         if self.subject.startswith("external ") and isinstance(self.expected, list):
-            return isinstance(self.found, list) and all(item in self.found for item in self.expected)
+            return isinstance(self.actual, list) and all(item in self.actual for item in self.expected)
         return self.expected == ABSENT and (not self.path or self.subject.startswith("external "))
 
     @property
     def is_less(self) -> bool:
         """Whether there are fewer objects with this label than expected."""
         if not self.path and isinstance(self.expected, int):
-            return bool(self.found < self.expected)
-        return not self.path and self.found == ABSENT
+            return bool(self.actual < self.expected)
+        return not self.path and self.actual == ABSENT
 
     def is_ended(self, ended: Collection[str]) -> bool:
         """Whether only one run has a condition that the control plane had set from True to False (it is in ``ended``).
         In the other run, the control plane came too late to see the passing state.
         """
-        there = self.expected if self.found == ABSENT else self.found if self.expected == ABSENT else None
+        there = self.expected if self.actual == ABSENT else self.actual if self.expected == ABSENT else None
         return isinstance(there, dict) and there.get("status") == "False" and f"{self.subject} {self.path}" in ended
 
     @property
@@ -60,17 +60,17 @@ class Difference(NamedTuple):
         return f"{self.subject}: {self.path}" if self.path else self.subject
 
     def __str__(self) -> str:
-        return f"{self.place} is {format_value(self.found)}, expected {format_value(self.expected)}"
+        return f"{self.place} is {format_value(self.actual)}, expected {format_value(self.expected)}"
 
 
 ABSENT: Final = "<absent>"
 
 
-def find_differences(expected: Snapshot, found: Snapshot, masks: frozenset[str] = frozenset()) -> list[Difference]:
-    """The differences between ``expected`` and ``found``, except in masked fields."""
+def find_differences(expected: Snapshot, actual: Snapshot, masks: frozenset[str] = frozenset()) -> list[Difference]:
+    """The differences between ``expected`` and ``actual``, except in masked fields."""
     result: list[Difference] = []
-    for subject in sorted({*expected, *found}):
-        ours, theirs = expected.get(subject, []), found.get(subject, [])
+    for subject in sorted({*expected, *actual}):
+        ours, theirs = expected.get(subject, []), actual.get(subject, [])
         if len(ours) != len(theirs):
             one = len(ours) <= 1 and len(theirs) <= 1
             result.append(
@@ -88,7 +88,7 @@ def find_differences(expected: Snapshot, found: Snapshot, masks: frozenset[str] 
                 difference = Difference(subject, path, wanted, got)
                 if not is_masked(kind, path, masks):
                     result.append(difference)
-    return [each for each in result if each.path or not is_masked_whole(each.subject, masks)]
+    return [difference for difference in result if difference.path or not is_masked_whole(difference.subject, masks)]
 
 
 def mask_of_object(subject: str) -> str:

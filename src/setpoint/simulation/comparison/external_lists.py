@@ -26,9 +26,9 @@ class ExternalLists:
         context = current.get()
         if context is None or before == after:
             return
-        known = dict(_lists(before, name))
+        lists_before = dict(_lists(before, name))
         for place, items in _lists(after, name):
-            for text in Counter(_texts(items)) - Counter(_texts(known.get(place, []))):
+            for text in Counter(_texts(items)) - Counter(_texts(lists_before.get(place, []))):
                 self._made_for[f"{place} {text}"] = f"{type(context.object).__name__} {context.object.key}"
 
     def in_order(self, name: str, state: Any) -> JSON:

@@ -38,8 +38,8 @@ class Placeholders:
             prefix, name = meta.get("generateName"), meta.get("name", "")
             if prefix and name.startswith(prefix):
                 generated[name] = starred(prefix + "*")
-            elif (told := starred(name)) != name:
-                generated[name] = told
+            elif (masked := starred(name)) != name:
+                generated[name] = masked
             if collection in ("services", "pods"):
                 self._addresses(f"{collection} {called.get(meta.get('uid', ''), name)}", document)
         for uid, name in called.items():
@@ -70,9 +70,9 @@ class Placeholders:
         """The stand-in for ``value``, if there is one. Otherwise ``value`` itself, in which the known names, uids,
         versions and addresses are replaced by their stand-ins.
         """
-        found = self._exact.get(value)
-        if found is not None:
-            return found
+        placeholder = self._exact.get(value)
+        if placeholder is not None:
+            return placeholder
         if len(value) < 7:
             return value
         if self._generated is not None:

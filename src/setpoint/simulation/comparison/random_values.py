@@ -100,7 +100,7 @@ class RandomValues:
                 base64.b64encode(identity.bytes).decode(),
                 base64.urlsafe_b64encode(identity.bytes).decode(),
             ]
-        for text in dict.fromkeys(each for long in encoded for each in (long, long.rstrip("="))):
+        for text in dict.fromkeys(variant for long in encoded for variant in (long, long.rstrip("="))):
             if text.isalnum():
                 texts.append(text)
             else:
@@ -177,7 +177,7 @@ class RandomValues:
         """
         places: dict[str, dict[str, None]] = {}
 
-        def find(text: str, place: str) -> str:
+        def note_uses(text: str, place: str) -> str:
             def note(word: str) -> str:
                 if self._means(word):
                     places.setdefault(word, {}).setdefault(place)
@@ -185,25 +185,25 @@ class RandomValues:
 
             return self._replaced(text, note)
 
-        def tell(text: str, place: str) -> str:
-            def told(word: str) -> str:
-                elsewhere = sorted(each for each in places.get(word, ()) if each != place)
+        def describe_uses(text: str, place: str) -> str:
+            def describe(word: str) -> str:
+                elsewhere = sorted(other for other in places.get(word, ()) if other != place)
                 return (
                     f"<the random text that is also in {' and in '.join(elsewhere)}>"
                     if elsewhere
                     else "<a random text>"
                 )
 
-            return self._replaced(text, told)
+            return self._replaced(text, describe)
 
         if not (self._meant or self._chosen):
             return snapshot
         for subject, items in snapshot.items():
             for item in items:
-                self._walk(item, self.starred(subject), "", find)
+                self._walk(item, self.starred(subject), "", note_uses)
         return sort_snapshot(
             {
-                subject: [self._walk(item, self.starred(subject), "", tell) for item in items]
+                subject: [self._walk(item, self.starred(subject), "", describe_uses) for item in items]
                 for subject, items in snapshot.items()
             }
         )
@@ -216,14 +216,14 @@ class RandomValues:
             return [self._walk(item, subject, f"{path}[]", rename) for item in value]
         if not isinstance(value, dict):
             return value
-        found: dict[str, Any] = {}
+        renamed: dict[str, Any] = {}
         for key, item in value.items():
             below = f"{path}.{self.starred(key)}" if path else self.starred(key)
             name = rename(key, f"{subject} {path}".rstrip())
-            while name in found:  # used alike
+            while name in renamed:  # used alike
                 name += " again"
-            found[name] = self._walk(item, subject, below, rename)
-        return found
+            renamed[name] = self._walk(item, subject, below, rename)
+        return renamed
 
 
 def _asked(drawn: bytes) -> tuple[bool, str]:

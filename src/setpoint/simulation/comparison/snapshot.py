@@ -54,7 +54,7 @@ def make_snapshot(
     Secrets are decoded where they are text. ``starred`` replaces the random parts of names.
     """
     stand_ins = Placeholders(documents, called, starred)
-    found: Snapshot = {}
+    state: Snapshot = {}
     for (collection, _), document in sorted(documents.items(), key=lambda item: item[0]):
         meta = document.get("metadata", {})
         if int(meta.get("resourceVersion", 0)) <= since:
@@ -64,10 +64,10 @@ def make_snapshot(
         label = starred(label_of(meta.get("namespace", ""), meta.get("name", ""), meta.get("generateName", "")))
         if collection == "secrets" and isinstance(data := document.get("data"), dict):
             document = {**document, "data": {name: _decoded(value) for name, value in data.items()}}
-        found.setdefault(f"{collection} {stand_ins.text(label)}", []).append(_plain(document, stand_ins))
-    for name, state in (outside or {}).items():
-        found[f"external {name}"] = [_walk(to_plain(state), stand_ins, None)]
-    return sort_snapshot(found)
+        state.setdefault(f"{collection} {stand_ins.text(label)}", []).append(_plain(document, stand_ins))
+    for name, attributes in (outside or {}).items():
+        state[f"external {name}"] = [_walk(to_plain(attributes), stand_ins, None)]
+    return sort_snapshot(state)
 
 
 def sort_snapshot(snapshot: Snapshot) -> Snapshot:
@@ -102,27 +102,29 @@ def find_records(way: Snapshot, direct: Snapshot) -> frozenset[str]:
     ``way`` is the state after several changes, and ``direct`` is the state after asking for the final objects in one
     step.
     """
-    found = {each for each in way if each not in direct and each.startswith(_RECORDS)}
-    owners = {f"<uid of {each}>" for each in found}
+    recorded = {subject for subject in way if subject not in direct and subject.startswith(_RECORDS)}
+    owners = {f"<uid of {subject}>" for subject in recorded}
     sets = [
-        (*each.partition(" ")[2].rpartition("/"), items[0]) for each, items in way.items() if each.startswith(_SETS)
+        (*subject.partition(" ")[2].rpartition("/"), items[0])
+        for subject, items in way.items()
+        if subject.startswith(_SETS)
     ]
     for subject, items in way.items():
         references = [ref for item in items for ref in item.get("metadata", {}).get("ownerReferences", ())]
         if subject not in direct and any(ref.get("uid") in owners for ref in references):
-            found.add(subject)
+            recorded.add(subject)
         collection, _, label = subject.partition(" ")
         if collection == "persistentvolumeclaims" and subject not in direct:
             space, _, name = label.rpartition("/")
             if any(space == one and _claims(name, called, document) for one, _, called, document in sets):
-                found.add(subject)
-    claims = {f"<uid of {each}>" for each in found if each.startswith("persistentvolumeclaims ")}
+                recorded.add(subject)
+    claims = {f"<uid of {subject}>" for subject in recorded if subject.startswith("persistentvolumeclaims ")}
     for subject, items in way.items():
         if subject.startswith("persistentvolumes ") and subject not in direct:
             bound = [(item.get("spec", {}).get("claimRef") or {}).get("uid") for item in items]
             if bound and all(uid in claims for uid in bound):
-                found.add(subject)
-    return frozenset(found)
+                recorded.add(subject)
+    return frozenset(recorded)
 
 
 def _claims(name: str, called: str, stateful_set: JSON) -> bool:
@@ -130,7 +132,7 @@ def _claims(name: str, called: str, stateful_set: JSON) -> bool:
     there are.
     """
     templates = stateful_set.get("spec", {}).get("volumeClaimTemplates", ())
-    begins = [f"{each['metadata']['name']}-{called}-" for each in templates]
+    begins = [f"{template['metadata']['name']}-{called}-" for template in templates]
     return any(name.startswith(begin) and name[len(begin) :].isdecimal() for begin in begins)
 
 
@@ -147,16 +149,16 @@ def _plain(document: dict[str, JSON], stand_ins: Placeholders) -> JSON:
 
 def _walk(value: JSON, stand_ins: Placeholders, generation: int | None) -> JSON:
     if isinstance(value, dict):
-        found: dict[str, JSON] = {}
+        plain: dict[str, JSON] = {}
         for key, item in value.items():
             name = stand_ins.text(key)
-            while name in found:  # the uids of several predecessors have the same words
+            while name in plain:  # the uids of several predecessors have the same words
                 name += " again"
             if key == "observedGeneration" and generation is not None and isinstance(item, int):
-                found[name] = f"{generation - item} behind"
+                plain[name] = f"{generation - item} behind"
             else:
-                found[name] = stand_ins.port(item) if key == "nodePort" else _walk(item, stand_ins, generation)
-        return found
+                plain[name] = stand_ins.port(item) if key == "nodePort" else _walk(item, stand_ins, generation)
+        return plain
     if isinstance(value, list):
         return [_walk(item, stand_ins, generation) for item in value]
     if isinstance(value, str):
@@ -198,7 +200,7 @@ def add_unchanged(state: Snapshot, other: Snapshot, initial: Snapshot, there: Se
 
 
 def count_subjects(subjects: Iterable[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for subject in subjects:
-        found[subject] = found.get(subject, 0) + 1
-    return found
+        counts[subject] = counts.get(subject, 0) + 1
+    return counts

@@ -20,14 +20,16 @@ def find_name_patterns(runs: Sequence[Result]) -> tuple[NamePattern, ...]:
     """The forms of the names by which objects of the first run differ from those in their places in the others. An
     object that has the same name in all runs has none of these forms.
     """
-    named = [{each for state in (run.end, *run.rests) for each in state if not _is_outside(each)} for run in runs]
+    named = [
+        {subject for state in (run.end, *run.rests) for subject in state if not _is_outside(subject)} for run in runs
+    ]
     first, *others = named
-    fixed = {_name(each) for each in first.intersection(*others)}
+    fixed = {_name(subject) for subject in first.intersection(*others)}
     forms: dict[str, str] = {}
     for other in others:
         extra = other - first
         for subject in sorted(first - other):
-            likes = [words for each in sorted(extra) if (words := _unlike(subject, each))]
+            likes = [words for candidate in sorted(extra) if (words := _unlike(subject, candidate))]
             for parts in likes[:1]:
                 pattern, text = _form(parts)
                 if pattern:

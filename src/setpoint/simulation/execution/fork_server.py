@@ -41,11 +41,11 @@ class _Trunk:
     run that continues from that step.
     """
 
-    def __init__(self, pid: int, jobs: int, told: int) -> None:
+    def __init__(self, pid: int, jobs: int, ready_pipe: int) -> None:
         self.pid = pid
         self.jobs = jobs
-        self.told = told
-        self.ready = os.read(told, 1) == READY
+        self.told = ready_pipe
+        self.ready = os.read(ready_pipe, 1) == READY
 
     def run(self, raw: bytes) -> bool:
         """Makes the trunk fork a process that carries out the run and sends the result. Returns False if that was not
@@ -115,8 +115,8 @@ class ForkServer:
         while True:
             kind, raw = read(self._jobs)
             if not kind or kind == END:
-                for each in self._trunks.values():
-                    each.close()
+                for child in self._trunks.values():
+                    child.close()
                 os._exit(0)
             job = _job(raw)
             if job[1].since and self._teller is None:
@@ -146,8 +146,8 @@ class ForkServer:
         assert isinstance(loop, SimulationLoop)
         asyncio.set_event_loop(loop)  # from Python 3.12 on a forked process has forgotten it
         loop.after_fork()
-        for each in (signal.SIGALRM, signal.SIGPROF):
-            signal.signal(each, signal.SIG_DFL)
+        for number in (signal.SIGALRM, signal.SIGPROF):
+            signal.signal(number, signal.SIG_DFL)
         _limit(PATIENCE)
         return job
 
@@ -157,27 +157,27 @@ class ForkServer:
         """
         plan, options = job
         step = min(options.since, MOST_TRUNKS)
-        known = self._trunks.get((plan.seed, step))
-        if known is not None:
-            return known if known.ready else None
+        existing = self._trunks.get((plan.seed, step))
+        if existing is not None:
+            return existing if existing.ready else None
         if not self._can_branch or len(self._trunks) >= MOST_TRUNKS:
             return None
         jobs_in, jobs_out = os.pipe()
-        told, teller = os.pipe()
+        ready_pipe, ready_end = os.pipe()
         pid = fork()
         if pid == 0:
-            for each in self._trunks.values():
-                os.close(each.jobs)
+            for other in self._trunks.values():
+                os.close(other.jobs)
             self._trunks = {}
             os.close(jobs_out)
-            os.close(told)
-            self._jobs, self._teller, self._goal = jobs_in, teller, step
+            os.close(ready_pipe)
+            self._jobs, self._teller, self._goal = jobs_in, ready_end, step
             raise _Grow(Plan(seed=plan.seed), msgspec.structs.replace(options, since=0, trace=False, patient=False))
         os.close(jobs_in)
-        os.close(teller)
-        made = self._trunks[plan.seed, step] = _Trunk(pid, jobs_out, told)
-        self._can_branch = made.ready
-        return made if made.ready else None
+        os.close(ready_end)
+        trunk = self._trunks[plan.seed, step] = _Trunk(pid, jobs_out, ready_pipe)
+        self._can_branch = trunk.ready
+        return trunk if trunk.ready else None
 
     def _branch(self, step: int) -> Job | None:
         """Called at the start of every step: in a trunk that has reached its goal it returns once for every job, each

@@ -37,12 +37,12 @@ def run_world(setup: Setup, choose: Choose, branch: Branch = lambda _step: None)
 
     async def whole() -> Result:
         nonlocal world
-        made = World(setup, loop)
-        await made.warm()
-        made.branch = branch
+        candidate = World(setup, loop)
+        await candidate.warm()
+        candidate.branch = branch
         plan, options = choose()
-        world = made
-        return await made.run(plan, options)
+        world = candidate
+        return await candidate.run(plan, options)
 
     main = whole()
     with suppress_logs():

@@ -80,19 +80,19 @@ def get_interpreter(seed: int) -> Interpreter:
 
 @cache
 def _interpreter(seed: int, pid: int) -> Interpreter:
-    made = Interpreter(seed)
-    atexit.register(made.close)
-    return made
+    interpreter = Interpreter(seed)
+    atexit.register(interpreter.close)
+    return interpreter
 
 
 def list_user_modules() -> dict[str, str]:
     """The file of each of the user's modules, by module name."""
-    found: dict[str, str] = {}
+    modules: dict[str, str] = {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if isinstance(file, str) and name != "__main__" and is_users_file(file):
-            found[name] = file
-    return found
+            modules[name] = file
+    return modules
 
 
 class _Files(MetaPathFinder):
@@ -107,7 +107,7 @@ class _Files(MetaPathFinder):
         file = self._files.get(name)
         if file is not None:
             return spec_from_file_location(name, file)
-        if any(each.startswith(name + ".") for each in self._files):
+        if any(module.startswith(name + ".") for module in self._files):
             return ModuleSpec(name, None, is_package=True)
         return None
 
@@ -140,9 +140,9 @@ def serve(jobs: int, results: int) -> None:
 
 def _live(paths: bytes, packed: bytes, jobs: int, results: int) -> None:
     try:
-        path, known = pickle.loads(paths)  # noqa: S301 - from the process that started this one
+        path, user_files = pickle.loads(paths)  # noqa: S301 - from the process that started this one
         sys.path[:] = path
-        sys.meta_path.append(_Files(known))
+        sys.meta_path.append(_Files(user_files))
         setup = _Unpacker(BytesIO(packed)).load()
     except Exception as problem:  # noqa: BLE001 - the process that waits for the result has to know
         write(

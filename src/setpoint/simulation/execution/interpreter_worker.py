@@ -49,7 +49,7 @@ class InterpreterWorker(Worker):
 
 def _places(setup: Setup) -> dict[int, tuple[str, str]]:
     """The module and the variable of each external system that is a variable of a module, by the system's ``id``."""
-    wanted = {id(each) for each in setup.externals}
+    wanted = {id(external) for external in setup.externals}
     return {
         id(value): (module, name)
         for module in list_user_modules()

@@ -64,5 +64,5 @@ def _factory() -> list[Controller[ConfigMap]]:
     async def finalize(config: ConfigMap, ctx: Context) -> None:
         await ctx.client.list(Pod, namespace=config.namespace)
 
-    made = Controller(ConfigMap, reconcile).owns(Pod).owns(Secret).reads(Deployment)
-    return [made.finalize(finalize, name="rehearsal.setpoint.io/configmap")]
+    controller = Controller(ConfigMap, reconcile).owns(Pod).owns(Secret).reads(Deployment)
+    return [controller.finalize(finalize, name="rehearsal.setpoint.io/configmap")]

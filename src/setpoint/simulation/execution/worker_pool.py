@@ -37,7 +37,7 @@ class WorkerPool:
             if self._size:
                 warm_up()
             for _ in range(self._size):
-                self._workers.append(Worker(self._setup, [end for each in self._workers for end in each.ends]))
+                self._workers.append(Worker(self._setup, [end for other in self._workers for end in other.ends]))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -60,10 +60,10 @@ class WorkerPool:
         """A worker whose process has that hash seed. Raises SetupFailed if the setup can't be moved to a different
         process.
         """
-        known = self._others.get(seed)
-        if known is None:
-            known = self._others[seed] = InterpreterWorker(self._setup, seed)
-        return known
+        worker = self._others.get(seed)
+        if worker is None:
+            worker = self._others[seed] = InterpreterWorker(self._setup, seed)
+        return worker
 
     def each(self, jobs: Iterable[Job]) -> Iterator[tuple[int, Plan, Result]]:
         """The results in the order of the jobs, each with the number and the plan of its job.

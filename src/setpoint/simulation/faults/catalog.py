@@ -168,11 +168,11 @@ SWITCHES: Final[dict[str, FaultKind]] = {
 _SWITCH: Final = {name: switch for switch, kind in SWITCHES.items() for name in kind.faults}
 
 
-def is_off(each: Fault, off: Collection[str]) -> bool:
+def is_off(fault: Fault, off: Collection[str]) -> bool:
     """Whether the fault is switched off. ``lag`` switches off every fault that holds a watch back, also one that drops
     what it has held back (``squash``).
     """
-    switch = switch_of(each.kind, dict(each.how))
+    switch = switch_of(fault.kind, dict(fault.how))
     return switch in off or (switch == "squash" and "lag" in off)
 
 

@@ -56,7 +56,7 @@ def describe_fault(fault: Fault) -> str:
     next_steps = "the user's next step" if steps == 1 else f"the user's next {steps} steps"
     seconds = fault.get("seconds")
     after = f"after {seconds:g} s" if isinstance(seconds, int | float) else "a moment later"
-    told = pattern.format(
+    sentence = pattern.format(
         at=_at(fault.at),
         point=_point(fault.at),
         again=f"only after {next_steps}" if over else "at once",
@@ -68,8 +68,8 @@ def describe_fault(fault: Fault) -> str:
         seed=fault.get("seed", 0),
     )
     if fault.kind == "restart" and fault.get("behind"):
-        told += f" Its first list was old: it showed the state as of {_point(fault.get('behind'))}."
-    return told[0].upper() + told[1:]
+        sentence += f" Its first list was old: it showed the state as of {_point(fault.get('behind'))}."
+    return sentence[0].upper() + sentence[1:]
 
 
 def strikes_after_request(text: str) -> bool:

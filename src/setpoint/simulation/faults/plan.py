@@ -35,8 +35,8 @@ class Fault(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
 
     def __str__(self) -> str:
         details = ", ".join(f"{name} {value}" for name, value in self.how)
-        told = f"{self.kind} at {self.at}" + (f" ({details})" if details else "")
-        return f"{told}, with lists from a server that can't stream them" if self.get("behind") else told
+        text = f"{self.kind} at {self.at}" + (f" ({details})" if details else "")
+        return f"{text}, with lists from a server that can't stream them" if self.get("behind") else text
 
 
 _HIDING: Final = ("lag", "early", "down", "pause", "freeze")
@@ -60,23 +60,23 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
         return [fault for fault in self.faults if fault.kind == kind]
 
     @property
-    def travels(self) -> bool:
+    def starts_stale(self) -> bool:
         """Whether the plan makes a process start with lists that are older than the state that its predecessor saw.
         Such a process reads from a server that can't stream lists.
         """
-        return any(each.kind == "restart" and each.get("behind") for each in self.faults)
+        return any(fault.kind == "restart" and fault.get("behind") for fault in self.faults)
 
     @property
-    def hides(self) -> bool:
+    def hides_changes(self) -> bool:
         """Whether a controller may miss some of the user's changes because it sees a change only after the next one, or
         is not running when the user makes it.
         """
-        return any(each.kind in _HIDING or each.get("until") == "step" for each in self.faults)
+        return any(fault.kind in _HIDING or fault.get("until") == "step" for fault in self.faults)
 
     @property
     def hash_seed(self) -> int | None:
         """The hash seed of the run's process; None if it does not matter."""
-        return next((int(each.get("seed", 0)) for each in self.faults if each.kind == "hash-seed"), None)
+        return next((int(fault.get("seed", 0)) for fault in self.faults if fault.kind == "hash-seed"), None)
 
     def with_(self, faults: Iterable[Fault]) -> Plan:
         """The same plan with ``faults`` in place of its own."""
@@ -88,8 +88,8 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
         """The whole plan on one line. ``code`` is a digest of the code under test, and ``scenario`` is the scenario's
         name.
         """
-        told = {"c": code, "n": scenario, "p": msgspec.to_builtins(self)}
-        packed = zlib.compress(msgspec.json.encode(told), 9)
+        content = {"c": code, "n": scenario, "p": msgspec.to_builtins(self)}
+        packed = zlib.compress(msgspec.json.encode(content), 9)
         return PREFIX + base64.urlsafe_b64encode(packed).rstrip(b"=").decode()
 
     @classmethod
@@ -104,8 +104,8 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
             raise PlanError(f"a replay token begins with {PREFIX!r}; this begins with {text[:12]!r}")
         try:
             raw = base64.urlsafe_b64decode(text[len(PREFIX) :] + "=" * (-len(text[len(PREFIX) :]) % 4))
-            told = msgspec.json.decode(zlib.decompress(raw))
-            return msgspec.convert(told["p"], cls), told["c"], told["n"]
+            content = msgspec.json.decode(zlib.decompress(raw))
+            return msgspec.convert(content["p"], cls), content["c"], content["n"]
         except (ValueError, zlib.error, KeyError, msgspec.MsgspecError) as problem:
             raise PlanError(f"the replay token is cut off or changed: {problem}") from None
 
@@ -113,13 +113,13 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def to_document(self) -> dict[str, Any]:
         """The plan as plain values for YAML."""
-        told: dict[str, Any] = {
+        document: dict[str, Any] = {
             "seed": self.seed,
-            "faults": [{"kind": each.kind, "at": each.at, **dict(each.how)} for each in self.faults],
+            "faults": [{"kind": fault.kind, "at": fault.at, **dict(fault.how)} for fault in self.faults],
         }
         if self.stop:
-            told["stop"] = self.stop
-        return told
+            document["stop"] = self.stop
+        return document
 
     @classmethod
     def from_document(cls, document: Any) -> Plan:

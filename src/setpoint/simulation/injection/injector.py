@@ -44,9 +44,9 @@ class FaultInjector:
         self.struck: list[Fault] = []
         self.over = False
         """Whether faults no longer strike, because the run is being concluded."""
-        for each in plan.faults:
-            self._at.setdefault(each.at, []).append(each)
-        self._always = [each for each in self.planned("run") if each.kind == "lag"]
+        for fault in plan.faults:
+            self._at.setdefault(fault.at, []).append(fault)
+        self._always = [fault for fault in self.planned("run") if fault.kind == "lag"]
 
     def planned(self, point: str) -> list[Fault]:
         """The plan's faults at the point."""
@@ -58,18 +58,18 @@ class FaultInjector:
         """
         if self.over:
             return []
-        found = [each for each in self.planned(point) if not kinds or each.kind in kinds]
-        fresh = [each for each in found if each not in self.struck]
-        for each in fresh:
-            self.struck.append(each)
-            self._world.trace.tell("world", "world", "fault", str(each), point=point)
+        planned = [fault for fault in self.planned(point) if not kinds or fault.kind in kinds]
+        fresh = [fault for fault in planned if fault not in self.struck]
+        for fault in fresh:
+            self.struck.append(fault)
+            self._world.trace.tell("world", "world", "fault", str(fault), point=point)
             if self._world.options.debug:
                 breakpoint()
         return fresh
 
     def numbers(self) -> list[int]:
         """The positions in the plan of the faults that have struck."""
-        return [place for place, each in enumerate(self._plan.faults) if each in self.struck]
+        return [place for place, fault in enumerate(self._plan.faults) if fault in self.struck]
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
@@ -90,19 +90,19 @@ class FaultInjector:
         """Carries out the faults that hit a change when it arrives at the gate of a process."""
         if gate.since is not None or self.over:
             return
-        for each in self.take(entry.point, "lag", "hang-up", "expire"):
-            if each.kind == "lag":
-                self._hold(gate, entry.revision, each)
-            elif each.kind == "hang-up":
+        for fault in self.take(entry.point, "lag", "hang-up", "expire"):
+            if fault.kind == "lag":
+                self._hold(gate, entry.revision, fault)
+            elif fault.kind == "hang-up":
                 for stream in list(gate.streams):
                     stream.hang_up()
             else:
                 for stream in list(gate.streams):
                     stream.fail()
         if gate.since is None:
-            for each in self._always:
-                if each.get("collection") == entry.collection:
-                    self._hold(gate, entry.revision, each)
+            for fault in self._always:
+                if fault.get("collection") == entry.collection:
+                    self._hold(gate, entry.revision, fault)
 
     def _hold(self, gate: WatchGate, revision: int, fault: Fault) -> None:
         gate.shut(revision)
@@ -117,7 +117,7 @@ class FaultInjector:
         world = self._world
         point = world.trace.number(f"call {world.history.named(name)}")
         world.trace.tell("controller", actor.name, "calls", name, point=point)
-        kinds = [each.kind for each in self.planned(point) if waits or each.kind not in DELAYS]
+        kinds = [fault.kind for fault in self.planned(point) if waits or fault.kind not in DELAYS]
         return point, self.take(point, *kinds) if kinds else []
 
     def external_trouble(
@@ -129,16 +129,16 @@ class FaultInjector:
         Raises:
             ExternalError: a fault makes the call fail.
         """
-        for each in faults:
-            if before and each.kind in ("crash-before", "slow-request", "freeze"):
-                return each
-            if not before and each.kind in ("crash-after", "slow-answer"):
-                return each
-            if before and each.kind == "external-late":
-                self._world.steps.begin(each, late)
+        for fault in faults:
+            if before and fault.kind in ("crash-before", "slow-request", "freeze"):
+                return fault
+            if not before and fault.kind in ("crash-after", "slow-answer"):
+                return fault
+            if before and fault.kind == "external-late":
+                self._world.steps.begin(fault, late)
                 raise ExternalError(f"{point}: no answer in time", effect=True)
-            if before and each.kind == "external-fails":
+            if before and fault.kind == "external-fails":
                 raise ExternalError(f"{point}: connection refused", effect=False)
-            if not before and each.kind == "external-lost":
+            if not before and fault.kind == "external-lost":
                 raise ExternalError(f"{point}: connection reset before the answer came", effect=True)
         return None

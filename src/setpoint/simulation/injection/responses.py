@@ -15,11 +15,11 @@ def make_error(faults: Iterable[Fault]) -> Answer | None:
     """The error response that the first of the error faults (``error-429``, ``error-500``) causes; None if ``faults``
     has none of these.
     """
-    for each in faults:
-        if each.kind == "error-429":
-            seconds = str(each.get("seconds", 1))
+    for fault in faults:
+        if fault.kind == "error-429":
+            seconds = str(fault.get("seconds", 1))
             return refusal(429, "TooManyRequests", "too many requests, please try again later", seconds)
-        if each.kind == "error-500":
+        if fault.kind == "error-500":
             return refusal(500, "InternalError", "Internal error occurred: etcdserver: leader changed")
     return None
 

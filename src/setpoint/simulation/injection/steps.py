@@ -42,8 +42,8 @@ class StepHost(Protocol):
     def describe(self) -> str: ...
     def early(self, step: int) -> Fault | None: ...
     async def at_rest(self, step: int, patience: float) -> None: ...
-    def rested(self) -> None: ...
-    def came_to(self, step: int) -> None: ...
+    def record_step(self) -> None: ...
+    def begin_step(self, step: int) -> None: ...
 
 
 class Steps:
@@ -154,10 +154,10 @@ class Steps:
             world.resting = True
             await world.at_rest(self.number, patience)
             world.resting = False
-        world.rested()
+        world.record_step()
         self.number += 1
         world.history.step = self.number
-        world.came_to(self.number)
+        world.begin_step(self.number)
         await self._release(patience)
 
     async def _release(self, patience: float) -> None:
@@ -169,8 +169,8 @@ class Steps:
 
     async def over_steps(self, patience: float) -> None:
         """Ends the faults that last until the end of this step, and waits until everything has settled again."""
-        while due := [each for each in self._at_end if each[0] <= self.number]:
-            self._at_end = [each for each in self._at_end if each not in due]
+        while due := [lasting for lasting in self._at_end if lasting[0] <= self.number]:
+            self._at_end = [lasting for lasting in self._at_end if lasting not in due]
             for _, release in due:
                 release()
             await self.quiesce(patience)

@@ -33,12 +33,12 @@ _versioned = msgspec.json.Decoder(_Versioned).decode
 
 class WatchReader(Protocol):
     """The interface of a transport that the watches of its process use. ``saw`` is called with everything that is shown
-    to the process, and ``heard_of`` with each change that arrives at a gate; ``ordered`` chooses the order of the
+    to the process, and ``inject_at`` with each change that arrives at a gate; ``ordered`` chooses the order of the
     initial events.
     """
 
     def saw(self, raw: bytes) -> None: ...
-    def heard_of(self, gate: WatchGate, revision: int) -> None: ...
+    def inject_at(self, gate: WatchGate, revision: int) -> None: ...
     def ordered(self, lines: list[bytes]) -> Iterable[bytes]: ...
 
 
@@ -108,13 +108,13 @@ class WatchStream(Response):
             self._first.append(line)
             if kind == b"BOOKMARK" and (meta.annotations or {}).get(INITIAL_EVENTS_END) == "true":
                 self._initial = False
-                for each in self._reader.ordered(self._first):
-                    self._give(each)
+                for event in self._reader.ordered(self._first):
+                    self._give(event)
                 self._first = []
             return
         revision = int(meta.resource_version) if meta.resource_version.isdecimal() else 0
         if kind in (b"ADDED", b"MODIFIED", b"DELETED"):
-            self._reader.heard_of(self._gate, revision)
+            self._reader.inject_at(self._gate, revision)
         since = self._gate.since
         if since is not None and revision >= since:
             if kind != b"BOOKMARK":
@@ -195,4 +195,4 @@ async def _close(pump: asyncio.Task[None], body: Any) -> None:
 
 def uids_in(raw: bytes) -> set[str]:
     """All uids in ``raw``, which are events or objects, including the uids of owners."""
-    return {found.decode() for found in UIDS.findall(raw)}
+    return {uid.decode() for uid in UIDS.findall(raw)}

@@ -76,7 +76,7 @@ class FaultyTransport:
         should begin.
         """
         self.reverses = False
-        self.rolls: Random | None = None
+        self.random_order: Random | None = None
         """Draws the latency of each request and the order of lists; None if both are fixed."""
         self.record = None if network.setup.is_rehearsal else AccessRecord.from_environment()
 
@@ -97,10 +97,10 @@ class FaultyTransport:
         self.streams.clear()
 
     def gate(self, collection: str) -> WatchGate:
-        found = self.gates.get(collection)
-        if found is None:
-            found = self.gates[collection] = WatchGate()
-        return found
+        gate = self.gates.get(collection)
+        if gate is None:
+            gate = self.gates[collection] = WatchGate()
+        return gate
 
     # -- what is heard -------------------------------------------------------------------------------------------------
 
@@ -111,7 +111,7 @@ class FaultyTransport:
         now = asyncio.get_running_loop().time()
         return not any(gate.missing for gate in self.gates.values()) and all(now >= at for at in self._listed.values())
 
-    def heard_of(self, gate: WatchGate, revision: int) -> None:
+    def inject_at(self, gate: WatchGate, revision: int) -> None:
         """Carries out the faults that hit the change with ``revision`` when it arrives at the gate."""
         entry = self._network.history.by_revision.get(revision)
         if entry is not None:
@@ -127,13 +127,13 @@ class FaultyTransport:
         return [*self._order(lines[:-1]), lines[-1]]
 
     def _order(self, items: list[T]) -> list[T]:
-        if self.rolls is not None:
-            return self.rolls.sample(items, len(items))
+        if self.random_order is not None:
+            return self.random_order.sample(items, len(items))
         return items[::-1] if self.reverses else items
 
     def latency(self) -> float:
         """The time in seconds that the next request spends in transit."""
-        return LATENCY if self.rolls is None else LATENCY * self.rolls.choice(LATENCIES)
+        return LATENCY if self.random_order is None else LATENCY * self.random_order.choice(LATENCIES)
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
@@ -163,35 +163,35 @@ class FaultyTransport:
                 self._listed[_selection(request)] = asyncio.get_running_loop().time() + SOON
             return listed
         point, faults = network.injector.request(process.actor, process.number, operation)
-        before = {each.kind: each for each in faults}
-        if "crash-before" in before:
-            await process.die(before["crash-before"])
-        if "freeze" in before:
-            await process.freeze(before["freeze"])
+        by_kind = {injected.kind: injected for injected in faults}
+        if "crash-before" in by_kind:
+            await process.die(by_kind["crash-before"])
+        if "freeze" in by_kind:
+            await process.freeze(by_kind["freeze"])
         if request.allowed is not None:
             request.allowed()  # from here on the request is on its way
-        if "slow-request" in before:
-            await self._linger(before["slow-request"])
+        if "slow-request" in by_kind:
+            await self._linger(by_kind["slow-request"])
         if (refused := responses.make_error(faults)) is not None:
             network.write_handler.told(point, f"{refused.status} injected")
             return refused
-        if "lost-request" in before:
+        if "lost-request" in by_kind:
             raise TransportError("connection reset by peer before the request got through", sent=True, reset=False)
-        if "late-write" in before:
-            network.write_handler.arrive_late(process, request, before["late-write"])
-            if before["late-write"].get("dies"):
+        if "late-write" in by_kind:
+            network.write_handler.arrive_late(process, request, by_kind["late-write"])
+            if by_kind["late-write"].get("dies"):
                 await process.die(fault("crash-before", point))
             raise TransportError("no answer in time", sent=True, timed_out=True)
-        if "conflict" in before:
+        if "conflict" in by_kind:
             await network.write_handler.touch(request, operation)
         await asyncio.sleep(self.latency())
         answer = await self._do(request, operation, point)
-        if "crash-after" in before:
-            await process.die(before["crash-after"])
-        if "lost-answer" in before:
+        if "crash-after" in by_kind:
+            await process.die(by_kind["crash-after"])
+        if "lost-answer" in by_kind:
             raise TransportError("connection reset by peer before the answer came", sent=True, reset=False)
-        if "slow-answer" in before:
-            await self._linger(before["slow-answer"])
+        if "slow-answer" in by_kind:
+            await self._linger(by_kind["slow-answer"])
         if operation.verb == "list":
             answer = self._reordered(answer)
         return answer
@@ -240,7 +240,7 @@ class FaultyTransport:
         return stream
 
     def _reordered(self, answer: Answer) -> Answer:
-        if (self.reverses or self.rolls is not None) and answer.status == 200:
+        if (self.reverses or self.random_order is not None) and answer.status == 200:
             document = msgspec.json.decode(answer.body, type=dict[str, msgspec.Raw])
             if "items" in document:
                 items = msgspec.json.decode(document["items"], type=list[msgspec.Raw])

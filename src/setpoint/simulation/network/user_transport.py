@@ -76,8 +76,8 @@ class UserTransport:
         by_user = ACTOR.get() is None and world.history.recording
         if by_user and request.method != "GET":
             operation = Operation.of(request)
-            told = operation.stem() if operation is not None else f"{request.method} {request.path}"
-            world.trace.tell("user", "user", "asks", told)
+            text = operation.stem() if operation is not None else f"{request.method} {request.path}"
+            world.trace.tell("user", "user", "asks", text)
             before = self._stored(operation) if operation is not None else None
             answer = await world.handle(request)
             if answer.status < 300 and world.remote_cluster is not None:
@@ -96,10 +96,10 @@ class UserTransport:
             after = self._stored(operation)
             if operation.subresource == "status" and before is not None and after is not None:
                 # The user stands for the controller that reports it, such as a cloud's for load balancers.
-                said = merge_patch.diff(before.get("status", {}), after.get("status", {}))
-                self._world.desired_state.reported(path, said)
+                change = merge_patch.diff(before.get("status", {}), after.get("status", {}))
+                self._world.desired_state.reported(path, change)
             elif operation.subresource == "scale" and after is not None:
-                self._world.desired_state.wished(path, after, before)
+                self._world.desired_state.record(path, after, before)
         elif operation.verb == "delete":
             self._take_back(request.path, operation.collection, operation.namespace, operation.name)
         elif operation.verb == "deletecollection":
@@ -110,14 +110,14 @@ class UserTransport:
             document = msgspec.json.decode(body)
             name = document.get("metadata", {}).get("name", "")
             path = request.path if operation.name and operation.verb != "create" else f"{request.path}/{name}"
-            self._world.desired_state.wished(path, document, before, sent=request.body or b"")
+            self._world.desired_state.record(path, document, before, sent=request.body or b"")
             self._note_status(path, document.get("status"), before)
 
     def _take_back(self, path: str, collection: str, namespace: str, name: str) -> None:
         """Notes the deletion of an object, unless the object is still as it was (a dry run)."""
         there = self._world.history.get(collection, namespace, name) is not None
         if not there or self._is_leaving(collection, namespace, name):
-            self._world.desired_state.taken_back(path)
+            self._world.desired_state.withdraw(path)
 
     def _note_status(self, path: str, status: Any, before: dict[str, Any] | None) -> None:
         """Notes the status of an object that a user has written, if the user has set it with the object itself: the

@@ -42,34 +42,38 @@ class AppendOnlyLogs:
     """
 
     def __init__(self, externals: Sequence[External] = ()) -> None:
-        self._names = {f"external {each.name}": find_append_only_attributes(type(each)) for each in externals}
+        self._names = {
+            f"external {external.name}": find_append_only_attributes(type(external)) for external in externals
+        }
 
-    def has_more(self, each: Difference, expected: Snapshot, found: Snapshot) -> bool:
+    def has_more(self, difference: Difference, expected: Snapshot, actual: Snapshot) -> bool:
         """Whether the difference is in a ledger that has all that it should have, and perhaps more."""
-        attribute = self._attribute(each)
-        if not attribute or _number(found, each, attribute) < _number(expected, each, attribute):
+        attribute = self._attribute(difference)
+        if not attribute or _number(actual, difference, attribute) < _number(expected, difference, attribute):
             return False
-        return _texts(expected, each, attribute).keys() <= _texts(found, each, attribute).keys()
+        return _texts(expected, difference, attribute).keys() <= _texts(actual, difference, attribute).keys()
 
-    def has_enough(self, each: Difference, least: Snapshot, expected: Snapshot, found: Snapshot) -> bool:
+    def has_enough(self, difference: Difference, least: Snapshot, expected: Snapshot, actual: Snapshot) -> bool:
         """Whether the difference is in a ledger that has all that it has in ``least``, and nothing that is not expected
         or that is expected less often.
         """
-        attribute = self._attribute(each)
-        if not attribute or _number(found, each, attribute) > _number(expected, each, attribute):
+        attribute = self._attribute(difference)
+        if not attribute or _number(actual, difference, attribute) > _number(expected, difference, attribute):
             return False
-        there = _texts(found, each, attribute)
-        return _texts(least, each, attribute).keys() <= there.keys() and there <= _texts(expected, each, attribute)
+        texts = _texts(actual, difference, attribute)
+        return _texts(least, difference, attribute).keys() <= texts.keys() and texts <= _texts(
+            expected, difference, attribute
+        )
 
-    def _attribute(self, each: Difference) -> str:
+    def _attribute(self, difference: Difference) -> str:
         """The ledger whose entries differ; ``""`` if the difference is in no ledger, or if a value stands in the place
         of another one (a record of DNS that was set anew). A key with a number is not the same place: the number may
         count the changes that users have made.
         """
-        attribute, *rest = re.split(r"[.\[]", each.path, maxsplit=1)
-        if attribute not in self._names.get(each.subject, ()):
+        attribute, *rest = re.split(r"[.\[]", difference.path, maxsplit=1)
+        if attribute not in self._names.get(difference.subject, ()):
             return ""
-        is_other = ABSENT not in (each.expected, each.found) and not isinstance(each.expected, list)
+        is_other = ABSENT not in (difference.expected, difference.actual) and not isinstance(difference.expected, list)
         return "" if is_other and rest and not re.search(r"\d", rest[0]) else attribute
 
 
@@ -79,12 +83,12 @@ def find_append_only_attributes(kind: type[External]) -> frozenset[str]:
     """
     if kind.state is not External.state:
         return frozenset()
-    classes = [each for each in kind.__mro__ if each not in (External, *External.__mro__)]
+    classes = [cls for cls in kind.__mro__ if cls not in (External, *External.__mro__)]
     used: set[str] = set()
     taken: set[str] = set()
-    for each in classes:
+    for cls in classes:
         try:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(each)))
+            tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
         except (OSError, TypeError, SyntaxError):
             return frozenset()
         for node in ast.walk(tree):
@@ -106,21 +110,21 @@ class _Method:
         first, *others = node.args.args
         self._self = first.arg
         self._makes = node.name == "__init__"
-        self._names: dict[str, set[str]] = {each.arg: {_ANYTHING} for each in (*others, *node.args.kwonlyargs)}
+        self._names: dict[str, set[str]] = {child.arg: {_ANYTHING} for child in (*others, *node.args.kwonlyargs)}
         """For each local name, the attributes of which its value may be a part."""
         for _ in range(2):  # the second time for names that a loop uses before it assigns them
-            for each in ast.walk(node):
-                for target, value in _assigned(each):
+            for child in ast.walk(node):
+                for target, value in _assigned(child):
                     for part in ast.walk(target):
                         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                             self._names.setdefault(part.id, set()).update(self._parts(value))
-        found = [name for each in ast.walk(node) if (name := self._attribute(each))]
-        self.used = set(found)
+        attributes = [name for child in ast.walk(node) if (name := self._attribute(child))]
+        self.used = set(attributes)
         self.taken: set[str] = set()
-        for each in ast.walk(node):
-            self.taken |= self._taken(each)
-        alone = [each for each in ast.walk(node) if isinstance(each, ast.Name) and each.id == self._self]
-        if len(alone) > len(found):
+        for child in ast.walk(node):
+            self.taken |= self._taken(child)
+        alone = [child for child in ast.walk(node) if isinstance(child, ast.Name) and child.id == self._self]
+        if len(alone) > len(attributes):
             self.taken.add(_ANYTHING)  # another function gets the whole system
 
     def _attribute(self, node: ast.AST) -> str:
@@ -139,7 +143,7 @@ class _Method:
             return self._parts(value.value)
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
             return self._parts(value.func.value)
-        return set().union(*(self._parts(each) for each in ast.iter_child_nodes(value)))
+        return set().union(*(self._parts(child) for child in ast.iter_child_nodes(value)))
 
     def _taken(self, node: ast.AST) -> set[str]:
         if isinstance(node, ast.Call):
@@ -161,8 +165,8 @@ class _Method:
             return set()
         if isinstance(function, ast.Attribute) and self._parts(function.value):
             return set()  # a method of the attribute's own that adds, or only reads
-        given = [*node.args, *(each.value for each in node.keywords)]
-        return {name for each in given if (name := self._attribute(each))}
+        given = [*node.args, *(argument.value for argument in node.keywords)]
+        return {name for argument in given if (name := self._attribute(argument))}
 
     def _replaced(self, target: ast.expr, value: ast.expr) -> set[str]:
         """The attributes from which the assignment to ``target`` may take something."""
@@ -171,7 +175,7 @@ class _Method:
         if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
             return self._parts(target.value)
         if isinstance(target, (ast.Tuple, ast.List)):
-            return {name for each in target.elts if (name := self._attribute(each))}
+            return {name for element in target.elts if (name := self._attribute(element))}
         return set()
 
     def _keeps(self, value: ast.expr | None, name: str) -> bool:
@@ -183,10 +187,11 @@ class _Method:
         if isinstance(value, ast.BinOp) and isinstance(value.op, _GROWING):
             return self._keeps(value.left, name) or self._keeps(value.right, name)
         if isinstance(value, (ast.List, ast.Set, ast.Tuple)):
-            return any(isinstance(each, ast.Starred) and self._keeps(each, name) for each in value.elts)
+            return any(isinstance(element, ast.Starred) and self._keeps(element, name) for element in value.elts)
         if isinstance(value, ast.Dict):
             return any(
-                key is None and self._keeps(each, name) for key, each in zip(value.keys, value.values, strict=True)
+                key is None and self._keeps(element, name)
+                for key, element in zip(value.keys, value.values, strict=True)
             )
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in _COPYING:
             return len(value.args) == 1 and self._keeps(value.args[0], name)
@@ -202,19 +207,19 @@ def _assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
         yield node.target, node.iter
     elif isinstance(node, (ast.With, ast.AsyncWith)):
-        yield from ((each.optional_vars, each.context_expr) for each in node.items if each.optional_vars is not None)
+        yield from ((item.optional_vars, item.context_expr) for item in node.items if item.optional_vars is not None)
 
 
-def _texts(state: Snapshot, each: Difference, attribute: str) -> Counter[str]:
+def _texts(state: Snapshot, difference: Difference, attribute: str) -> Counter[str]:
     """The texts in a ledger, and how often each is there, without their numbers, which may count the changes that users
     have made.
     """
-    return Counter(text for system in state.get(each.subject, ()) for text in _leaves(system.get(attribute)))
+    return Counter(text for system in state.get(difference.subject, ()) for text in _leaves(system.get(attribute)))
 
 
-def _number(state: Snapshot, each: Difference, attribute: str) -> float:
+def _number(state: Snapshot, difference: Difference, attribute: str) -> float:
     """The number in a ledger that only counts; 0 if the ledger is not a number."""
-    values = [system.get(attribute) for system in state.get(each.subject, ())]
+    values = [system.get(attribute) for system in state.get(difference.subject, ())]
     return sum(value for value in values if isinstance(value, (int, float)))
 
 

@@ -41,5 +41,5 @@ def check_switches(off: dict[str, str]) -> None:
     """Raises ValueError if ``off`` has a name that is neither in `SWITCHES` nor in `ORACLES`."""
     for name in off:
         if name not in SWITCHES and name not in ORACLES:
-            known = ", ".join([*SWITCHES, *ORACLES])
-            raise ValueError(f"no fault and no oracle has the name {name!r}; the names are: {known}")
+            names = ", ".join([*SWITCHES, *ORACLES])
+            raise ValueError(f"no fault and no oracle has the name {name!r}; the names are: {names}")

@@ -27,7 +27,7 @@ def find_first_difference(one: Result, other: Result) -> list[Finding]:
     if one.digest == other.digest:
         return []
     blamed = sorted(other.environment.items())
-    told = "".join(f"\n    {place} {what}" for place, what in blamed)
+    lines = "".join(f"\n    {place} {what}" for place, what in blamed)
     for ours, theirs in zip(one.trace, other.trace, strict=False):
         if ours != theirs:
             place = ours.place or theirs.place
@@ -36,7 +36,7 @@ def find_first_difference(one: Result, other: Result) -> list[Finding]:
                     "determinism",
                     place or ours.text,
                     f"two runs of the same plan differ at {ours.text} ({place or ours.who})"
-                    + (f"; these lines use the real clock, randomness or threads:{told}" if told else
+                    + (f"; these lines use the real clock, randomness or threads:{lines}" if lines else
                        "; neither the clock nor randomness was used, so the cause is iteration order or thread "
                        "scheduling"),
                     ours.text,
@@ -44,11 +44,11 @@ def find_first_difference(one: Result, other: Result) -> list[Finding]:
                     ours.point,
                 )
             ]  # fmt: skip
-    return [Finding("determinism", "trace", f"one of two runs of the same plan was longer than the other{told}")]
+    return [Finding("determinism", "trace", f"one of two runs of the same plan was longer than the other{lines}")]
 
 
 @contextmanager
-def audit_nondeterminism(found: dict[str, str]) -> Iterator[None]:
+def audit_nondeterminism(places: dict[str, str]) -> Iterator[None]:
     """Notes in ``found``, by ``file:line``, each line of the user's code that reads the real clock, asks for randomness
     or starts a thread. Before the block it reseeds `random` and sleeps for more than a second, so that the code sees
     different times and random values than in earlier runs.
@@ -61,20 +61,20 @@ def audit_nondeterminism(found: dict[str, str]) -> Iterator[None]:
             name = getattr(argument, "__name__", "")
             owner = getattr(argument, "__self__", None)
             if name in _CLOCKS and _is_clock(owner) and is_users(frame):
-                found.setdefault(f"{frame.f_code.co_filename}:{frame.f_lineno}", f"reads the real clock ({name})")
+                places.setdefault(f"{frame.f_code.co_filename}:{frame.f_lineno}", f"reads the real clock ({name})")
             elif name in _CHANCE and is_users(frame) and _is_global(owner):
-                found.setdefault(f"{frame.f_code.co_filename}:{frame.f_lineno}", f"uses randomness ({name})")
+                places.setdefault(f"{frame.f_code.co_filename}:{frame.f_lineno}", f"uses randomness ({name})")
         elif event == "call" and frame.f_code.co_name in _MADE_OF_CHANCE and frame.f_back is not None:
             caller = frame.f_back
             holder = frame.f_locals.get("self")
             library = frame.f_code.co_filename.rpartition("/")[2] in ("uuid.py", "random.py")
             if library and is_users(caller) and (holder is None or _is_global(holder)):
                 name = frame.f_code.co_name
-                found.setdefault(f"{caller.f_code.co_filename}:{caller.f_lineno}", f"uses randomness ({name})")
+                places.setdefault(f"{caller.f_code.co_filename}:{caller.f_lineno}", f"uses randomness ({name})")
         elif event == "call" and frame.f_code.co_name == "start" and frame.f_code.co_filename.endswith("threading.py"):
             starter = frame.f_back
             if starter is not None and is_users(starter):
-                found.setdefault(f"{starter.f_code.co_filename}:{starter.f_lineno}", "starts a thread")
+                places.setdefault(f"{starter.f_code.co_filename}:{starter.f_lineno}", "starts a thread")
 
     sys.setprofile(profile)
     try:

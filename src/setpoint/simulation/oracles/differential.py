@@ -47,14 +47,16 @@ class Reference:
     neither is known.
     """
 
-    takes_turns: bool = False
+    alternates: bool = False
     """Whether names depend on the number of changes that the controller saw, as in blue-green deployments."""
 
     def __post_init__(self) -> None:
         masks = {*self.ignore, *map(mask_of_object, self.ignore)}
         self.created, self.deleted = dict(self.baseline.created), dict(self.baseline.deleted)
         last = self.baseline.there[-1] if self.baseline.there else {}
-        self.passing = frozenset(each for each in last if each in self.deleted and each not in self.baseline.end)
+        self.passing = frozenset(
+            subject for subject in last if subject in self.deleted and subject not in self.baseline.end
+        )
         """Objects that disappear by themselves some time after the user's last step. A fault may shorten that time."""
         self.exchanges = AllocatedValues(self.baseline.rests)
         for other in self.others:
@@ -73,7 +75,7 @@ class Reference:
         left = find_differences(one, other)
         if any(not find_differences(way, other) for _, way in self.exchanges.of(one, other, left)):
             return frozenset()
-        return frozenset(each.mask for each in left)
+        return frozenset(difference.mask for difference in left)
 
     def outside(self, other: Result) -> list[Difference]:
         """The differences between the external systems at the ends of the undisturbed run and of ``other``."""
@@ -82,17 +84,17 @@ class Reference:
         if any(not find_differences(way, theirs, self.masks) for _, way in self.exchanges.of(ours, theirs, left)):
             return []
         if (renamed := rename_counted_names(ours, theirs)) is not None:
-            left = find_differences(renamed.expected, renamed.found, self.masks)
-            left = [each for each in left if not renamed.is_counter(each)]
-        return [each for each in left if each.subject.startswith("external ")]
+            left = find_differences(renamed.expected, renamed.actual, self.masks)
+            left = [difference for difference in left if not renamed.is_counter(difference)]
+        return [difference for difference in left if difference.subject.startswith("external ")]
 
     def _stays(self) -> tuple[dict[str, int], ...]:
-        found: list[dict[str, int]] = []
-        for step, there in reversed([*enumerate(self.baseline.there)]):
-            if found and step + 1 not in self.baseline.acted:
-                there = {label: min(number, found[-1].get(label, 0)) for label, number in there.items()}
-            found.append(there)
-        return tuple(reversed(found))
+        least: list[dict[str, int]] = []
+        for step, counts in reversed([*enumerate(self.baseline.there)]):
+            if least and step + 1 not in self.baseline.acted:
+                counts = {label: min(number, least[-1].get(label, 0)) for label, number in counts.items()}
+            least.append(counts)
+        return tuple(reversed(least))
 
     def allow(self, other: Result) -> None:
         """Allows as many creations and deletions of each object as there were in ``other``, a run without faults."""
@@ -108,18 +110,18 @@ class Reference:
         self.records |= whole.records
         self.path_masks |= whole.path_masks
         self.path_objects |= whole.path_objects
-        self.takes_turns |= whole.takes_turns
+        self.alternates |= whole.alternates
         self.least = None if whole.least is None else {}  # that of the whole scenario is about later wishes
 
     def judge(self, plan: Plan, result: Result) -> list[Finding]:
         """The findings about a disturbed run, except those that the undisturbed run has, too."""
-        known = {finding.identity for finding in self.baseline.findings}
-        found = [finding for finding in result.findings if finding.identity not in known]
-        if result.cut or any(finding.oracle in ("hang", "scenario") for finding in found):
-            return self._enabled(found)
-        differing, ways = self._compare(result, less=plan.travels, hides=plan.hides)
+        expected_findings = {finding.identity for finding in self.baseline.findings}
+        findings = [finding for finding in result.findings if finding.identity not in expected_findings]
+        if result.cut or any(finding.oracle in ("hang", "scenario") for finding in findings):
+            return self._enabled(findings)
+        differing, ways = self._compare(result, less=plan.starts_stale, hides=plan.hides_changes)
         counts = [list(self._counts(plan, result, exchange)) for exchange in ways]
-        return self._enabled([*found, *differing, *min(counts, key=len)])
+        return self._enabled([*findings, *differing, *min(counts, key=len)])
 
     def _compare(self, result: Result, *, less: bool, hides: bool) -> tuple[list[Finding], list[Permutation]]:
         """A finding for every object that differs from the undisturbed run, and the exchanges after which it may be
@@ -129,24 +131,24 @@ class Reference:
         """
         initial, there = self.baseline.initial, self.baseline.there
         expected = add_unchanged(self.baseline.end, result.end, initial, there)
-        found = add_unchanged(result.end, self.baseline.end, initial, result.there)
-        by_subject = self._left(result, expected, found, less=less, hides=hides)
+        actual = add_unchanged(result.end, self.baseline.end, initial, result.there)
+        by_subject = self._left(result, expected, actual, less=less, hides=hides)
         if not by_subject:
             return [], [{}]
-        if self.takes_turns:
+        if self.alternates:
             # An additional object may stand in the place of a missing one.
-            both = self._left(result, expected, found, less=False, hides=hides)
-            words = find_alternations([each for several in both.values() for each in several])
+            both = self._left(result, expected, actual, less=False, hides=hides)
+            words = find_alternations([difference for several in both.values() for difference in several])
             if words and not differences_after_swap(self.baseline.end, result.end, words, self.masks):
                 return [], [{}]
-        if (renamed := rename_counted_names(expected, found)) is not None:
-            left = self._left(result, renamed.expected, renamed.found, less=less, hides=hides)
-            if all(renamed.is_counter(each) for several in left.values() for each in several):
+        if (renamed := rename_counted_names(expected, actual)) is not None:
+            left = self._left(result, renamed.expected, renamed.actual, less=less, hides=hides)
+            if all(renamed.is_counter(difference) for several in left.values() for difference in several):
                 return [], [{}]
         ways = [
             exchange
-            for exchange, way in self.exchanges.of(expected, found, find_differences(expected, found, self.masks))
-            if not self._left(result, way, found, less=less, hides=hides)
+            for exchange, way in self.exchanges.of(expected, actual, find_differences(expected, actual, self.masks))
+            if not self._left(result, way, actual, less=less, hides=hides)
         ]
         if ways:
             return [], ways
@@ -155,16 +157,16 @@ class Reference:
             Finding(
                 "end state",
                 subject,
-                "at the end, " + "; ".join(str(each) for each in several[:4]),
-                {each.path: each.expected for each in several},
-                {each.path: each.found for each in several},
+                "at the end, " + "; ".join(str(difference) for difference in several[:4]),
+                {difference.path: difference.expected for difference in several},
+                {difference.path: difference.actual for difference in several},
             )
             for subject, several in outside_first
         ]
         return findings, [{}]
 
     def _left(
-        self, result: Result, expected: Snapshot, found: Snapshot, *, less: bool, hides: bool
+        self, result: Result, expected: Snapshot, actual: Snapshot, *, less: bool, hides: bool
     ) -> dict[str, list[Difference]]:
         """The differences that matter, keyed by object."""
         masks = self.masks | self.path_masks if hides else self.masks
@@ -175,13 +177,13 @@ class Reference:
         # The control plane never made the objects that it makes on demand if a fault has hidden the demand.
         either |= {*self.baseline.provided} - {*result.provided}
         ended = {*self.baseline.ended, *result.ended}
-        for each in find_differences(expected, found, masks):
-            if (not each.path and each.subject in either) or each.is_ended(ended):
+        for difference in find_differences(expected, actual, masks):
+            if (not difference.path and difference.subject in either) or difference.is_ended(ended):
                 continue
-            if hides and self.least is not None and self.ledgers.has_enough(each, self.least, expected, found):
+            if hides and self.least is not None and self.ledgers.has_enough(difference, self.least, expected, actual):
                 continue
-            if each.subject not in either_way and not (less and each.is_more):
-                by_subject.setdefault(each.subject, []).append(each)
+            if difference.subject not in either_way and not (less and difference.is_more):
+                by_subject.setdefault(difference.subject, []).append(difference)
         return by_subject
 
     def _counts(self, plan: Plan, result: Result, exchange: Permutation) -> Iterable[Finding]:
@@ -189,9 +191,9 @@ class Reference:
         together.
         """
         place = make_replacer(exchange)
-        if plan.travels:
+        if plan.starts_stale:
             # On an old view much is made that has to go again: what counts is what should have stayed, and went.
-            for subject, times in result.wrongly.items():
+            for subject, times in result.wrong_deletions.items():
                 if subject in self.passing or (place(subject) != subject and self.deleted.get(place(subject))):
                     continue
                 yield Finding(
@@ -237,17 +239,17 @@ def _unknown(fault: Fault, created: Iterable[str]) -> str:
     if fault.kind not in _UNANSWERED:
         return ""
     if verb == "delete":
-        return next((each for each in created if each.endswith("*") and subject.startswith(each[:-1])), "")
+        return next((label for label in created if label.endswith("*") and subject.startswith(label[:-1])), "")
     return subject if verb == "create" and subject.endswith("*") else ""
 
 
 def _circle(subject: str, place: Callable[[str], str]) -> list[str]:
     """The objects that were exchanged with this one, and this one; empty if there was no exchange."""
-    found, other = [subject], place(subject)
-    while other not in found:
-        found.append(other)
+    subjects, other = [subject], place(subject)
+    while other not in subjects:
+        subjects.append(other)
         other = place(other)
-    return found if len(found) > 1 and other == subject else []
+    return subjects if len(subjects) > 1 and other == subject else []
 
 
 def _times(count: int) -> str:

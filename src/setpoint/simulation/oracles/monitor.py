@@ -83,7 +83,7 @@ class Monitor:
         self.deleted: Counter[str] = Counter()
         self.gone: dict[int, Counter[str]] = {}
         """The number of deletions that users did not make, by step and label."""
-        self.wrongly: Counter[str] = Counter()
+        self.wrong_deletions: Counter[str] = Counter()
         self.acted: set[int] = set()
         """The steps in which users changed objects."""
         self.collected: set[str] = set()
@@ -91,7 +91,7 @@ class Monitor:
         self.provided: set[str] = set()
         """Objects without an owner that the control plane created, such as a default storage class."""
         self.writes = 0
-        self.quiet_since: str = ""
+        self.quiet_phase: str = ""
         """The phase in which nothing may be written; ``""`` while writes are allowed."""
         self._step_writes = 0
         self._step = -1
@@ -112,10 +112,10 @@ class Monitor:
         self._catch_up: Callable[[], None] | None = None
         self._travelled = False
 
-    def found(self, oracle: str, subject: str, message: str, **more: Any) -> None:
+    def report(self, oracle: str, subject: str, message: str, **more: Any) -> None:
         """Adds a finding, unless the oracle is switched off or has already reported the same finding."""
         finding = Finding(oracle, subject, message, step=self._world.history.step, **more)
-        if oracle in self._off or any(each.identity == finding.identity for each in self.findings):
+        if oracle in self._off or any(earlier.identity == finding.identity for earlier in self.findings):
             return
         self.findings.append(finding)
         self._world.trace.tell("server", "oracle", "finding", str(finding))
@@ -169,12 +169,12 @@ class Monitor:
         """Whether the object was made for one that is not counted, as its child or (the volume of a claim) by name."""
         if not self._excused:
             return False
-        owners = {each.uid for each in sketch(entry.value).metadata.owner_references or ()}
+        owners = {owner.uid for owner in sketch(entry.value).metadata.owner_references or ()}
         return bool(owners & self._excused) or any(uid in entry.name for uid in self._excused)
 
     def _check_wish(self, entry: Entry, subject: str) -> None:
-        """Counts the deletion in ``wrongly`` if a process that began with old lists may be its cause, and the object
-        should have stayed, according to the states at the ends of the undisturbed run's steps.
+        """Counts the deletion in ``wrong_deletions`` if a process that began with old lists may be its cause, and the
+        object should have stayed, according to the states at the ends of the undisturbed run's steps.
         """
         rests = self._world.rests_expected
         expected = self._world.options.gone_expected.get(entry.step, {}).get(subject, 0)
@@ -185,7 +185,7 @@ class Monitor:
         least = after if self._world.resting else min(before, after)
         here = sum(1 for collection, label in self._world.history.alive.values() if f"{collection} {label}" == subject)
         if here < least and entry.collection not in REPLACEABLE:
-            self.wrongly[subject] += 1
+            self.wrong_deletions[subject] += 1
 
     def begin_travel(self, catch_up: Callable[[], None]) -> None:
         """Begins the phase, until `end_travel`, in which new processes see an older state. In this phase, reconciles
@@ -196,13 +196,13 @@ class Monitor:
         """
         self._travelled = True
         self._catch_up = catch_up
-        self._outside = {each.name: _leaves(to_plain(each.state())) for each in self._world.setup.externals}
+        self._outside = {external.name: _leaves(to_plain(external.state())) for external in self._world.setup.externals}
 
     def end_travel(self) -> None:
         self._outside = {}
         self._catch_up = None
 
-    def called_outside(self) -> None:
+    def check_externals(self) -> None:
         """Judges the state of the external systems after a call to one of them."""
         self.check_predicates()
         lives = not self._is_for_the_gone()
@@ -211,7 +211,7 @@ class Monitor:
             gone = kept - _leaves(to_plain(external.state()))
             for leaf in sorted(gone.elements()):
                 if not lives:  # else it is what an earlier wish was about, and comes back with the newest
-                    self.wrongly[f"external {external.name} {leaf}"] += 1
+                    self.wrong_deletions[f"external {external.name} {leaf}"] += 1
             self._outside[external.name] = kept - gone
 
     def _controller_changed(self, entry: Entry, subject: str) -> None:
@@ -219,13 +219,13 @@ class Monitor:
             self._made_for[entry.uid] = context.object.uid
         self.writes += 1
         self._step_writes += 1
-        if self.quiet_since:
-            self.found(
+        if self.quiet_phase:
+            self.report(
                 "quiet",
                 subject,
-                f"{subject} was written {self.quiet_since}, although the desired state was reached: {_what(entry)}",
+                f"{subject} was written {self.quiet_phase}, although the desired state was reached: {_what(entry)}",
                 point=entry.point,
-                found=_what(entry),
+                actual=_what(entry),
             )
         seen = self._states.setdefault(entry.key + entry.collection, Counter())
         state = _content(entry.value) + entry.type.encode()
@@ -247,8 +247,8 @@ class Monitor:
                 what = f"was deleted and created again {self._replaced[subject]} times"
             else:
                 what = f"kept changing: {sum(seen.values())} writes"
-            told = f"{subject} {what} in one step; the last one: {_what(entry)}"
-            self.found("hot loop", subject, told, point=entry.point, found=_what(entry))
+            message = f"{subject} {what} in one step; the last one: {_what(entry)}"
+            self.report("hot loop", subject, message, point=entry.point, actual=_what(entry))
             self._world.give_up("a hot loop")
 
     def _replaces(self, entry: Entry, subject: str) -> bool:
@@ -282,7 +282,7 @@ class Monitor:
         if context is not None and self._made_for.get(target) == context.object.uid:
             return
         what = f"{operation.collection} {operation.label}"
-        self.found(
+        self.report(
             "stranger",
             what,
             f"{what} was deleted by name, although this process had never seen that object: "
@@ -301,13 +301,13 @@ class Monitor:
                 self._broken.add(predicate.why)
                 last = self._last.point if self._last is not None else ""
                 word = "does not hold" if predicate.mode == "always" else "happened"
-                self.found("predicate", predicate.why, f"{predicate.mode}: {why} {word}, after {last}", point=last)
+                self.report("predicate", predicate.why, f"{predicate.mode}: {why} {word}, after {last}", point=last)
 
     def check_in_the_end(self) -> None:
         for predicate in self._world.setup.predicates:
             why = predicate.broken(self._objects)
             if why and predicate.why not in self._broken:
-                self.found("predicate", predicate.why, f"{predicate.mode}: {why} does not hold at the end")
+                self.report("predicate", predicate.why, f"{predicate.mode}: {why} does not hold at the end")
 
     def check_tasks(self, begun: Iterable[tuple[asyncio.Task[Any], Actor | None, str]]) -> None:
         """Reports the tasks that a reconcile started without waiting for them: they would be lost if the process
@@ -315,7 +315,7 @@ class Monitor:
         """
         for task, actor, place in begun:
             if not task.done() and actor is not None and actor.state == "running":
-                self.found(
+                self.report(
                     "error",
                     place,
                     f"a reconcile started a task that it never awaited: {place}; await the task before the "
@@ -329,27 +329,27 @@ class Monitor:
         are not.
         """
         if isinstance(problem, BaseExceptionGroup):
-            for each in problem.exceptions:
-                self.raised(doing, each)
+            for inner in problem.exceptions:
+                self.raised(doing, inner)
             return
         if isinstance(problem, BUGS) and (place := _mistake(problem.__traceback__)):
-            told = f"{type(problem).__name__}: {problem}"
-            self.found("error", place, f"{told} at {place}, {doing}")
+            text = f"{type(problem).__name__}: {problem}"
+            self.report("error", place, f"{text} at {place}, {doing}")
 
 
 def _leaves(value: Any, path: str = "") -> Counter[str]:
     """The parts of a plain value, each with the number of times that it occurs: the paths of the names in mappings, and
     the items of lists with the path of the list.
     """
-    found: Counter[str] = Counter()
+    leaves: Counter[str] = Counter()
     if isinstance(value, dict):
         for key, item in value.items():
             place = f"{path}.{key}" if path else key
-            found[place] += 1
-            found += _leaves(item, place)
+            leaves[place] += 1
+            leaves += _leaves(item, place)
     elif isinstance(value, list):
-        found.update(f"{path}: {msgspec.json.encode(item).decode()}" for item in value)
-    return found
+        leaves.update(f"{path}: {msgspec.json.encode(item).decode()}" for item in value)
+    return leaves
 
 
 def _mistake(trace: TracebackType | None) -> str:
@@ -379,6 +379,6 @@ def _what(entry: Entry) -> str:
     """The author of a change, the line of the user's code, and the fields that were changed."""
     context, place = current.get(), Path(find_user_line()).name
     author = entry.author if context is None else f"{entry.author}, controller {context.controller},"
-    told = f"{entry.type.lower()} by {author}{f' at {place}' if place else ''}"
-    did = "" if entry.type == "DELETED" else describe_diff(entry.previous, entry.value)
-    return f"{told} ({did})" if did else told
+    text = f"{entry.type.lower()} by {author}{f' at {place}' if place else ''}"
+    diff = "" if entry.type == "DELETED" else describe_diff(entry.previous, entry.value)
+    return f"{text} ({diff})" if diff else text

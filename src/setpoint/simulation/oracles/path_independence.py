@@ -29,7 +29,7 @@ def compare_steps(baseline: Result, reference: Reference) -> list[Finding]:
     users ask for the same objects as at the end of an earlier step, but the actual state differs.
     """
     first: dict[str, int] = {}
-    wishes = baseline.wishes
+    wishes = baseline.desired_states
     for step, wish in enumerate(wishes):
         if step + 1 < len(wishes) and wishes[step + 1] == wish:
             continue  # the user only waits: work that is still under way then is not a trace of another wish
@@ -37,16 +37,18 @@ def compare_steps(baseline: Result, reference: Reference) -> list[Finding]:
         if earlier == step:
             continue
         traces = _Traces(baseline, step, reference)
-        for each in traces.between(*_rests(baseline, earlier, step)):
+        for difference in traces.between(*_rests(baseline, earlier, step)):
             return [
                 Finding(
                     "paths",
-                    each.subject,
-                    f"the desired state after step {step} is the same as after step {earlier}, but {each.place} was "
-                    f"{format_value(each.expected)} after step {earlier}, and is {format_value(each.found)} after step "
+                    difference.subject,
+                    f"the desired state after step {step} is the same as after step {earlier}, but "
+                    f"{difference.place} was "
+                    f"{format_value(difference.expected)} after step {earlier}, and is "
+                    f"{format_value(difference.actual)} after step "
                     f"{step}{_INTENDED}",
-                    each.expected,
-                    each.found,
+                    difference.expected,
+                    difference.actual,
                     step=step,
                 )
             ]
@@ -57,18 +59,19 @@ def compare_speeds(reference: Reference, slow: Result) -> list[Finding]:
     """At most one finding, about the first part of an external system that is another one in the end if users take
     more time (``slow``) than in the ``reference``.
     """
-    for each in reference.outside(slow):
-        part = re.split(r"[.\[]", each.path, maxsplit=1)[0]
+    for difference in reference.outside(slow):
+        part = re.split(r"[.\[]", difference.path, maxsplit=1)[0]
         return [
             Finding(
                 "paths",
-                each.subject,
-                f"{each.subject}: {each.path} depends on how long users wait: it is "
-                f"{format_value(each.expected)} without waits, and {format_value(each.found)} with a wait after "
+                difference.subject,
+                f"{difference.subject}: {difference.path} depends on how long users wait: it is "
+                f"{format_value(difference.expected)} without waits, and {format_value(difference.actual)} with a "
+                f"wait after "
                 f"each step"
                 f' (if it may depend on that, give the reason in ignore={{"external {part}": ...}})',
-                each.expected,
-                each.found,
+                difference.expected,
+                difference.actual,
             )
         ]
     return []
@@ -76,14 +79,14 @@ def compare_speeds(reference: Reference, slow: Result) -> list[Finding]:
 
 def list_direct_objects(baseline: Result) -> tuple[dict[str, Any], ...]:
     """The objects that users ask for at the end; empty if the scenario asks for all of them in one step."""
-    if len(set(baseline.wishes)) <= 2 or not baseline.wished:
+    if len(set(baseline.desired_states)) <= 2 or not baseline.desired_objects:
         return ()
-    return tuple(baseline.wished)
+    return tuple(baseline.desired_objects)
 
 
 def find_first_rest(baseline: Result) -> Snapshot:
     """The state at the end of the first step after which users ask for the same as at the end."""
-    wishes = baseline.wishes
+    wishes = baseline.desired_states
     return baseline.rests[wishes.index(wishes[-1])] if wishes and baseline.rests else {}
 
 
@@ -91,14 +94,14 @@ def allow_paths(baseline: Result, direct: Result, reference: Reference) -> None:
     """Notes in ``reference`` the objects and fields that depend on the path: those that differ in ``direct``, a run in
     which users ask for the final state in one step.
     """
-    found = find_differences(
+    differences = find_differences(
         add_unchanged(baseline.end, direct.end, baseline.initial, baseline.there),
         add_unchanged(direct.end, baseline.end, baseline.initial, direct.there),
         reference.masks,
     )
     reference.records = find_records(baseline.end, direct.end)
-    reference.path_objects = frozenset(each.subject for each in found if not each.path)
-    reference.path_masks = frozenset(each.mask for each in found)
+    reference.path_objects = frozenset(difference.subject for difference in differences if not difference.path)
+    reference.path_masks = frozenset(difference.mask for difference in differences)
     reference.least = direct.end
     reference.allow(direct)
 
@@ -110,29 +113,30 @@ def compare_with_direct(baseline: Result, direct: Result, reference: Reference) 
     """
     reference.records = find_records(baseline.end, direct.end)
     traces = _Traces(baseline, len(baseline.rests) - 1, reference)
-    found = traces.between(*_ends(baseline, direct))
-    if not found:
+    differences = traces.between(*_ends(baseline, direct))
+    if not differences:
         reference.masks |= traces.harmless
-        reference.takes_turns = traces.takes_turns
+        reference.alternates = traces.alternates
         reference.least = direct.end
         reference.allow(direct)
     return [
         Finding(
             "paths",
-            each.subject,
-            f"{each.place} is {format_value(each.found)} after all changes, but {format_value(each.expected)} if the "
+            difference.subject,
+            f"{difference.place} is {format_value(difference.actual)} after all changes, but "
+            f"{format_value(difference.expected)} if the "
             f"user creates the final objects in one step{_INTENDED}",
-            each.expected,
-            each.found,
+            difference.expected,
+            difference.actual,
         )
-        for each in found[:1]
+        for difference in differences[:1]
     ]
 
 
 def ends_agree(baseline: Result, other: Result, reference: Reference, subject: str) -> bool:
     """Whether two runs without faults end alike, as far as the object or the external system ``subject`` goes."""
     left = _Traces(baseline, len(baseline.rests) - 1, reference).between(*_ends(baseline, other))
-    return not any(each.subject == subject for each in left)
+    return not any(difference.subject == subject for difference in left)
 
 
 def _ends(baseline: Result, direct: Result) -> tuple[Snapshot, Snapshot]:
@@ -168,52 +172,61 @@ class _Traces:
         self._masks = reference.masks
         self._ledgers = reference.ledgers
         self._exchanges = reference.exchanges
-        self._come_and_go = len({tuple(paths) for paths in baseline.wished_at if paths}) > 1
+        self._come_and_go = len({tuple(paths) for paths in baseline.desired_paths if paths}) > 1
         """Whether users' objects came at different times, so that each may have got what was left then."""
-        wish = baseline.wishes[step]
-        passed = zip(baseline.rests[:step], baseline.wishes[:step], strict=True)
+        wish = baseline.desired_states[step]
+        passed = zip(baseline.rests[:step], baseline.desired_states[:step], strict=True)
         self._before = [rest for rest, wished in passed if wished != wish]
         self.harmless: frozenset[str] = frozenset()
         """The fields that hold times, counters, lists of what happened, or the sizes of volumes."""
-        self.takes_turns = False
+        self.alternates = False
 
-    def between(self, expected: Snapshot, found: Snapshot) -> list[Difference]:
-        left = self._between(expected, found)
-        if left and (renamed := rename_counted_names(expected, found)) is not None:
-            return left if self._between(renamed.expected, renamed.found) else []
-        ways = self._exchanges.of(expected, found, left) if left and self._come_and_go else ()
-        if any(not self._between(way, found) for _, way in ways):
+    def between(self, expected: Snapshot, actual: Snapshot) -> list[Difference]:
+        left = self._between(expected, actual)
+        if left and (renamed := rename_counted_names(expected, actual)) is not None:
+            return left if self._between(renamed.expected, renamed.actual) else []
+        ways = self._exchanges.of(expected, actual, left) if left and self._come_and_go else ()
+        if any(not self._between(way, actual) for _, way in ways):
             return []
         return left
 
-    def _between(self, expected: Snapshot, found: Snapshot) -> list[Difference]:
-        kept = find_records(found, expected)
+    def _between(self, expected: Snapshot, actual: Snapshot) -> list[Difference]:
+        kept = find_records(actual, expected)
         left = []
-        for each in find_differences(expected, found, self._masks):
-            if each.subject in kept or (each.is_less and each.subject in self._baseline.collected):
+        for difference in find_differences(expected, actual, self._masks):
+            if difference.subject in kept or (difference.is_less and difference.subject in self._baseline.collected):
                 continue
-            if (each.is_more and each.subject in self._baseline.provided) or each.is_ended(self._baseline.ended):
-                continue
-            if self._ledgers.has_more(each, expected, found):
-                continue
-            if _is_moment(each) or self._counts(each) or _only_grows(each) or _is_kept(each, found):
-                if not each.subject.startswith("external "):
-                    self.harmless |= {each.mask}
-            elif self._is_log(whole := each._replace(path=each.path.partition("[")[0]), found) or _is_revisions(
-                whole, found, expected
+            if (difference.is_more and difference.subject in self._baseline.provided) or difference.is_ended(
+                self._baseline.ended
             ):
+                continue
+            if self._ledgers.has_more(difference, expected, actual):
+                continue
+            if (
+                _is_moment(difference)
+                or self._counts(difference)
+                or _only_grows(difference)
+                or _is_kept(difference, actual)
+            ):
+                if not difference.subject.startswith("external "):
+                    self.harmless |= {difference.mask}
+            elif self._is_log(
+                whole := difference._replace(path=difference.path.partition("[")[0]), actual
+            ) or _is_revisions(whole, actual, expected):
                 self.harmless |= {whole.mask}
             else:
-                left.append(each)
+                left.append(difference)
         words = {
             old: new
             for old, new in find_alternations(left).items()
             if not (old.isdecimal() and new.isdecimal()) or self._is_fresh(left, new) or self._is_fresh(left, old)
         }
         if words and not [
-            each for each in differences_after_swap(expected, found, words, self._masks) if each.subject not in kept
+            difference
+            for difference in differences_after_swap(expected, actual, words, self._masks)
+            if difference.subject not in kept
         ]:
-            self.takes_turns = True
+            self.alternates = True
             return []
         return left
 
@@ -221,54 +234,64 @@ class _Traces:
         """Whether the number is in the name of a new object, and no object had that name at the end of an earlier step
         with a different wish. Otherwise it is not the number of a revision.
         """
-        named = [each.subject for each in left if each.is_more and number in split_words(each.subject)]
+        named = [
+            difference.subject
+            for difference in left
+            if difference.is_more and number in split_words(difference.subject)
+        ]
         return bool(named) and not any(name in rest for rest in self._before for name in named)
 
-    def _counts(self, each: Difference) -> bool:
+    def _counts(self, difference: Difference) -> bool:
         """Whether the difference is in a counter of changes: its number is larger than the expected one and than at the
         end of each earlier step with a different wish. For an external system, it only has to be larger than expected.
         """
-        if each.subject.startswith("external ") and isinstance(each.expected, int) and isinstance(each.found, int):
-            return each.found > each.expected
-        if not each.path.startswith(("status.", "metadata.annotations.")) or not _is_plain(each):
+        if (
+            difference.subject.startswith("external ")
+            and isinstance(difference.expected, int)
+            and isinstance(difference.actual, int)
+        ):
+            return difference.actual > difference.expected
+        if not difference.path.startswith(("status.", "metadata.annotations.")) or not _is_plain(difference):
             return False
-        if each.path.startswith("status.") and not (type(each.expected) is type(each.found) is int):
+        if difference.path.startswith("status.") and not (type(difference.expected) is type(difference.actual) is int):
             return False
-        if not (str(each.expected).isdecimal() and str(each.found).isdecimal()):
+        if not (str(difference.expected).isdecimal() and str(difference.actual).isdecimal()):
             return False
-        before = [int(value) for rest in self._before if str(value := _value(rest, each)).isdecimal()]
-        return bool(before) and max(before) < int(each.found) > int(each.expected)
+        before = [int(value) for rest in self._before if str(value := _value(rest, difference)).isdecimal()]
+        return bool(before) and max(before) < int(difference.actual) > int(difference.expected)
 
-    def _is_log(self, each: Difference, found: Snapshot) -> bool:
+    def _is_log(self, difference: Difference, actual: Snapshot) -> bool:
         """Whether the difference is in a list of what happened when, to which the last change has added entries: all
         entries of such a list have times, and old entries may have been dropped.
         """
-        now, *before = (_value(rest, each) for rest in (found, *reversed(self._before)))
+        now, *before = (_value(rest, difference) for rest in (actual, *reversed(self._before)))
         old = next((value for value in before if isinstance(value, list)), [])
-        if not (each.path.startswith("status.") and isinstance(now, list) and all(map(_has_time, (*old, *now)))):
+        if not (difference.path.startswith("status.") and isinstance(now, list) and all(map(_has_time, (*old, *now)))):
             return False
         sizes = range(1, len(now))
         return any(now[:size] == old[-size:] or now[-size:] == old[:size] for size in sizes)
 
 
-def _is_kept(each: Difference, found: Snapshot) -> bool:
+def _is_kept(difference: Difference, actual: Snapshot) -> bool:
     """Whether the difference is in an annotation of a Deployment's ReplicaSet: the control plane copies those of the
     Deployment, and takes none away.
     """
-    if not each.subject.startswith("replicasets.apps ") or each.expected != ABSENT:
+    if not difference.subject.startswith("replicasets.apps ") or difference.expected != ABSENT:
         return False
     owners = [
-        ref for item in found.get(each.subject, ()) for ref in item.get("metadata", {}).get("ownerReferences", ())
+        ref
+        for item in actual.get(difference.subject, ())
+        for ref in item.get("metadata", {}).get("ownerReferences", ())
     ]
-    return each.path.startswith("metadata.annotations") and any(ref.get("kind") == "Deployment" for ref in owners)
+    return difference.path.startswith("metadata.annotations") and any(ref.get("kind") == "Deployment" for ref in owners)
 
 
-def _is_revisions(each: Difference, found: Snapshot, expected: Snapshot) -> bool:
+def _is_revisions(difference: Difference, actual: Snapshot, expected: Snapshot) -> bool:
     """Whether the difference is in a list of revisions, one for each of the user's changes: its entries are numbered,
     and the newest is the same but for its number.
     """
-    now, direct = _value(found, each), _value(expected, each)
-    if not (each.path.startswith("status.") and isinstance(now, list) and isinstance(direct, list) and direct):
+    now, direct = _value(actual, difference), _value(expected, difference)
+    if not (difference.path.startswith("status.") and isinstance(now, list) and isinstance(direct, list) and direct):
         return False
     number = _number_of(now)
     if not number or len(now) <= len(direct) or not isinstance(direct[-1], dict):
@@ -278,40 +301,46 @@ def _is_revisions(each: Difference, found: Snapshot, expected: Snapshot) -> bool
 
 def _number_of(entries: list[Any]) -> str:
     """The name of the value that numbers the entries, each by one more than the one before; ``""`` if there is none."""
-    if not all(isinstance(each, dict) for each in entries):
+    if not all(isinstance(entry, dict) for entry in entries):
         return ""
     for name in entries[0]:
-        numbers = [each.get(name) for each in entries]
+        numbers = [entry.get(name) for entry in entries]
         if all(type(one) is type(later) is int and later == one + 1 for one, later in pairwise(numbers)):
             return str(name)
     return ""
 
 
-def _is_moment(each: Difference) -> bool:
-    return _is_plain(each) and each.path.startswith("status.") and {each.expected, each.found} == {TIME, ABSENT}
+def _is_moment(difference: Difference) -> bool:
+    return (
+        _is_plain(difference)
+        and difference.path.startswith("status.")
+        and {difference.expected, difference.actual} == {TIME, ABSENT}
+    )
 
 
 def _has_time(entry: Any) -> bool:
     return isinstance(entry, dict) and TIME in entry.values()
 
 
-def _only_grows(each: Difference) -> bool:
+def _only_grows(difference: Difference) -> bool:
     """Whether the difference is in the size of a volume: a request for storage can be made larger, never smaller."""
-    volumes = each.subject.startswith(("persistentvolumeclaims ", "persistentvolumes "))
-    if not volumes or not each.path.endswith(".storage") or ABSENT in (each.expected, each.found):
+    volumes = difference.subject.startswith(("persistentvolumeclaims ", "persistentvolumes "))
+    if not volumes or not difference.path.endswith(".storage") or ABSENT in (difference.expected, difference.actual):
         return False
-    return Quantity(each.found) > Quantity(each.expected)  # the server has checked that both are sizes
+    return Quantity(difference.actual) > Quantity(difference.expected)  # the server has checked that both are sizes
 
 
-def _is_plain(each: Difference) -> bool:
-    return isinstance(each.expected, (str, int)) and isinstance(each.found, (str, int))
+def _is_plain(difference: Difference) -> bool:
+    return isinstance(difference.expected, (str, int)) and isinstance(difference.actual, (str, int))
 
 
-def _value(rest: Snapshot, each: Difference) -> Any:
-    there = rest.get(each.subject, [])
+def _value(rest: Snapshot, difference: Difference) -> Any:
+    there = rest.get(difference.subject, [])
     value: Any = there[0] if len(there) == 1 else None
-    first, _, name = each.path.partition("metadata.annotations.") if "annotations" in each.path else ("", "", "")
-    parts = ["metadata", "annotations", name] if name and not first else each.path.split(".")
+    first, _, name = (
+        difference.path.partition("metadata.annotations.") if "annotations" in difference.path else ("", "", "")
+    )
+    parts = ["metadata", "annotations", name] if name and not first else difference.path.split(".")
     for part in parts:
         value = value.get(part) if isinstance(value, dict) else None
     return value

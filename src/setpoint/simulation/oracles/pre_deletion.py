@@ -30,19 +30,19 @@ class PreDeletionCheck:
         """The plan of the run that decides; None if there is no doubt, or if a run has been made because of the same
         difference under faults of the same kinds.
         """
-        if plan.hides or plan.travels:
+        if plan.hides_changes or plan.starts_stale:
             return None
-        for step, found in sorted(result.looks.items()):
+        for step, actual in sorted(result.looks.items()):
             baseline = self._reference.baseline
             expected, there = baseline.rests[step], baseline.there[: step + 1]
             left = find_differences(
-                add_unchanged(expected, found, baseline.initial, there),
-                add_unchanged(found, expected, baseline.initial, result.there[: step + 1]),
+                add_unchanged(expected, actual, baseline.initial, there),
+                add_unchanged(actual, expected, baseline.initial, result.there[: step + 1]),
                 self._reference.masks,
             )
             if not left:
                 continue
-            kinds = tuple(sorted(each.kind for each in plan.faults))
+            kinds = tuple(sorted(fault.kind for fault in plan.faults))
             doubt = (step, kinds, tuple(map(str, left)))
             if doubt not in self._raised:
                 self._raised.add(doubt)

@@ -26,19 +26,21 @@ class Counterexample(AssertionError):
 
     def __init__(
         self, findings: list[Finding], plan: Plan, result: Result, baseline: Result, *, code: str, scenario: str,
-        runs: int, seconds: float, showed: tuple[int, int] | None = None, again: str = "",
+        runs: int, seconds: float, failure_rate: tuple[int, int] | None = None, again: str = "",
         ways: Sequence[tuple[str, Result]] = (),
     ) -> None:  # fmt: skip
         self.findings = findings
-        known = {each.identity for each in findings}
-        self.anyway = [each for each in baseline.findings if plan.faults and each.identity not in known]
+        identities = {finding.identity for finding in findings}
+        self.baseline_findings = [
+            finding for finding in baseline.findings if plan.faults and finding.identity not in identities
+        ]
         """The promises, other than those in ``findings``, that are broken even without the faults."""
         self.plan = plan
         self.code = code
         self.scenario = scenario
         self.runs = runs
         self.seconds = seconds
-        self.showed = showed
+        self.failure_rate = failure_rate
         """The number of the plan's runs that had the findings, and the total number of its runs; None in a simulation,
         where all runs of one plan are the same.
         """
@@ -72,8 +74,8 @@ class Counterexample(AssertionError):
     def cause(self) -> str:
         """The faults and what came of them, in one sentence."""
         first = self.findings[0]
-        told = " ".join(describe_fault(fault).removesuffix(".") + ";" for fault in self.plan.faults)
-        return f"{told} then: {first.message}." if told else f"Without any fault: {first.message}."
+        faults = " ".join(describe_fault(fault).removesuffix(".") + ";" for fault in self.plan.faults)
+        return f"{faults} then: {first.message}." if faults else f"Without any fault: {first.message}."
 
     def describe(self) -> str:
         """The text for a terminal: findings, faults, the events that led to the findings, and how to replay them."""
@@ -83,15 +85,15 @@ class Counterexample(AssertionError):
             lines += [line for fault in self.plan.faults for line in (f"  {describe_fault(fault)}", f"    {fault}")]
         else:
             lines.append("without any fault")
-        if self.anyway:
-            lines += ["", "and without any fault:", *(f"  {finding}" for finding in self.anyway)]
+        if self.baseline_findings:
+            lines += ["", "and without any fault:", *(f"  {finding}" for finding in self.baseline_findings)]
         lines += ["", *(f"{name}:" for name in self.ways[:1]), *format_trace(self.trace), ""]
         for name in self.ways[1:]:
             lines += [f"{name}:", *format_trace(self.undisturbed), ""]
         if self.explained:
             lines += ["at the end:", *(f"  {line}" for line in self.explained.splitlines()), ""]
-        if self.showed is not None:
-            lines.append(f"{self.showed[0]} of {self.showed[1]} runs of this plan failed")
+        if self.failure_rate is not None:
+            lines.append(f"{self.failure_rate[0]} of {self.failure_rate[1]} runs of this plan failed")
         for other in self.others:
             faults = f" with {', '.join(map(str, other.plan.faults))}" if other.plan.faults else ""
             lines += [f"also found: {other.findings[0]}{faults}; replay: {other.token}"]
@@ -104,7 +106,7 @@ class Counterexample(AssertionError):
             "scenario": self.scenario,
             "code": self.code,
             "token": self.token,
-            **({"showed": "{} of {} runs".format(*self.showed)} if self.showed is not None else {}),
+            **({"failure_rate": "{} of {} runs".format(*self.failure_rate)} if self.failure_rate is not None else {}),
             "findings": [msgspec.to_builtins(finding) for finding in self.findings],
             "plan": self.plan.to_document(),
             "trace": [msgspec.to_builtins(line) for line in self.trace],
@@ -118,10 +120,10 @@ class Counterexample(AssertionError):
 def _one_each(findings: Sequence[Finding]) -> Iterator[str]:
     """The first finding of each oracle, and the subjects of its others, which most likely have the same cause."""
     by_oracle: dict[str, list[Finding]] = {}
-    for each in findings:
-        by_oracle.setdefault(each.oracle, []).append(each)
+    for finding in findings:
+        by_oracle.setdefault(finding.oracle, []).append(finding)
     for first, *others in by_oracle.values():
         yield str(first)
         if others:
             more = f" and {len(others) - _MOST} more" if len(others) > _MOST else ""
-            yield f"  likewise: {', '.join(each.subject for each in others[:_MOST])}{more}"
+            yield f"  likewise: {', '.join(finding.subject for finding in others[:_MOST])}{more}"

@@ -84,7 +84,7 @@ def render_page(problem: Counterexample) -> str:
         "<p>None: this happens without any fault.</p>" if alone else "",
         "</section><section class='card bad'><h2>Findings</h2>",
         *(f"<p><b>{escape(each.oracle)}</b>: {escape(each.message)}</p>" for each in problem.findings[:5]),
-        *(f"<p>without the fault, too: {escape(str(each))}</p>" for each in problem.anyway[:5]),
+        *(f"<p>without the fault, too: {escape(str(each))}</p>" for each in problem.baseline_findings[:5]),
         f"<p class='note'>{_often(problem)}</p></section></div>",
         _ends(problem),
         f"<h2>What happened{where}{f', beside {escape(beside)}' if beside else ''}</h2>",
@@ -99,10 +99,10 @@ def render_page(problem: Counterexample) -> str:
 
 
 def _often(problem: Counterexample) -> str:
-    found = f"found after {problem.runs} runs in {problem.seconds:.1f} s"
-    if problem.showed is None:
-        return found
-    return f"{problem.showed[0]} of {problem.showed[1]} runs of this plan failed; {found}"
+    cost = f"found after {problem.runs} runs in {problem.seconds:.1f} s"
+    if problem.failure_rate is None:
+        return cost
+    return f"{problem.failure_rate[0]} of {problem.failure_rate[1]} runs of this plan failed; {cost}"
 
 
 # -- what happened -----------------------------------------------------------------------------------------------------
@@ -128,9 +128,9 @@ def _lanes(trace: Sequence[Line], undisturbed: Sequence[Line] | None, beside: st
             for lane, title in lanes:
                 parts.append(f"<td data-lane='{title}'>{_cell(line) if lane == line.lane else ''}</td>")
         if undisturbed is not None:
-            told = {"both": "the same", "only": "", "missing": "only in that run"}[where]
-            told = "only in this run" if where == "only" and line.what not in ("fault", "finding", "killed") else told
-            parts.append(f"<td class='beside' data-lane='beside'>{told}</td>")
+            note = {"both": "the same", "only": "", "missing": "only in that run"}[where]
+            note = "only in this run" if where == "only" and line.what not in ("fault", "finding", "killed") else note
+            parts.append(f"<td class='beside' data-lane='beside'>{note}</td>")
         parts.append("</tr>")
     return "".join(parts) + "</tbody></table>"
 
@@ -174,9 +174,9 @@ def _shown(trace: Sequence[Line]) -> list[Line]:
             later.append(line)
             continue
         shown.append(line)
-        due = [each for each in later if each.point == line.point]
-        later = [each for each in later if each not in due]
-        shown += [msgspec.structs.replace(each, at=line.at) for each in due]
+        due = [fault_line for fault_line in later if fault_line.point == line.point]
+        later = [fault_line for fault_line in later if fault_line not in due]
+        shown += [msgspec.structs.replace(fault_line, at=line.at) for fault_line in due]
     return shown + later
 
 
@@ -196,7 +196,7 @@ def _time(seconds: float) -> str:
 def _ends(problem: Counterexample) -> str:
     rows = []
     for finding in problem.findings:
-        wanted, got = finding.expected, finding.found
+        wanted, got = finding.expected, finding.actual
         if isinstance(wanted, dict) and isinstance(got, dict):
             rows += [_row(f"{finding.subject} {path}".rstrip(), wanted[path], got.get(path)) for path in wanted]
         elif wanted is not None or got is not None:

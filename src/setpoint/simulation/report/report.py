@@ -19,9 +19,9 @@ class Report:
     """The report that `check` returns when it has found nothing.
 
     ``runs`` and ``seconds`` (of real time) are the cost. ``singles`` is the number of single faults that were tried,
-    out of ``of_singles``, and ``combinations`` is the number of combinations; ``complete`` says whether the budget
+    out of ``all_singles``, and ``combinations`` is the number of combinations; ``complete`` says whether the budget
     sufficed for all single faults. ``off`` has the faults and oracles that were switched off, with the reasons.
-    ``unstruck`` is the number of plans in which some fault did not strike.
+    ``unreached`` is the number of plans in which some fault did not strike.
     """
 
     seed: int = 0
@@ -30,9 +30,9 @@ class Report:
     cpu: float = 0.0
     """Seconds of processor time that the runs took."""
     singles: int = 0
-    of_singles: int = 0
+    all_singles: int = 0
     combinations: int = 0
-    unstruck: int = 0
+    unreached: int = 0
     ended: str = "the budget ended"
     """The reason why there were no more runs."""
     off: Mapping[str, str] = field(default_factory=dict)
@@ -56,16 +56,17 @@ class Report:
 
     def warnings(self) -> list[str]:
         """Sentences about parts of the world that a reader would take for tried or compared although they were not."""
-        told = []
-        if self.of_singles and not self.singles:
-            told.append(f"the budget ended before the first fault: none of {self.of_singles} faults was tried")
-        return told + [
-            f"it was not compared whether {each} exists: {_explain_uncompared(each)}" for each in self.uncompared
+        messages = []
+        if self.all_singles and not self.singles:
+            messages.append(f"the budget ended before the first fault: none of {self.all_singles} faults was tried")
+        return messages + [
+            f"it was not compared whether {subject} exists: {_explain_uncompared(subject)}"
+            for subject in self.uncompared
         ]
 
     @property
     def complete(self) -> bool:
-        return self.singles >= self.of_singles
+        return self.singles >= self.all_singles
 
     def covers(self, points: list[Point]) -> None:
         """Notes the points of the undisturbed run. From then on, `add` counts which of them are disturbed."""
@@ -74,34 +75,34 @@ class Report:
 
     def add(self, plan: Plan, result: Result) -> None:
         """Adds a run's processor time and those faults of its plan that struck, whose points count as disturbed. If not
-        all of them struck, the plan counts as ``unstruck``.
+        all of them struck, the plan counts as ``unreached``.
         """
         self.cpu += result.seconds
         if len(result.struck) < len(plan.faults):
-            self.unstruck += 1
+            self.unreached += 1
         for place in result.struck:
-            each = plan.faults[place]
-            switch = switch_of(each.kind, dict(each.how))
+            fault = plan.faults[place]
+            switch = switch_of(fault.kind, dict(fault.how))
             self.faults[switch] += 1
-            kind = self._kinds.get(each.at)
+            kind = self._kinds.get(fault.at)
             if kind is not None:
-                self.disturbed.setdefault(_WHERE[kind], {}).setdefault(switch, set()).add(each.at)
+                self.disturbed.setdefault(_WHERE[kind], {}).setdefault(switch, set()).add(fault.at)
 
     def __str__(self) -> str:
         lines = [
             f"{self.runs} runs in {self.seconds:.1f} s ({self.cpu:.1f} s of processor time): "
-            f"{self.singles} of {self.of_singles} single faults, "
+            f"{self.singles} of {self.all_singles} single faults, "
             f"{self.combinations} combinations; seed {self.seed}"
         ]
         for where, total in sorted(self.points.items()):
             by_switch = self.disturbed.get(where, {})
             touched = set().union(*by_switch.values()) if by_switch else set()
-            told = ", ".join(f"{switch} {len(names)}" for switch, names in sorted(by_switch.items()))
-            lines.append(f"  {where}: {len(touched)} of {total} disturbed" + (f" ({told})" if told else ""))
+            counts = ", ".join(f"{switch} {len(names)}" for switch, names in sorted(by_switch.items()))
+            lines.append(f"  {where}: {len(touched)} of {total} disturbed" + (f" ({counts})" if counts else ""))
         if not self.complete:
             lines.append(f"  {self.ended} before all single faults were tried")
-        if self.unstruck:
-            lines.append(f"  in {self.unstruck} plans, a fault was never reached")
+        if self.unreached:
+            lines.append(f"  in {self.unreached} plans, a fault was never reached")
         for name, why in self.off.items():
             lines.append(f"  off: {name} ({why})")
         for name, why in self.ignore.items():
@@ -119,6 +120,6 @@ class Report:
 
 def _explain_uncompared(subject: str) -> str:
     return (
-        f"runs without faults differ in whether {subject} exists; if they may, give the reason in "
+        f"{subject} exists in only some of the runs without faults; if it may, give the reason in "
         f'ignore={{"{subject}": ...}}'
     )

@@ -16,15 +16,15 @@ def format_trace(trace: Sequence[Line], most: int = MOST) -> list[str]:
     many lines are returned, from shortly before the first fault or finding on, and a last line gives the length of the
     trace.
     """
-    told = [line for line in trace if line.what not in _QUIET]
-    struck = [place for place, line in enumerate(told) if line.what in ("fault", "finding")]
-    if len(told) > most and struck:
+    shown = [line for line in trace if line.what not in _QUIET]
+    struck = [place for place, line in enumerate(shown) if line.what in ("fault", "finding")]
+    if len(shown) > most and struck:
         first = max(0, min(struck) - most // 3)
-        told = told[first : first + most]
-    told = told[:most]
-    lanes = max((len(line.who) for line in told), default=0)
+        shown = shown[first : first + most]
+    shown = shown[:most]
+    lanes = max((len(line.who) for line in shown), default=0)
     lines = []
-    for line in told:
+    for line in shown:
         mark = {"fault": "!", "finding": "X", "killed": "!"}.get(line.what, " ")
         acts = line.what in ("writes", "calls")
         seen = f"   (had seen {'; '.join(filter(None, (line.saw, line.read)))})" if line.saw and acts else ""

@@ -47,7 +47,7 @@ class SimulationLoop(VirtualTimeLoop):
         super().__init__(limit=limit, max_turns=NEVER_TURNS)
         self._graveyard: list[Any] = []
         self._turns_of_threads = ThreadScheduler()
-        self.begun: list[tuple[asyncio.Task[Any], Actor | None, str]] = []
+        self.started_tasks: list[tuple[asyncio.Task[Any], Actor | None, str]] = []
         """The tasks that the user's code started in reconciles, each with its actor and its line of code."""
         self.isolation: Isolation | None = None
         """The isolation of the run under way, which is told of what asyncio would open."""
@@ -73,7 +73,7 @@ class SimulationLoop(VirtualTimeLoop):
         task: asyncio.Task[T] = super().create_task(coro, name=name, context=context)
         code = getattr(coro, "cr_code", None)
         if code is not None and current.get() is not None and is_users_file(code.co_filename):
-            self.begun.append((task, ACTOR.get(), f"{code.co_filename}:{code.co_firstlineno}"))
+            self.started_tasks.append((task, ACTOR.get(), f"{code.co_filename}:{code.co_firstlineno}"))
         return task
 
     def run_in_executor(  # type: ignore[override]

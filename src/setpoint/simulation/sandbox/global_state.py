@@ -34,8 +34,8 @@ class GlobalState:
 
     def restore(self) -> None:
         """Sets all copied variables and attributes back to their copied values."""
-        for each in self._restores:
-            each()
+        for restore in self._restores:
+            restore()
 
     def _look(self, function: Any) -> None:
         if isinstance(function, MethodType):

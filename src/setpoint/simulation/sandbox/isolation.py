@@ -76,9 +76,9 @@ class Isolation:
     def refuse(self, what: str) -> NotSimulated:
         """Reports what the process under way tried to do. Returns the error to raise."""
         place = find_user_line()
-        told = f"a simulated process {what}{f' at {place}' if place else ''}, outside of the simulation: {HOW}"
-        self._refused(place or what, told)
-        return NotSimulated(told)
+        message = f"a simulated process {what}{f' at {place}' if place else ''}, outside of the simulation: {HOW}"
+        self._refused(place or what, message)
+        return NotSimulated(message)
 
     def judge(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Raises `NotSimulated` if a simulated process may not do what the audit event is about."""

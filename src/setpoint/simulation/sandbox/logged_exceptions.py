@@ -25,7 +25,7 @@ class _Complaints(logging.Handler):
 
     @staticmethod
     def all() -> list[_Complaints]:
-        return [each for each in _LOGGER.handlers if isinstance(each, _Complaints)]
+        return [handler for handler in _LOGGER.handlers if isinstance(handler, _Complaints)]
 
     def emit(self, record: logging.LogRecord) -> None:
         problem = record.exc_info[1] if record.exc_info else None

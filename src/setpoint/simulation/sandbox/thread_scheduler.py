@@ -94,5 +94,5 @@ def _awaited(callback: Callable[..., Any]) -> Future[Any] | None:
     if not getattr(callback, "__qualname__", "").startswith("run_coroutine_threadsafe"):
         return None
     names = dict(zip(callback.__code__.co_freevars, callback.__closure__ or (), strict=True))
-    found = names["future"].cell_contents
-    return found if isinstance(found, Future) else None
+    future = names["future"].cell_contents
+    return future if isinstance(future, Future) else None

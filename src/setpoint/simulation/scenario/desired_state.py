@@ -32,14 +32,16 @@ class DesiredState:
         self._leaving: set[str] = set()
         """The paths of deleted objects that finalizers of users hold."""
 
-    def wished(
+    def record(
         self, path: str, document: dict[str, Any], before: dict[str, Any] | None = None, *, sent: bytes = b""
     ) -> None:
         """Notes that a user has asked for an object; ``document`` is the stored object, ``before`` the one that was
         stored before the request, and ``sent`` the body of the request.
         """
         there = _finalizers(document)
-        new = {each for each in there - _finalizers(before or {}) if each.encode() in sent}  # others are of the server
+        new = {
+            finalizer for finalizer in there - _finalizers(before or {}) if finalizer.encode() in sent
+        }  # others are of the server
         holds = (self._holds.get(path, set()) & there) | new
         self._holds[path] = holds
         if document.get("metadata", {}).get("deletionTimestamp"):
@@ -52,14 +54,14 @@ class DesiredState:
         self._documents[path] = wish if reported is None else {**wish, "status": reported}
         self._uids[path] = document.get("metadata", {}).get("uid", "")
 
-    def taken_back(self, path: str) -> None:
+    def withdraw(self, path: str) -> None:
         """Notes that a user has asked for the deletion of an object. That of a namespace includes all objects in it,
         and that of a CustomResourceDefinition all objects of its kind.
         """
-        for each in [each for each in self._documents if each == path or _is_part(each, path)]:
-            del self._documents[each]
-            if self._holds[each]:
-                self._leaving.add(each)
+        for other in [other for other in self._documents if other == path or _is_part(other, path)]:
+            del self._documents[other]
+            if self._holds[other]:
+                self._leaving.add(other)
 
     def reported(self, path: str, change: Any) -> None:
         """Notes that a user has written the status of an object, as a controller of a real cluster would. ``change`` is

@@ -37,11 +37,11 @@ class Calls(Protocol):
     async def external_gate(
         self, point: str, faults: list[Fault], actor: Actor, late: Callable[[], Any] | None = None
     ) -> None: ...
-    def external_gate_now(
+    def external_gate_sync(
         self, point: str, faults: list[Fault], actor: Actor, late: Callable[[], Any] | None = None
     ) -> None: ...
     def external_done(
-        self, point: str, told: str, *, changed: bool, empty: bool, waits: bool, ordered: bool = False
+        self, point: str, text: str, *, changed: bool, empty: bool, waits: bool, ordered: bool = False
     ) -> None: ...
     def external_changed(self, name: str, before: Any, after: Any) -> None: ...
 
@@ -106,16 +106,16 @@ def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> 
             point, faults = world.external_point(_told(self, name, args, kwargs), actor, waits=True)
             late = functools.partial(method, self, *args, **kwargs)
             await world.external_gate(point, faults, actor, late)
-            if nothing is not ... and any(each.kind == "external-empty" for each in faults):
+            if nothing is not ... and any(fault.kind == "external-empty" for fault in faults):
                 world.external_done(point, "answered that there is nothing", changed=False, empty=True, waits=True)
                 return copy.deepcopy(nothing)
             before = to_plain(self.state())
             result = await method(self, *args, **kwargs)
             after = to_plain(self.state())
             world.external_changed(self.name, before, after)
-            told = f"answered {_short(result)}"
+            answer = f"answered {_short(result)}"
             world.external_done(
-                point, told, changed=before != after, empty=nothing is not ..., waits=True, ordered=ordered
+                point, answer, changed=before != after, empty=nothing is not ..., waits=True, ordered=ordered
             )
             await world.external_gate(point, faults, actor)
             return result
@@ -129,19 +129,19 @@ def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> 
             return method(self, *args, **kwargs)
         point, faults = world.external_point(_told(self, name, args, kwargs), actor, waits=False)
         late = functools.partial(method, self, *args, **kwargs)
-        world.external_gate_now(point, faults, actor, late)
-        if nothing is not ... and any(each.kind == "external-empty" for each in faults):
+        world.external_gate_sync(point, faults, actor, late)
+        if nothing is not ... and any(fault.kind == "external-empty" for fault in faults):
             world.external_done(point, "answered that there is nothing", changed=False, empty=True, waits=False)
             return copy.deepcopy(nothing)
         before = to_plain(self.state())
         result = method(self, *args, **kwargs)
         after = to_plain(self.state())
         world.external_changed(self.name, before, after)
-        told = f"answered {_short(result)}"
+        answer = f"answered {_short(result)}"
         world.external_done(
-            point, told, changed=before != after, empty=nothing is not ..., waits=False, ordered=ordered
+            point, answer, changed=before != after, empty=nothing is not ..., waits=False, ordered=ordered
         )
-        world.external_gate_now(point, faults, actor)
+        world.external_gate_sync(point, faults, actor)
         return result
 
     return synchronous
@@ -160,13 +160,13 @@ def _is_ordered(method: Callable[..., Any]) -> bool:
         isinstance(part, ast.Name) and part.id in given
         for node in ast.walk(tree)
         if isinstance(node, ast.Compare)
-        and any(isinstance(each, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) for each in node.ops)
+        and any(isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) for operator in node.ops)
         for part in (node.left, *node.comparators)
     )
 
 
 def _told(external: External, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    plain = [_short(each) for each in args] + [f"{key}={_short(each)}" for key, each in kwargs.items()]
+    plain = [_short(value) for value in args] + [f"{key}={_short(value)}" for key, value in kwargs.items()]
     return f"{external.name}.{name}({', '.join(plain)})"
 
 

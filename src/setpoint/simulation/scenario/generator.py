@@ -48,7 +48,7 @@ def generate_scenario(controllers: list[Controller[Any]], *, most: int = MOST) -
         NoScenario: none of the controllers is for a custom resource, or no object could be generated that fits the
             schema of the first custom resource.
     """
-    kinds = [each.kind for each in controllers if issubclass(each.kind, CustomResource)]
+    kinds = [controller.kind for controller in controllers if issubclass(controller.kind, CustomResource)]
     if not kinds:
         raise NoScenario(
             "no controller reconciles a custom resource, so there is no schema to generate a scenario from: write one"
@@ -67,7 +67,7 @@ def generate_scenario(controllers: list[Controller[Any]], *, most: int = MOST) -
     def by_users(document: JSON) -> DynamicObject:
         return written.of({name: part for name, part in document.items() if name != "status"})
 
-    async def made(cluster: Cluster) -> None:
+    async def scenario(cluster: Cluster) -> None:
         async def ask(document: JSON) -> None:
             with suppress(Invalid, Forbidden):  # the kind's own rules know more than its schema
                 await cluster.apply(by_users(document))
@@ -95,8 +95,8 @@ def generate_scenario(controllers: list[Controller[Any]], *, most: int = MOST) -
         await ask(smallest)
         await ask(fullest)  # the end states of runs are compared, so the object has to be in them
 
-    made.__qualname__ = f"generated for {resource.kind}"
-    return made
+    scenario.__qualname__ = f"generated for {resource.kind}"
+    return scenario
 
 
 def _chosen(schema: Schema, document: JSON, most: int) -> list[tuple[Path, JSON]]:
@@ -151,7 +151,7 @@ def _places(schema: Schema | None, value: JSON, path: Path) -> Iterator[tuple[Pa
 
 def _others(schema: Schema, value: JSON) -> Iterator[JSON]:
     if schema.enum:
-        yield from (each for each in schema.enum if each not in (value, None))
+        yield from (choice for choice in schema.enum if choice not in (value, None))
     elif schema.type == "boolean":
         yield not value
     elif schema.type in ("integer", "number"):
@@ -190,11 +190,11 @@ def _wrong(schema: Schema, document: JSON) -> JSON:
 def _with(document: JSON, path: Path, value: JSON) -> JSON:
     """The document with a different value at the path, or without that path if ``value`` is None."""
     name, *rest = path
-    made = dict(document)
+    copy = dict(document)
     if rest:
-        made[name] = _with(document.get(name, {}), tuple(rest), value)
+        copy[name] = _with(document.get(name, {}), tuple(rest), value)
     elif value is None:
-        made.pop(name, None)
+        copy.pop(name, None)
     else:
-        made[name] = value
-    return made
+        copy[name] = value
+    return copy

@@ -23,8 +23,8 @@ class Objects:
     ) -> list[K]:
         """The objects of a kind, in all namespaces or in the given one, in the order of their keys."""
         wanted = Selector.of(selector)
-        found = [decode(kind, each.value) for each in self._history.scan(_collection(kind), namespace)]
-        return [each for each in found if wanted.matches(each.labels)]
+        objects = [decode(kind, item.value) for item in self._history.scan(_collection(kind), namespace)]
+        return [item for item in objects if wanted.matches(item.labels)]
 
     def get(self, kind: type[K], name: str, namespace: str | None = "default") -> K | None:
         """The object with that name; None if it does not exist. For a kind without namespaces, ``namespace`` has no

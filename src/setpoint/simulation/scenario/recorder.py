@@ -38,8 +38,8 @@ class Recorder:
     owner can read it. Keep it secret. It is needed only to continue the recording, not to replay it.
 
     ``redact`` has the fields to replace with stand-ins, in the form that `Redactor` describes. ``most`` is the maximum
-    size of the file in bytes. ``told`` is called with a message when a request has failed and will be tried again. The
-    recorder needs only the permissions to ``list`` and ``watch`` the kinds.
+    size of the file in bytes. ``report_retry`` is called with a message when a request has failed and will be tried
+    again. The recorder needs only the permissions to ``list`` and ``watch`` the kinds.
 
     Raises:
         RecordingError: the file is not a recording, or its key is missing.
@@ -54,12 +54,12 @@ class Recorder:
         *,
         redact: Sequence[str] = (),
         most: int,
-        told: Callable[[str], None],
+        report_retry: Callable[[str], None],
         now: Callable[[], datetime] = _utc_now,
     ) -> None:
         self._path = path
         self._most = most
-        self._told = told
+        self._report_retry = report_retry
         self._now = now
         self._known: dict[str, dict[str, bytes]] = {}
         """The digest of the last recorded state of every object that has not been deleted, by collection and key."""
@@ -126,23 +126,23 @@ class Recorder:
                     raise
                 if isinstance(problem, ApiError):
                     version = ""  # what was missed is seen by a list
-                self._told(f"{resource_of(kind).plural}: {problem}; tried again in {wait:g} s")
+                self._report_retry(f"{resource_of(kind).plural}: {problem}; tried again in {wait:g} s")
             await asyncio.sleep(wait)
             wait = min(2 * wait, _WAITS[1])
 
     async def _list(self, client: Client, kind: type[DynamicObject], namespace: str | None) -> str:
         """Records the objects that differ from their last recorded state, and returns the version to continue from."""
-        found = await client.list(kind, namespace=namespace)
+        objects = await client.list(kind, namespace=namespace)
         collection = str(resource_of(kind).group_resource)
         gone = set(self._known.get(collection, ()))
-        for obj in found:
+        for obj in objects:
             document = to_wire(obj)
             gone.discard(_key(document))
             self._write("ADDED", collection, document)
         for key in sorted(gone):
             space, _, name = key.rpartition("/")
             self._write("DELETED", collection, {"metadata": {"namespace": space, "name": name}})
-        return found.metadata.resource_version
+        return objects.metadata.resource_version
 
     async def _watch(
         self, client: Client, kind: type[DynamicObject], namespace: str | None, version: str
@@ -159,24 +159,24 @@ class Recorder:
     def _write(self, type_: str, collection: str, document: dict[str, Any]) -> None:
         redacted = self._stand_ins.redacted(collection, document)
         key = _key(redacted)
-        known = self._known.setdefault(collection, {})
+        digests = self._known.setdefault(collection, {})
         if type_ == "DELETED":
-            if key not in known:
+            if key not in digests:
                 return
-        elif known.get(key) == _digest(redacted):
+        elif digests.get(key) == _digest(redacted):
             return  # seen before: a list says so again
         else:
-            type_ = "MODIFIED" if key in known else "ADDED"
+            type_ = "MODIFIED" if key in digests else "ADDED"
         self._append({"at": self._now(), "type": type_, "collection": collection, "key": key, "object": redacted})
         self._note(collection, key, None if type_ == "DELETED" else redacted)
         self.events += 1
 
     def _note(self, collection: str, key: str, document: dict[str, Any] | None) -> None:
-        known = self._known.setdefault(collection, {})
+        digests = self._known.setdefault(collection, {})
         if document is None:
-            known.pop(key, None)
+            digests.pop(key, None)
         else:
-            known[key] = _digest(document)
+            digests[key] = _digest(document)
 
     def _append(self, line: dict[str, Any]) -> None:
         raw = msgspec.json.encode(line) + b"\n"

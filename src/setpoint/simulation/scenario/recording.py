@@ -50,8 +50,8 @@ class Recorded(msgspec.Struct, frozen=True):
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self.object["metadata"]
-        return found
+        metadata: Mapping[str, Any] = self.object["metadata"]
+        return metadata
 
     @property
     def author(self) -> tuple[str, str]:
@@ -65,7 +65,7 @@ class Recorded(msgspec.Struct, frozen=True):
     @property
     def maker(self) -> str:
         """The field manager that created the object; ``""`` if that is unknown."""
-        entries = [each for each in self.metadata.get("managedFields") or () if not each.get("subresource")]
+        entries = [entry for entry in self.metadata.get("managedFields") or () if not entry.get("subresource")]
         oldest: Mapping[str, Any] = min(entries, key=lambda entry: str(entry.get("time", "")), default={})
         return str(oldest.get("manager", ""))
 
@@ -95,18 +95,19 @@ _read = msgspec.json.Decoder(Recorded).decode
 
 
 def _line(raw: bytes) -> Recorded:
-    found = _read(raw)
-    msgspec.convert(found.object, _Gone if found.type == "DELETED" else _Document)
-    return found
+    change = _read(raw)
+    msgspec.convert(change.object, _Gone if change.type == "DELETED" else _Document)
+    return change
 
 
 def _check_head(path: Path, raw: bytes) -> None:
-    found = str(msgspec.json.decode(raw).get("format"))
-    if found.startswith(_FORMATS) and found != FORMAT:
+    version = str(msgspec.json.decode(raw).get("format"))
+    if version.startswith(_FORMATS) and version != FORMAT:
         raise RecordingError(
-            f"{path} was written by another version of setpoint: its format is {found}, and this version reads {FORMAT}"
+            f"{path} was written by another version of setpoint: its format is {version}, and this version reads "
+            f"{FORMAT}"
         )
-    if found != FORMAT:
+    if version != FORMAT:
         raise ValueError
 
 
@@ -149,10 +150,10 @@ class Recording:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        found = [line for line, _ in read_lines(self.path)]
-        if not found:
+        lines = [line for line, _ in read_lines(self.path)]
+        if not lines:
             raise RecordingError(f"{self.path}: the file is empty")
-        self.changes = [line for line in found if line is not None]
+        self.changes = [line for line in lines if line is not None]
 
     def scenario(self, controllers: Sequence[Controller[Any]], *, mine: Collection[str] = ()) -> Scenario:
         """The actions of other users and programs, at their recorded times, as a scenario.
@@ -168,15 +169,15 @@ class Recording:
                 ``controllers`` watch.
         """
         watched = {str(resource_of(kind).group_resource) for kind in watched_kinds(controllers)}
-        there = {each.collection for each in self.changes}
+        there = {change.collection for change in self.changes}
         if there and not watched & there:
             raise RecordingError(
                 f"{self.path}: the recording has {', '.join(sorted(there))}, but the controllers watch "
                 f"{', '.join(sorted(watched))}: record these kinds"
             )
-        owners = {(each.resource.group, each.resource.kind) for each in controllers}
-        played = _Played(owners, {*mine, *(each.name for each in controllers)})
-        changes = [each for each in self.changes if played.wants(each)]
+        owners = {(controller.resource.group, controller.resource.kind) for controller in controllers}
+        played = _Played(owners, {*mine, *(controller.name for controller in controllers)})
+        changes = [change for change in self.changes if played.wants(change)]
         if not changes:
             raise RecordingError(f"{self.path}: the recording has no changes by other users or programs")
         rests = _rests(changes)
@@ -233,9 +234,9 @@ class _Played:
 
     def _is_made(self, references: Iterable[Mapping[str, Any]]) -> bool:
         return any(
-            (str(each.get("apiVersion", "")).rpartition("/")[0], each.get("kind")) in self._owners
-            or (each.get("controller") and str(each.get("apiVersion", "")).startswith(_WORKLOADS))
-            for each in references
+            (str(reference.get("apiVersion", "")).rpartition("/")[0], reference.get("kind")) in self._owners
+            or (reference.get("controller") and str(reference.get("apiVersion", "")).startswith(_WORKLOADS))
+            for reference in references
         )
 
 
@@ -270,33 +271,33 @@ class _Player:
         if references := self._references(document):
             wish["metadata"]["ownerReferences"] = references
         status = wish.pop("status", None)
-        made = None if change.type == "MODIFIED" else await self._quietly("POST", path, wish)
-        if made is None:
-            found = await self._quietly("GET", f"{path}/{name}", None)
-            if found is None:
+        written = None if change.type == "MODIFIED" else await self._quietly("POST", path, wish)
+        if written is None:
+            stored = await self._quietly("GET", f"{path}/{name}", None)
+            if stored is None:
                 return
-            finalizers = found["metadata"].get("finalizers")
+            finalizers = stored["metadata"].get("finalizers")
             kept = {"finalizers": finalizers} if own and finalizers else {}
-            wish["metadata"] |= {"resourceVersion": found["metadata"]["resourceVersion"], **kept}
-            made = await self._quietly("PUT", f"{path}/{name}", {**found, **wish}) or found
-        self._uids[document["metadata"].get("uid", "")] = made["metadata"]["uid"]
-        if status and made.get("status") != status:
+            wish["metadata"] |= {"resourceVersion": stored["metadata"]["resourceVersion"], **kept}
+            written = await self._quietly("PUT", f"{path}/{name}", {**stored, **wish}) or stored
+        self._uids[document["metadata"].get("uid", "")] = written["metadata"]["uid"]
+        if status and written.get("status") != status:
             await self._quietly("PATCH", f"{path}/{name}/status", {"status": status})
 
     async def _path(self, change: Recorded, space: str) -> str | None:
         """The path of the collection; None if the cluster does not serve the kind."""
         if change.collection not in self._served:
-            known = await self._client.rest_mapper.refresh()
-            self._served = {str(each.group_resource): each for each in known.resources}
+            served = await self._client.rest_mapper.refresh()
+            self._served = {str(resource.group_resource): resource for resource in served.resources}
         resource = self._served.get(change.collection)
         return resource.path(namespace=space) if resource is not None else None
 
     def _references(self, document: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The owner references whose owners exist, with the uids that the owners have in this cluster."""
         return [
-            {**each, "uid": self._uids[each["uid"]]}
-            for each in document["metadata"].get("ownerReferences") or ()
-            if each.get("uid") in self._uids
+            {**reference, "uid": self._uids[reference["uid"]]}
+            for reference in document["metadata"].get("ownerReferences") or ()
+            if reference.get("uid") in self._uids
         ]
 
     async def _quietly(self, method: str, path: str, body: Any) -> Any:

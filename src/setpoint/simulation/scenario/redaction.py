@@ -32,11 +32,11 @@ class Redactor:
     def __init__(self, key: bytes, fields: Iterable[str] = ()) -> None:
         self._key = key
         self._fields: list[tuple[str, Sequence[str]]] = [("secrets", path.split(".")) for path in _SECRETS]
-        for each in fields:
-            collection, _, path = each.strip().partition(" ")
+        for field in fields:
+            collection, _, path = field.strip().partition(" ")
             if not collection or not path.strip():
                 raise ValueError(
-                    f"{each!r}: give a collection and a path, as in 'configmaps data.password' or '* spec.token'"
+                    f"{field!r}: give a collection and a path, as in 'configmaps data.password' or '* spec.token'"
                 )
             self._fields.append((collection, path.strip().split(".")))
 
@@ -53,11 +53,11 @@ class Redactor:
             meta["managedFields"] = managers
         if annotations := meta.get("annotations"):
             meta["annotations"] = {name: text for name, text in annotations.items() if not _holds_object(name, text)}
-        found: Any = {**document, "metadata": meta}
+        redacted: Any = {**document, "metadata": meta}
         for wanted, path in self._fields:
             if wanted in ("*", collection):
-                found = self._at(found, path, encoded=collection == "secrets" and path[0] == "data")
-        result: dict[str, Any] = found
+                redacted = self._at(redacted, path, encoded=collection == "secrets" and path[0] == "data")
+        result: dict[str, Any] = redacted
         return result
 
     def _at(self, value: Any, path: Sequence[str], *, encoded: bool) -> Any:
@@ -65,18 +65,18 @@ class Redactor:
             return self._replaced(value, encoded=encoded)
         name, *rest = path
         if isinstance(value, list):
-            return [self._at(each, rest if name == "*" else path, encoded=encoded) for each in value]
+            return [self._at(item, rest if name == "*" else path, encoded=encoded) for item in value]
         if not isinstance(value, dict):
             return value
         return {
-            key: self._at(each, rest, encoded=encoded) if name in ("*", key) else each for key, each in value.items()
+            key: self._at(item, rest, encoded=encoded) if name in ("*", key) else item for key, item in value.items()
         }
 
     def _replaced(self, value: Any, *, encoded: bool) -> Any:
         if isinstance(value, dict):
-            return {key: self._replaced(each, encoded=encoded) for key, each in value.items()}
+            return {key: self._replaced(item, encoded=encoded) for key, item in value.items()}
         if isinstance(value, list):
-            return [self._replaced(each, encoded=encoded) for each in value]
+            return [self._replaced(item, encoded=encoded) for item in value]
         if value is None:
             return None
         digest = hmac.new(self._key, f"{type(value).__name__} {value}".encode(), sha256)
@@ -93,7 +93,7 @@ def _holds_object(name: str, text: Any) -> bool:
     if name == _APPLIED:
         return True
     try:
-        found = msgspec.json.decode(text)
+        content = msgspec.json.decode(text)
     except (msgspec.DecodeError, TypeError, ValueError, RecursionError):
         return False
-    return isinstance(found, dict) and {"apiVersion", "kind"} <= found.keys()
+    return isinstance(content, dict) and {"apiVersion", "kind"} <= content.keys()

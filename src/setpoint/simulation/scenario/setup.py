@@ -148,12 +148,12 @@ class Setup:
                 "the factory must be a function that makes the controllers anew for every process, for instance "
                 f"lambda: [make_controller()]; it is {self.factory!r}"
             )
-        made = self.factory()
-        found = list(made) if isinstance(made, Iterable) else [made]
-        controllers = [each for each in found if isinstance(each, Controller)]
-        fleets = [each for each in found if isinstance(each, Fleet)]
-        if not controllers or len(controllers) + len(fleets) < len(found):
-            raise TypeError(f"the factory must return controllers, at least one; it returned {made!r}")
+        result = self.factory()
+        items = list(result) if isinstance(result, Iterable) else [result]
+        controllers = [item for item in items if isinstance(item, Controller)]
+        fleets = [item for item in items if isinstance(item, Fleet)]
+        if not controllers or len(controllers) + len(fleets) < len(items):
+            raise TypeError(f"the factory must return controllers, at least one; it returned {result!r}")
         if not self.fleet and not fleets:
             return Program(controllers, None)
         if not self.fleet or len(fleets) > 1:
@@ -185,7 +185,7 @@ def describe_failure(problem: Exception) -> str:
     """The failure of a scenario in words, with the line of the user's code."""
     place = find_user_line_of(problem)
     if isinstance(problem, AssertionError):
-        told = str(problem) or "an assertion of the scenario failed"
+        text = str(problem) or "an assertion of the scenario failed"
     else:
-        told = f"the scenario raised {type(problem).__name__}: {problem}"
-    return f"{told} ({place})" if place else told
+        text = f"the scenario raised {type(problem).__name__}: {problem}"
+    return f"{text} ({place})" if place else text

@@ -25,18 +25,18 @@ def list_files(setup: Setup) -> list[Path]:
     functions: list[Any] = [setup.scenario, setup.factory]
     for controller in setup.controllers():
         functions += [controller.reconcile, controller.finalizer_function]
-    found: dict[Path, None] = {}
+    files: dict[Path, None] = {}
     for function in functions:
         module = sys.modules.get(getattr(inspect.unwrap(function), "__module__", "") or "") if function else None
         file = getattr(module, "__file__", None)
         if file and Path(file).is_file():
-            found.setdefault(Path(file))
-    return list(found)
+            files.setdefault(Path(file))
+    return list(files)
 
 
 def list_projects(setup: Setup) -> list[Path]:
     """The folders of the projects to which the setup's files belong, and that of the working directory."""
-    return [find_project(each) for each in (*list_files(setup), Path.cwd())]
+    return [find_project(file) for file in (*list_files(setup), Path.cwd())]
 
 
 def find_project(file: Path) -> Path:
@@ -44,7 +44,7 @@ def find_project(file: Path) -> Path:
     else its own folder.
     """
     own = file.resolve() if file.is_dir() else file.resolve().parent
-    return next((each for each in (own, *own.parents) if any((each / mark).exists() for mark in _MARKS)), own)
+    return next((folder for folder in (own, *own.parents) if any((folder / mark).exists() for mark in _MARKS)), own)
 
 
 def digest_files(setup: Setup) -> str:

@@ -63,16 +63,16 @@ class PlanGenerator:
             self._whole(), self._crashes(), self._steps_off(), self._requests(), self._lags(), self._external(),
             self._travels(),
         ]  # fmt: skip
-        kept = [[each for each in family if not is_off(each, self._off)] for family in families]
+        kept = [[single for single in family if not is_off(single, self._off)] for family in families]
         # In turns, each family at its own pace: a budget that does not suffice for all leaves none out. Only servers
         # that can't stream lists serve old ones, so faults of every cluster come first.
         late = len(kept) - 1
         placed = []
         for number, family in enumerate(kept):
             start = LATE if number == late else 0.0
-            for place, each in enumerate(family):
-                placed.append((start + (1.0 - start) * (place + 1) / len(family), number, each))
-        return list(dict.fromkeys(each for _, _, each in sorted(placed, key=lambda item: item[:2])))
+            for place, single in enumerate(family):
+                placed.append((start + (1.0 - start) * (place + 1) / len(family), number, single))
+        return list(dict.fromkeys(single for _, _, single in sorted(placed, key=lambda item: item[:2])))
 
     # -- families ------------------------------------------------------------------------------------------------------
 
@@ -129,8 +129,8 @@ class PlanGenerator:
             yield fault("pause", at, who="garbage collector", more=1)
             yield fault("pause", at, who="control plane", more=1)
             yield fault("early", at, writes=0)
-            made = sum(1 for point in self._writes if point.step == step and point.changed)
-            for number in range(1, min(made, 12)):
+            writes = sum(1 for point in self._writes if point.step == step and point.changed)
+            for number in range(1, min(writes, 12)):
                 yield fault("early", at, writes=number)
 
     def _requests(self) -> Iterator[Fault]:
@@ -220,16 +220,16 @@ class PlanGenerator:
         Yields nothing if all faults are at one point.
         """
         random = Random(self._seed)
-        if len({each.at for each in singles}) < 2:
+        if len({single.at for single in singles}) < 2:
             return  # faults of one point do not combine
         groups: dict[str, list[Fault]] = {}
-        for each in singles:
-            groups.setdefault(switch_of(each.kind, dict(each.how)), []).append(each)
+        for single in singles:
+            groups.setdefault(switch_of(single.kind, dict(single.how)), []).append(single)
         names = sorted(groups)
         while True:
             size = 2 if random.random() < 0.7 else 3
             chosen = {random.choice(groups[random.choice(names)]) for _ in range(size)}
-            if len({each.at for each in chosen}) == len(chosen) > 1:
+            if len({single.at for single in chosen}) == len(chosen) > 1:
                 ordered = sorted(chosen, key=str)
                 yield Plan(tuple(ordered), seed=self._seed)  # with another one uids would be others
 
@@ -239,4 +239,4 @@ def _thinned(faults: list[Fault], most: int, random: Random) -> list[Fault]:
     if len(faults) <= most:
         return faults
     chosen = set(random.sample(range(len(faults)), most))
-    return [each for place, each in enumerate(faults) if place in chosen]
+    return [single for place, single in enumerate(faults) if place in chosen]

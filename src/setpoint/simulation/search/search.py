@@ -123,24 +123,26 @@ class Search:
         Raises:
             SetupFailed: the world could not be made.
         """
-        found: list[Counterexample] = []
-        for each in self.findings():
-            if not any(each.findings[0].oracle == other.findings[0].oracle for other in found):
-                found.append(each)
-            if rank_of(each.findings[0]) < WEAK:
+        counterexamples: list[Counterexample] = []
+        for counterexample in self.findings():
+            if not any(counterexample.findings[0].oracle == other.findings[0].oracle for other in counterexamples):
+                counterexamples.append(counterexample)
+            if rank_of(counterexample.findings[0]) < WEAK:
                 break
             self._last_run = self._last_run or self._pool.runs + MORE
-        if not found:
+        if not counterexamples:
             return None
         self.report.ended = FOUND
-        calm = {each.findings[0].subject for each in found if not each.plan.faults}
+        calm = {
+            counterexample.findings[0].subject for counterexample in counterexamples if not counterexample.plan.faults
+        }
 
-        def order(each: Counterexample) -> tuple[bool, int]:
+        def order(counterexample: Counterexample) -> tuple[bool, int]:
             """Those first that are not about what goes wrong without any fault, too: that is the same cause."""
-            first = each.findings[0]
-            return bool(each.plan.faults) and first.subject in calm, rank_of(first)
+            first = counterexample.findings[0]
+            return bool(counterexample.plan.faults) and first.subject in calm, rank_of(first)
 
-        likeliest, *others = sorted(found, key=order)
+        likeliest, *others = sorted(counterexamples, key=order)
         likeliest.add(others)
         return likeliest
 
@@ -158,12 +160,14 @@ class Search:
             self._references[0] = reference
             if baseline.findings:
                 yield self._counterexample(baseline.findings, Plan(seed=self._seed), baseline)
-                if any(each.oracle in ("hot loop", "scenario", "determinism", "hang") for each in baseline.findings):
+                if any(
+                    finding.oracle in ("hot loop", "scenario", "determinism", "hang") for finding in baseline.findings
+                ):
                     return
             controllers = self._setup.controllers()
             declared = [str(resource_of(kind).group_resource) for kind in watched_kinds(controllers)]
             kinds = list(dict.fromkeys([*declared, *baseline.heard]))
-            primaries = frozenset(str(each.resource.group_resource) for each in controllers)
+            primaries = frozenset(str(controller.resource.group_resource) for controller in controllers)
             off = frozenset(self._setup.off)
             several = self._setup.processes > 1
             fleet = self._setup.fleet
@@ -171,10 +175,10 @@ class Search:
                 baseline, off=off, seed=self._seed, kinds=kinds, primaries=primaries, several=several, fleet=fleet
             )
             singles = explorer.singles()
-            self.report.of_singles = len(singles)
+            self.report.all_singles = len(singles)
             seen: set[tuple[str, str]] = set()
             yield from self._hashes(seen)
-            plans: Iterable[Plan] = (Plan((each,), seed=self._seed) for each in singles)
+            plans: Iterable[Plan] = (Plan((single,), seed=self._seed) for single in singles)
             yield from self._try(plans, "single faults", seen, len(singles))
             if self.report.complete:
                 most = len(singles) if self._budget == DEFAULT_BUDGET else None
@@ -192,7 +196,7 @@ class Search:
             reference = self._references[0] = self._undisturbed()
             baseline = reference.baseline
             if not plan.faults:
-                found, result = baseline.findings, baseline
+                findings, result = baseline.findings, baseline
             else:
                 reference = self._reference(plan.stop)
                 if debug:
@@ -200,10 +204,10 @@ class Search:
                     result = run_in_process(self._setup, plan, msgspec.structs.replace(options, debug=True))
                 else:
                     result = self._run(plan, trace=True)
-                found = reference.judge(plan, result)
-                if not found and baseline.findings:  # nothing comes of the faults, and all is not well without them
-                    plan, found, result = Plan(seed=self._seed), baseline.findings, baseline
-            return self._counterexample(found, plan, result) if found else None
+                findings = reference.judge(plan, result)
+                if not findings and baseline.findings:  # nothing comes of the faults, and all is not well without them
+                    plan, findings, result = Plan(seed=self._seed), baseline.findings, baseline
+            return self._counterexample(findings, plan, result) if findings else None
 
     # -- undisturbed ---------------------------------------------------------------------------------------------------
 
@@ -220,10 +224,10 @@ class Search:
         self._count()
         self.report.covers(baseline.points)
         self.report.masks = reference.masks
-        findings = [each for each in baseline.findings if each.oracle not in self._setup.off]
+        findings = [finding for finding in baseline.findings if finding.oracle not in self._setup.off]
         for other in others:
-            known = {each.identity for each in findings}
-            findings += [each for each in other.findings if each.identity not in known]
+            identities = {finding.identity for finding in findings}
+            findings += [finding for finding in other.findings if finding.identity not in identities]
         if "determinism" not in self._setup.off:  # first: whatever else is found may come of it
             findings = find_first_difference(baseline, again) + findings
         if not findings:
@@ -231,7 +235,7 @@ class Search:
             findings += compare_steps(baseline, reference) if held else []
             findings += compare_speeds(Reference(baseline, others[:1], ignore), others[1]) if held else []
             findings += self._directly(reference)
-        baseline.findings = [each for each in findings if each.oracle not in self._setup.off]
+        baseline.findings = [finding for finding in findings if finding.oracle not in self._setup.off]
         return reference
 
     def _calm(self, stop: int) -> list[Result]:
@@ -263,17 +267,17 @@ class Search:
             allow_paths(baseline, self._direct(objects), reference)
             return []
         direct = self._direct(objects)
-        found = compare_with_direct(baseline, direct, reference)
-        left = tuple(each for each in objects if each not in baseline.lost)
-        if found and len(left) < len(objects):
+        findings = compare_with_direct(baseline, direct, reference)
+        left = tuple(obj for obj in objects if obj not in baseline.lost)
+        if findings and len(left) < len(objects):
             direct = self._direct(left)
-            found = compare_with_direct(baseline, direct, reference) and found
-        if found:
+            findings = compare_with_direct(baseline, direct, reference) and findings
+        if findings:
             ways = [(STEP_BY_STEP, baseline), (AT_ONCE, direct)]
-            if ends_agree(baseline, self._direct(left, apart=True), reference, found[0].subject):
+            if ends_agree(baseline, self._direct(left, apart=True), reference, findings[0].subject):
                 ways.reverse()
             self._ways = tuple(ways)
-        return found
+        return findings
 
     def _direct(self, objects: tuple[Any, ...], *, apart: bool = False) -> Result:
         """The result of a run in which users ask for the objects in one step. With ``apart``, they wait after each of
@@ -304,7 +308,7 @@ class Search:
         doubtful: list[Plan] = []
         while True:
             batch: list[Plan] = []
-            found: list[tuple[Plan, list[Finding]]] = []
+            failed: list[tuple[Plan, list[Finding]]] = []
 
             left = None if most is None else most - tried
             if doubts.steps:  # the next batch begins when the doubts of this one are settled
@@ -325,28 +329,28 @@ class Search:
                     self.report.cpu += result.seconds  # all else counts once, in the patient run
                     continue
                 self._note(plan, result, what)
-                fresh = [each for each in reference.judge(plan, result) if each.identity not in seen]
+                fresh = [finding for finding in reference.judge(plan, result) if finding.identity not in seen]
                 if fresh:
-                    found.append((plan, fresh))
+                    failed.append((plan, fresh))
                     break
                 if (shorter := doubts.about(plan, result)) is not None:
                     doubtful.append(shorter)
-            if not found and impatient:
+            if not failed and impatient:
                 patient = [(plan, self._options(plan, patient=True)) for plan in impatient]
                 impatient = []
                 for _, plan, result in self._pool.each(patient):
                     self._note(plan, result, what)
-                    fresh = [each for each in reference.judge(plan, result) if each.identity not in seen]
+                    fresh = [finding for finding in reference.judge(plan, result) if finding.identity not in seen]
                     if fresh:
-                        found.append((plan, fresh))
-            while doubtful and not found:
+                        failed.append((plan, fresh))
+            while doubtful and not failed:
                 plan = doubtful.pop(0)
-                if fresh := [each for each in self._decided(plan) if each.identity not in seen]:
-                    found.append((plan, fresh))
-            for plan, findings in found:
-                seen.update(each.identity for each in findings)
+                if fresh := [finding for finding in self._decided(plan) if finding.identity not in seen]:
+                    failed.append((plan, fresh))
+            for plan, findings in failed:
+                seen.update(finding.identity for finding in findings)
                 yield self._shrunk(plan, findings)
-            if not found and len(batch) != DOUBTFUL:
+            if not failed and len(batch) != DOUBTFUL:
                 return
 
     def _decided(self, plan: Plan) -> list[Finding]:
@@ -354,7 +358,7 @@ class Search:
         good one: for instance, a schedule writes again and again until it is deleted.
         """
         reference = self._reference(plan.stop)
-        if any(each.oracle in ("hot loop", "hang", "error", "quiet") for each in reference.baseline.findings):
+        if any(finding.oracle in ("hot loop", "hang", "error", "quiet") for finding in reference.baseline.findings):
             return []
         return reference.judge(plan, self._run(plan))
 
@@ -374,7 +378,7 @@ class Search:
             self._note(plan, result, "")
             findings = self._references[0].judge(plan, result)
             if findings:
-                seen.update(each.identity for each in findings)
+                seen.update(finding.identity for finding in findings)
                 yield self._shrunk(plan, findings)
                 return
 
@@ -384,7 +388,7 @@ class Search:
         baseline = self._references[0].baseline
         since = 0
         if plan.seed == self._seed and not plan.stop and not trace:  # a trace begins at the beginning
-            since = min((baseline.step_of(each.at) for each in plan.faults), default=0)
+            since = min((baseline.step_of(planned.at) for planned in plan.faults), default=0)
         stays = self._references[0].stays
         return Options(
             trace=trace,
@@ -430,12 +434,12 @@ class Search:
         wanted = min(findings, key=rank_of).identity
 
         def shows(smaller: Plan) -> bool:
-            found = self._reference(smaller.stop).judge(smaller, self._run(smaller))
-            return any(each.identity == wanted for each in found)
+            shown = self._reference(smaller.stop).judge(smaller, self._run(smaller))
+            return any(finding.identity == wanted for finding in shown)
 
         if len(plan.faults) > 1:
-            for each in plan.faults:
-                smaller = plan.with_(other for other in plan.faults if other is not each)
+            for removed in plan.faults:
+                smaller = plan.with_(other for other in plan.faults if other is not removed)
                 if len(smaller.faults) and shows(smaller):
                     plan = smaller
         for stop in range(1, self._references[0].baseline.steps - 2):
@@ -444,8 +448,8 @@ class Search:
                 plan = smaller
                 break
         result = self._run(plan, trace=True)
-        found = self._reference(plan.stop).judge(plan, result)
-        return self._counterexample(found or findings, plan, result)
+        shown = self._reference(plan.stop).judge(plan, result)
+        return self._counterexample(shown or findings, plan, result)
 
     def _counterexample(self, findings: list[Finding], plan: Plan, result: Result) -> Counterexample:
         self._count()

@@ -25,7 +25,9 @@ def uses_sets(setup: Setup) -> bool:
     functions: list[Any] = [setup.scenario, setup.factory]
     for controller in setup.controllers():
         functions += [controller.reconcile, controller.finalizer_function]
-    left = [sys.modules.get(getattr(inspect.unwrap(each), "__module__", "") or "") for each in functions if each]
+    left = [
+        sys.modules.get(getattr(inspect.unwrap(function), "__module__", "") or "") for function in functions if function
+    ]
     seen: set[str] = set()
     while left:
         module = left.pop()

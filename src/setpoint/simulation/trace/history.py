@@ -12,7 +12,7 @@ import msgspec
 from setpoint.apiserver.storage import Change, MemoryStorage
 from setpoint.simulation.sandbox.actor import author
 
-UNTOLD = frozenset({"events", "events.events.k8s.io"})
+UNRECORDED = frozenset({"events", "events.events.k8s.io"})
 """Collections that are not part of the state: objects in them only report events."""
 FIRST: Final = 5_417_000_000
 """The revision before the first change. It is so high that no number in a user's objects is mistaken for a version."""
@@ -115,7 +115,7 @@ class History(MemoryStorage):
         self.clock = clock
         self.step = 0
         self.recording = False
-        self.untold = UNTOLD
+        self.unrecorded = UNRECORDED
         """Collections whose changes are not recorded."""
         self.alive: dict[str, tuple[str, str]] = {}
         """The collection and the label of every existing object, by uid."""
@@ -146,7 +146,7 @@ class History(MemoryStorage):
         else:
             self.alive[meta.uid] = (resource, label)
             self.called.setdefault(meta.uid, f"{resource} {label}")
-        if not self.recording or resource in self.untold:
+        if not self.recording or resource in self.unrecorded:
             return
         stem = f"{change.type} {resource} {label}"
         self._counts[stem] += 1
@@ -171,7 +171,7 @@ class History(MemoryStorage):
         )
         if entry.lane == "control plane" and entry.previous is not None:
             now_false = _conditions(entry.value, "False") & _conditions(entry.previous, "True")
-            self.ended.update(f"{resource} {label} status.conditions.{each}" for each in now_false)
+            self.ended.update(f"{resource} {label} status.conditions.{condition}" for condition in now_false)
         self.entries.append(entry)
         self.by_revision[record.revision] = entry
         for watcher in self.watchers:
@@ -208,20 +208,20 @@ class History(MemoryStorage):
 
     def documents(self) -> dict[tuple[str, str], dict[str, Any]]:
         """All current objects of the recorded collections, by collection and key."""
-        found: dict[tuple[str, str], dict[str, Any]] = {}
+        documents: dict[tuple[str, str], dict[str, Any]] = {}
         for name, collection in self._collections.items():
-            if name in self.untold:
+            if name in self.unrecorded:
                 continue
             for record in collection.records.values():
                 key = f"{record.namespace}/{record.name}" if record.namespace else record.name
-                found[name, key] = msgspec.json.decode(record.value)
-        return found
+                documents[name, key] = msgspec.json.decode(record.value)
+        return documents
 
 
 def _conditions(value: bytes, status: str) -> set[str]:
     """The types of the object's conditions that have the status."""
-    found = _conditioned(value).status
-    return {each.type for each in (found and found.conditions) or () if each.status == status}
+    fields = _conditioned(value).status
+    return {condition.type for condition in (fields and fields.conditions) or () if condition.status == status}
 
 
 UIDS = re.compile(rb'"uid":"([^"]+)"')

@@ -15,7 +15,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     subject: str
     message: str
     expected: Any = None
-    found: Any = None
+    actual: Any = None
     point: str = ""
     step: int = 0
 
@@ -80,9 +80,9 @@ class Result(msgspec.Struct):
     """The states at the ends of the steps, if ``Options.rests`` is set."""
     looks: dict[int, dict[str, list[Any]]] = {}
     """The states at the ends of the steps of ``Options.looks``."""
-    wished_at: list[list[str]] = []
+    desired_paths: list[list[str]] = []
     """The paths of the objects that users ask for at the ends of the steps, if ``Options.rests`` is set."""
-    wishes: list[str] = []
+    desired_states: list[str] = []
     """The objects that users ask for at the end of each step, as text that can be compared."""
     there: list[dict[str, int]] = []
     """The number of objects with each label at the end of each step."""
@@ -90,7 +90,7 @@ class Result(msgspec.Struct):
     deleted: dict[str, int] = {}
     gone: dict[int, dict[str, int]] = {}
     """The number of deletions that users did not make, by step and label."""
-    wrongly: dict[str, int] = {}
+    wrong_deletions: dict[str, int] = {}
     """The number of wrong deletions, by collection and label: deletions of objects that had to exist at the end of the
     step (see `Options.rests_expected`), and of parts of external systems.
     """
@@ -123,7 +123,7 @@ class Result(msgspec.Struct):
     """The reason why the run was ended before its time; its states are not compared."""
     early: bool = False
     """Whether the scenario failed, but might succeed if users waited for the end of all faults (`Options.patient`)."""
-    wished: list[Any] = []
+    desired_objects: list[Any] = []
     """The objects that users had created and not deleted at the end of the run, as users specified them."""
     lost: list[Any] = []
     """Those of ``wished`` that something other than users has deleted."""
@@ -134,7 +134,7 @@ class Result(msgspec.Struct):
 
     def before_deletions(self) -> tuple[int, ...]:
         """The steps after which users delete objects, if ``Options.rests`` was set."""
-        steps = enumerate(pairwise(self.wished_at))
+        steps = enumerate(pairwise(self.desired_paths))
         return tuple(step for step, (now, later) in steps if step and {*now} - {*later})
 
     def step_of(self, at: str) -> int:

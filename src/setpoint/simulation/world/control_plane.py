@@ -24,7 +24,7 @@ class ControlPlaneHost(Protocol):
     @property
     def setup(self) -> Setup: ...
     def connect(self, name: str) -> Client: ...
-    def dice(self, name: str) -> Random: ...
+    def make_random(self, name: str) -> Random: ...
     def now(self) -> datetime: ...
 
 
@@ -50,7 +50,7 @@ class SimulatedControlPlane:
             nodes=0 if plane is None else world.setup.nodes,
             controllers=[name for name in names if name != GARBAGE_COLLECTOR],
             now=world.now,
-            random=world.dice("plane"),
+            random=world.make_random("plane"),
         )
         self._others_actor.start(others.run(), name="control plane")
         await others.manager.started.wait()
@@ -58,7 +58,7 @@ class SimulatedControlPlane:
             return
         manager = Manager(
             world.connect("gc"),
-            options=ManagerOptions(now=world.now, random=world.dice("gc"), instance="garbage-collector"),
+            options=ManagerOptions(now=world.now, random=world.make_random("gc"), instance="garbage-collector"),
         )
         self._collector = GarbageCollector(manager.client, manager.factory, others.resources)
         manager.add(self._collector)

@@ -47,7 +47,7 @@ async def converge(world: ConvergingRun) -> None:
     for actor in (*world.control_plane.actors, *(process.actor for process in world.supervisor)):
         world.loop.resume(actor)
     world.supervisor.revive()
-    wrong = any(each.kind == "clock" for each in world.injector.struck)
+    wrong = any(fault.kind == "clock" for fault in world.injector.struck)
     for process in world.supervisor:
         process.offset = 0.0
     await steps.quiesce(CONVERGE)
@@ -56,7 +56,7 @@ async def converge(world: ConvergingRun) -> None:
     await steps.quiesce(CONVERGE)
     world.monitor.check_predicates()
     world.monitor.check_in_the_end()
-    world.monitor.check_tasks(world.loop.begun)
+    world.monitor.check_tasks(world.loop.started_tasks)
 
 
 async def check_quiescence(world: ConvergingRun) -> None:
@@ -64,14 +64,14 @@ async def check_quiescence(world: ConvergingRun) -> None:
     and an hour passes. The judge reports the writes.
     """
     steps, monitor, supervisor = world.steps, world.monitor, world.supervisor
-    monitor.quiet_since = "by a resync"
+    monitor.quiet_phase = "by a resync"
     supervisor.resync()
     await steps.quiesce(30.0)
-    monitor.quiet_since = "after a restart"
+    monitor.quiet_phase = "after a restart"
     for process in supervisor.alive():
         process.kill()
     supervisor.start_all()
     await steps.quiesce(30.0)
-    monitor.quiet_since = "within an idle hour"
+    monitor.quiet_phase = "within an idle hour"
     await asyncio.sleep(_HOUR)
     await steps.quiesce(30.0)

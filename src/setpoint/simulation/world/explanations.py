@@ -19,10 +19,10 @@ def explain_controller(running: RunningController[Any]) -> Iterator[str]:
     informer = running.informers.get(running.controller.resource.gvr)
     keys = sorted({*(informer.store if informer is not None else ()), *running.timeline.keys()})
     for key in keys[:_KEYS]:
-        said = explain(running, key)
-        yield f"{said.kind} {said.key} (controller {said.controller})"
-        yield f"  {said.state}: {said.text}"
-        for moment in said.timeline[-_MOMENTS:]:
+        explanation = explain(running, key)
+        yield f"{explanation.kind} {explanation.key} (controller {explanation.controller})"
+        yield f"  {explanation.state}: {explanation.text}"
+        for moment in explanation.timeline[-_MOMENTS:]:
             yield f"  {_told(moment)}"
     if len(keys) > _KEYS:
         yield f"and {len(keys) - _KEYS} more of controller {running.name}"

@@ -84,7 +84,7 @@ class ExternalCalls:
         with world.calling(actor):
             await world.steps.pass_by(fault)
 
-    def external_gate_now(
+    def external_gate_sync(
         self, point: str, faults: list[Fault], actor: Actor, late: Callable[[], Any] | None = None
     ) -> None:
         """Kills the process if a fault demands it, before or (without ``late``) after a synchronous call. ``late``
@@ -112,11 +112,11 @@ class ExternalCalls:
                 result = late()
                 if inspect.isawaitable(result):
                     await result
-                told = f"carries out, late: {point}"
+                text = f"carries out, late: {point}"
             except Exception as problem:  # noqa: BLE001 - the system refuses the call, whose caller is gone
-                told = f"refuses, late: {point} ({type(problem).__name__})"
-            world.trace.tell("external", "external", "late", told)
-            world.monitor.called_outside()
+                text = f"refuses, late: {point} ({type(problem).__name__})"
+            world.trace.tell("external", "external", "late", text)
+            world.monitor.check_externals()
 
         def begin() -> None:
             world.harness.start(arrive(), name="late call")
@@ -124,7 +124,7 @@ class ExternalCalls:
         return world.injector.external_trouble(faults, point, before=late is not None, late=begin)
 
     def external_done(
-        self, point: str, told: str, *, changed: bool, empty: bool, waits: bool, ordered: bool = False
+        self, point: str, text: str, *, changed: bool, empty: bool, waits: bool, ordered: bool = False
     ) -> None:
         """Notes the system's answer. ``changed`` says whether the call changed the system's state, ``empty`` whether a
         fault can make the system answer that there is nothing, ``waits`` whether a fault can delay the call, and
@@ -134,8 +134,8 @@ class ExternalCalls:
         world.trace.mark(
             Point(point, "external", world.steps.number, changed=changed, empty=empty, waits=waits, ordered=ordered)
         )
-        world.trace.tell("external", "external", "answers", told, point=point)
-        world.monitor.called_outside()
+        world.trace.tell("external", "external", "answers", text, point=point)
+        world.monitor.check_externals()
 
     def external_changed(self, name: str, before: Any, after: Any) -> None:
         """Notes the plain states of the system called ``name`` before and after a call has been carried out."""

@@ -127,7 +127,7 @@ class Process(ProcessControl):
             return failed(key, problem)
 
         running.loop._failed = heard  # type: ignore[method-assign]
-        if (rolls := self.transport.rolls) is not None:
+        if (rolls := self.transport.random_order) is not None:
             queue = running.loop.queue
             add, ready = queue.add, queue._fifo
 
@@ -212,13 +212,13 @@ class Process(ProcessControl):
 
     def retries(self) -> list[float]:
         """The loop times at which failed keys are tried again."""
-        found: list[float] = []
+        times: list[float] = []
         if self.actor.state != "running" or self.manager is None or self.failed is not None:
-            return found
+            return times
         for running in self._reachable():
             for key, state in running.queue.states().items():
                 if "delayed" in state and running.queue.num_requeues(key):
                     at = running.queue.ready_at(key)
                     if at is not None:
-                        found.append(at)
-        return found
+                        times.append(at)
+        return times

@@ -54,7 +54,7 @@ class RemoteHost(Protocol):
     def trace(self) -> Trace: ...
     @property
     def random_values(self) -> RandomValues: ...
-    def dice(self, name: str) -> Random: ...
+    def make_random(self, name: str) -> Random: ...
     def now(self) -> datetime: ...
 
 
@@ -99,10 +99,10 @@ class RemoteCluster:
             await cluster.client.create(obj)
 
     def connect(self, name: str) -> Client:
-        return Client(self._user_transport, namespace=self.setup.namespace, random=self.dice(name))
+        return Client(self._user_transport, namespace=self.setup.namespace, random=self.make_random(name))
 
-    def dice(self, name: str) -> Random:
-        return self._world.dice(f"{FAR} {name}")
+    def make_random(self, name: str) -> Random:
+        return self._world.make_random(f"{FAR} {name}")
 
     def now(self) -> datetime:
         return self._world.now()
@@ -134,15 +134,15 @@ class RemoteCluster:
         subject = f"{entry.collection}@{FAR} {entry.label}"
         monitor = self._world.monitor
         self.trace.tell("controller", entry.author, "writes", f"{entry.type.lower()} {subject}")
-        if monitor.quiet_since:
-            monitor.found(
-                "quiet", subject, f"{subject} was written {monitor.quiet_since}, though all was as it should be"
+        if monitor.quiet_phase:
+            monitor.report(
+                "quiet", subject, f"{subject} was written {monitor.quiet_phase}, though all was as it should be"
             )
 
     def transport(self, process: ProcessControl) -> RemoteTransport:
-        made = RemoteTransport(self, process)
-        self._wires.append(made)
-        return made
+        transport = RemoteTransport(self, process)
+        self._wires.append(transport)
+        return transport
 
     def cut_off(self) -> None:
         """Cuts the cluster off: from now on no process of the program reaches it."""
@@ -222,7 +222,7 @@ class RemoteTransport:
     def saw(self, raw: bytes) -> None:
         """Does nothing: the uids that a process has seen are needed only to judge its deletions in the near cluster."""
 
-    def heard_of(self, gate: WatchGate, revision: int) -> None:
+    def inject_at(self, gate: WatchGate, revision: int) -> None:
         """Does nothing: faults don't hit single changes in the far cluster."""
 
     def ordered(self, lines: list[bytes]) -> Iterable[bytes]:

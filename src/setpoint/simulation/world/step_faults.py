@@ -51,19 +51,19 @@ class StepFaults:
         far cluster that is cut off from the start can be reached again after the fault's ``seconds`` or, without them,
         from the end of step 1.
         """
-        for each in self._world.injector.take("run"):
-            if each.kind == "cut-off":
-                self._cut_off(each, 1)
+        for fault in self._world.injector.take("run"):
+            if fault.kind == "cut-off":
+                self._cut_off(fault, 1)
 
     def prepare(self, process: Process) -> None:
         """Sets up in a new process the faults that apply to every process of the run."""
-        for each in self._world.injector.planned("run"):
-            if each.kind == "reverse-lists":
+        for fault in self._world.injector.planned("run"):
+            if fault.kind == "reverse-lists":
                 process.transport.reverses = True
-            elif each.kind == "shuffle":
-                process.transport.rolls = Random(f"{each.get('seed', 0)} {process.number}")
-            elif each.kind == "clock" and not self._world.injector.over:
-                process.offset = float(each.get("seconds", 0.0))
+            elif fault.kind == "shuffle":
+                process.transport.random_order = Random(f"{fault.get('seed', 0)} {process.number}")
+            elif fault.kind == "clock" and not self._world.injector.over:
+                process.offset = float(fault.get("seconds", 0.0))
 
     def early(self, step: int) -> Fault | None:
         """The fault that makes the user go on without waiting at the end of this step; None if the user waits."""
@@ -72,13 +72,13 @@ class StepFaults:
     async def at_rest(self, step: int, patience: float) -> None:
         """Carries out the faults at the end of a step, when nothing is left to do."""
         world = self._world
-        for each in world.injector.take(f"step {step}", "restart", "clock", "expire-all", "resync"):
-            if each.kind == "clock":
+        for fault in world.injector.take(f"step {step}", "restart", "clock", "expire-all", "resync"):
+            if fault.kind == "clock":
                 for process in world.supervisor:
-                    process.offset += float(each.get("seconds", 0.0))
-            elif each.kind == "restart":
-                await self._restart(each, patience)
-            elif each.kind == "expire-all":
+                    process.offset += float(fault.get("seconds", 0.0))
+            elif fault.kind == "restart":
+                await self._restart(fault, patience)
+            elif fault.kind == "expire-all":
                 for process in world.supervisor:
                     for stream in list(process.transport.streams):
                         stream.fail()
@@ -90,7 +90,7 @@ class StepFaults:
         world, supervisor = self._world, self._world.supervisor
         behind: dict[str, int] = {}
         if name := fault.get("behind"):
-            entry = next((each for each in world.history.entries if each.point == name), None)
+            entry = next((candidate for candidate in world.history.entries if candidate.point == name), None)
             if entry is None:
                 return  # there is no such state in this run
             kinds = supervisor.collections() if fault.get("kinds") == "all" else [entry.collection]
@@ -118,11 +118,11 @@ class StepFaults:
         without them, until the end of this step or of a later one (``more`` steps later).
         """
         world = self._world
-        for each in world.injector.take(f"step {step}", "down", "pause", "cut-off"):
-            if each.kind == "cut-off":
-                self._cut_off(each, step)
+        for fault in world.injector.take(f"step {step}", "down", "pause", "cut-off"):
+            if fault.kind == "cut-off":
+                self._cut_off(fault, step)
                 continue
-            if each.kind == "down":
+            if fault.kind == "down":
                 for process in world.supervisor.alive():
                     process.kill()
                     world.trace.tell(
@@ -130,7 +130,7 @@ class StepFaults:
                     )
                 world.steps.over(step, world.supervisor.revive)
                 continue
-            actors = world.called(str(each.get("who", "controller")))
+            actors = world.called(str(fault.get("who", "controller")))
             for actor in actors:
                 world.loop.pause(actor)
 
@@ -138,10 +138,10 @@ class StepFaults:
                 for actor in actors:
                     world.loop.resume(actor)
 
-            if each.get("seconds"):
-                world.steps.after(float(each.get("seconds")), resume)
+            if fault.get("seconds"):
+                world.steps.after(float(fault.get("seconds")), resume)
             else:
-                world.steps.over(step + int(each.get("more", 0)), resume)
+                world.steps.over(step + int(fault.get("more", 0)), resume)
 
     def _cut_off(self, fault: Fault, step: int) -> None:
         world = self._world

@@ -43,7 +43,7 @@ class Supervisor:
         return iter(self._all)
 
     def alive(self) -> list[Process]:
-        return [each for each in self._all if each.alive]
+        return [process for process in self._all if process.alive]
 
     @property
     def wanted(self) -> int:
@@ -66,8 +66,8 @@ class Supervisor:
         place.prepare(process)
         self._all = [*self.alive(), process]
         self.last = process
-        told = f" and sees {', '.join(behind)} as of an older revision" if behind else ""
-        place.trace.tell("controller", process.actor.name, "starts", f"starts with empty memory{told}")
+        note = f" and sees {', '.join(behind)} as of an older revision" if behind else ""
+        place.trace.tell("controller", process.actor.name, "starts", f"starts with empty memory{note}")
         process.start()
         return process
 
@@ -97,11 +97,11 @@ class Supervisor:
         only the ends after the last restart are reported.
         """
         place = self._place
-        told = f"{type(problem).__name__}: {problem}"
-        place.trace.tell("controller", process.actor.name, "ended", f"ended: {told}")
+        text = f"{type(problem).__name__}: {problem}"
+        place.trace.tell("controller", process.actor.name, "ended", f"ended: {text}")
         self._ended += 1
         if not self._setup.leader_election or self._ended > MOST_RESTARTS:
-            place.monitor.found("error", "process", f"the process exited: {told}")
+            place.monitor.report("error", "process", f"the process exited: {text}")
         if self._ended <= MOST_RESTARTS:
             place.steps.after(10.0, self.replace)
 
@@ -125,8 +125,8 @@ class Supervisor:
         """The processes whose controllers are active. With sharding, only the active process that owns the most
         objects, because a fault hits one process.
         """
-        found = [process for process in self._all if process.leads()]
-        return sorted(found, key=lambda each: -each.owned())[:1] if self._setup.sharding else found
+        leading = [process for process in self._all if process.leads()]
+        return sorted(leading, key=lambda process: -process.owned())[:1] if self._setup.sharding else leading
 
     def retries(self) -> list[float]:
         """The loop times at which failed keys are tried again."""
@@ -147,4 +147,4 @@ class Supervisor:
     def collections(self) -> list[str]:
         """The kinds that the program watches: those that its controllers declare, and those of other watches."""
         declared = [str(resource_of(kind).group_resource) for kind in watched_kinds(self._setup.controllers())]
-        return list(dict.fromkeys([*declared, *sorted(self._place.history.heard - self._place.history.untold)]))
+        return list(dict.fromkeys([*declared, *sorted(self._place.history.heard - self._place.history.unrecorded)]))

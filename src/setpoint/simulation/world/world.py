@@ -76,7 +76,7 @@ class World:
         self.random_values = RandomValues()
         self.history = History(loop.time, self.random_values.starred)
         if setup.processes > 1:
-            self.history.untold |= {"leases.coordination.k8s.io"}
+            self.history.unrecorded |= {"leases.coordination.k8s.io"}
         self.trace = Trace(loop.time, self.history.called)
         self.server_actor = Actor("server", "server")
         self.harness = Actor("world", "world")
@@ -141,16 +141,16 @@ class World:
         self.cluster_states[0].begin()
 
     def connect(self, name: str) -> Client:
-        return Client(self.user_transport, namespace=self.setup.namespace, random=self.dice(name))
+        return Client(self.user_transport, namespace=self.setup.namespace, random=self.make_random(name))
 
     async def handle(self, request: Request) -> Response:
         """The server's answer to the request."""
         return await self.deterministic_server.handle(request)
 
-    def dice(self, name: str) -> Random:
-        made = Random(name)
-        self._randoms.append(made)
-        return made
+    def make_random(self, name: str) -> Random:
+        random = Random(name)
+        self._randoms.append(random)
+        return random
 
     # -- the run -------------------------------------------------------------------------------------------------------
 
@@ -161,10 +161,10 @@ class World:
         self.trace.details = options.trace
         self.random_values.seed = plan.seed
         self.random_values.timed = make_name_replacer(options.forms)
-        for number, each in enumerate((*self._randoms, self.cluster.random, self.server.random)):
-            each.seed(f"{plan.seed} {number}")
+        for number, item in enumerate((*self._randoms, self.cluster.random, self.server.random)):
+            item.seed(f"{plan.seed} {number}")
         self.injector = FaultInjector(self, plan)
-        self.rests_expected = [dict(each) for each in options.rests_expected]
+        self.rests_expected = [dict(item) for item in options.rests_expected]
         self.history.restart(self.loop.time, int(options.shift) % 1000)
         self.history.watchers.append(self.monitor.changed)
         self.deterministic_server.seed = str(plan.seed)
@@ -217,7 +217,7 @@ class World:
             if not isinstance(problem, AssertionError):
                 self._result.problem = "".join(traceback.format_exception(problem))
             place = find_user_line_of(problem) if isinstance(problem, AssertionError) else ""
-            self.monitor.found("scenario", place or "scenario", describe_failure(problem))
+            self.monitor.report("scenario", place or "scenario", describe_failure(problem))
         else:
             await steps.end(30.0)
         await converge(self)
@@ -233,16 +233,16 @@ class World:
         result.findings, result.cut = list(monitor.findings), self._gave_up
         result.points = trace.points
         result.created, result.deleted = dict(monitor.created), dict(monitor.deleted)
-        result.wrongly, result.acted = dict(monitor.wrongly), sorted(monitor.acted)
+        result.wrong_deletions, result.acted = dict(monitor.wrong_deletions), sorted(monitor.acted)
         result.gone = {step: dict(gone) for step, gone in monitor.gone.items()}
         result.collected = sorted(monitor.collected)
         result.provided = sorted(monitor.provided)
-        result.heard = sorted(self.history.heard - self.history.untold)
+        result.heard = sorted(self.history.heard - self.history.unrecorded)
         result.ended = sorted(set().union(*(cluster_state.ended() for cluster_state in self.cluster_states)))
         result.writes, result.steps = monitor.writes, self.steps.number
         result.struck = self.injector.numbers()
         result.digest = trace.digest()
-        result.wished = self.desired_state.documents()
+        result.desired_objects = self.desired_state.documents()
         result.lost = self.desired_state.lost(self.history.alive)
         if self.options.trace:
             result.trace = trace.lines
@@ -250,7 +250,7 @@ class World:
 
     def hung(self, why: str) -> Result:
         """The result of a run that the loop ended because virtual time no longer passed."""
-        self.monitor.found("hang", "process", why)
+        self.monitor.report("hang", "process", why)
         return self._complete()
 
     def give_up(self, why: str) -> None:
@@ -280,11 +280,11 @@ class World:
         self.supervisor.ended(process, problem)
 
     def process_of(self, actor: Actor) -> ProcessControl:
-        return next(each for each in self.supervisor if each.actor is actor)
+        return next(process for process in self.supervisor if process.actor is actor)
 
     def calling(self, actor: Actor) -> AbstractContextManager[None]:
         """Notes that the actor's process, if it is one of the program's, waits for an answer within the block."""
-        process = next((each for each in self.supervisor if each.actor is actor), None)
+        process = next((candidate for candidate in self.supervisor if candidate.actor is actor), None)
         return nullcontext() if process is None else process.calling()
 
     @property
@@ -294,8 +294,8 @@ class World:
 
     def called(self, who: str) -> list[Actor]:
         """The actors that a plan's ``who`` names: a part of the control plane, or else the leading processes."""
-        found = [actor for actor in self.control_plane.actors if actor.name == who]
-        return found or [process.actor for process in self.supervisor.leading()]
+        actors = [actor for actor in self.control_plane.actors if actor.name == who]
+        return actors or [process.actor for process in self.supervisor.leading()]
 
     # -- what the parts ask for ----------------------------------------------------------------------------------------
 
@@ -349,7 +349,7 @@ class World:
     def _is_leaving(self, obj: Object) -> bool:
         return any(cluster_state.is_deleting(obj, self.setup.namespace) for cluster_state in self.cluster_states)
 
-    def came_to(self, step: int) -> None:
+    def begin_step(self, step: int) -> None:
         """Begins a step. If ``branch`` has a different plan for the rest of the run, that plan replaces the current
         one.
         """
@@ -364,7 +364,7 @@ class World:
         if 0 < self.plan.stop < self.steps.number:
             raise _CutOff
 
-    def rested(self) -> None:
+    def record_step(self) -> None:
         """Notes the state at the end of a step."""
         number = self.steps.number
         self.monitor.check_predicates()
@@ -379,18 +379,20 @@ class World:
         )
         if self.options.rests:
             self._result.rests.append(self.snapshot())
-            self._result.wishes.append(self.desired_state.text(self.history.alive))
-            self._result.wished_at.append(self.desired_state.paths())
+            self._result.desired_states.append(self.desired_state.text(self.history.alive))
+            self._result.desired_paths.append(self.desired_state.paths())
         if number in self.options.looks:
             self._result.looks[number] = self.snapshot()
 
     def snapshot(self) -> Snapshot:
-        outside = {each.name: self.entries.in_order(each.name, each.state()) for each in self.setup.externals}
+        outside = {
+            external.name: self.entries.in_order(external.name, external.state()) for external in self.setup.externals
+        }
         near, *others = self.cluster_states
-        found = near.snapshot(outside)
+        state = near.snapshot(outside)
         for cluster_state in others:
-            found |= cluster_state.snapshot()
-        return self.random_values.by_use(found)
+            state |= cluster_state.snapshot()
+        return self.random_values.by_use(state)
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
@@ -399,15 +401,15 @@ class World:
 
     def _explain(self) -> None:
         self._result.explained = "\n".join(
-            line for each in self.supervisor.last.runs() for line in explain_controller(each)
+            line for running in self.supervisor.last.runs() for line in explain_controller(running)
         )
 
-    def _refused(self, place: str, told: str) -> None:
-        self.monitor.found("error", place, told)
+    def _refused(self, place: str, message: str) -> None:
+        self.monitor.report("error", place, message)
 
     def _unhandled(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         problem = context.get("exception")
         if isinstance(problem, BaseException) and not isinstance(problem, Killed):
-            self.monitor.found(
+            self.monitor.report(
                 "error", "task", f"unhandled {type(problem).__name__}: {problem} ({context.get('message')})"
             )
