@@ -147,14 +147,14 @@ class AllocatedValues:
 def _of_names(expected: Snapshot, actual: Snapshot, left: list[Difference]) -> Iterator[Permutation]:
     """One exchange of names for each kind whose objects stand in one another's places."""
     kinds: dict[str, set[str]] = {}
-    for each in left:
-        kinds.setdefault(each.subject.partition(" ")[0], set()).add(each.subject)
+    for difference in left:
+        kinds.setdefault(difference.subject.partition(" ")[0], set()).add(difference.subject)
     for subjects in kinds.values():
         names: Permutation = {}
         if len(subjects) > _MOST_OBJECTS:
             continue
-        for one in sorted(each for each in subjects if each in expected):
-            for other in sorted(each for each in subjects - {one} if each in actual):
+        for one in sorted(subjects & expected.keys()):
+            for other in sorted((subjects - {one}) & actual.keys()):
                 words = _unlike(one, other)
                 if words and not find_differences(permute({one: expected[one]}, words), {other: actual[other]}):
                     names |= words

@@ -157,9 +157,9 @@ def _by_meaning(snapshot: Snapshot, words: set[str], long: re.Pattern[str]) -> S
     def note(text: str, place: str) -> None:
         for word in set(long.findall(text)):
             parts = long.split(text)
-            marks = ["@" if each == word else "#" for each in long.findall(text)]
-            others = [each for pair in zip_longest(parts, marks, fillvalue="") for each in pair]
-            uses[word].append(f"{place} {''.join(others)}")
+            marks = ["@" if match == word else "#" for match in long.findall(text)]
+            pairs = zip_longest(parts, marks, fillvalue="")
+            uses[word].append(f"{place} {''.join(part for pair in pairs for part in pair)}")
 
     def walk(value: Any, place: str) -> None:
         if isinstance(value, str):

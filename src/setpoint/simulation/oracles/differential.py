@@ -209,7 +209,7 @@ class Reference:
                     times,
                 )
             return
-        twice = Counter(unknown for each in plan.faults if (unknown := _unknown(each, self.created)))
+        twice = Counter(unknown for fault in plan.faults if (unknown := _unknown(fault, self.created)))
         for word, allowed, seen in (
             ("created", self.created, result.created),
             ("deleted", self.deleted, result.deleted),
@@ -219,11 +219,13 @@ class Reference:
                     continue  # the object exists by chance
                 most = allowed.get(subject, 0) + twice.get(subject, 0)
                 others = _circle(subject, place)
-                if others and sum(seen.get(each, 0) for each in others) <= sum(allowed.get(each, 0) for each in others):
+                if others and sum(seen.get(label, 0) for label in others) <= sum(
+                    allowed.get(label, 0) for label in others
+                ):
                     continue
                 if times > most and subject not in self.records:
-                    told = f"{subject} was {word} {_times(times)}, but {_times(most)} without faults"
-                    yield Finding("counts", subject, told, most, times)
+                    message = f"{subject} was {word} {_times(times)}, but {_times(most)} without faults"
+                    yield Finding("counts", subject, message, most, times)
 
     def _enabled(self, findings: Iterable[Finding]) -> list[Finding]:
         return [finding for finding in findings if finding.oracle not in self.off]

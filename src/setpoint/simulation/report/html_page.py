@@ -78,13 +78,13 @@ def render_page(problem: Counterexample) -> str:
         f"<h1>A promise is broken in {escape(problem.scenario)}</h1><div class='cards'>",
         "<section class='card fault'><h2>Injected faults</h2>",
         *(
-            f"<p>{escape(describe_fault(each))}</p><p class='mono'>{escape(str(each))}</p>"
-            for each in problem.plan.faults
+            f"<p>{escape(describe_fault(fault))}</p><p class='mono'>{escape(str(fault))}</p>"
+            for fault in problem.plan.faults
         ),
         "<p>None: this happens without any fault.</p>" if alone else "",
         "</section><section class='card bad'><h2>Findings</h2>",
-        *(f"<p><b>{escape(each.oracle)}</b>: {escape(each.message)}</p>" for each in problem.findings[:5]),
-        *(f"<p>without the fault, too: {escape(str(each))}</p>" for each in problem.baseline_findings[:5]),
+        *(f"<p><b>{escape(finding.oracle)}</b>: {escape(finding.message)}</p>" for finding in problem.findings[:5]),
+        *(f"<p>without the fault, too: {escape(str(finding))}</p>" for finding in problem.baseline_findings[:5]),
         f"<p class='note'>{_often(problem)}</p></section></div>",
         _ends(problem),
         f"<h2>What happened{where}{f', beside {escape(beside)}' if beside else ''}</h2>",
