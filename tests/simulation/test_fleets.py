@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.simulation.kinds import App, AppSpec
-from tests.simulation.test_elections import controllers, process
+from tests.simulation.test_elections import controllers, lifecycle
 
 import setpoint as sp
 from setpoint.client import TransportError

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any, cast
+
 from tests.simulation.corpus import PAIRS
 from tests.simulation.kinds import App
 
 import setpoint as sp
+from setpoint.apiserver import ApiServer
+from setpoint.client import Client, InProcessTransport
 from setpoint.controller.predicates import objects_where
+from setpoint.models.core_v1 import ConfigMap
 from setpoint.simulation import Budget, Fault, Plan, Setup, check
 from setpoint.simulation.execution.in_process import run_in_process
 from setpoint.simulation.oracles.differential import Reference
+from setpoint.simulation.oracles.monitor import Monitor
+from setpoint.simulation.sandbox.actor import Actor
+from setpoint.simulation.trace.history import History
 from setpoint.simulation.trace.result import Options, Result
+from setpoint.simulation.trace.trace import Trace
+from setpoint.testing import virtual_time
 
 
 def test_a_deletion_that_the_undisturbed_run_has_in_the_same_step_is_no_loss() -> None:
@@ -27,6 +38,31 @@ def test_a_deletion_that_the_undisturbed_run_has_later_for_the_same_wish_is_no_l
     old = (("behind", "MODIFIED mongos.corpus.example.com default/db #2"),)
     travel = Plan((Fault("restart", "step 2", old),))
     pair.check_correct(Budget(runs=1), replay=travel.token(), workers=0)
+
+
+@virtual_time
+async def test_only_deletions_after_a_restart_on_old_lists_are_wrong_ones() -> None:
+    history = History(lambda: 0.0)
+    run = SimpleNamespace(
+        setup=SimpleNamespace(off={}, predicates=(), externals=()), history=history, trace=Trace(lambda: 0.0),
+        rests_expected=[{"configmaps default/one": 1}], resting=False, options=Options(),
+    )  # fmt: skip
+    monitor = Monitor(cast("Any", run))
+    server = ApiServer(storage=history)
+    async with server, Client(InProcessTransport(server.handle), namespace="default") as client:
+        history.restart(lambda: 0.0)
+        history.watchers.append(monitor.changed)
+
+        async def create_and_delete() -> None:
+            await client.create(ConfigMap.named("one"))
+            await client.delete(ConfigMap, "one")
+
+        process = Actor("controller/1", "controller")
+        await process.start(create_and_delete())
+        assert not monitor.wrong_deletions
+        monitor.begin_travel(lambda: None)
+        await process.start(create_and_delete())
+    assert monitor.wrong_deletions == {"configmaps default/one": 1}
 
 
 async def reconcile(app: App, ctx: sp.Context) -> None:

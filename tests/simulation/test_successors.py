@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.simulation.test_elections import controllers, process
+from tests.simulation.test_elections import controllers, lifecycle
 
 from setpoint.simulation import Plan, Setup
 from setpoint.simulation.execution.in_process import run_in_process

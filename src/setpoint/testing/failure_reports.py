@@ -34,7 +34,8 @@ def restless_keys(running: RunningController[Any]) -> Iterator[str]:
         yield f"{running.name}: a mapping function has not ended"
     for work in running.under_way():
         stack = "".join(f"\n    {line}" for line in work.stack())
-        yield f"{running.name}: {work.key} has been reconciled for {work.seconds:g} s, and has not ended:{stack}"
+        age = f"{work.seconds:g} s of virtual time"  # none if what it waits for sets no timer
+        yield f"{running.name}: the reconcile of {work.key} has not ended after {age}:{stack}"
     for key in sorted(running.queue.states()):
         slow = running.activity.hot_loops.slowed.get(key)
         if slow is not None and slow.spins:

@@ -14,7 +14,7 @@ ORACLES: Final[dict[str, str]] = {
     "quiet": "once the desired state is reached, nothing is written: not by a resync, after a restart, or within an "
     "hour",
     "hot loop": "no object keeps returning to the same states",
-    "stranger": "no object is deleted by name that the process has never seen, unless it was created for the same "
+    "blind delete": "no object is deleted by name that the process has never seen, unless it was created for the same "
     "owner",
     "error": "the program raises no TypeError or the like, and no task fails unnoticed or is never awaited",
     "predicate": "the user's predicates hold",
@@ -24,7 +24,7 @@ ORACLES: Final[dict[str, str]] = {
     "hang": "every run ends",
 }
 RANKS: Final = (
-    "determinism", "error", "predicate", "stranger", "destroyed", "end state", "scenario",
+    "determinism", "error", "predicate", "blind delete", "destroyed", "end state", "scenario",
     "counts", "paths", "quiet", "hot loop", "hang",
 )  # fmt: skip
 """The oracles, with those first whose findings most likely show a cause and not its consequences."""

@@ -283,7 +283,7 @@ class Monitor:
             return
         what = f"{operation.collection} {operation.label}"
         self.report(
-            "stranger",
+            "blind delete",
             what,
             f"{what} was deleted by name, although this process had never seen that object: "
             "it may be a new object of the same name; delete with a uid precondition",
