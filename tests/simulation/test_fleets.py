@@ -21,7 +21,7 @@ ONLY_THE_CLUSTER = {name: "this is about a cluster that is cut off" for name in 
 
 
 def run_of(*faults: Fault) -> Result:
-    setup = Setup(scenario=process, factory=controllers, fleet=True)
+    setup = Setup(scenario=lifecycle, factory=controllers, fleet=True)
     return run_in_process(setup, Plan(faults), Options(trace=True, rests=True, quiet=False))
 
 
@@ -63,7 +63,7 @@ def test_a_memory_of_keys_that_does_not_tell_clusters_apart_is_found() -> None:
 
 @pytest.mark.long
 def test_children_statuses_and_clean_ups_survive_every_single_fault_in_two_clusters() -> None:
-    check(process, controllers, fleet=True, budget=Budget(runs=2500))
+    check(lifecycle, controllers, fleet=True, budget=Budget(runs=2500))
 
 
 def at_home(*, gives_up: bool) -> tuple[list[sp.Controller[App]], sp.Fleet]:

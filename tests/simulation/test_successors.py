@@ -18,6 +18,6 @@ def test_a_successor_waits_for_a_predecessor_whose_clean_up_is_interrupted() -> 
             fault("crash-after", "delete secrets default/of-one #1", until="step"),
         )
     )
-    result = run_in_process(Setup(scenario=process, factory=controllers), plan, Options(quiet=False))
+    result = run_in_process(Setup(scenario=lifecycle, factory=controllers), plan, Options(quiet=False))
     assert len(result.struck) == 2
     assert "apps.test.example.com default/one" in result.end

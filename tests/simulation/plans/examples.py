@@ -10,7 +10,6 @@ from unittest import mock
 import setpoint as sp
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.simulation import Setup
-from setpoint.simulation.scenario.setup import freeze_options
 
 _EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 sys.path[:0] = [str(_EXAMPLES), *(str(folder) for folder in sorted(_EXAMPLES.iterdir()) if folder.is_dir())]
@@ -28,10 +27,8 @@ def setup_of(search: test_survival.Search) -> Setup:
     found: list[Setup] = []
 
     def check(scenario: Any, factory: Any, **options: Any) -> sp.simulation.Report:
-        several = {name: options.pop(name, None) for name in ("objects", "crds", "webhooks", "externals", "predicates")}
-        made = freeze_options(**{name: value for name, value in several.items() if value is not None})
-        rest = {name: value for name, value in options.items() if name not in OF_CHECK}
-        found.append(Setup(scenario=scenario, factory=factory, **made, **rest))
+        what = {name: value for name, value in options.items() if name not in OF_CHECK}
+        found.append(Setup.build(scenario, factory, **what))
         return sp.simulation.Report(seed=0, off={}, ignore={})
 
     with mock.patch.object(sp.simulation, "check", check):
