@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
@@ -15,13 +16,18 @@ import pytest
 import yaml
 
 import setpoint as sp
+from setpoint.cli.crd import crd_app
+from setpoint.cli.init import create_app
 from setpoint.crd import crd_for, schema_of
 from setpoint.crd.builtin_schemas import builtin_schema
+from setpoint.crd.files import read_definitions
 from setpoint.crd.schema_samples import samples_of
+from setpoint.deploy.file_tree import write
 from setpoint.meta import from_wire, resource_of, to_wire
 from setpoint.meta.model_fields import alternatives, bare
 from setpoint.models import core_v1
 from setpoint.scaffold.classes import SchemaProblem, definitions_to_source
+from setpoint.scaffold.project import Project
 from setpoint.schema import apply_defaults, copy_json, structural, validate
 
 SHAPES = Path(__file__).parent / "shapes.yaml"
@@ -262,3 +268,37 @@ def test_descriptions_are_those_of_the_definition(theirs: Any) -> None:
 def test_a_document_that_has_no_classes_is_refused_by_name(change: dict[str, Any], problem: str) -> None:
     with pytest.raises(SchemaProblem, match=rf"shapes\.shapes\.example\.org: {problem}"):
         definitions_to_source([definitions()[0] | change])
+
+
+def create(folder: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> None:
+    monkeypatch.chdir(folder)
+    with suppress(SystemExit):
+        create_app(["kind", *words])
+
+
+def test_a_project_takes_the_kinds_of_others_with_their_definitions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, {}, force=False, scope="project", facts={"project": Project("shop", "shop.example.com").document()})
+    create(tmp_path, monkeypatch, "--from", str(SHAPES), "--installed-by", "shapes", "shapes.shapes.example.org")
+    module = tmp_path / "src" / "shop" / "shapes_example_org.py"
+    assert 'installed_by="shapes"' in module.read_text()
+    assert [file.name for file in (tmp_path / "crds").iterdir()] == ["shapes.shapes.example.org.yaml"]
+    assert read_definitions(tmp_path / "crds")[0]["metadata"]["name"] == "shapes.shapes.example.org"
+    before = module.read_text()
+    create(tmp_path, monkeypatch, "--from", str(SHAPES), "--installed-by", "shapes", "shapes.shapes.example.org")
+    assert module.read_text() == before
+    create(tmp_path, monkeypatch, "--from", str(SHAPES), "plains.other.example.org")
+    assert module.is_file(), "the kinds of another group stay"
+    assert (tmp_path / "src" / "shop" / "other_example_org.py").is_file()
+    capsys.readouterr()
+    create(tmp_path, monkeypatch, "--from", str(SHAPES), "shape")
+    assert "did you mean" in capsys.readouterr().err
+
+
+def test_the_command_prints_the_module(capsys: pytest.CaptureFixture[str]) -> None:
+    with suppress(SystemExit):
+        crd_app(["classes", str(SHAPES), "plain.shapes.example.org", "--own"])
+    source = capsys.readouterr().out
+    assert "class Plain(" in source
+    assert "installed_by" not in source

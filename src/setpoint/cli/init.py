@@ -16,13 +16,14 @@ from setpoint.cli.program_loader import SourceError, loaded
 from setpoint.deploy.file_tree import File, TreeError, Written, write
 from setpoint.deploy.kustomize import kustomize
 from setpoint.scaffold import generate
+from setpoint.scaffold.classes import SchemaProblem
 from setpoint.scaffold.kopf import KopfProblem, ported
 from setpoint.scaffold.names import KindName, NameProblem, ProjectName
 from setpoint.scaffold.project import Api, Project, ProjectError
 
 __all__ = ["create_app", "init"]
 
-create_app = App(name="create", help="Add a kind, webhooks or a version to a project of setpoint init.")
+create_app = App(name="create", help="Add a kind, webhooks, a version or others' kinds to a project of setpoint init.")
 Force = Annotated[bool, Parameter(negative="")]
 _FIRST_VERSION = "v1alpha1"
 
@@ -92,6 +93,42 @@ def api(kind: str, /, *, version: str = _FIRST_VERSION, force: Force = False) ->
         Overwrite existing files that have different contents.
     """
     _add("api", lambda project: generate.add_api(project, Api(kind, version)), force)
+
+
+@create_app.command(name="kind")
+def kind_command(
+    *names: str,
+    source: Annotated[Path, Parameter(name="--from")],
+    installed_by: str = "",
+    force: Force = False,
+) -> None:
+    """Add classes for kinds of other projects, and their definitions for tests.
+
+    NAMES are those of the definitions to use, such as certificates.cert-manager.io; default: all in the source. There
+    is one module for each API group. The command can be repeated after an upgrade of the other project.
+
+    Parameters
+    ----------
+    source
+        The file of the CustomResourceDefinitions, or a folder of such files.
+    installed_by
+        The project that installs the definitions; default: the one that their labels name, or the API group.
+    force
+        Overwrite existing files that have different contents.
+    """
+    from setpoint.cli.crd_sources import from_files, only
+
+    with _reported("setpoint create kind"):
+        folder = Path()
+        project = Project.here(folder)
+        try:
+            definitions = only(from_files(str(source)), names, str(source))
+            groups = generate.foreign_files(project, definitions, installed_by)
+        except (SchemaProblem, SourceError) as problem:
+            raise ProjectError(str(problem)) from None
+        for group, files in groups.items():
+            _tell(folder, write(folder, files, force=force, scope=f"kinds {group}"))
+        print('in tests: sp.testing.cluster(..., crds=["crds"])')  # noqa: T201 - this is the user's terminal
 
 
 @create_app.command

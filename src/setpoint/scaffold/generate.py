@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
 from setpoint.deploy.file_tree import File, Written, write
+from setpoint.meta.yaml_text import to_yaml
+from setpoint.scaffold.classes import definitions_to_source
 from setpoint.scaffold.names import check_version
 from setpoint.scaffold.project import Api, Project, ProjectError
 from setpoint.scaffold.templates import parts_file, template, words
 
-__all__ = ["add_api", "add_version", "add_webhook", "api_files", "create", "project_files"]
+__all__ = ["add_api", "add_version", "add_webhook", "api_files", "create", "foreign_files", "project_files"]
 
 
 def project_files(project: Project) -> dict[str, File]:
@@ -50,6 +54,28 @@ def add_api(project: Project, api: Api) -> tuple[Project, dict[str, File]]:
         )
     project = project.with_api(present or api)
     return project, api_files(project, present or api)
+
+
+def foreign_files(
+    project: Project, definitions: Iterable[Mapping[str, Any]], installed_by: str
+) -> dict[str, dict[str, File]]:
+    """The files for kinds of other projects, by API group: a module of classes, and the definitions themselves, for the
+    project's tests.
+
+    Raises:
+        SchemaProblem: a document is not a definition, or has no schema.
+    """
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for definition in definitions:
+        groups.setdefault(str(definition.get("spec", {}).get("group", "")), []).append(definition)
+    files: dict[str, dict[str, File]] = {}
+    for group, documents in groups.items():
+        module = re.sub(r"\W", "_", group, flags=re.ASCII)
+        source = definitions_to_source(documents, installed_by=installed_by)
+        files[group] = {f"src/{project.names.package}/{module}.py": File(source)}
+        for document in documents:
+            files[group][f"crds/{document['metadata']['name']}.yaml"] = File(to_yaml([document]))
+    return files
 
 
 def add_webhook(project: Project, kind: str) -> tuple[Project, dict[str, File]]:
