@@ -78,7 +78,7 @@ docs: $(VENV)/.dev ## the site of the documentation in build/site, its links, an
 	$(BIN)/python -m tools.docs
 	$(BIN)/python -m pytest -q -m sessions tests/docs
 
-lint: $(VENV)/.dev ## ruff, the order of the rooms, no circles of imports, and the words
+lint: $(VENV)/.dev ## ruff, the order of the packages, no circles of imports, and the words
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports

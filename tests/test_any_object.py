@@ -36,7 +36,7 @@ DEEPEST = 10_000
 
 
 class Thing(sp.Object, omit_defaults=True):
-    """A class that knows nothing of what is inside: metadata and any JSON."""
+    """A class that does not know the content: metadata and any JSON."""
 
     resource = RESOURCE
     content: Any = None

@@ -1,4 +1,4 @@
-"""The contract against circles of imports (``.importlinter-circles``): what it finds, and that it lets no room off."""
+"""The contract against circles of imports (``.importlinter-circles``): what it finds, and that it has no exceptions."""
 
 from __future__ import annotations
 

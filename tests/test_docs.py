@@ -220,7 +220,7 @@ async def test_nodes_and_pods_behave_as_is_said() -> None:
 
 
 def test_the_files_that_the_architecture_names_are_there() -> None:
-    """Those of the tables, and of the walks."""
+    """Those of the tables, and of the call paths."""
     page = (ROOT / "docs/architecture.md").read_text()
     section = page.split("## The embedded server\n")[1].split("\n## ")[0]
     named = {name for name in re.findall(r"`([a-z_/]+(?:/|\.py))`", section) if not name.startswith("apiserver")}
@@ -231,8 +231,8 @@ def test_the_files_that_the_architecture_names_are_there() -> None:
     others = set(re.findall(r"`([a-z_/]+(?:/|\.py))`", elsewhere)) - {"metrics.py"}
     assert len(others) > 40
     assert not [name for name in sorted(others) if not (ROOT / "src/setpoint" / name).exists()]
-    walks = page.split("## Four walks\n")[1].split("\n## ")[0]
-    met = set(re.findall(r"`([a-z_/]+(?:/|\.py))`", walks))
+    paths = page.split("## Four call paths\n")[1].split("\n## ")[0]
+    met = set(re.findall(r"`([a-z_/]+(?:/|\.py))`", paths))
     assert len(met) > 50
     assert not [name for name in sorted(met) if not (ROOT / "src/setpoint" / name).exists()]
 

@@ -63,7 +63,7 @@ class Tiers(NamedTuple):
 
     def unknown(self, root: griffe.Object | griffe.Alias) -> list[str]:
         """The packages without a tier, and the names that no package exports."""
-        packages = {package.path: set(map(str, package.exports or ())) for package in rooms(root)}
+        packages = {package.path: set(map(str, package.exports or ())) for package in subpackages(root)}
         without = [
             path for path, names in packages.items() if names and path != "setpoint" and path not in self.packages
         ]
@@ -80,7 +80,7 @@ def lines(tiers: Tiers, tier: str, source: Path = SOURCE) -> list[str]:
 
 
 def loaded(source: Path = SOURCE) -> griffe.Object | griffe.Alias:
-    """The package as its sources declare it, without the rooms that are left out."""
+    """The package as its sources declare it, without the packages that are left out."""
     with tempfile.TemporaryDirectory() as temporary:
         package = Path(temporary) / "setpoint"
         package.mkdir()
@@ -93,8 +93,8 @@ def loaded(source: Path = SOURCE) -> griffe.Object | griffe.Alias:
     return root
 
 
-def rooms(root: griffe.Object | griffe.Alias) -> Iterator[griffe.Object | griffe.Alias]:
-    """The package and its rooms, which are packages in it. A room's modules are its own affair."""
+def subpackages(root: griffe.Object | griffe.Alias) -> Iterator[griffe.Object | griffe.Alias]:
+    """The package and the packages in it. A package's modules are its own affair."""
     yield root
     for name, member in root.members.items():
         if isinstance(member, griffe.Module) and member.is_init_module and not name.startswith("_"):
@@ -102,10 +102,10 @@ def rooms(root: griffe.Object | griffe.Alias) -> Iterator[griffe.Object | griffe
 
 
 def _listed(root: griffe.Object | griffe.Alias, tiers: Tiers, tier: str) -> Iterator[str]:
-    """The lines of the names of a tier that the package and its packages export."""
+    """The lines of the names of a tier that the package and the packages in it export."""
     chosen = {
         f"{package.path}.{name}": package.members[name]
-        for package in rooms(root)
+        for package in subpackages(root)
         for name in sorted(map(str, package.exports or ()))
         if name in package.members and tiers.of(f"{package.path}.{name}") == tier
     }
@@ -187,7 +187,7 @@ def said(root: Path = ROOT) -> str:
 
 
 def unsaid(before: list[str], now: list[str], changelog: str) -> list[str]:
-    """The names of rooms that a release had, that are gone, and that the changelog does not name."""
+    """The names of packages that a release had, that are gone, and that the changelog does not name."""
     gone = {_name(line) for line in before} - {_name(line) for line in now}
     whole = {path for path in gone if path.rpartition(".")[0] not in gone and not path.endswith("__")}
     return sorted(path for path in whole if not re.search(rf"\b{re.escape(path.rpartition('.')[2])}\b", changelog))

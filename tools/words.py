@@ -4,6 +4,10 @@ It reads the docstrings, comments and messages of Python files, and the text of 
 each finding: file, line, rule, the words, and the remedy. The exit status is 1 if there is a finding.
 
 Words in backticks are code and are not checked.
+
+``python tools/words.py --messages [PLACE ...]`` prints the messages of ``src`` instead, by package, with file and line:
+the texts of exceptions, log records, warnings, conditions and events, of reports and of the command line. They are to
+be read as a whole, as a user meets them. The exit status is the same.
 """
 
 from __future__ import annotations
@@ -64,12 +68,24 @@ RULES = (
     _rule("metaphor", r"\b(?:speaks of|spoken of|speak of)\b", "write covers, declares or mentions"),
     _rule("metaphor", r"\b(?:go(?:es)?|went|gone|going) in circles\b", "write hot loop"),
     _rule("metaphor", r"\b[Aa]ppointments?\b(?!-)", "write the time of the next reconcile"),
+    _rule("metaphor", r"\b(?:[Tt]he|[Tt]his|[Ee]very|[Aa]nother|[Oo]ther|that) rooms?\b", "write package"),
+    _rule("old-words", r"\bto and fro\b", 'write "back and forth"'),
+    _rule("old-words", r"\bfor ever\b", 'write "forever"'),
+    _rule("old-words", r"\b[Ii]t is awaited\b", 'write "waiting for it to ..."'),
+    _rule(
+        "old-words",
+        r"\b(?:all|same|one|it|that|them) but for\b|, but for (?:one|the|its|their)\b",
+        'write "except for"',
+    ),
+    _rule("old-words", r"\b(?:[Kk]nows?|[Ss]ays?|said) nothing of\b", 'write "does not know", "does not mention"'),
 )
 
 UPSTREAM = ("must be no value when `operator` is",)
 """Words of API servers that are kept verbatim because clients compare them; they are not checked."""
 
 _CODE = re.compile("|".join(map(re.escape, UPSTREAM)) + r"|``.*?``|`[^`\n]*`", re.DOTALL)
+_PROSE = re.compile(r"[a-z]{2,}[,:;]? [a-z`'\"{%]|[a-z}] [a-z]{2,}")
+"""Two words in a row, at least one of them in small letters."""
 _SENTENCE = re.compile(r"(?<=[.!?])[)\"']*\s+(?=[A-Z`])|(?<=:)\s+(?=(?:Who|What)\b)|\n\s*\n|\n\s*(?=[-*] )")
 
 
@@ -104,12 +120,27 @@ def python_passages(source: str) -> Iterator[Passage]:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             docstrings.add(id(node.value))
             yield Passage("docstring", node.lineno, node.value.value)
+    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or id(node) in docstrings:
+        text = _text(node)
+        if id(node) in docstrings or (id(node) in parts and not isinstance(node, ast.JoinedStr)):
             continue
-        if len(node.value.split()) > 2:
-            yield Passage("message", node.lineno, node.value)
+        if len(text.split()) > 2:
+            yield Passage("message", node.lineno, text)
     yield from _comments(source)
+
+
+def _text(node: ast.AST) -> str:
+    """The text of a string; an expression in it is its source in braces."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if not isinstance(node, ast.JoinedStr):
+        return ""
+    values = (
+        f"{{{ast.unparse(part.value)}}}" if isinstance(part, ast.FormattedValue) else _text(part)
+        for part in node.values
+    )
+    return "".join(values)
 
 
 def _comments(source: str) -> Iterator[Passage]:
@@ -189,9 +220,24 @@ def files(places: Iterable[str]) -> list[str]:
     return [name for name in names if name.endswith((".py", ".md")) and not name.startswith(NOT_READ)]
 
 
+def messages(places: Iterable[str]) -> Iterator[tuple[str, Passage]]:
+    """The messages in the files of ``src`` in these places, each with its file. Code in a text is not a message."""
+    for name in files(places or ["src"]):
+        if name.startswith("src/") and name.endswith(".py") and (ROOT / name).exists():
+            for passage in python_passages((ROOT / name).read_text("utf-8")):
+                if passage.kind == "message" and _PROSE.search(passage.text):
+                    yield name, passage
+
+
 def main(places: list[str]) -> int:
-    """Prints the findings in these places, or in the whole project; returns the exit status."""
-    reported = 0
+    """Prints the findings in these places, or in the whole project, or the messages; returns the exit status."""
+    reported, package = 0, ""
+    if "--messages" in places:
+        places = [place for place in places if place != "--messages"]
+        for name, passage in messages(places):
+            if package != (package := name.split("/")[2].removesuffix(".py")):
+                print(f"== {package}")
+            print(f"{name}:{passage.line}: {' '.join(passage.text.split())}")
     for name in files(places):
         if (ROOT / name).exists():
             for finding in check(name, (ROOT / name).read_text("utf-8")):

@@ -45,7 +45,7 @@ class Reply(NamedTuple):
 
     @property
     def wait(self) -> float:
-        """The seconds that the server asks to wait, 0 if it says nothing of that. A date counts from the reply's own,
+        """The seconds that the server asks to wait, 0 if it does not mention it. A date counts from the reply's own,
         so the clock of this machine does not matter."""
         said = self.headers.get("retry-after", "")
         if said.isdecimal():

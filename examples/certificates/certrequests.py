@@ -44,7 +44,9 @@ async def asked(certificate: Certificate, signer: str, key: bytes, ctx: sp.Conte
         or not is_for(found.spec.request, key)
     ):
         await ctx.delete(found)
-        raise NotYet("Pending", f"CertificateSigningRequest {name}, which was for another certificate, makes room")
+        raise NotYet(
+            "Pending", f"CertificateSigningRequest {name}, which was for another certificate, is being deleted"
+        )
     for condition in found.status.conditions:
         if condition.type in ("Denied", "Failed") and condition.status != "False":
             message = f"CertificateSigningRequest {name}: {condition.message or condition.reason or ''}"
@@ -68,7 +70,7 @@ async def next_key(certificate: Certificate, ctx: sp.Context) -> bytes:
         raise NotYet("SecretTaken", f"there is another Secret {name}")
     elif not fits(found.data.get("tls.key", b""), form.algorithm, form.size):
         await ctx.delete(found)
-        raise NotYet("Pending", "the key of another form makes room")
+        raise NotYet("Pending", "the key, which has another form, is being deleted")
     return found.data["tls.key"]
 
 

@@ -49,7 +49,7 @@ async def test_who_writes_numpods_reads_numpods() -> None:
         await c.settle()
         old = await c.get(MykindV1alpha1, "old")
         assert (old.spec.numpods, old.status.ready) == (1, 1)
-        old.spec.numpods = 2  # a user who knows nothing of templates keeps them
+        old.spec.numpods = 2  # a user who does not know templates keeps them
         await c.update(old)
         assert (await c.get(Mykind, "old")).spec == MykindSpec(replicas=2, template=default_template())
 

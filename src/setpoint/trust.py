@@ -53,7 +53,7 @@ def trust(context: ssl.SSLContext, pem: bytes) -> None:
             continue
         count += 1
     if not count:
-        raise ValueError("no usable PEM certificate is in it")
+        raise ValueError("it contains no usable PEM certificate")
     _loosen(context)
 
 

@@ -25,7 +25,7 @@ from setpoint.apiserver.http.allowed_hosts import refusal
 from setpoint.apiserver.http.connection import Connections
 from setpoint.apiserver.http_types import HungUp, Request, Response
 from setpoint.serving import connection_limit
-from setpoint.serving.body_memory import Room
+from setpoint.serving.body_memory import BodyMemory
 from setpoint.serving.connection_limit import ConnectionLimit
 from setpoint.webhook import MemoryCertificates
 from setpoint.webhook.server_tls import ServerTls
@@ -292,22 +292,22 @@ async def test_a_head_of_more_than_a_mebibyte_is_refused() -> None:
             assert head.startswith(b"HTTP/1.1 431 ")
         head, _ = await exchanged(front, long_head(10) + b"\r\n")
         assert head.startswith(b"HTTP/1.1 200 ")
-        assert front._room.held == 0
+        assert front._memory.held == 0
 
 
 async def test_the_heads_of_all_requests_together_have_a_limit() -> None:
     async with ApiServer() as server, contextlib.AsyncExitStack() as stack:
         front = HttpFront(server)
-        front._room = Room(2_000_000)
+        front._memory = BodyMemory(2_000_000)
         await stack.enter_async_context(front)
         for _ in range(6):
             _, writer = await asyncio.open_connection(front.host, front.port)
             stack.push_async_callback(closed, writer)
             writer.write(long_head(12))
-        await until(lambda: front._room.held >= 2_000_000)
+        await until(lambda: front._memory.held >= 2_000_000)
         head, _ = await exchanged(front, long_head(0) + b"\r\n")
         assert head.startswith(b"HTTP/1.1 200 ")
-        assert front._room.held < 2_000_000 + (1 << 20) + 6 * 2**18
+        assert front._memory.held < 2_000_000 + (1 << 20) + 6 * 2**18
 
 
 async def closed(writer: asyncio.StreamWriter) -> None:
@@ -354,21 +354,21 @@ async def test_the_bodies_of_all_requests_together_have_a_limit(monkeypatch: pyt
         aiohttp.ClientSession(front.url) as session,
         contextlib.AsyncExitStack() as stack,
     ):
-        front._room = Room(4_000_000)
+        front._memory = BodyMemory(4_000_000)
         for _ in range(4):
             _, writer = await asyncio.open_connection(front.host, front.port)
             stack.callback(writer.close)
             head = b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3000000\r\n\r\n" % MAPS.encode()
             writer.write(head + b" " * 2_900_000)
-        await until(lambda: front._room.held >= 4_000_000)
+        await until(lambda: front._memory.held >= 4_000_000)
         for size, name in ((10, "small"), (2_500_000, "large")):
             sending = asyncio.create_task(posted(session, name, size))
             if name == "small":
                 assert await sending == 201
-        assert front._room.held < 4_000_000 + 3_000_000 + 5 * 2**18
+        assert front._memory.held < 4_000_000 + 3_000_000 + 5 * 2**18
         await stack.aclose()
         assert await sending == 201
-        await until(lambda: front._room.held == 0)
+        await until(lambda: front._memory.held == 0)
 
 
 async def posted(session: aiohttp.ClientSession, name: str, size: int) -> int:

@@ -160,7 +160,7 @@ def test_another_kind_is_not_taken(document: Any) -> None:
 )
 def test_what_is_no_object_is_an_error_that_says_so(raw: bytes) -> None:
     if raw == b'{"metadata":{"name":5}}':
-        assert ObjectParser(Pod.resource).read(raw).head.name == "5"  # as lenient as the rest of the house
+        assert ObjectParser(Pod.resource).read(raw).head.name == "5"  # as lenient as all other decoding
         return
     with pytest.raises(DecodeError, match="Pod"):
         ObjectParser(Pod.resource).read(raw)

@@ -68,7 +68,7 @@ def test_a_recorded_day_is_survived_by_one_version_and_not_by_the_next(
     assert simulated(mykind.controller, path, *options) == 0
     told = capsys.readouterr().out
     assert "writes: " in told
-    assert told.endswith("nothing was found\n")
+    assert told.endswith("no findings\n")
     assert not (tmp_path / "counterexamples").exists()
 
     worse = sp.Controller(mykind.Mykind, one_after_the_other).owns(Pod)

@@ -95,7 +95,7 @@ async def test_the_first_ctrl_c_says_at_once_who_is_waited_for_and_the_second_en
         await running.until(lambda p: any("stopping" in line for line in p.err), "an answer to Ctrl-C")
         (said,) = [line for line in running.err if line.startswith("stopping")]
         assert f"stopping, waiting for waiter {key} (for " in said
-        assert "Ctrl-C or SIGTERM again ends it at once" in said
+        assert "Ctrl-C or SIGTERM again ends the program at once" in said
         assert await running.signalled(signal.SIGINT) == 1, running.printed()
 
 
@@ -104,7 +104,7 @@ async def test_a_task_that_never_ends_does_not_keep_a_program_from_ending(tmp_pa
     async with program(tmp_path / "stubborn.py", home=tmp_path) as running:
         await running.until(lambda p: "began" in p.out, "its begin")
         assert await running.signalled(signal.SIGINT) == 1, running.printed()
-        assert "program: ends although these do not:" in running.err
+        assert "program: exits, although these have not ended:" in running.err
         assert any("the stubborn one" in line for line in running.err)
         assert any("in stubborn" in line for line in running.err)
 
@@ -118,7 +118,7 @@ async def test_a_function_that_never_returns_from_its_thread_does_not_keep_a_pro
         await running.until(lambda p: any(line.startswith("began ") for line in p.out), "a reconcile")
         (key,) = [line.removeprefix("began ") for line in running.out if line.startswith("began ")]
         assert await running.signalled(signal.SIGINT) == 1, running.printed()
-        said = running.err[running.err.index("program: ends although these do not:") :]
+        said = running.err[running.err.index("program: exits, although these have not ended:") :]
         assert (f"  hangs {key}" in said) == (where == "plain"), "a pool's thread is called after its key"
         assert any("in hang" in line for line in said)
 

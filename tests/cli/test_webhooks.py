@@ -170,7 +170,7 @@ async def test_a_manager_serves_its_webhooks_when_it_has_a_certificate(tmp_path:
 def test_webhooks_are_served_over_https_only_where_that_makes_sense(more: tuple[str, ...]) -> None:
     app = controller_program("mykinds.py", [controller], [admission])
     with pytest.raises(
-        UsageError, match="--webhook-cert-dir and --webhook-service go neither with --embedded nor with --clusters"
+        UsageError, match="--webhook-cert-dir and --webhook-service can't be combined with --embedded or --clusters"
     ):
         app(["run", "--webhook-cert-dir", "/nowhere", *more])
 

@@ -58,7 +58,7 @@ async def test_the_objects_that_are_not_as_wanted_come_first_with_the_reason() -
         await client.patch(Pod, "stuck", {"status": status}, namespace="default", subresource="status")
         listing = await asked(pages, "named", find="DEFAULT stuck")
         assert [(each["controller"], each["key"], each["state"], each["text"]) for each in listing["objects"]] == [
-            ("pods", "default/stuck", "stuck", "no node can take it: 0/1 nodes fit")
+            ("pods", "default/stuck", "stuck", "no node fits it: 0/1 nodes fit")
         ]
         (by_reason,) = (await asked(pages, "named", find="nodes fit"))["objects"]
         assert by_reason["key"] == "default/stuck"
@@ -246,7 +246,7 @@ async def test_an_object_is_read_once_a_version_however_often_the_page_asks(monk
         (
             {"metadata": {"generation": 3}, "status": {"observedGeneration": 2}},
             "in progress",
-            "its controller has not acted on the last change of its spec yet (generation 3; it has seen 2)",
+            "its controller has not processed the last change of its spec yet (generation 3; it has seen 2)",
         ),
         (
             {"apiVersion": "apps/v1", "spec": {"replicas": 2}, "status": {"replicas": 2}},
@@ -258,7 +258,7 @@ async def test_an_object_is_read_once_a_version_however_often_the_page_asks(monk
             {"kind": "Pod", "status": {"phase": "Running", "containerStatuses": [
                 {"name": "c", "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s"}}}]}},
             "failed",
-            "container c ends again and again (CrashLoopBackOff); back-off 10s; kubectl logs --previous shows its log",
+            "container c keeps ending (CrashLoopBackOff); back-off 10s; kubectl logs --previous shows its log",
         ),
         ({"status": {"phase": "Failed", "reason": "Evicted"}}, "failed", "Failed: Evicted"),
         (
@@ -274,7 +274,7 @@ async def test_an_object_is_read_once_a_version_however_often_the_page_asks(monk
         (
             {"status": {"conditions": [{"type": "Progressing", "status": "False", "reason": "Deadline"}]}},
             "failed",
-            "its rollout does not go on (Deadline)",
+            "its rollout makes no progress (Deadline)",
         ),
         (
             {"apiVersion": "v1", "kind": "ResourceQuota", "status": {"hard": {"cpu": "2", "pods": "4"},

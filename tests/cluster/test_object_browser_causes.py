@@ -181,9 +181,7 @@ async def test_many_pods_with_one_reason_do_not_hide_the_other_reasons() -> None
             await change(client, pod, {"status": {"containerStatuses": [{**waiting, **full}]}}, "status")
         listed = (await asked(pages, "named", state="failed"))["objects"]
         assert [each["key"] for each in listed] == ["default/a-1", "default/a-3", "default/z", "default/a-2"]
-        said = (
-            "container main ends again and again (CrashLoopBackOff); back-off of; kubectl logs --previous shows its log"
-        )
+        said = "container main keeps ending (CrashLoopBackOff); back-off of; kubectl logs --previous shows its log"
         assert listed[0]["text"] == said, "the pod's own name is left out"
 
 
@@ -228,7 +226,7 @@ async def test_a_controller_whose_last_word_was_a_warning_does_not_look_as_if_al
         words = {each["controller"]: (each["state"], each["text"]) for each in told["controllers"]}
         state, text = words["persistentvolume-controller"]
         assert state == "warned"
-        assert text.startswith(f"ProvisioningFailed: {MISSING}; no retry is planned before something changes")
+        assert text.startswith(f"ProvisioningFailed: {MISSING}; the next attempt is made when an object changes")
         assert words["pvc-protection"][0] == "idle", "this one has not warned"
         await client.create(StorageClass.named("fast", provisioner=HOLLOW))
         await change(client, made, {"metadata": {"labels": {"a": "b"}}})
@@ -311,8 +309,8 @@ def test_how_many_parts_are_ready_is_counted(obj: dict[str, Any], said: str) -> 
             {"name": "main", "state": {"waiting": {
                 "reason": "CrashLoopBackOff", "message": "back-off 20s restarting failed container=main pod=a_b(c)"}},
              "lastState": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}]},
-         "container main ends again and again (CrashLoopBackOff); the last run ended with exit code 137 (OOMKilled); "
-         "it is started again after 20s; kubectl logs --previous shows its log"),
+         "container main keeps ending (CrashLoopBackOff); the last run ended with exit code 137 (OOMKilled); "
+         "it is restarted after 20s; kubectl logs --previous shows its log"),
     ],
 )  # fmt: skip
 def test_the_end_of_a_container_is_the_reason_of_its_pod(status: dict[str, Any], text: str) -> None:
@@ -342,7 +340,7 @@ def test_a_pod_without_a_node_says_which_labels_it_asks_for_and_nothing_of_preem
     }
     told = standing(pod).text
     assert told == (
-        "no node can take it: of 3 nodes, 3 do not have the labels that it asks for. "
+        "no node fits it: of 3 nodes, 3 do not have the labels that it requires. "
         "The pod asks for a node with accelerator=gpu, zone=a."
     )
 
@@ -359,7 +357,7 @@ async def test_what_the_scheduler_says_in_status_and_event_is_said_once() -> Non
         await report(client, made, "FailedScheduling", note, later=1)
         told = await row(pages, "default/web", "pods")
         assert told["text"] == (
-            "no node can take it: of 1 node, 1 does not have the labels that it asks for. "
+            "no node fits it: of 1 node, 1 does not have the labels that it requires. "
             "The pod asks for a node with disk=fast."
         )
 

@@ -45,7 +45,7 @@ def test_a_condition_is_told_as_a_sentence(told: dict[str, str], kind: str, word
         ('failed calling webhook "a.example.com": failed to call webhook: the server could not find it',
          'the webhook "a.example.com" can\'t be called: the server could not find it'),
         ("0/4 nodes are available: 1 Too many pods, 1 node(s) had untolerated taint {a: b}, 2 Insufficient cpu.",
-         "of 4 nodes, 1 has its full number of pods, 1 has a taint {a: b} that it does not tolerate, "
+         "of 4 nodes, 1 already has its maximum number of pods, 1 has a taint {a: b} that it does not tolerate, "
          "2 have too little cpu for it"),
         ("0/1 nodes are available: 1 node(s) were unschedulable. preemption: 0/1 nodes are available.",
          "of 1 node, 1 is cordoned"),

@@ -55,7 +55,7 @@ async def test_two_clicks_lead_from_a_cluster_to_the_reason_for_which_a_deployme
     async with cluster() as embedded, browser(embedded.page_url) as page:
         await link(page, "default/stuck").click()
         await page.get_by_role("heading", name="Deployment default/stuck").wait_for()
-        reason = page.get_by_text("and 2 more like it: no node can take it: of 1 node, 1 does not have the labels")
+        reason = page.get_by_text("and 2 more like it: no node fits it: of 1 node, 1 does not have the labels")
         await reason.wait_for()
         await (
             page.get_by_role("region", name="Wanted fields, and the fields that are there")
@@ -196,9 +196,9 @@ async def test_a_phone_needs_no_scrolling_sideways_in_a_cluster(width: int) -> N
 
 async def test_the_reasons_of_objects_are_in_sight_on_a_phone() -> None:
     async with cluster() as embedded, browser(embedded.page_url, viewport={"width": 360, "height": 640}) as page:
-        row = page.get_by_role("row").filter(has_text="no node can take it").first
+        row = page.get_by_role("row").filter(has_text="no node fits it").first
         await row.wait_for()
-        box = await row.get_by_text("no node can take it").first.bounding_box()
+        box = await row.get_by_text("no node fits it").first.bounding_box()
         assert box is not None
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 360

@@ -1,4 +1,4 @@
-"""The check after every test of this room finds a control plane that is not at rest."""
+"""The check after every test of this package finds a control plane that is not at rest."""
 
 from __future__ import annotations
 

@@ -278,7 +278,7 @@ class Both:
         (Tagged, r"Tagged\.\(itself\): Tagged has tag= or array_like="),
         (Both, r"Both\.from: two fields of Both have this name on the wire"),
         (list, r"a list must have one item type"),
-        (timedelta, r"timedelta has no JSON form that API servers know; use Duration, "),
+        (timedelta, r"timedelta has no JSON form that API servers accept; use Duration, "),
         (Decimal, r"use Quantity"),
         (Literal["a", 1], r"an enum must hold only strings or only integers"),
     ],

@@ -69,7 +69,7 @@ def test_two_commands_share_a_folder_and_remove_nothing_of_each_other(tmp_path: 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(TreeError, match=r"file: it is a file, and a folder is needed there"):
+    with pytest.raises(TreeError, match=r"file: a folder is needed there, but it is a file"):
         write(tmp_path / "file", {"a": File("1")})
     (tmp_path / ".setpoint.json").write_text("[")
     with pytest.raises(TreeError, match=r"\.setpoint\.json: not a record of generated files; delete it"):
@@ -244,7 +244,7 @@ def test_forms_are_not_mixed_in_one_folder(tmp_path: Path, capsys: pytest.Captur
         run([*words, "--form", "helm", "--force"])
     assert "created: Chart.yaml" in capsys.readouterr().out
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match="file: it is a file, and a folder is needed there"):
+    with pytest.raises(UsageError, match="file: a folder is needed there, but it is a file"):
         run(["manifests", "--image", "a:1", "--form", "olm", "--output", str(tmp_path / "file")])
 
 

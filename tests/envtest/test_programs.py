@@ -76,7 +76,10 @@ def test_flags_are_read_as_gos_programs_read_them() -> None:
         (["--secure-port=-1"], "--secure-port=-1 must be between 0 and 65535"),
         (["--secure-port=99999"], "--secure-port=99999 must be between 0 and 65535"),
         (["--secure-port="], 'invalid argument "" for "--secure-port" flag'),
-        (["--anonymous-auth=yes"], 'invalid argument "yes" for "--anonymous-auth" flag: it is neither true nor false'),
+        (
+            ["--anonymous-auth=yes"],
+            'invalid argument "yes" for "--anonymous-auth" flag: the value must be true or false',
+        ),
         (["--anonymous-auth="], 'invalid argument "" for "--anonymous-auth" flag'),
         (["--profiling=tRUE"], 'invalid argument "tRUE" for "--profiling" flag'),
         (["--service-cluster-ip-range=10.0.0.0/24,x"], "--service-cluster-ip-range=10.0.0.0/24,x: give an IPv4"),

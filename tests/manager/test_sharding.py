@@ -282,7 +282,7 @@ async def test_two_processes_with_one_identity_are_never_both_in() -> None:
         twin = made.start("a")
         await advance(60)
         assert twin.share == set()
-        assert "another process has its Lease" in twin.member.problem()
+        assert "another process holds its Lease" in twin.member.problem()
         assert made.processes[0].share == set(made.keys)
         await made.processes[0].stop()
         await settled(made)

@@ -305,7 +305,7 @@ def test_a_number_that_nothing_can_hold_is_told_of_the_object(number: bytes) -> 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
 def test_numbers_that_json_does_not_have_are_refused_with_their_place(number: float) -> None:
     with pytest.raises(
-        ValueError, match=rf"Thing a/b: spec\.sizes\[1\]: the number is {number}, which no JSON can hold"
+        ValueError, match=rf"Thing a/b: spec\.sizes\[1\]: the number is {number}, which JSON can't represent"
     ):
         json_of({"metadata": None, "spec": {"sizes": [1.5, number]}}, "Thing", "a/b")
     assert json_of({"a": None, "b": [1.5]}) == b'{"a":null,"b":[1.5]}'

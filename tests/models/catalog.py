@@ -1,4 +1,4 @@
-"""Facts about the generated modules, for the tests of this room."""
+"""Facts about the generated modules, for the tests of this package."""
 
 from __future__ import annotations
 

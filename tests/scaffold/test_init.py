@@ -122,11 +122,9 @@ def test_with_a_lifespan_and_defaults_that_are_lists_a_project_keeps_its_lint_an
 @pytest.mark.parametrize("name", ["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
 def test_a_name_that_yaml_does_not_read_as_text_is_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert setpoint("init", name) == 1
-    assert (
-        f"the name {name!r}: YAML reads it as a boolean or as nothing; try {name}-operator" in capsys.readouterr().err
-    )
+    assert f"the name {name!r}: YAML reads it as a boolean or as null; try {name}-operator" in capsys.readouterr().err
     assert setpoint("init", "shop", "--kind", name.capitalize()) == 1
-    assert re.search(r"kind .*: (YAML reads it as a boolean or as nothing; try My|a singular)", capsys.readouterr().err)
+    assert re.search(r"kind .*: (YAML reads it as a boolean or as null; try My|a singular)", capsys.readouterr().err)
     assert setpoint("init", "shop", "--group", "1.5") == 1
     assert "--group '1.5'" in capsys.readouterr().err
     assert list(Path().iterdir()) == []
@@ -284,7 +282,10 @@ def test_the_longest_names_make_a_project_that_is_formatted(tmp_path: Path) -> N
         (["init", "../shop"], "setpoint init: the name '../shop'"),
         (["init", "json"], "setpoint init: the name 'json': Python has a module"),
         (["init", "class"], "setpoint init: the name 'class': Python has a module or word"),
-        (["init", "operator"], "setpoint init: the name 'operator': Python has a module or word of that name; try my-"),
+        (
+            ["init", "operator"],
+            "setpoint init: the name 'operator': Python has a module or keyword of that name; try my-",
+        ),
         (["init", "yaml"], "setpoint init: the name 'yaml': a package of that name is installed"),
         (["init", "pyyaml"], "setpoint init: the name 'pyyaml': a package of that name is installed"),
         (["init", "ruff"], "setpoint init: the name 'ruff': a package of that name is installed, and Python"),
@@ -454,7 +455,7 @@ def test_handlers_that_name_their_resource_as_published_operators_do_are_those_o
         assert re.search(rf"# {name} \(kopf, line \d+: {what}\) (was|ran)", reconcile), name
     assert re.search(r"# both \(kopf, line \d+: delete\) was called when an object was to be deleted", clean_up)
     assert re.search(r"# others \(kopf, line \d+: event, event\)", declared)
-    assert "watched what can only be seen when the program runs" in declared
+    assert "watched a resource that is known only when the program runs" in declared
     ruff(tmp_path / "evc")
 
 
@@ -520,9 +521,7 @@ def others(**_): ...
     assert 'group="one.example.com", version="v1", plural="kopfexamples"' in types
     (tmp_path / "operator.py").write_text("import kopf\n@kopf.on.create(*names())\ndef make(spec, **_): ...\n")
     assert setpoint("init", "two", "--from", "kopf", "operator.py") == 1
-    said = (
-        "operator.py:3: @kopf.on.create(*names()): the name of the resource is not in this file, nor in one beside it"
-    )
+    said = "operator.py:3: @kopf.on.create(*names()): the resource's name is in neither this file nor one beside it"
     assert said in capsys.readouterr().err
 
 
@@ -537,7 +536,7 @@ def make(spec, **_): ...
 def till(spec, **_): ...
 """)
     assert setpoint("init", "both", "--from", "kopf", "operator.py") == 1
-    assert "of the groups a.example.com, b.example.com; port each by itself: --group a" in capsys.readouterr().err
+    assert "of the groups a.example.com, b.example.com; port one group at a time: --group a" in capsys.readouterr().err
     assert setpoint("init", "both", "--group", "b.example.com", "--from", "kopf", "operator.py") == 0
     controller = (tmp_path / "both/src/both/till/controller.py").read_text()
     assert "# def make(" in controller.partition("controller = ")[2], "a note about a kind that is watched"

@@ -1,11 +1,11 @@
-"""Bodies of all requests together take no more memory than their room, and every one is read sooner or later."""
+"""Bodies of all requests together take no more memory than their limit, and every one is read sooner or later."""
 
 from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setpoint.serving.body_memory import Room
+from setpoint.serving.body_memory import BodyMemory
 
 SIZE = 1_000_000
 STEP = 65_536
@@ -14,8 +14,8 @@ STEP = 65_536
 class Body:
     """A body that is read step by step while it may be."""
 
-    def __init__(self, room: Room, size: int) -> None:
-        self.room = room
+    def __init__(self, memory: BodyMemory, size: int) -> None:
+        self.memory = memory
         self.left = size
         self.reading = True
 
@@ -26,7 +26,7 @@ class Body:
     def read(self) -> None:
         size = min(STEP, self.left)
         self.left -= size
-        self.reading = self.room.take(self, size)
+        self.reading = self.memory.take(self, size)
 
 
 @settings(max_examples=200, deadline=None)
@@ -34,31 +34,31 @@ class Body:
     sizes=st.lists(st.integers(1, 3 * SIZE), min_size=1, max_size=12),
     picks=st.lists(st.integers(0, 11), max_size=300),
 )
-def test_the_room_is_kept_and_every_body_is_read(sizes: list[int], picks: list[int]) -> None:
-    room = Room(SIZE)
-    bodies = [Body(room, size) for size in sizes]
+def test_the_limit_is_kept_and_every_body_is_read(sizes: list[int], picks: list[int]) -> None:
+    memory = BodyMemory(SIZE)
+    bodies = [Body(memory, size) for size in sizes]
     turns = iter(picks)
     while bodies:
         reading = [body for body in bodies if body.reading]
         assert reading
         body = reading[next(turns, 0) % len(reading)]
         body.read()
-        assert room.held <= SIZE + max(sizes) + len(sizes) * STEP
+        assert memory.held <= SIZE + max(sizes) + len(sizes) * STEP
         if body.left == 0:
             bodies.remove(body)
-            room.give_back(body)
-    assert room.held == 0
+            memory.give_back(body)
+    assert memory.held == 0
 
 
 def test_a_body_that_waits_and_is_given_up_is_not_read_on() -> None:
-    room = Room(SIZE)
-    first, second, third = Body(room, SIZE), Body(room, SIZE), Body(room, SIZE)
-    assert room.take(first, SIZE)
-    second.reading = room.take(second, 10)
-    third.reading = room.take(third, 10)
+    memory = BodyMemory(SIZE)
+    first, second, third = Body(memory, SIZE), Body(memory, SIZE), Body(memory, SIZE)
+    assert memory.take(first, SIZE)
+    second.reading = memory.take(second, 10)
+    third.reading = memory.take(third, 10)
     assert not second.reading
-    room.give_back(second)
+    memory.give_back(second)
     assert not second.reading
-    room.give_back(first)
+    memory.give_back(first)
     assert third.reading
     assert not second.reading

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setpoint.serving.body_memory import Room
+from setpoint.serving.body_memory import BodyMemory
 from setpoint.serving.http_connection import HttpConnection, HttpService, Refused
 from setpoint.serving.http_response import Reply
 from setpoint.serving.request_head import HttpRequest
@@ -46,7 +46,7 @@ class Wire(asyncio.Transport):
 class Peer:
     """A connection and what it was asked."""
 
-    def __init__(self, *, limit: int = 1000, answer: Any = None, room: Room | None = None) -> None:
+    def __init__(self, *, limit: int = 1000, answer: Any = None, memory: BodyMemory | None = None) -> None:
         self.seen: list[HttpRequest] = []
         self.limit = limit
         self.wire = Wire()
@@ -55,7 +55,7 @@ class Peer:
         self.scratch = memoryview(bytearray(1000))
         service = HttpService(
             self.admit, answer or self.answer, self.complain, READ, IDLE, set(), asyncio.Event(), self.scratch,
-            room or Room(),
+            memory or BodyMemory(),
         )  # fmt: skip
         self.connections = service.connections
         self.connection = HttpConnection(service)
@@ -274,8 +274,8 @@ def large(size: int, chunked: bool) -> bytes:
 @pytest.mark.parametrize("chunked", [False, True])
 @virtual_time
 async def test_large_bodies_wait_for_room_until_others_are_answered(chunked: bool) -> None:
-    room = Room(200_000)
-    first, second, small = (Peer(limit=400_000, room=room) for _ in range(3))
+    memory = BodyMemory(200_000)
+    first, second, small = (Peer(limit=400_000, memory=memory) for _ in range(3))
     first.held.clear()
     await first.send(large(200_000, chunked))
     assert len(first.seen) == 1
@@ -291,15 +291,15 @@ async def test_large_bodies_wait_for_room_until_others_are_answered(chunked: boo
     assert second.wire.reading
     await second.send(rest)
     assert second.wire.sent.startswith(b"HTTP/1.1 200 ")
-    assert room.held == 0
+    assert memory.held == 0
     for peer in (first, second, small):
         peer.lose()
 
 
 @virtual_time
 async def test_a_body_for_which_there_is_no_room_is_refused_and_one_whose_client_goes_takes_none() -> None:
-    room = Room(200_000)
-    first, second, third = (Peer(limit=400_000, room=room) for _ in range(3))
+    memory = BodyMemory(200_000)
+    first, second, third = (Peer(limit=400_000, memory=memory) for _ in range(3))
     first.held.clear()
     await first.send(large(200_000, False))
     for peer in (second, third):
@@ -308,13 +308,13 @@ async def test_a_body_for_which_there_is_no_room_is_refused_and_one_whose_client
     third.lose()
     await advance(READ + 1)
     assert second.wire.sent.startswith(b"HTTP/1.1 503 ")
-    assert b"other requests left no room for the body within 10 s" in second.wire.sent
+    assert b"other requests took the memory for bodies within 10 s" in second.wire.sent
     assert second.wire.closed
     first.lose()
     first.held.set()
     await asyncio.sleep(0.1)
     second.lose()
-    assert room.held == 0
+    assert memory.held == 0
 
 
 @virtual_time

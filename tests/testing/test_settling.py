@@ -66,7 +66,7 @@ async def test_a_controller_whose_caches_do_not_sync_is_told() -> None:
     class Unserved(sp.CustomResource, group="settling.example.com", version="v1"): ...
 
     async with cluster(Recorder(kind=Unserved).controller, crds=[], control_plane=False) as world:
-        with pytest.raises(NotSettled, match="unserved: it has not begun: cache of unserveds not synced"):
+        with pytest.raises(NotSettled, match="unserved: it has not started: cache of unserveds not synced"):
             await world.settle(5)
 
 

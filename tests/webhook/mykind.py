@@ -1,4 +1,4 @@
-"""The classes in the tests of this room."""
+"""The classes in the tests of this package."""
 
 from __future__ import annotations
 

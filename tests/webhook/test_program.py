@@ -160,7 +160,7 @@ async def test_reads_wait_for_their_caches_and_nothing_else_does() -> None:
             assert (await webhooks.handle_review(VALIDATE, asked)).status == 200
             late = await webhooks.handle_review(f"{VALIDATE}-reads", asked, timeout=0.1)
             assert json.loads(late.body)["message"] == (
-                "the webhook had no answer within 0.1 s; the cache of configmaps has not synced"
+                "the webhook did not answer within 0.1 s; the cache of configmaps has not synced"
             )
             waiting = asyncio.create_task(webhooks.handle_review(f"{VALIDATE}-reads", asked))
             transport.let_go.set()

@@ -557,7 +557,7 @@ async def test_a_function_that_takes_too_long_is_answered_before_the_caller_give
         start = loop.time()
         reply = await webhooks.handle_review(VALIDATE + query, encoded(review(document())))
         assert reply.status == 504
-        assert json.loads(reply.body)["message"] == f"the webhook had no answer within {seconds} s"
+        assert json.loads(reply.body)["message"] == f"the webhook did not answer within {seconds} s"
         assert 0.9 * seconds < loop.time() - start < seconds
 
 

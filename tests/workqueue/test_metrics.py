@@ -250,7 +250,7 @@ sys.modules["setpoint"] = package
 sys.modules["prometheus_client"] = None  # importing it fails
 from setpoint.workqueue import RateLimitingQueue, default_item_based_rate_limiter
 RateLimitingQueue(default_item_based_rate_limiter()).add("foo")
-rooms = {{name.split(".")[1] for name in sys.modules if name.startswith("setpoint.")}}
-assert rooms == {{"workqueue"}}, rooms
+packages = {{name.split(".")[1] for name in sys.modules if name.startswith("setpoint.")}}
+assert packages == {{"workqueue"}}, packages
 """
     subprocess.run([sys.executable, "-c", code], check=True)

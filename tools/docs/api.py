@@ -1,4 +1,4 @@
-"""API pages: the public names of each room with their docstrings, as plain Markdown.
+"""API pages: the public names of each package with their docstrings, as plain Markdown.
 
 The names and calls are those of ``tools/public_api.py``; griffe reads the sources without importing them.
 """
@@ -22,27 +22,29 @@ WIDTH = 100
 
 
 def pages() -> dict[str, str]:
-    """The page of each room, by its place in the site, and the list of the rooms."""
+    """The page of each package, by its place in the site, and the list of the packages."""
     root = public_api.loaded()
     tiers = public_api.Tiers.read()
     made, listed = dict[str, str](), list[str]()
-    found = list(public_api.rooms(root))
+    packages = list(public_api.subpackages(root))
     with_page = {
-        room.name for room in found if any(tiers.of(f"{room.path}.{name}") != "internal" for name in room.exports or ())
+        package.name
+        for package in packages
+        if any(tiers.of(f"{package.path}.{name}") != "internal" for name in package.exports or ())
     }
-    for room in found:
+    for package in packages:
         exported = {
-            name: room.members[name]
-            for name in sorted(map(str, room.exports or ()))
-            if name in room.members and tiers.of(f"{room.path}.{name}") != "internal"
+            name: package.members[name]
+            for name in sorted(map(str, package.exports or ()))
+            if name in package.members and tiers.of(f"{package.path}.{name}") != "internal"
         }
         if not exported:
             continue
-        name = "setpoint" if room.path == "setpoint" else room.name
-        text = room.docstring.value if room.docstring else ""
-        made[f"{FOLDER}/{name}.md"] = "\n".join(_room(room.path, text, exported, with_page, tiers))
-        listed.append(f"* [`{room.path}`]({name}.md): {_first(text)}")
-    made[INDEX_PLACE] = INDEX.format(rooms="\n".join(listed))
+        name = "setpoint" if package.path == "setpoint" else package.name
+        text = package.docstring.value if package.docstring else ""
+        made[f"{FOLDER}/{name}.md"] = "\n".join(_package(package.path, text, exported, with_page, tiers))
+        listed.append(f"* [`{package.path}`]({name}.md): {_first(text)}")
+    made[INDEX_PLACE] = INDEX.format(packages="\n".join(listed))
     return made
 
 
@@ -54,7 +56,7 @@ programs need no other import but their [models](../../models.md). Names are sta
 *Provisional*; [releases](../../releases.md) says what either promises, and [changes](../../api/changes.md) lists the
 difference from the last release.
 
-{rooms}
+{packages}
 """
 
 
@@ -62,7 +64,7 @@ def _first(text: str) -> str:
     return re.split(r"(?<=[.!?])\s", " ".join(text.split()), maxsplit=1)[0]
 
 
-def _room(
+def _package(
     path: str, text: str, exported: dict[str, Named], with_page: set[str], tiers: public_api.Tiers
 ) -> Iterator[str]:
     yield f"# {path}\n"
@@ -85,9 +87,9 @@ def _room(
 
 
 def _home(name: str, target: griffe.Object) -> str:
-    """The line of a name that a room has: there it is told."""
-    room = target.path.split(".")[1]
-    return f"* [`sp.{name}`]({room}.md#{name.lower()}): {_first(target.docstring.value) if target.docstring else ''}"
+    """The line of a name that a package has: there it is told."""
+    package = target.path.split(".")[1]
+    return f"* [`sp.{name}`]({package}.md#{name.lower()}): {_first(target.docstring.value) if target.docstring else ''}"
 
 
 def _described(name: str, target: griffe.Object, tier: str) -> Iterator[str]:

@@ -56,6 +56,6 @@ def is_generated(page: Path) -> bool:
 
 
 def unlisted() -> list[Path]:
-    """The pages in ``docs/`` that the navigation does not list, but for the first one."""
+    """The pages in ``docs/`` that the navigation does not list, except for the first one."""
     listed = {page for section in sections() for page in section.pages} | {DOCS / "index.md"}
     return sorted(set(DOCS.rglob("*.md")) - listed)

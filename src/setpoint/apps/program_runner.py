@@ -87,7 +87,7 @@ def _leave(program: str, runner: asyncio.Runner) -> None:
     if problem is not None and not isinstance(problem, SystemExit):
         traceback.print_exception(problem)
     lines = "\n".join(told)
-    print(f"{program}: ends although these do not:\n{lines}", file=sys.stderr, flush=True)  # noqa: T201
+    print(f"{program}: exits, although these have not ended:\n{lines}", file=sys.stderr, flush=True)  # noqa: T201
     sys.stdout.flush()
     logging.shutdown()
     os._exit(1)

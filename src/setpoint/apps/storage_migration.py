@@ -149,7 +149,9 @@ class StorageMigration:
             definition = await self.client.get(CustomResourceDefinition, self.name)
             now = Progress(definition.uid, definition.metadata.generation, _storage_version(definition))
             if now != begun:
-                raise MigrationError(f"{self.name} was changed meanwhile; run again, to be sure of every object")
+                raise MigrationError(
+                    f"{self.name} was changed during the migration; run again, so that no object is left out"
+                )
             patch = {
                 "metadata": {"resourceVersion": definition.metadata.resource_version},
                 "status": {"storedVersions": [begun.storage]},

@@ -147,7 +147,7 @@ class HandlerRegistration:
         """
         await self._settled.wait()
         if not self._synced:
-            raise InformerStopped(f"handler {self.name} was removed before it had got all initial objects")
+            raise InformerStopped(f"handler {self.name} was removed before it received all initial objects")
 
     async def remove(self) -> None:
         """Unregisters the handler. When this method returns, no call is running and none will follow. Removing it again

@@ -131,7 +131,7 @@ class Informer(Generic[K]):
         if self._closed:
             raise InformerStopped(f"this handle to the informer of {self.resource} has been closed")
         if on_update is not None and on_change is not None:
-            raise TypeError("add_event_handler() takes on_update or on_change, not both: they are told of the same")
+            raise TypeError("add_event_handler() takes on_update or on_change, not both: both receive the same changes")
         registration = HandlerRegistration(
             self._shared.store,
             on_add=on_add,

@@ -289,7 +289,7 @@ class Reflector:
                         elif not sink.item(raw):
                             initial.repeated += 1
                             if initial.repeated > MAX_REPEATED:
-                                raise _StreamingRefused("it repeats its objects without end")
+                                raise _StreamingRefused("it repeats its objects endlessly")
                         continue
                     ordered = ordered or type != "ADDED"
                     seen = sink.event(type, raw, ordered)

@@ -14,7 +14,7 @@ FirstList = Literal["newest", "any"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchOptions:
-    """How a cache lists and watches a collection. The defaults suit every API server.
+    """The options of lists and watches of a collection. The defaults suit every API server.
 
     ``streaming_lists``: lists are streamed as a part of the watch (KEP-3157) if the server supports it. ``page_size``:
     the number of objects in a page of other lists; None for the rules of the reflector, 0 for no pages.

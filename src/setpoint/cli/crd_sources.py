@@ -64,7 +64,7 @@ def from_classes(source: str) -> list[Document]:
         found = definitions_of(kinds, ANYWHERE)
     if not found:
         raise SourceError(
-            f"{source}: no CustomResource class in it; where classes are in modules of a package, name one: "
+            f"{source}: no CustomResource class in it; if the classes are in a module of a package, name the module: "
             "package.module, or package/module.py"
         )
     return found

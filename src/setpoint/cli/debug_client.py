@@ -91,7 +91,7 @@ class DebugClient:
             return msgspec.convert(_indented(msgspec.json.decode(body)), type=type)
         except ValueError as problem:
             raise ProcessError(
-                f"{address}: its answer is not that of a manager of this version: {problem}"
+                f"{address}: the answer does not come from a manager of this version: {problem}"
             ) from problem
 
 
@@ -129,4 +129,4 @@ def _refusal(body: bytes, status: int) -> str:
     try:
         return msgspec.json.decode(body, type=dict[str, str])["error"]
     except (msgspec.DecodeError, KeyError):
-        return f"it answered {status}, so it is not a manager of this version"
+        return f"it answered {status}, so no manager of this version listens there"

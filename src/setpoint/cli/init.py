@@ -190,7 +190,7 @@ def _write(folder: Path, project: Project, files: dict[str, File], force: bool) 
             files = kustomize(operator)
     except SourceError as problem:
         raise ProjectError(
-            f"deploy is not written: the program can't be loaded; mend it, then make manifests: {problem}"
+            f"deploy is not written: the program can't be loaded; fix it, then run make manifests: {problem}"
         ) from None
     _tell(folder / "deploy", write(folder / "deploy", files, force=force, scope="manifests kustomize"))
 

@@ -125,7 +125,9 @@ def manifests_command(
                 sys.stdout.write(text)
                 return
             if (form == "plain") is not (output is None):
-                raise UsageError("--output DIR goes with --form kustomize, helm or olm, and they with it")
+                raise UsageError(
+                    "--form kustomize, helm and olm need --output DIR, and --output needs one of these forms"
+                )
             operator = operator_of(
                 controllers,
                 admissions,

@@ -99,18 +99,18 @@ def _granted(role: Path) -> list[Grant]:
             raise SourceError(f"{file}: not YAML: {str(problem).removeprefix('yaml: ')}") from None
         documents += [each for each in found if isinstance(each, dict)]
     if not any(each.get("kind") in ("Role", "ClusterRole") for each in documents):
-        raise SourceError(f"{role}: no Role and no ClusterRole in it")
+        raise SourceError(f"{role}: it contains neither a Role nor a ClusterRole")
     return granted_in(documents)
 
 
 def _tell(result: Comparison, role: Path | None, *, was_asked: bool) -> None:
-    _list("asked for, and not declared: add to the controller", result.undeclared, as_code=True)
-    _list(f"needed, and not granted by {role}", result.ungranted)
-    _list(f"granted by {role}, and not needed", result.excessive)
-    _list("declared, and never asked for in these tests", result.unused)
+    _list("requested, but not declared: add to the controller", result.undeclared, as_code=True)
+    _list(f"needed, but not granted by {role}", result.ungranted)
+    _list(f"granted by {role}, but not needed", result.excessive)
+    _list("declared, but not requested in these tests", result.unused)
     if not result.is_missing:
         compared = [word for word, is_there in (("the tests", was_asked), (str(role), role is not None)) if is_there]
-        print(f"nothing is missing: the declarations fit {' and '.join(compared)}")  # noqa: T201
+        print(f"nothing is missing: the declarations match {' and '.join(compared)}")  # noqa: T201
 
 
 def _list(title: str, grants: Sequence[Grant], *, as_code: bool = False) -> None:

@@ -123,11 +123,11 @@ class _Run:
         for group in (cluster, replicas, serving, webhooks):
             group.check()
         if webhooks.place and (cluster.embedded or cluster.clusters):
-            raise UsageError("--webhook-cert-dir and --webhook-service go neither with --embedded nor with --clusters")
+            raise UsageError("--webhook-cert-dir and --webhook-service can't be combined with --embedded or --clusters")
         if serving.measure and cluster.embedded:
-            raise UsageError("--measure and --embedded exclude each other: the server would be measured, too")
+            raise UsageError("--measure and --embedded exclude each other: the measurement would include the server")
         if serving.measure and replicas.processes > 1:
-            raise UsageError("--measure and --processes exclude each other: it measures one process")
+            raise UsageError("--measure and --processes exclude each other: a measurement covers one process")
         if self._parts.controllers:
             return
         if replicas.elects or replicas.processes > 1 or cluster.clusters:
@@ -137,7 +137,7 @@ class _Run:
             )
         if not (cluster.embedded or webhooks.place):
             raise UsageError(
-                "it has no controller, only webhooks: say how they are served, with --webhook-service, "
+                "it has no controller, only webhooks: choose how they are served, with --webhook-service, "
                 "--webhook-cert-dir or --embedded"
             )
 

@@ -66,7 +66,7 @@ class ClusterFlags:
     def check(self) -> None:
         """Raises `UsageError` if two of the flags exclude each other."""
         if not self.embedded and (self.port or self.write_kubeconfig or self.crds):
-            raise UsageError("--port, --write-kubeconfig and --crds go with --embedded")
+            raise UsageError("--port, --write-kubeconfig and --crds need --embedded")
         for flag, value in (("clusters", self.clusters), ("kubeconfig", self.kubeconfig), ("context", self.context)):
             if value is not None and self.embedded:
                 raise UsageError(f"--{flag} and --embedded exclude each other")
@@ -157,7 +157,7 @@ class ServingFlags:
         if self.metrics_secure and not self.serves_metrics:
             raise UsageError("--metrics-secure needs --metrics-bind-address")
         if self.metrics_secure is (self.metrics_cert_dir is None):
-            raise UsageError("--metrics-secure and --metrics-cert-dir go together")
+            raise UsageError("--metrics-secure and --metrics-cert-dir need each other")
 
     @property
     def serves_metrics(self) -> bool:

@@ -108,7 +108,9 @@ class SecurityFlags:
 
         if self.http:
             if replace(self, http=False) != SecurityFlags():
-                raise UsageError("--http serves every client in plain HTTP, so no flag about TLS or users goes with it")
+                raise UsageError(
+                    "--http serves every client in plain HTTP, so it can't be combined with flags about TLS or users"
+                )
             return None
         oidc = None
         if self.oidc_issuer_url:

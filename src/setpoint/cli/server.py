@@ -41,7 +41,7 @@ def serve(
     """
     configure("text", "WARNING")
     if isinstance(nodes, int) and nodes < 0:
-        raise UsageError(f"--nodes: a number from 0 on, or local, not {nodes}")
+        raise UsageError(f"--nodes: must be a number from 0, or local, not {nodes}")
     if data_dir is not None and data_dir.exists() and not data_dir.is_dir():
         raise UsageError(f"--data-dir: {data_dir} is a file; name a directory, which may be missing or empty")
 
@@ -68,7 +68,7 @@ def serve(
             kept = f"objects in {data_dir}" if data_dir else "objects in memory"
             print(f"setpoint: serving Kubernetes 1.37 at {cluster.url} ({kept})", flush=True)  # noqa: T201
             if cluster.page_url:
-                print(f"setpoint: the page is at {cluster.page_url}", flush=True)  # noqa: T201
+                print(f"setpoint: the page: {cluster.page_url}", flush=True)  # noqa: T201
             if kubeconfig is None:
                 print("setpoint: kubectl needs a kubeconfig: --kubeconfig FILE writes one", flush=True)  # noqa: T201
             freeze_heap()

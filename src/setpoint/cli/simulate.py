@@ -74,7 +74,7 @@ def simulate(
             search.report.notes += notes
             if plan is not None:
                 if code and code != digest_files(setup):
-                    _say("the code has changed since this was found; its points may have changed")
+                    _say("the code has changed since this finding; its points may have changed")
                 found += [again for again in [search.replay(plan, debug=debug)] if again is not None]
                 tell(found, directory)
             else:
@@ -97,7 +97,7 @@ def simulate(
         raise UsageError(str(problem)) from None
     _end_line()
     sys.stdout.write(visible(f"{search.report}\n") if plan is None else "")
-    sys.stdout.write(f"{len(found)} finding{'s' * (len(found) != 1)}\n" if found else "nothing was found\n")
+    sys.stdout.write(f"{len(found)} finding{'s' * (len(found) != 1)}\n" if found else "no findings\n")
     return 1 if found else 0
 
 

@@ -12,8 +12,8 @@ from setpoint.cli.program_arguments import Parts
 from setpoint.cli.program_options import bound
 
 NOT_ENTERED: Final = (
-    "the program's lifespan was not entered, since it may open what is real, so ctx.state() has nothing to give: add "
-    "--lifespan if it opens nothing, or call sp.simulation.check(..., lifespan=...) in a test with a stand-in"
+    "the program's lifespan was not entered, since it may open real connections, so ctx.state() has no object: add "
+    "--lifespan if it opens nothing, or call sp.simulation.check(..., lifespan=...) in a test with a fake"
 )
 
 

@@ -122,7 +122,7 @@ def lines(look: Look, *, with_address: bool = False) -> Iterator[str]:
             f"{each.ready} queued, {each.delayed} delayed, {each.results.get('error', 0)} errors so far{trouble}"
         )
         for cache in each.caches:
-            age = "never heard from" if cache.age is None else f"heard from {cache.age:.0f} s ago"
+            age = "no answer yet" if cache.age is None else f"last answer {cache.age:.0f} s ago"
             yield f"cache {cache.resource} of {each.name}: {cache.objects} objects, {age}" + (
                 f"; {cache.error}" if cache.error else ""
             )

@@ -78,7 +78,7 @@ def torture(
                 if replay is not None:
                     plan, code, _ = read_plan(replay)
                     if code and code != setup.code():
-                        live.say("the program or the scenario has changed since this was found")
+                        live.say("the program or the scenario has changed since this finding")
                     found += [again for again in [search.replay(plan)] if again is not None]
                     live.clear()
                     tell(found, directory)
@@ -93,7 +93,7 @@ def torture(
     except (PlanError, ProgramError, ScenarioError, SourceError, WorkerError) as problem:
         raise UsageError(str(problem)) from None
     sys.stdout.write(visible(f"{search.report}\n") if replay is None else "")
-    sys.stdout.write(f"{len(found)} finding{'s' * (len(found) != 1)}\n" if found else "nothing was found\n")
+    sys.stdout.write(f"{len(found)} finding{'s' * (len(found) != 1)}\n" if found else "no findings\n")
     return 1 if found else 0
 
 
@@ -133,7 +133,9 @@ def _reasons(option: str, given: Sequence[str]) -> dict[str, str]:
     for each in given:
         name, equals, why = each.partition("=")
         if not equals or not why.strip():
-            raise UsageError(f"{option} {each!r}: say why, as in {option} '{name or 'quiet'}=it notes the time'")
+            raise UsageError(
+                f"{option} {each!r}: give the reason, as in {option} '{name or 'quiet'}=it notes the time'"
+            )
         found[name.strip()] = why.strip()
     return found
 

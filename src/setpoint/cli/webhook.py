@@ -121,7 +121,7 @@ def serve(
     if [cert_dir, service, url].count(None) != 2:
         raise SystemExit(f"{PROGRAM}: give exactly one of --cert-dir, --service and --url")
     if register and service is None:
-        raise SystemExit(f"{PROGRAM}: --register goes with --service")
+        raise SystemExit(f"{PROGRAM}: --register needs --service")
     with reported_trouble():
         check_address("--metrics-bind-address", metrics_bind_address)
     configure(log_format, log_level.upper())

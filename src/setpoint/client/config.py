@@ -33,9 +33,7 @@ class Impersonation:
 
     def __post_init__(self) -> None:
         if not self.user and (self.uid or self.groups or self.extra):
-            raise ConfigError(
-                "impersonating a uid, groups or extra values without impersonating a user is not possible"
-            )
+            raise ConfigError("a uid, groups or extra values can only be impersonated together with a user")
 
     def headers(self) -> list[tuple[str, str]]:
         """The request headers. Characters that a header name can't contain are percent-encoded in the keys of
@@ -89,7 +87,7 @@ class ClientConfig:
             raise ConfigError(f"proxy-url {redacted(self.proxy_url)!r} {why}{where}")
         if not self.verify and (self.ca_file is not None or self.ca_data):
             raise ConfigError(
-                f"insecure-skip-tls-verify together with a certificate authority makes no sense: drop one{where}"
+                f"insecure-skip-tls-verify and a certificate authority exclude each other: remove one{where}"
             )
 
     @property

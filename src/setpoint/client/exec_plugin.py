@@ -199,7 +199,7 @@ class ExecPlugin(Credentials):
         config = self._config
         text = f"exec plugin {config.command!r}{f' of {config.source}' if config.source else ''} {why}"
         if stderr and (said := stderr.decode("utf-8", "replace").strip()):
-            text += f"; it says: {said}"
+            text += f"; its output: {said}"
         if hint and config.install_hint:
             text += f"\n{config.install_hint.strip()}"
         return CredentialsError(text)

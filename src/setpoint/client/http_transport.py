@@ -74,7 +74,7 @@ class HttpTransport(Transport):
         self._https = urlsplit(config.server).scheme == "https"
         if not config.verify and self._https:
             logger.warning(
-                "the certificate of %s is not verified (insecure-skip-tls-verify): anyone in between can read and "
+                "the certificate of %s is not verified (insecure-skip-tls-verify): an attacker can read and "
                 "change everything",
                 self.shown,
             )

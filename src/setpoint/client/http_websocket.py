@@ -59,7 +59,7 @@ class Handshake:
         """
         protocol = headers.get("sec-websocket-protocol", "")
         if headers.get("upgrade", "").lower() != "websocket" or headers.get("sec-websocket-accept") != self._accept:
-            raise TransportError(f"{what} changed to something else than the WebSocket that was asked for", sent=True)
+            raise TransportError(f"{what} switched to a protocol other than the requested WebSocket", sent=True)
         if protocol and protocol not in self._protocols:
             raise TransportError(f"{what} chose the protocol {protocol!r}, which was not offered", sent=True)
         return protocol

@@ -137,7 +137,7 @@ class Kubeconfig:
             server = f"{'https' if is_tls else 'http'}://{server}"
         if ca_file is not None and ca_data:
             raise ConfigError(
-                f"{cluster.where} has both certificate-authority and certificate-authority-data: drop one"
+                f"{cluster.where} has both certificate-authority and certificate-authority-data: remove one"
             )
         if ca_file is not None:
             read_file(ca_file, "certificate-authority", cluster.where)

@@ -115,7 +115,7 @@ class Oidc(Credentials):
         self._refresh_token = tokens.refresh_token or self._refresh_token
         self._expires = _expiry(tokens.id_token)
         if not self._valid():
-            raise self._failed("the ID token of the issuer has expired already: is this machine's clock right?")
+            raise self._failed("the ID token of the issuer has expired already: check this machine's clock")
 
     async def _send(self, method: str, url: str, headers: dict[str, str], body: bytes) -> tuple[int, bytes]:
         parts = urlsplit(url)

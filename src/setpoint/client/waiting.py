@@ -187,7 +187,7 @@ class _Wait(Generic[K]):
         generation = metadata.get("generation")
         if not isinstance(observed, int) or not isinstance(generation, int) or observed >= generation:
             return ""
-        return f"but of generation {observed}, and the object is at {generation}"
+        return f"but for generation {observed}, and the object has generation {generation}"
 
 
 def _document(obj: Object) -> dict[str, Any]:

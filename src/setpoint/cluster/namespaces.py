@@ -92,7 +92,7 @@ class NamespaceLifecycle:
             if rest.left or rest.failed or (rest and part is others):
                 rest.explain(namespace)
                 self._left[namespace.uid] = () if rest.failed else tuple(rest.resources)
-                return after(self._pause(namespace, ctx), "something is left in the namespace")
+                return after(self._pause(namespace, ctx), "the namespace is not empty yet")
         await self._finish(namespace, ctx.client)
         return done()
 

@@ -120,7 +120,7 @@ async def secure(security: Security, host: str, directory: Path | None) -> Secur
         SecurityError: a file or a setting can't be used, or a provider's keys can't be fetched.
     """
     if not security.auth and (wrong := _only_with_auth(security)):
-        raise SecurityError(f"{wrong} says how users are authenticated, which happens only with --auth")
+        raise SecurityError(f"{wrong} configures the authentication of users: it needs --auth")
     serving, authority, signer = _certificate(security, host, directory)
     given = None if security.client_ca_file is None else _read(security.client_ca_file, "--client-ca-file")
     try:
@@ -172,7 +172,7 @@ def audit_log(policy: Path | None, path: Path | None) -> AuditLog | None:
     if policy is None and path is None:
         return None
     if policy is None or path is None:
-        raise SecurityError("--audit-policy-file and --audit-log-path belong together, and only one of them is given")
+        raise SecurityError("--audit-policy-file and --audit-log-path need each other, and only one of them is given")
     try:
         rules = AuditPolicy.read(policy)
         if str(path) == "-":
@@ -211,7 +211,7 @@ def _certificate(security: Security, host: str, directory: Path | None) -> tuple
     """
     certificate, key = security.tls_cert_file, security.tls_private_key_file
     if (certificate is None) != (key is None):
-        raise SecurityError("--tls-cert-file and --tls-private-key-file belong together, and only one of them is given")
+        raise SecurityError("--tls-cert-file and --tls-private-key-file need each other, and only one of them is given")
     if certificate is not None and key is not None:
         pair = Pair(_read(certificate, "--tls-cert-file"), _read(key, "--tls-private-key-file"))
         return pair, pair.certificate, None
@@ -247,7 +247,7 @@ def _kept(directory: Path | None, name: str) -> Pair | None:
         raise SecurityError(f"{problem.filename}: {problem.strerror}") from None
     except CertificateError as problem:
         raise SecurityError(f"{certificate}: {problem}") from None
-    raise SecurityError(f"{certificate} and {key} don't belong together; remove both, and new ones are made")
+    raise SecurityError(f"{certificate} and {key} don't belong together; remove both, and new ones are created")
 
 
 def _keep(directory: Path | None, name: str, pair: Pair) -> Pair:
@@ -322,7 +322,9 @@ async def oidc_provider(options: OidcOptions) -> OidcProvider:
     if not options.issuer_url.startswith("https://"):
         raise SecurityError(f"--oidc-issuer-url {options.issuer_url}: the URL of a provider begins with https://")
     if not options.client_id:
-        raise SecurityError("--oidc-client-id is missing: identity tokens are for one client, and this is its name")
+        raise SecurityError(
+            "--oidc-client-id is missing: it is the name of the client for which identity tokens are issued"
+        )
     if wrong := set(options.signing_algorithms) - _ASYMMETRIC:
         listed = ", ".join(sorted(_ASYMMETRIC))
         raise SecurityError(f"--oidc-signing-algs: {', '.join(sorted(wrong))} is not one of {listed}")
@@ -388,7 +390,7 @@ async def _fetched(options: OidcOptions) -> bytes:
                 answer.raise_for_status()
                 found = await answer.json(content_type=None)
             if found.get("issuer") != options.issuer_url:
-                raise SecurityError(f"{where}: the provider calls itself {found.get('issuer')!r}")
+                raise SecurityError(f"{where}: the provider's issuer is {found.get('issuer')!r}")
             async with session.get(found["jwks_uri"]) as answer:
                 answer.raise_for_status()
                 return await answer.read()

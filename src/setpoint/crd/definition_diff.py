@@ -203,7 +203,7 @@ def _version(name: str, version: str, old: Document, new: Document) -> Iterator[
         elif column not in shown:
             yield change("column-added", f"the column {column!r} is new in tables")
         elif shown[column] != shows[column]:
-            yield change("column-changed", f"the column {column!r} of tables shows something else", readers="may")
+            yield change("column-changed", f"the column {column!r} of tables shows a different field", readers="may")
 
 
 def _scale(before: Document | None, after: Document | None, change: Any) -> Iterator[Change]:

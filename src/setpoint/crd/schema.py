@@ -201,7 +201,9 @@ def _field(item: FieldInfo, described: str, walk: _Walk) -> JSONSchema:
     default = _acceptable(schema, _default(item, walk))
     if default is not UNSET:
         if odd := _infinite(default):
-            raise walk.error(f"its default has {odd}, which JSON can't; leave it out with X | None = None")
+            raise walk.error(
+                f"its default contains {odd}, which JSON can't represent; leave it out with X | None = None"
+            )
         schema["default"] = default
     if "default" in schema and (problem := default_problem(schema)):
         raise walk.error(f"its default breaks its own schema: {problem}; change the default or the bounds")
@@ -226,7 +228,7 @@ def _default(item: FieldInfo, walk: _Walk) -> Any:
         try:
             made = item.default_factory()
         except TypeError as problem:
-            raise walk.error(f"its default can't be made: {problem}") from None
+            raise walk.error(f"its default can't be created: {problem}") from None
     if made is None or isinstance(made, Object | ObjectMeta | UnsetType | type(msgspec.NODEFAULT)):
         return UNSET
     return UNSET if made in ([], {}, set()) else to_wire(made)
@@ -310,7 +312,7 @@ def _bare(annotation: Any, walk: _Walk, *, open_ended: bool) -> JSONSchema:
         return _map(get_args(annotation), walk)
     hint = _INSTEAD.get(target) if isinstance(target, type) else None
     if hint:
-        raise walk.error(f"{target.__name__} has no JSON form that API servers know; use {hint}")
+        raise walk.error(f"{target.__name__} has no JSON form that API servers accept; use {hint}")
     raise walk.error(
         f"{annotation!r} has no structural schema; use str, int, float, bool, bytes, datetime, Quantity, an Enum, "
         "list[...], dict[str, ...] or a Model"

@@ -111,9 +111,11 @@ class _Comparison:
         before, after = old.get("not"), new.get("not")
         if not json_equal(before, after):
             if after is None:
-                yield self._looser(path, "not-removed", f"what {_show(before)} describes is allowed now")
+                yield self._looser(path, "not-removed", f"values of {_show(before)} are allowed now")
             else:
-                yield self._tighter(path, "not-changed" if before else "not-added", f"must not be {_show(after)} now")
+                yield self._tighter(
+                    path, "not-changed" if before else "not-added", f"values of {_show(after)} are refused now"
+                )
         for keyword in ("allOf", "anyOf", "oneOf"):
             parts, others = _parts(old, keyword), _parts(new, keyword)
             gone = [part for part in parts if not any(json_equal(part, other) for other in others)]
@@ -167,13 +169,13 @@ class _Comparison:
                 continue
             said = f"{'above' if upward else 'below'} " if strict[1] else ""
             if after is None:
-                yield self._looser(path, f"{_code(keyword)}-removed", f"the {name} {before} is gone")
+                yield self._looser(path, f"{_code(keyword)}-removed", f"the {name} {before} is removed")
             elif before is None:
                 yield self._tighter(path, f"{_code(keyword)}-added", f"has a {name} now: {said}{after}")
             else:
                 tighter = (after > before) == upward if after != before else strict[1]
                 word = "raised" if after > before or (after == before and strict[1] == upward) else "lowered"
-                text = f"the {name} went from {before} to {said}{after}"
+                text = f"the {name} changed from {before} to {said}{after}"
                 yield (self._tighter if tighter else self._looser)(path, f"{_code(keyword)}-{word}", text)
 
     def _texts(self, old: JSONSchema, new: JSONSchema, path: str) -> Iterator[Change]:
@@ -182,7 +184,7 @@ class _Comparison:
             if before == after:
                 continue
             if after is None:
-                yield self._looser(path, f"{_code(keyword)}-removed", f"{keyword} {before!r} is gone")
+                yield self._looser(path, f"{_code(keyword)}-removed", f"{keyword} {before!r} is removed")
             elif before is None:
                 yield self._tighter(path, f"{_code(keyword)}-added", f"has a {keyword} now: {after!r}")
             else:
@@ -194,7 +196,7 @@ class _Comparison:
         if before is None and after is not None:
             yield self._tighter(path, "enum-added", f"only {_list(after)} are allowed now")
         elif after is None and before is not None:
-            yield self._looser(path, "enum-removed", f"anything is allowed now, not only {_list(before)}")
+            yield self._looser(path, "enum-removed", f"any value is allowed now, not only {_list(before)}")
         elif before is not None and after is not None:
             if gone := [value for value in before if value not in after]:
                 yield self._tighter(path, "enum-value-removed", f"{_list(gone)} is no longer allowed")
@@ -212,13 +214,15 @@ class _Comparison:
         if json_equal(before, after):
             return
         if before is None:
-            text = f"has the default {_show(after)} now, which objects without it get when they are read"
+            text = f"has the default {_show(after)} now, which objects that lack it get when they are read"
             yield self._change(path, "default-added", text, "may", "may", "may")
         elif after is None:
-            text = f"no longer has a default (it was {_show(before)}); new objects may be without it"
+            text = f"no longer has a default (it was {_show(before)}); new objects may lack it"
             yield self._change(path, "default-removed", text, "", "may", "may")
         else:
-            text = f"the default changed from {_show(before)} to {_show(after)}: writers that omit it get another, so"
+            text = (
+                f"the default changed from {_show(before)} to {_show(after)}: writers that omit it get the new one, and"
+            )
             text += " do stored objects that don't have it"
             yield self._change(path, "default-changed", text, "may", "may", "may")
 
@@ -260,7 +264,7 @@ class _Comparison:
                     path, "rule-changed", f"a rule {word} holds without an old value: {text}", "may", "may"
                 )
             else:
-                yield self._change(path, "rule-changed", f"a rule has another message, reason or field: {text}")
+                yield self._change(path, "rule-changed", f"a rule has a different message, reason or field: {text}")
 
     def _fields(self, old: JSONSchema, new: JSONSchema, path: str) -> Iterator[Change]:
         before: Mapping[str, JSONSchema] = old.get("properties") or {}

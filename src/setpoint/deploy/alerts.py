@@ -53,7 +53,7 @@ def prometheus_rule(operator: Operator) -> Document:
             "30m",
             "warning",
             "More than half of the reconciles of {{ $labels.controller }} have failed for half an hour. "
-            "setpoint explain KIND NAMESPACE/NAME tells why.",
+            "setpoint explain KIND NAMESPACE/NAME shows the reason.",
         ),
         _alert(
             "OperatorReconcileHangs",
@@ -69,7 +69,7 @@ def prometheus_rule(operator: Operator) -> Document:
             f"sum by (name) (rate(workqueue_work_duration_seconds_count{{{series}}}[15m])) > 0",
             "15m",
             "critical",
-            "Objects wait in the queue {{ $labels.name }}, and none is handled.",
+            "Objects wait in the queue {{ $labels.name }}, and no worker handles them.",
         ),
         _alert(
             "OperatorIsThrottledByItself",
@@ -114,7 +114,7 @@ def _leaderless(series: str) -> Document:
         f"max(leader_election_master_status{{{series}}}) == 0",
         "5m",
         "critical",
-        "Replicas run, but none of them leads: nothing is reconciled. Look at the Lease, and at the right to write it.",
+        "Replicas run, but none of them leads: nothing is reconciled. Check the Lease, and the permission to write it.",
     )
 
 

@@ -62,7 +62,9 @@ class Resources:
         )
 
 
-GUESSED: Final = Resources("20m", "96Mi", "384Mi", "guessed; run --measure FILE measures, --resources FILE uses it")
+GUESSED: Final = Resources(
+    "20m", "96Mi", "384Mi", "guessed; run --measure FILE measures them, and --resources FILE uses the result"
+)
 """A guess: an idle program takes about 60 MiB, and its caches some hundreds of bytes for each object."""
 
 
@@ -75,7 +77,7 @@ def measured_in(path: Path) -> Resources:
     try:
         return Resources.of(msgspec.json.decode(path.read_bytes(), type=Measured))
     except OSError as problem:
-        raise ResourcesError(f"{path}: {problem.strerror}; run --measure {path} writes it") from None
+        raise ResourcesError(f"{path}: {problem.strerror}; create it with run --measure {path}") from None
     except msgspec.DecodeError as problem:
         raise ResourcesError(f"{path}: not a file of run --measure: {problem}") from None
 

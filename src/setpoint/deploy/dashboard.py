@@ -31,10 +31,10 @@ def panels(operator: Operator) -> list[tuple[str, str, str, str]]:
         ("Reconciles", rate("controller_runtime_reconcile_total", "controller, result"),
          "{{controller}} {{result}}", "ops"),
         ("Failed reconciles", rate("controller_runtime_reconcile_errors_total", "controller"), "{{controller}}", "ops"),
-        ("Duration of a reconcile, 99 of 100", quantile("controller_runtime_reconcile_time_seconds", "controller"),
+        ("Duration of a reconcile, p99", quantile("controller_runtime_reconcile_time_seconds", "controller"),
          "{{controller}}", "s"),
         ("Keys that wait", f"sum by (name) (workqueue_depth{{{series}}})", "{{name}}", "short"),
-        ("Wait in the queue, 99 of 100", quantile("workqueue_queue_duration_seconds", "name"), "{{name}}", "s"),
+        ("Wait in the queue, p99", quantile("workqueue_queue_duration_seconds", "name"), "{{name}}", "s"),
         ("Longest reconcile under way",
          f"max by (name) (workqueue_longest_running_processor_seconds{{{series}}})", "{{name}}", "s"),
         ("Workers in use", f"sum by (controller) (controller_runtime_active_workers{{{series}}}) / "
@@ -55,7 +55,7 @@ def panels(operator: Operator) -> list[tuple[str, str, str, str]]:
         found += [
             ("Webhook requests", rate("controller_runtime_webhook_requests_total", "webhook, code"),
              "{{webhook}} {{code}}", "reqps"),
-            ("Duration of a webhook, 99 of 100", quantile("controller_runtime_webhook_latency_seconds", "webhook"),
+            ("Duration of a webhook, p99", quantile("controller_runtime_webhook_latency_seconds", "webhook"),
              "{{webhook}}", "s"),
         ]  # fmt: skip
     return found

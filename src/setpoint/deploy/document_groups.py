@@ -14,11 +14,11 @@ Document = dict[str, Any]
 ABOUT: Final = {
     "namespace": "The operator's namespace.",
     "definitions": "The kinds that the operator defines.",
-    "roles": "The operator's account, and what it may do: what its declarations need, and no more.",
+    "roles": "The operator's account, with exactly the permissions that its declarations need.",
     "users": "The rights of the kinds' users; Kubernetes adds them to its own roles admin, edit and view.",
     "manager": "The program itself.",
     "disruption": "A drain of nodes takes one replica at a time.",
-    "network": "How the operator is reached, and by which callers.",
+    "network": "The Services, and the clients that may reach them.",
     "certificates": "The webhooks' certificate, issued by cert-manager.",
     "webhooks": "The webhooks that API servers call.",
     "policies": "Rules and defaults that API servers enforce themselves.",

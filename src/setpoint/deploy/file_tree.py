@@ -101,7 +101,7 @@ def write(
         scopes[scope] = digests
         _record_in(folder, record)
     except FileExistsError as problem:
-        raise TreeError(f"{problem.filename}: it is a file, and a folder is needed there") from None
+        raise TreeError(f"{problem.filename}: a folder is needed there, but it is a file") from None
     except OSError as problem:
         raise TreeError(f"{problem.filename or folder}: {problem.strerror}") from None
     return result

@@ -47,4 +47,4 @@ def _small(operator: Operator) -> str:
         "resources": ["../../base"],
         "replicas": [{"name": operator.name, "count": 1}],
     }
-    return f"# One replica, for clusters on a desk.\n{to_yaml([document])}"
+    return f"# One replica, for clusters on a developer's machine.\n{to_yaml([document])}"

@@ -26,7 +26,7 @@ class HealthChecks:
             ValueError: the name is taken.
         """
         if name in self._checks:
-            raise ValueError(f"{self.name}: there is a check {name!r} already")
+            raise ValueError(f"{self.name}: a check named {name!r} already")
         self._checks[name] = check
         if not counts:
             self._remarks.add(name)

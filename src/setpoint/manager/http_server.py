@@ -183,7 +183,7 @@ class HttpServer:
                     started = self._handlers[prefix](path[len(prefix) :].strip("/"), query, request.headers)
                     answer = started if isinstance(started, Answer) else await started
                 return Reply(answer.status, {"content-type": answer.content_type, **answer.headers}, answer.body)
-        return _complain(404, f"not found; there is: {', '.join(sorted(self._handlers))}")
+        return _complain(404, f"not found; available: {', '.join(sorted(self._handlers))}")
 
 
 def _admit(request: HttpRequest) -> int:

@@ -147,7 +147,7 @@ def json_of(value: Any, *what: str) -> bytes:
         return raw
     path, odd = found
     told = f"the text {odd!r} holds half of a surrogate pair" if isinstance(odd, str) else f"the number is {odd}"
-    told += ", which no JSON can hold"
+    told += ", which JSON can't represent"
     raise ValueError(": ".join(part for part in (" ".join(what), path, told) if part)) from None
 
 

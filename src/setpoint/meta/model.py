@@ -235,7 +235,7 @@ class Object(Model, dict=True):
         """
         if not self.metadata.uid:
             raise ValueError(
-                f"{self.kind} {self.key} has no uid: it was not read from a server, so it can't own anything"
+                f"{self.kind} {self.key} has no uid: it was not read from a server, so it can't be an owner"
             )
         return OwnerReference(
             api_version=self.api_version,

@@ -119,7 +119,7 @@ def _unlike_its_json(kind: Any) -> str:
     """The reason why the JSON of a pydantic model is not an object of its fields; empty if it is one."""
     decorators = kind.__pydantic_decorators__
     if getattr(kind, "__pydantic_root_model__", False):
-        return "is a RootModel, which is not an object on the wire; use the type of its root itself"
+        return "is a RootModel, which is not an object on the wire; use the root's type instead"
     if kind.model_config.get("extra") == "allow":
         return 'has extra="allow", and API servers drop unknown fields; declare a field of type dict[str, Any] for them'
     if decorators.computed_fields:

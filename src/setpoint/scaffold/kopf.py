@@ -26,11 +26,11 @@ __all__ = ["KopfProblem", "Port", "ported"]
 
 _ABOUT: Final = {
     "create": "was called when an object was created",
-    "update": "was called when an object had changed; compare with what is there instead of with what was",
+    "update": "was called when an object had changed; compare with the current state, not with the previous one",
     "resume": "was called for every object at the start, as a reconcile is anyway",
     "field": "was called when this field had changed",
     "timer": "was called at intervals: return sp.after(seconds) for that",
-    "daemon": "ran as long as the object: start what it did elsewhere, or return sp.after(seconds)",
+    "daemon": "ran as long as the object existed: start its work elsewhere, or return sp.after(seconds)",
     "delete": "was called when an object was to be deleted",
     "validate": "checked objects before they were stored: review.invalid(field, value, why) in an sp.Admission",
     "mutate": "changed objects before they were stored: sp.Admission(...).defaults(function)",
@@ -120,7 +120,7 @@ def ported(path: Path, group: str = "") -> Port:
     groups = list(dict.fromkeys(each.resource[0] for each in handlers if _is_own(each.resource[0])))
     if len(groups) > 1 and group not in groups:
         raise KopfProblem(
-            f"{path}: handlers of the groups {', '.join(groups)}; port each by itself: --group {groups[0]}"
+            f"{path}: handlers of the groups {', '.join(groups)}; port one group at a time: --group {groups[0]}"
         )
     chosen = group if group in groups else next(iter(groups), "")
     spelled = _spelled(handler.resource[2] for handler in handlers)
@@ -163,7 +163,7 @@ def _nothing(handlers: Iterable[Handler]) -> str:
     unknown = next((each for each in handlers if each.unknown), None)
     if unknown is None:
         return ": no handlers of a custom resource, such as @kopf.on.create('example.com', 'v1', 'shops')"
-    return f":{unknown.line}: @{unknown.unknown}: the name of the resource is not in this file, nor in one beside it"
+    return f":{unknown.line}: @{unknown.unknown}: the resource's name is in neither this file nor one beside it"
 
 
 def _spelled(names: Iterable[str]) -> dict[str, str]:
@@ -204,7 +204,7 @@ def _comments(handlers: list[Handler], kinds: tuple[str, ...], indent: str, *, f
         whats = ", ".join(handler.what for handler in found)
         about = _ABOUT[found[-1].what]
         if foreign:
-            watched = found[0].resource[2] or "what can only be seen when the program runs"
+            watched = found[0].resource[2] or "a resource that is known only when the program runs"
             about = f"watched {watched}: controller.watches(Kind, map)"
         lines = [f"{name} (kopf, line {line}: {whats}) {about}", "", *found[0].source.splitlines()]
         text += "".join(f"{indent}# {each}".rstrip() + "\n" for each in lines) + (f"{indent}#\n" if indent else "\n")

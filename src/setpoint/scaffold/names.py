@@ -66,12 +66,10 @@ class ProjectName:
             )
         if keyword.iskeyword(self.package) or self.package in sys.stdlib_module_names or self.package in _TAKEN:
             raise NameProblem(
-                f"the name {self.name!r}: Python has a module or word of that name; try {self._other_name}"
+                f"the name {self.name!r}: Python has a module or keyword of that name; try {self._other_name}"
             )
         if self.name in _NOT_TEXT:
-            raise NameProblem(
-                f"the name {self.name!r}: YAML reads it as a boolean or as nothing; try {self._other_name}"
-            )
+            raise NameProblem(f"the name {self.name!r}: YAML reads it as a boolean or as null; try {self._other_name}")
         if dns1123_subdomain(self.group) or "." not in self.group or _NUMBER.fullmatch(self.group):
             raise NameProblem(f"--group {self.group!r}: a domain name of yours, such as {self.name}.example.com")
 
@@ -80,7 +78,7 @@ class ProjectName:
         elsewhere = [place for place in sys.path if place and Path(place).resolve() != Path.cwd()]
         if self.name in _TOOLS | _requirements() or PathFinder.find_spec(self.package, elsewhere) is not None:
             raise NameProblem(
-                f"the name {self.name!r}: a package of that name is installed, and Python would take one for the "
+                f"the name {self.name!r}: a package of that name is installed, and Python could import the "
                 f"other; try {self._other_name}"
             )
 
@@ -122,10 +120,10 @@ class KindName:
         if not _KIND.fullmatch(self.kind) or len(self.kind) > _LONGEST_KIND or keyword.iskeyword(self.kind):
             raise NameProblem(f"the kind {self.kind!r}: a singular in CamelCase of up to {_LONGEST_KIND} letters")
         if self.kind.lower() in _NOT_TEXT or self.plural in _NOT_TEXT:
-            raise NameProblem(f"the kind {self.kind!r}: YAML reads it as a boolean or as nothing; try My{self.kind}")
+            raise NameProblem(f"the kind {self.kind!r}: YAML reads it as a boolean or as null; try My{self.kind}")
         if self.kind.endswith("List"):
             raise NameProblem(
-                f"the kind {self.kind!r}: clients take a kind that ends in List for a list of objects; "
+                f"the kind {self.kind!r}: clients treat a kind that ends in List as a list of objects; "
                 f"try {self.kind.removesuffix('List') or 'Listing'}"
             )
         if self.kind in _IMPORTED:
@@ -133,7 +131,9 @@ class KindName:
                 f"the kind {self.kind!r}: the project's code has another class of that name; try My{self.kind}"
             )
         if keyword.iskeyword(self.module):
-            raise NameProblem(f"the kind {self.kind!r}: {self.module} is a word of Python's, and so no module's name")
+            raise NameProblem(
+                f"the kind {self.kind!r}: {self.module} is a keyword of Python, so no module can have that name"
+            )
         check_version(self.version)
 
     @property

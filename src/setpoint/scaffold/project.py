@@ -112,6 +112,6 @@ class Project(msgspec.Struct, frozen=True):
         """
         if (project := cls.of(folder)) is None:
             raise ProjectError(
-                f"{folder.resolve()} is not a project of setpoint init (it has no {RECORD}); go into one"
+                f"{folder.resolve()} is not a project of setpoint init (it has no {RECORD}); go to the folder of one"
             )
         return project

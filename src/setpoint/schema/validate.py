@@ -291,7 +291,7 @@ class _Checker:
 
 
 def _same(schema: Schema, value: JSON, old: JSON) -> bool:
-    """Whether the value is the old one but for the order of items in lists that are maps."""
+    """Whether the value is the old one, except for the order of items in lists that are maps."""
     if isinstance(value, dict) and isinstance(old, dict):
         return value.keys() == old.keys() and all(
             json_equal(item, old[key])

@@ -1,12 +1,12 @@
-"""Room: the memory that the bodies of a server's requests may take together."""
+"""BodyMemory: the memory that the bodies of a server's requests may take together."""
 
 from __future__ import annotations
 
 from typing import Final, Protocol
 
-__all__ = ["ROOM", "Room"]
+__all__ = ["LIMIT", "BodyMemory"]
 
-ROOM: Final = 32 * 1024 * 1024
+LIMIT: Final = 32 * 1024 * 1024
 """The default size, in bytes."""
 _STEP: Final = 64 * 1024
 
@@ -15,7 +15,7 @@ class _Holder(Protocol):
     def read_on(self) -> None: ...
 
 
-class Room:
+class BodyMemory:
     """Counts the bytes of bodies from their arrival until their requests are answered.
 
     While more than ``size`` bytes are held, requests are read no further, except for the one that came first: so some
@@ -25,7 +25,7 @@ class Room:
 
     __slots__ = ("_holders", "_left", "_waiting")
 
-    def __init__(self, size: int = ROOM) -> None:
+    def __init__(self, size: int = LIMIT) -> None:
         self._left = size
         self._holders: dict[_Holder, int] = {}
         self._waiting: dict[_Holder, None] = {}

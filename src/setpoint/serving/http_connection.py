@@ -17,7 +17,7 @@ from http import HTTPStatus
 from typing import Final, cast
 
 from setpoint.concurrency import end
-from setpoint.serving.body_memory import Room
+from setpoint.serving.body_memory import BodyMemory
 from setpoint.serving.connection_limit import ConnectionLimit
 from setpoint.serving.http_response import Reply
 from setpoint.serving.request_head import MAX_HEAD, HttpRequest, Malformed, framing, parsed
@@ -55,7 +55,7 @@ class HttpService:
 
     Times are in seconds: ``read_timeout`` for a connection's first head and for the rest of a request that has begun,
     ``idle_timeout`` between two requests. ``deserted`` is set when the last connection closes. ``scratch`` is the
-    buffer into which all connections read; its size is the most that one read returns. ``room`` bounds the memory of
+    buffer into which all connections read; its size is the most that one read returns. ``memory`` bounds the memory of
     bodies, ``limit`` the number of connections.
     """
 
@@ -67,7 +67,7 @@ class HttpService:
     connections: set[HttpConnection] = field(default_factory=set)
     deserted: asyncio.Event = field(default_factory=asyncio.Event)
     scratch: memoryview = field(default_factory=lambda: memoryview(bytearray(READ)))
-    room: Room = field(default_factory=Room)
+    memory: BodyMemory = field(default_factory=BodyMemory)
     limit: ConnectionLimit = field(default_factory=ConnectionLimit)
 
     def __call__(self) -> HttpConnection:
@@ -135,8 +135,8 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._limit = 0
         self._last = False
         self._size = 0
-        self._taken = 0  # bytes of the body that the room counts
-        self._starved = False  # whether the body waits for room
+        self._taken = 0  # bytes of the body that count in the memory
+        self._starved = False  # whether the body waits for memory
         self._body: list[bytes] = []
         self._deadline: float | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -201,12 +201,12 @@ class HttpConnection(asyncio.BufferedProtocol):
         if self.task is None and not self._choked:
             self._advance()
             if self._request is not None:
-                self._take_room()
+                self._take_memory()
         elif len(self._buffer) > _MAX_AHEAD:
             self._pause()
 
     def read_on(self) -> None:
-        """Reads the rest of a body that had to wait for room."""
+        """Reads the rest of a body that had to wait for memory."""
         self._starved = False
         self._resume()
 
@@ -220,12 +220,12 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._paused = False
             self._transport.resume_reading()
 
-    def _take_room(self) -> None:
+    def _take_memory(self) -> None:
         """Has the bytes of a body counted, unless they are few, and waits while there are too many."""
         held = self._size + len(self._buffer)
         if held > READ and not self._closing:
             taken, self._taken = self._taken, held
-            if not self._service.room.take(self, held - taken):
+            if not self._service.memory.take(self, held - taken):
                 self._starved = True
                 self._pause()
 
@@ -233,7 +233,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         if self._taken:
             self._taken = 0
             self._starved = False
-            self._service.room.give_back(self)
+            self._service.memory.give_back(self)
 
     # -- one request ---------------------------------------------------------------------------------------------------
 
@@ -441,7 +441,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         if self._loop.time() < self._deadline:
             self._timer = self._loop.call_at(self._deadline, self._expire)
         elif self._starved:
-            text = f"other requests left no room for the body within {self._service.read_timeout:g} s"
+            text = f"other requests took the memory for bodies within {self._service.read_timeout:g} s"
             self._refuse(self._service.complain(503, text))
         elif self._request is not None:
             text = f"the body did not come within {self._service.read_timeout:g} s"

@@ -29,7 +29,7 @@ def restless_keys(running: RunningController[Any]) -> Iterator[str]:
     with the reason; and the controller, if its caches don't sync or a mapping function doesn't end.
     """
     if running.state == "syncing":
-        yield f"{running.name}: it has not begun: {running.readiness() or 'its handlers have not seen all objects'}"
+        yield f"{running.name}: it has not started: {running.readiness() or 'its handlers have not seen all objects'}"
     elif running.is_mapping():
         yield f"{running.name}: a mapping function has not ended"
     for work in running.under_way():
@@ -41,7 +41,7 @@ def restless_keys(running: RunningController[Any]) -> Iterator[str]:
         if slow is not None and slow.spins:
             yield (
                 f"{running.name}: {key} is in a loop: its reconciles ask to be called again at once, with after(0) to "
-                f"after({SOON}), and change nothing"
+                f"after({SOON}), and they change nothing"
             )
         elif slow is not None:
             yield (

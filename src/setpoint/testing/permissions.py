@@ -76,7 +76,7 @@ def told(record: AccessRecord, kind_of: Callable[[str, str, str], str | None]) -
     if not refused:
         return ""
     lines = [f"  {_shown(asked)}: {_missing(asked, kind_of)}" for asked in refused]
-    text = "the controllers were refused what their declarations don't ask for (so does the role of `manifests`):"
+    text = "the controllers sent requests that their declarations don't cover (nor does the role of `manifests`):"
     return "\n".join((text, *lines, "cluster(..., rbac=False) allows everything"))
 
 
@@ -95,5 +95,5 @@ def _missing(asked: Attributes, kind_of: Callable[[str, str, str], str | None]) 
     is_special = asked.verb not in VERBS  # declared by a rule, without a class
     kind = "" if is_special else kind_of(asked.group, asked.version, asked.resource)
     if kind is None:
-        return "no declaration is about that; give the account a role of its own"
+        return "no declaration covers it; give the account an additional role"
     return f"add controller{declaration(Grant(asked.group, asked.combined, asked.verb), [asked.verb], kind)}"

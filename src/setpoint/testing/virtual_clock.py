@@ -388,6 +388,6 @@ async def advance(seconds: float) -> None:
     consequences. Raises `ValueError` if ``seconds`` is negative.
     """
     if seconds < 0:
-        raise ValueError(f"time can't go back: advance({seconds})")
+        raise ValueError(f"time can't go backwards: advance({seconds})")
     await asyncio.sleep(seconds)
     await settle()

@@ -176,7 +176,7 @@ def library() -> tuple[Any, Any]:
         from cryptography.hazmat.primitives import serialization
     except ImportError:
         raise CertificateError(
-            "making certificates needs the package cryptography: install it, or serve with certificates from files"
+            "creating certificates needs the package cryptography: install it, or use certificates from files"
         ) from None
     return x509, serialization
 
@@ -186,7 +186,7 @@ def load(pem: bytes) -> Any:
     x509, _ = library()
     certificates = certificates_in(pem)
     if not certificates:
-        raise CertificateError("a certificate can't be read: no PEM block CERTIFICATE is in it")
+        raise CertificateError("a certificate can't be read: it contains no PEM block CERTIFICATE")
     return _read(x509.load_der_x509_certificate, certificates[0], "a certificate")
 
 

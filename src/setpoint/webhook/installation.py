@@ -126,7 +126,7 @@ async def uninstall(
             continue
     for converter in converters_of(served) if conversions else ():
         await _end_conversion(client, definition_name(converter))
-    logger.info("webhooks are not registered any more", extra={"fields": {"name": name}})
+    logger.info("webhooks are no longer registered", extra={"fields": {"name": name}})
 
 
 async def _end_conversion(client: Client, name: str) -> None:
@@ -183,7 +183,7 @@ def _roles(served: Iterable[Admission[Any] | Converter], sample: Object) -> Iter
 
 async def _in_force(client: Client, sample: Object, role: Role, deadline: float) -> None:
     loop = asyncio.get_running_loop()
-    answer: Any = "it was allowed without a call"
+    answer: Any = "it was allowed without calling the webhook"
     while True:
         try:
             await client.create(marked(sample, role), dry_run=True)

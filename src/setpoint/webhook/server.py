@@ -185,9 +185,9 @@ class WebhookServer:
         coding = request.headers.get("content-encoding", "")
         if kind != "application/json" or coding:
             what = (
-                f"content-encoding is {coding[:100]!r}, want none"
+                f"content-encoding must not be set, not {coding[:100]!r}"
                 if coding
-                else (f"content-type is {kind[:100]!r}, want application/json")
+                else (f"content-type must be application/json, not {kind[:100]!r}")
             )
             raise Refused(failed(415, "UnsupportedMediaType", what))
         return self.limits.max_conversion_body if path == CONVERT_PATH else self.limits.max_body

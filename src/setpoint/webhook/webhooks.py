@@ -212,7 +212,7 @@ class Webhooks:
                 if not deadline.expired():
                     raise
                 logger.warning("no answer in time", extra={"fields": {"webhook": place, "seconds": limit}})
-                reply = failed(504, "Timeout", f"the webhook had no answer within {limit:g} s{self._unsynced(place)}")
+                reply = failed(504, "Timeout", f"the webhook did not answer within {limit:g} s{self._unsynced(place)}")
             code = reply.status
             return reply
         except BaseException as problem:
@@ -230,7 +230,7 @@ class Webhooks:
         The message goes only to the log: the caller may be anyone, and the message may contain secrets.
         """
         self.metrics.panics += 1
-        logger.error("a function failed", exc_info=problem, extra={"fields": {"webhook": place}})
+        logger.error("an admission function failed", exc_info=problem, extra={"fields": {"webhook": place}})
         return failed(500, "InternalError", "the webhook failed; its log has the reason")
 
     def _admitter(

@@ -187,7 +187,7 @@ def alive(pid: int) -> bool:
 
 
 def test_the_command_refuses_fewer_than_no_nodes_in_one_sentence() -> None:
-    with pytest.raises(UsageError, match=r"^--nodes: a number from 0 on, or local, not -1$"):
+    with pytest.raises(UsageError, match=r"^--nodes: must be a number from 0, or local, not -1$"):
         serve(host="127.0.0.1", port=0, kubeconfig=None, data_dir=None, controllers=None, nodes=-1, security=None)
 
 

@@ -1,4 +1,4 @@
-"""Bodies of requests, read only while there is room for them."""
+"""Bodies of requests, read only while there is memory for them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from setpoint.serving.body_memory import Room
+    from setpoint.serving.body_memory import BodyMemory
 
 __all__ = ["BodyReader"]
 
@@ -16,19 +16,19 @@ _SMALL: Final = 64 * 1024
 
 
 class BodyReader:
-    """Reads one body, and has its bytes counted in ``room`` until `close`, unless they are few."""
+    """Reads one body, and has its bytes counted in ``memory`` until `close`, unless they are few."""
 
-    __slots__ = ("_go_on", "_limit", "_room", "_taken")
+    __slots__ = ("_go_on", "_limit", "_memory", "_taken")
 
-    def __init__(self, room: Room, limit: int) -> None:
-        self._room = room
+    def __init__(self, memory: BodyMemory, limit: int) -> None:
+        self._memory = memory
         self._limit = limit
         self._taken = 0
         self._go_on: asyncio.Event | None = None
 
     @property
     def starved(self) -> bool:
-        """Whether the body waits for room."""
+        """Whether the body waits for memory."""
         return self._go_on is not None
 
     async def read(self, http: web.BaseRequest) -> bytes | None:
@@ -51,18 +51,18 @@ class BodyReader:
         return bytes(body) or None
 
     def read_on(self) -> None:
-        """Called by the room."""
+        """Called by the `BodyMemory`."""
         if self._go_on is not None:
             self._go_on.set()
 
     def close(self) -> None:
-        """Gives the room back."""
+        """Gives the memory back."""
         if self._taken:
-            self._room.give_back(self)
+            self._memory.give_back(self)
 
     async def _take(self, size: int) -> None:
         taken, self._taken = self._taken, size
-        if not self._room.take(self, size - taken):
+        if not self._memory.take(self, size - taken):
             self._go_on = asyncio.Event()
             await self._go_on.wait()
             self._go_on = None

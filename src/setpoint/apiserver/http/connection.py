@@ -13,7 +13,7 @@ from setpoint.apiserver.errors import ApiStatusError, bad_request, internal_erro
 from setpoint.apiserver.http_types import HungUp, Peer
 from setpoint.apiserver.identity.certificates import certified
 from setpoint.apiserver.responses.representation import respond
-from setpoint.serving.body_memory import Room
+from setpoint.serving.body_memory import BodyMemory
 from setpoint.serving.connection_limit import ConnectionLimit
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _IDLE: Final = 90.0
 class Connections(web.Server):
     """The connections of the HTTP front, as a service of a `Listener`. ``handler`` answers requests. A connection on
     which the TLS handshake or the head of the first request is not complete after ``head_timeout`` seconds is closed.
-    Heads of more than 64 KiB take ``room``. After an answer, the rest of a body that was not read is waited for at most
+    Heads of more than 64 KiB take ``memory``. After an answer, the rest of a body that was not read is waited for at most
     ``body_timeout`` seconds, and never for more than 10.
     """
 
@@ -46,13 +46,13 @@ class Connections(web.Server):
         *,
         head_timeout: float,
         body_timeout: float = _LINGERING,
-        room: Room | None = None,
+        memory: BodyMemory | None = None,
     ) -> None:
         super().__init__(self._handle, handler_cancellation=True)
         self._answer = handler
         self.read_timeout = head_timeout
         self.limit = ConnectionLimit()
-        self.room = Room() if room is None else room
+        self.memory = BodyMemory() if memory is None else memory
         self._settings: dict[str, Any] = {
             "access_log": None,
             "auto_decompress": False,
@@ -77,12 +77,12 @@ class Connections(web.Server):
 
 
 class _Connection(web.RequestHandler):
-    __slots__ = ("_head_size", "_head_timer", "_limit", "_room", "_to", "peer")
+    __slots__ = ("_head_size", "_head_timer", "_limit", "_memory", "_to", "peer")
 
     def __init__(self, connections: Connections, **settings: Any) -> None:
         super().__init__(connections, **settings)
         self._limit = connections.limit
-        self._room = connections.room
+        self._memory = connections.memory
         self._head_timer = self._loop.call_later(connections.read_timeout, self.force_close)
         self._head_size = 0
         self._to: Any = None
@@ -97,7 +97,7 @@ class _Connection(web.RequestHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         self._head_timer.cancel()
         self._limit.close(self._to)
-        self._room.give_back(self)
+        self._memory.give_back(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -109,13 +109,13 @@ class _Connection(web.RequestHandler):
             self._take_head(len(data))
 
     def read_on(self) -> None:
-        """Called by the room."""
+        """Called by the `BodyMemory`."""
         self._to.resume_reading()
 
     def _head_came(self) -> None:
         if self._head_size:
             self._head_size = 0
-            self._room.give_back(self)
+            self._memory.give_back(self)
         self._head_timer.cancel()
         self._limit.activate(self._to)
 
@@ -132,7 +132,7 @@ class _Connection(web.RequestHandler):
             self.force_close()
         elif self._head_size > _SMALL_HEAD:
             taken = before if before > _SMALL_HEAD else 0
-            if not self._room.take(self, self._head_size - taken):
+            if not self._memory.take(self, self._head_size - taken):
                 self._to.pause_reading()
 
     def handle_error(

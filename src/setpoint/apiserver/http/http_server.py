@@ -22,7 +22,7 @@ from setpoint.apiserver.responses.representation import respond
 from setpoint.meta.optional_dependencies import needs_extra
 from setpoint.meta.user_error import UserError
 from setpoint.serving import Listener
-from setpoint.serving.body_memory import Room
+from setpoint.serving.body_memory import BodyMemory
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -116,7 +116,7 @@ class HttpFront:
         self._grace = grace
         self._head_timeout = head_timeout
         self._body_timeout = body_timeout
-        self._room = Room()
+        self._memory = BodyMemory()
         self._listener: Listener | None = None
         self._connections: Connections | None = None
 
@@ -145,7 +145,7 @@ class HttpFront:
             from setpoint.apiserver.http.connection import Connections
 
         connections = Connections(
-            self._handle, head_timeout=self._head_timeout, body_timeout=self._body_timeout, room=self._room
+            self._handle, head_timeout=self._head_timeout, body_timeout=self._body_timeout, memory=self._memory
         )
         listener = Listener(connections, name="the server", host=self.host, port=self.port, context=self._tls)
         try:
@@ -231,7 +231,7 @@ class HttpFront:
             return respond(error.status, error.code)
         if not http.can_read_body:
             return await self._handled(http, None)
-        reading = BodyReader(self._room, MAX_BODY)
+        reading = BodyReader(self._memory, MAX_BODY)
         try:
             return await self._read(http, reading)
         finally:
@@ -245,7 +245,7 @@ class HttpFront:
                 async with asyncio.timeout(self._body_timeout):
                     body = await reading.read(http)
         except TimeoutError:
-            why = "other requests left no room for the body" if reading.starved else "the request's body did not come"
+            why = "other requests took the memory for bodies" if reading.starved else "the request's body did not come"
             error = ApiStatusError(408, "Timeout", f"{why} in {self._body_timeout:g} s")
             return respond(error.status, error.code)
         except ValueError:

@@ -18,7 +18,7 @@ __all__ = ["DIRECTORY", "answering", "main"]
 
 DIRECTORY = "/setpoint/data-dir"
 """The path under which the directory is served; etcd itself has no such path."""
-_ABOUT = "Stands in for etcd where setpoint's kube-apiserver runs: keeps the directory in which objects are stored."
+_ABOUT = "Replaces etcd for setpoint's kube-apiserver: keeps the directory in which objects are stored."
 _TEXTS = (
     *("advertise-client-urls", "initial-advertise-peer-urls", "initial-cluster", "initial-cluster-state"),
     *("initial-cluster-token", "listen-metrics-urls", "listen-peer-urls", "log-format", "log-level", "log-outputs"),
@@ -29,14 +29,14 @@ _NUMBERS = (
     *("quota-backend-bytes", "snapshot-count"),
 )
 FLAGS = {
-    "data-dir": Flag("text", "the directory in which objects are kept; made if it is missing (default.etcd)"),
+    "data-dir": Flag("text", "the directory in which objects are kept; created if it is missing (default.etcd)"),
     "listen-client-urls": Flag("list", "the URLs to listen on, http://HOST:PORT (http://localhost:2379)"),
     "unsafe-no-fsync": Flag("bool", "accepted: objects survive the end of the programs, not always a loss of power"),
     **{name: Flag("text") for name in _TEXTS},
     **{name: Flag("int") for name in _NUMBERS},
     **dict.fromkeys(("force-new-cluster", "pre-vote", "strict-reconfig-check", "enable-pprof"), Flag("bool")),
-    "version": Flag("bool", "print the version and end"),
-    "help": Flag("bool", "print this and end"),
+    "version": Flag("bool", "print the version and exit"),
+    "help": Flag("bool", "print this help and exit"),
 }
 
 
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
             print(help_text("etcd", _ABOUT, FLAGS))  # noqa: T201
             return 0
         if flags.true("version", False):
-            print("etcd Version: 3.6.0\nsetpoint's stand-in for it")  # noqa: T201
+            print("etcd Version: 3.6.0\nsetpoint's replacement for it")  # noqa: T201
             return 0
         directory = Path(flags.text("data-dir", "default.etcd")).absolute()
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -95,7 +95,7 @@ def parse(table: Mapping[str, Flag], arguments: Sequence[str]) -> Flags:
 def _check(name: str, flag: Flag, value: str) -> None:
     wrong = ""
     if flag.kind == "bool" and value not in _TRUE | _FALSE:
-        wrong = "it is neither true nor false"
+        wrong = "the value must be true or false"
     elif flag.kind == "int":
         try:
             _integer(value)

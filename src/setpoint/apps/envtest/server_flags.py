@@ -13,7 +13,7 @@ _USED = {
     "api-audiences": Flag("list", "the audiences of service account tokens for this server (the first issuer)"),
     "authorization-mode": Flag("list", "AlwaysAllow, or RBAC, optionally together with Node (AlwaysAllow)"),
     "bind-address": Flag("text", "the address to listen on (127.0.0.1)"),
-    "cert-dir": Flag("text", "the directory of apiserver.crt and apiserver.key; they are made if they are missing"),
+    "cert-dir": Flag("text", "the directory of apiserver.crt and apiserver.key; they are created if they are missing"),
     "client-ca-file": Flag("text", "the authorities of accepted client certificates; CN is the user, O are the groups"),
     "controllers": Flag("list", "setpoint's own: the controllers of kube-controller-manager to run; * means all"),
     "disable-admission-plugins": Flag("list", "the admission plugins to turn off, by their names in Kubernetes"),
@@ -46,8 +46,8 @@ _USED = {
     "allow-privileged": Flag("bool", "accepted: privileged containers are always allowed"),
     "feature-gates": Flag("list", "accepted if the gates have their defaults of 1.37; otherwise refused"),
     "v": Flag("int", "accepted: only warnings are logged"),
-    "version": Flag("bool", "print the version and end"),
-    "help": Flag("bool", "print this and end"),
+    "version": Flag("bool", "print the version and exit"),
+    "help": Flag("bool", "print this help and exit"),
 }
 REFUSED = {
     name: Flag("text", "refused: tests may depend on it, and it is not supported here")

@@ -135,7 +135,7 @@ async def _storage(flags: Flags) -> Storage:
         raise ServingError(f"--etcd-servers={urls[0]} does not answer: {str(problem) or 'it took too long'}") from None
     except (ValueError, KeyError, TypeError):
         raise ServingError(
-            f"--etcd-servers={urls[0]} is not the etcd that belongs to this kube-apiserver: start the one beside it"
+            f"--etcd-servers={urls[0]} is not setpoint's etcd: start the one in this program's directory"
         ) from None
 
 
@@ -272,7 +272,7 @@ def _tls(flags: Flags, host: str) -> ssl.SSLContext:
             context.verify_mode = ssl.CERT_OPTIONAL
     except (ssl.SSLError, ValueError) as problem:
         names = ", ".join(filter(None, (str(certificate), str(key), flags.text("client-ca-file"))))
-        raise ServingError(f"{names}: not the certificates and keys that TLS takes ({problem})") from None
+        raise ServingError(f"{names}: not a certificate and key that TLS can use ({problem})") from None
     return context
 
 

@@ -204,7 +204,7 @@ class GarbageCollector:
                     await registration.wait_synced()
         except TimeoutError:
             behind = [registration.name for registration in fresh if not registration.has_synced]
-            logger.warning("some resources can't be followed yet", extra={"fields": {"resources": behind}})
+            logger.warning("some resources can't be watched yet", extra={"fields": {"resources": behind}})
 
     def _is_empty(self, gvr: GroupVersionResource, resource: Resource) -> bool:
         """Whether the resource has no objects; its first one leads to its watch."""

@@ -62,7 +62,9 @@ class ServiceAddresses:
             self._turns[service] += 1
             return found[self._turns[service] % len(found)]
         if hollow:
-            raise CallFailed(f"dial tcp {hollow[0]}: connect: no route to host (the pod is hollow and has no {AT})")
+            raise CallFailed(
+                f"dial tcp {hollow[0]}: connect: no route to host (the pod is hollow and has no annotation {AT})"
+            )
         raise CallFailed(f'no endpoints available for service "{name}"')
 
     def _endpoints(self, namespace: str, service: str, port: str) -> Iterator[tuple[str, int, str]]:

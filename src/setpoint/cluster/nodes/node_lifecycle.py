@@ -65,7 +65,7 @@ class NodeLifecycle:
         ready = node_condition(node, "Ready")
         if ready is not None and ready.status != "True":
             await self._mark_pods(node, ctx)
-        return done() if left is None or left <= 0 else after(left, "a kubelet is silent")
+        return done() if left is None or left <= 0 else after(left, "a kubelet has stopped reporting")
 
     def _silence(self, node: Node) -> float | None:
         """The seconds until the node counts as dead because its kubelet is silent; None if the kubelet is alive."""

@@ -51,7 +51,7 @@ def command_in(processes: Processes, pod: Pod, container: Container, asked: Comm
         ApiStatusError: the request is a `kubectl attach`, which processes don't support.
     """
     if not asked.arguments:
-        raise bad_request("a process can't be attached to; its output is in its log")
+        raise bad_request("attaching to a process is not supported; its output is in the log")
 
     async def run(streams: Streams) -> int:
         try:

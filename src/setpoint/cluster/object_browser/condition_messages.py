@@ -12,9 +12,9 @@ from typing import Any, Final
 
 _HEADS: Final[Mapping[tuple[str, str], str]] = {
     ("ReplicaFailure", "True"): "its pods can't be created",
-    ("PodScheduled", "False"): "no node can take it",
-    ("Progressing", "False"): "its rollout does not go on",
-    ("FailureTarget", "True"): "it has given up",
+    ("PodScheduled", "False"): "no node fits it",
+    ("Progressing", "False"): "its rollout makes no progress",
+    ("FailureTarget", "True"): "it is no longer retried",
     ("Failed", "True"): "it has failed",
     ("Stalled", "True"): "it is stalled",
     ("Degraded", "True"): "it is degraded",
@@ -43,12 +43,12 @@ _REFUSALS: Final[tuple[tuple[re.Pattern[str], str, str], ...]] = tuple(
         (r"node\(s\) had untolerated taint(?:\(s\))?( \{.*\})?", r"has a taint\1 that it does not tolerate",
          r"have a taint\1 that it does not tolerate"),
         (r"Insufficient (\S+)", r"has too little \1 for it", r"have too little \1 for it"),
-        (r"node\(s\) didn't match Pod's node affinity/selector", "does not have the labels that it asks for",
-         "do not have the labels that it asks for"),
-        (r"node\(s\) didn't satisfy plugin\(s\) \[NodeAffinity\]", "does not have the labels that it asks for",
-         "do not have the labels that it asks for"),
+        (r"node\(s\) didn't match Pod's node affinity/selector", "does not have the labels that it requires",
+         "do not have the labels that it requires"),
+        (r"node\(s\) didn't satisfy plugin\(s\) \[NodeAffinity\]", "does not have the labels that it requires",
+         "do not have the labels that it requires"),
         (r"node\(s\) were unschedulable", "is cordoned", "are cordoned"),
-        (r"Too many pods", "has its full number of pods", "have their full number of pods"),
+        (r"Too many pods", "already has its maximum number of pods", "already have their maximum number of pods"),
     )
 )  # fmt: skip
 """The scheduler's phrases for rejected nodes, each with a plain phrase for one node and a plain phrase for several."""
@@ -92,10 +92,10 @@ def container(name: Any, reason: str, text: str, ended: str) -> str:
         return f"the image of container {name} can't be pulled ({reason})" + (f": {rest}" if rest else "")
     if reason == "CrashLoopBackOff":
         again = _RESTARTS.match(text)
-        rest = f"it is started again after {again[1]}" if again else text
+        rest = f"it is restarted after {again[1]}" if again else text
         log = "kubectl logs --previous shows its log"
         parts = [
-            f"container {name} ends again and again ({reason})",
+            f"container {name} keeps ending ({reason})",
             f"the last run {ended}" if ended else "",
             rest,
             log,

@@ -206,7 +206,7 @@ def _lacking(obj: Mapping[str, Any], status: Mapping[str, Any], conditions: list
     for pair in differences(obj):
         if pair.differs and pair.wanted == "metadata.generation":
             seen = f"generation {pair.is_wanted}; it has seen {pair.is_there}"
-            yield _Why(f"its controller has not acted on the last change of its spec yet ({seen})")
+            yield _Why(f"its controller has not processed the last change of its spec yet ({seen})")
         elif pair.differs and pair.there in ("status.readyReplicas", "status.numberReady"):
             yield _Why(ready(obj))
         elif pair.differs and pair.there.startswith("status.") and isinstance(pair.is_there, int):

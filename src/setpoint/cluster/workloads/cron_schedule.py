@@ -155,7 +155,7 @@ def _value(text: str, low: int, names: list[str] | None, part: str) -> int:
 
 def _number(text: str, part: str) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > 9:
-        raise CronError(f"{part!r} holds no number where one is expected")
+        raise CronError(f"{part!r} does not contain a number where one is expected")
     return int(text)
 
 

@@ -184,7 +184,7 @@ def asked_for(query: Mapping[str, list[str]], **known: tuple[str, Collection[str
 
 def missing(problem: str, there_is: Iterable[str]) -> Answer:
     """An answer with status 404 that lists the existing names."""
-    return as_json({"error": f"{problem}; there is: {', '.join(sorted(there_is)) or 'none'}"}, 404)
+    return as_json({"error": f"{problem}; available: {', '.join(sorted(there_is)) or 'none'}"}, 404)
 
 
 def as_json(value: Any, status: int = 200) -> Answer:

@@ -55,11 +55,11 @@ class Profiler:
             "tasks": {"text": _tasks},
         }
         if path not in takers:
-            return Answer(404, f"there is: {', '.join(f'{PATH}/{name}' for name in takers)}\n".encode())
+            return Answer(404, f"available: {', '.join(f'{PATH}/{name}' for name in takers)}\n".encode())
         formats = takers[path]
         chosen = query.get("format", [next(iter(formats))])[-1]
         if chosen not in formats:
-            return Answer(400, f"format={chosen}: there is: {', '.join(formats)}\n".encode())
+            return Answer(400, f"format={chosen}: available: {', '.join(formats)}\n".encode())
         said = query.get("seconds", [str(DEFAULT_SECONDS)])[-1]
         try:
             seconds = float(said)

@@ -108,9 +108,12 @@ def as_yaml(obj: dict[str, Any], size: int) -> tuple[str, str]:
     """
     hidden = "Not shown: managed fields."
     if is_secret(obj):
-        hidden = f"Not shown: managed fields, and what a Secret holds: its data and annotations are {HIDDEN}."
+        hidden = f"Not shown: managed fields, and the content of a Secret: its data and annotations are {HIDDEN}."
     if size > LARGEST:
-        return f"# This object has {size:,} bytes, which are too many for a page: kubectl get -o yaml\n", hidden
+        return (
+            f"# This object has {size:,} bytes, and the page shows at most {LARGEST:,}: use kubectl get -o yaml\n",
+            hidden,
+        )
     metadata = obj.get("metadata")
     if isinstance(metadata, dict):
         metadata.pop("managedFields", None)
@@ -119,7 +122,10 @@ def as_yaml(obj: dict[str, Any], size: int) -> tuple[str, str]:
 
     text = to_yaml([obj])
     if len(text) > _LONGEST:
-        return f"# This object has {len(text):,} characters as YAML, which are too many for a page\n", hidden
+        return (
+            f"# This object has {len(text):,} characters as YAML, and the page shows at most {_LONGEST:,} of them\n",
+            hidden,
+        )
     return text, hidden
 
 

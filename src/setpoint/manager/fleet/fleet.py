@@ -195,7 +195,7 @@ class Fleet:
         if context is not None and any(run.activity.is_running(context) for run in cluster.runs.values()):
             raise RuntimeError(
                 f"the reconcile of {context.key} can't remove its own cluster {cluster.name}, because that waits for "
-                "the reconcile: let a task of the program or the fleet's provider do it"
+                "the reconcile: remove it in a task of the program or in the provider"
             )
         del self._clusters[cluster.name]
         for listener in self._listeners:

@@ -175,7 +175,7 @@ class FleetCluster:
             async with asyncio.timeout(DRAIN):
                 await self._recorder.flush()
         except TimeoutError:
-            logger.warning("the last events were not sent in time", extra={"fields": {"cluster": self.name}})
+            logger.warning("the last events could not be sent in time", extra={"fields": {"cluster": self.name}})
 
     async def _keep(self, controller: Controller[Any]) -> None:
         """Runs the controller until it is stopped, and restarts it whenever it fails."""

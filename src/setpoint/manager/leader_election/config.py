@@ -43,7 +43,7 @@ class LeaderElection:
         if self.lease_duration <= self.renew_deadline:
             raise ValueError(
                 f"leader election: lease_duration ({self.lease_duration:g} s) must be greater than renew_deadline "
-                f"({self.renew_deadline:g} s), or two would lead at once"
+                f"({self.renew_deadline:g} s), or two processes could lead at the same time"
             )
         if self.retry_period <= 0 or self.renew_deadline <= JITTER_FACTOR * self.retry_period:
             raise ValueError(

@@ -97,7 +97,7 @@ class ChildProcess:
     def unready(self) -> str:
         """The reason why the process is not ready; ``""`` if it is."""
         if self.silence() > SILENT_AFTER:
-            return f"process {self.index} (pid {self.pid}) has been silent for {self.silence():.0f} s"
+            return f"process {self.index} (pid {self.pid}) has not answered for {self.silence():.0f} s"
         if self.state is None or not self.state.started:
             return f"process {self.index} (pid {self.pid}) has not started yet"
         return "; ".join(f"{name}: {why}" for name, why in self.state.readyz.items())
@@ -105,7 +105,7 @@ class ChildProcess:
     def unhealthy(self) -> str:
         """The reason why the process is not healthy; ``""`` if it is."""
         if self.silence() > STUCK_AFTER:
-            return f"process {self.index} (pid {self.pid}) has been silent for {self.silence():.0f} s"
+            return f"process {self.index} (pid {self.pid}) has not answered for {self.silence():.0f} s"
         return "; ".join(f"{name}: {why}" for name, why in self.state.healthz.items()) if self.state else ""
 
 

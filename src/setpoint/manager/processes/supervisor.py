@@ -141,8 +141,7 @@ class Supervisor:
                 return
             if status > 0 and index not in self._worked:
                 raise ChildFailed(
-                    f"process {index} ended with status {status} before it had started; "
-                    "what it printed above is the reason"
+                    f"process {index} ended with status {status} before it had started; its output above has the reason"
                 )
             if loop.time() - started_at >= LIVED:
                 pause = 0.0
@@ -180,7 +179,7 @@ class Supervisor:
         def check(index: int) -> str:
             child = self.children.get(index)
             if child is None:
-                return "" if not ready or self._stopping.is_set() else f"process {index} is about to be replaced"
+                return "" if not ready or self._stopping.is_set() else f"process {index} will be replaced"
             return child.unready() if ready else child.unhealthy()
 
         return {f"process-{index}": lambda index=index: check(index) for index in range(self.count)}  # type: ignore[misc]
@@ -201,7 +200,7 @@ class Leading:
                 self._supervisor.lead()
                 await asyncio.sleep(RENEWED_EVERY)
         finally:
-            self._supervisor.lose("the supervising process does not lead any more")
+            self._supervisor.lose("the supervising process no longer leads")
 
 
 def _described(status: int) -> str:

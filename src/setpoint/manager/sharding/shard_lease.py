@@ -87,7 +87,7 @@ class ShardLease:
         if seen is None or seen.record != record:
             seen = Peer(lease, asyncio.get_running_loop().time())
         if not seen.id.startswith(self._process) and not seen.gone(asked_at):
-            self.problem = f"another process has its Lease {sharding.lease}, or had it lately: {seen.id}"
+            self.problem = f"another process holds its Lease {sharding.lease}, or held it recently: {seen.id}"
             return None, seen
         try:
             return await self._client.update(self._written(lease, self.member, Members(()))), None
