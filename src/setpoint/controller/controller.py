@@ -136,7 +136,7 @@ class Controller(Declaration[K]):
         return self._check(self.validators, function)
 
     def _check(self, functions: list[Callable[..., Any]], function: CheckFunction[K]) -> Self:
-        from setpoint.controller.checks import accepted  # loads the schema room, which few controllers need
+        from setpoint.controller.checks import accepted  # loads the schema package, which few controllers need
 
         functions.append(accepted(function, f"controller {self.name!r}"))
         return self

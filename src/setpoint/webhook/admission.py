@@ -62,7 +62,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """Which requests the API server sends to a webhook.
+    """The requests that the API server sends to a webhook.
 
     Args:
         namespace_selector, object_selector: select namespaces and objects; None selects all, except that webhooks for

@@ -288,7 +288,7 @@ def _is_kept(difference: Difference, actual: Snapshot) -> bool:
 
 def _is_revisions(difference: Difference, actual: Snapshot, expected: Snapshot) -> bool:
     """Whether the difference is in a list of revisions, one for each of the user's changes: its entries are numbered,
-    and the newest is the same but for its number.
+    and the newest is the same except for its number.
     """
     now, direct = _value(actual, difference), _value(expected, difference)
     if not (difference.path.startswith("status.") and isinstance(now, list) and isinstance(direct, list) and direct):

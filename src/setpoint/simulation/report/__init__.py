@@ -1,1 +1,1 @@
-"""What a search has found, as text, as a file, and as a page."""
+"""The findings of a search, as text, as a file, and as a page."""

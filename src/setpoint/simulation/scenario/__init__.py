@@ -1,1 +1,1 @@
-"""What a simulation is given: scenarios (written, generated or recorded), external systems, predicates."""
+"""The input of a simulation: scenarios (written, generated or recorded), external systems, predicates."""

@@ -1,1 +1,1 @@
-"""What is recorded of a run: its history, its trace, and its result."""
+"""The record of a run: its history, its trace, and its result."""
