@@ -92,3 +92,38 @@ def test_findings_anywhere_in_the_project_are_reported(
 
 def test_a_place_that_is_named_is_read() -> None:
     assert words.main(["src/setpoint/concurrency"]) == 0
+
+
+def test_messages_are_printed_by_package_with_file_and_line(capsys: pytest.CaptureFixture[str]) -> None:
+    words.main(["--messages", "src/setpoint/workqueue", "src/setpoint/serving"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("==")] == ["== serving", "== workqueue"]
+    texts = [
+        text
+        for line in lines
+        if line.startswith("src/setpoint/workqueue/queue.py:")
+        for text in [line.split(": ", 1)[1]]
+    ]
+    assert "queue {self.name!r} is shut down" in texts
+
+
+def test_no_message_breaks_a_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    assert words.main(["--messages", "src"]) == 0
+    printed = {line[3:] for line in capsys.readouterr().out.splitlines() if line.startswith("==")}
+    assert printed >= {path.name for path in Path("src/setpoint").iterdir() if path.is_dir()} - {
+        "__pycache__",
+        "models",
+    }
+
+
+def test_the_text_of_an_f_string_is_one_message() -> None:
+    source = 'raise ValueError(f"the {name!r} is no" f" error {1 + 1}")\n'
+    assert [passage.text for passage in words.python_passages(source)] == ["the {name!r} is no error {1 + 1}"]
+    assert rules("a.py", source) == [(1, "is-no")]
+
+
+def test_the_glossary_has_at_most_twenty_words_with_a_sentence_each() -> None:
+    page = (words.ROOT / "docs" / "glossary.md").read_text("utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("|")][2:]
+    assert 0 < len(rows) <= 20
+    assert [word for word, meaning in rows if meaning.count(".") != 1 or not meaning.endswith(".")] == []

@@ -113,8 +113,12 @@ class Finding:
 
 
 def python_passages(source: str) -> Iterator[Passage]:
-    """The docstrings (also those below attributes), comments and messages of a Python file."""
-    tree = ast.parse(source)
+    """The docstrings (also those below attributes), messages and comments of a Python file."""
+    yield from _strings(ast.parse(source))
+    yield from _comments(source)
+
+
+def _strings(tree: ast.Module) -> Iterator[Passage]:
     docstrings = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
@@ -127,7 +131,6 @@ def python_passages(source: str) -> Iterator[Passage]:
             continue
         if len(text.split()) > 2:
             yield Passage("message", node.lineno, text)
-    yield from _comments(source)
 
 
 def _text(node: ast.AST) -> str:
@@ -136,11 +139,13 @@ def _text(node: ast.AST) -> str:
         return node.value
     if not isinstance(node, ast.JoinedStr):
         return ""
-    values = (
-        f"{{{ast.unparse(part.value)}}}" if isinstance(part, ast.FormattedValue) else _text(part)
-        for part in node.values
-    )
+    values = (_expression(part) if isinstance(part, ast.FormattedValue) else _text(part) for part in node.values)
     return "".join(values)
+
+
+def _expression(part: ast.FormattedValue) -> str:
+    conversion = "" if part.conversion < 0 else f"!{chr(part.conversion)}"
+    return f"{{{ast.unparse(part.value)}{conversion}}}"
 
 
 def _comments(source: str) -> Iterator[Passage]:
@@ -185,7 +190,10 @@ def markdown_passages(source: str) -> Iterator[Passage]:
 
 def check(file: str, source: str) -> Iterator[Finding]:
     """The findings in one file; ``file`` is its name, which tells Python from Markdown."""
-    passages = python_passages(source) if file.endswith(".py") else markdown_passages(source)
+    yield from _findings(file, python_passages(source) if file.endswith(".py") else markdown_passages(source))
+
+
+def _findings(file: str, passages: Iterable[Passage]) -> Iterator[Finding]:
     for passage in passages:
         text = _CODE.sub(lambda code: "x" * 2 + "\n" * code[0].count("\n"), passage.text)
         start = 0
@@ -224,25 +232,32 @@ def messages(places: Iterable[str]) -> Iterator[tuple[str, Passage]]:
     """The messages in the files of ``src`` in these places, each with its file. Code in a text is not a message."""
     for name in files(places or ["src"]):
         if name.startswith("src/") and name.endswith(".py") and (ROOT / name).exists():
-            for passage in python_passages((ROOT / name).read_text("utf-8")):
+            for passage in _strings(ast.parse((ROOT / name).read_text("utf-8"))):
                 if passage.kind == "message" and _PROSE.search(passage.text):
                     yield name, passage
 
 
 def main(places: list[str]) -> int:
     """Prints the findings in these places, or in the whole project, or the messages; returns the exit status."""
-    reported, package = 0, ""
     if "--messages" in places:
-        places = [place for place in places if place != "--messages"]
-        for name, passage in messages(places):
-            if package != (package := name.split("/")[2].removesuffix(".py")):
-                print(f"== {package}")
-            print(f"{name}:{passage.line}: {' '.join(passage.text.split())}")
+        return _print_messages([place for place in places if place != "--messages"])
+    reported = 0
     for name in files(places):
         if (ROOT / name).exists():
             for finding in check(name, (ROOT / name).read_text("utf-8")):
                 reported += 1
                 print(finding)
+    return 1 if reported else 0
+
+
+def _print_messages(places: list[str]) -> int:
+    package, reported = "", list[Finding]()
+    for name, passage in messages(places):
+        if package != (package := name.split("/")[2].removesuffix(".py")):
+            print(f"== {package}")
+        print(f"{name}:{passage.line}: {' '.join(passage.text.split())}")
+        reported += _findings(name, [passage])
+    print(*reported, sep="\n", end="\n" if reported else "")
     return 1 if reported else 0
 
 

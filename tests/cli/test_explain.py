@@ -47,7 +47,7 @@ async def test_a_verdict_and_a_timeline_are_printed_plainly_into_a_pipe(tmp_path
                 assert one["resourceVersion"]
             async with session.get(f"http://{address}/debug/controllers/nothing") as answer:
                 assert answer.status == 404
-                assert "there is: configmap" in await answer.text()
+                assert "available: configmap" in await answer.text()
 
             words = ("-m", "setpoint", "explain", "cm", "default/a", "--address", address)
             async with program(*words, home=tmp_path) as asked:
@@ -62,7 +62,7 @@ async def test_a_verdict_and_a_timeline_are_printed_plainly_into_a_pipe(tmp_path
             async with program("-m", "setpoint", "explain", "pod", "default/a", "-a", address, home=tmp_path) as asked:
                 assert await asked.ended() == 1
                 assert asked.err == [
-                    f"setpoint explain: {address}: there is no controller of 'pod'; there is: configmap"
+                    f"setpoint explain: {address}: there is no controller of 'pod'; available: configmap"
                 ]
 
 

@@ -42,7 +42,7 @@ async def test_a_pipe_gets_plain_lines_with_everything_that_is_stuck(capsys: pyt
         assert capsys.readouterr().out.splitlines()[-1] == "and 1 more: --find and --state choose among them"
         with pytest.raises(SystemExit):
             await look({"state": ["sad"]})
-        assert "there is no state 'sad'; there is: backing off" in capsys.readouterr().err
+        assert "there is no state 'sad'; available: backing off" in capsys.readouterr().err
 
 
 async def test_a_terminal_gets_as_many_objects_as_it_has_lines() -> None:

@@ -70,8 +70,8 @@ async def test_the_objects_that_are_not_as_wanted_come_first_with_the_reason() -
         await client.delete(pod, grace_period_seconds=0)
         assert (await asked(pages, "named", kind="pods"))["matched"] == 0
         for path, query, words in (
-            ("named", {"kind": "nones"}, "there is no resource 'nones'; there is: "),
-            ("named", {"state": "sad"}, "there is no state 'sad'; there is: being deleted, current"),
+            ("named", {"kind": "nones"}, "there is no resource 'nones'; available: "),
+            ("named", {"state": "sad"}, "there is no state 'sad'; available: being deleted, current"),
             ("named", {"limit": "501"}, "limit is a number up to 500"),
             ("stored", {"kind": "nones", "key": "a"}, "there is no resource 'nones'"),
         ):
@@ -97,7 +97,7 @@ async def test_what_a_secret_holds_is_shown_nowhere_and_that_it_changed_is() -> 
         await client.patch(Secret, "key", {"metadata": {"annotations": {"copy": HUSH}}}, namespace="default")
         told = await asked(pages, "stored", kind="secrets", key="default/key")
         assert 'key: "(hidden)"' in told["yaml"]
-        assert "what a Secret holds" in told["hidden"]
+        assert "the content of a Secret" in told["hidden"]
         changes = [(one["path"], one["before"], one["after"]) for each in told["versions"] for one in each["changes"]]
         assert changes == [
             ("metadata.annotations.copy", None, "(hidden)"),

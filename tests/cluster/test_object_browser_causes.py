@@ -226,7 +226,7 @@ async def test_a_controller_whose_last_word_was_a_warning_does_not_look_as_if_al
         words = {each["controller"]: (each["state"], each["text"]) for each in told["controllers"]}
         state, text = words["persistentvolume-controller"]
         assert state == "warned"
-        assert text.startswith(f"ProvisioningFailed: {MISSING}; the next attempt is made when an object changes")
+        assert text.startswith(f"ProvisioningFailed: {MISSING}; no retry is planned before something changes")
         assert words["pvc-protection"][0] == "idle", "this one has not warned"
         await client.create(StorageClass.named("fast", provisioner=HOLLOW))
         await change(client, made, {"metadata": {"labels": {"a": "b"}}})

@@ -149,7 +149,7 @@ async def test_the_name_of_an_object_that_does_not_exist_leads_to_a_page_that_sa
 async def test_yaml_and_changes_are_shown_and_what_secrets_hold_is_not() -> None:
     async with cluster() as embedded, browser(embedded.page_url) as page:
         await link(page, "default/till").click()
-        await page.get_by_text("what a Secret holds: its data and annotations are (hidden)").wait_for()
+        await page.get_by_text("the content of a Secret: its data and annotations are (hidden)").wait_for()
         await page.get_by_text('key: "(hidden)"').wait_for()
         await page.get_by_text("1 field changed").wait_for()
         seen = await page.content()

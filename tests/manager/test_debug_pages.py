@@ -134,11 +134,11 @@ async def test_profiles_are_limited_and_mistakes_are_named() -> None:
     assert (await first).status == 200
     assert (await get("cpu", seconds="3600")).body == b"seconds=3600: it must be more than 0 and at most 120\n"
     assert (await get("cpu", seconds="nan")).status == 400
-    assert (await get("cpu", format="svg")).body == b"format=svg: there is: collapsed, speedscope, pstats\n"
+    assert (await get("cpu", format="svg")).body == b"format=svg: available: collapsed, speedscope, pstats\n"
     found = await get("goroutine")
     assert (found.status, found.body) == (
         404,
-        b"there is: /debug/profile/cpu, /debug/profile/heap, /debug/profile/tasks\n",
+        b"available: /debug/profile/cpu, /debug/profile/heap, /debug/profile/tasks\n",
     )
 
 

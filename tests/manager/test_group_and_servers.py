@@ -303,7 +303,7 @@ async def test_the_server_answers_by_prefix_and_says_what_there_is() -> None:
             assert answer.status == 200
             assert "controller_runtime_reconcile_total" in await answer.text()
         async with session.get(f"{base}/nothing") as answer:
-            assert (answer.status, "there is: /healthz, /metrics" in await answer.text()) == (404, True)
+            assert (answer.status, "available: /healthz, /metrics" in await answer.text()) == (404, True)
     second = HttpServer(f"127.0.0.1:{server.port}", name="second")
     with pytest.raises(OSError, match="the second server can't listen on"):
         await second.run()

@@ -169,7 +169,7 @@ async def test_the_content_of_an_object_is_for_those_who_may_get_it_and_of_a_sec
                     told = json.loads(text)
                     assert 'key: "(hidden)"' in told["yaml"]
                     assert "managedFields" not in told["yaml"]
-                    assert "what a Secret holds" in told["hidden"]
+                    assert "the content of a Secret" in told["hidden"]
                     assert (await asked(path, "hers", **FORWARDED))[0] == 403, "over the network the path counts, too"
                     assert (await asked(path, "operators", **FORWARDED))[0] == 403, "and so does the object"
                     assert (await asked(path.replace("till", "none"), "hers"))[0] == 404
@@ -191,8 +191,8 @@ async def test_what_the_page_asks_for_is_answered_and_wrong_questions_are_named(
         detail = json.loads((await get(session, "/debug/details?controller=beat&key=default/later"))[1])
         assert detail["explanation"]["text"].endswith("as its last reconcile asked for: it is looked at again")
         for question, status, words in (
-            ("objects?controller=none", 404, "there is no controller 'none'; there is: beat"),
-            ("objects?state=sad", 404, "there is no state 'sad'; there is: backing off"),
+            ("objects?controller=none", 404, "there is no controller 'none'; available: beat"),
+            ("objects?state=sad", 404, "there is no state 'sad'; available: backing off"),
             ("objects?limit=501", 400, "limit is a number up to 500"),
             ("objects?limit=x", 400, "limit is a number up to 500"),
             ("details?controller=none&key=a", 404, "there is no controller 'none'"),

@@ -322,6 +322,6 @@ def _by(run: RunningController[Any], key: str, last: Report | None) -> By:
     state, text = told.state, told.text
     if last is not None and last.text not in text:
         is_idle = state in ("idle", "filtered")
-        state, text = ("warned", "the next attempt is made when an object changes") if is_idle else (state, text)
+        state, text = ("warned", "no retry is planned before something changes") if is_idle else (state, text)
         text = f"{last.text}; {text}"
     return By(controller=run.name, state=state, text=text)
