@@ -36,8 +36,8 @@ _IDLE: Final = 90.0
 class Connections(web.Server):
     """The connections of the HTTP front, as a service of a `Listener`. ``handler`` answers requests. A connection on
     which the TLS handshake or the head of the first request is not complete after ``head_timeout`` seconds is closed.
-    Heads of more than 64 KiB take ``memory``. After an answer, the rest of a body that was not read is waited for at most
-    ``body_timeout`` seconds, and never for more than 10.
+    Heads of more than 64 KiB take ``memory``. After an answer, the rest of a body that was not read is waited for at
+    most ``body_timeout`` seconds, and never for more than 10.
     """
 
     def __init__(
