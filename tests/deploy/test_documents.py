@@ -299,7 +299,7 @@ def test_requests_follow_from_a_measured_run(tmp_path: Path) -> None:
     found = Resources.of(measured)
     assert (found.cpu, found.memory, found.memory_limit) == ("125m", "128Mi", "208Mi")
     missing = tmp_path / "none.json"
-    with pytest.raises(ResourcesError, match=r"none\.json: No such file.*; run --measure .* writes it"):
+    with pytest.raises(ResourcesError, match=r"none\.json: No such file.*; create it with run --measure .*"):
         measured_in(missing)
     missing.write_text("{}")
     with pytest.raises(ResourcesError, match=r"none\.json: not a file of run --measure: .*seconds"):

@@ -251,7 +251,7 @@ def test_the_command_prints_the_declaration_to_add_and_its_status_is_for_ci(
         (["app.py"], "there is nothing to compare with"),
         (["empty.py", "--role", "app.py"], "empty.py: no Controller in a global name"),
         (["app.py", "--role", "none.yaml"], "none.yaml: No such file"),
-        (["app.py", "--role", "empty.yaml"], "empty.yaml: no Role and no ClusterRole"),
+        (["app.py", "--role", "empty.yaml"], "empty.yaml: it contains neither a Role nor a ClusterRole"),
         (["app.py", "--role", "bad.yaml"], "bad.yaml: not YAML"),
         (["app.py", "--asked", "bad.yaml"], "not a record of setpoint rbac"),
         (["app.py", "--", "false"], "false ended with 1"),

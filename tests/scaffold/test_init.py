@@ -24,7 +24,7 @@ from setpoint.scaffold.names import KindName, NameProblem
 
 ROOT = Path(__file__).parents[2]
 LONG = "ValidatingAdmissionPolicyBinding"
-A_LIST = "the kind 'List': clients take a kind that ends in List for a list of objects"
+A_LIST = "the kind 'List': clients treat a kind that ends in List as a list of objects"
 SLOW = ("test_no_fault", "test_conversions_lose")
 
 
@@ -281,7 +281,7 @@ def test_the_longest_names_make_a_project_that_is_formatted(tmp_path: Path) -> N
         (["init", "Shop"], "setpoint init: the name 'Shop': up to 40 lower-case letters"),
         (["init", "../shop"], "setpoint init: the name '../shop'"),
         (["init", "json"], "setpoint init: the name 'json': Python has a module"),
-        (["init", "class"], "setpoint init: the name 'class': Python has a module or word"),
+        (["init", "class"], "setpoint init: the name 'class': Python has a module or keyword"),
         (
             ["init", "operator"],
             "setpoint init: the name 'operator': Python has a module or keyword of that name; try my-",
@@ -294,9 +294,9 @@ def test_the_longest_names_make_a_project_that_is_formatted(tmp_path: Path) -> N
         (["init", "file"], "setpoint init: file is a file; choose another name"),
         (["init", "shop", "--group", "shop"], "setpoint init: --group 'shop': a domain name"),
         (["init", "shop", "--kind", "shop"], "setpoint init: the kind 'shop': a singular in CamelCase"),
-        (["init", "shop", "--kind", "Class"], "setpoint init: the kind 'Class': class is a word of Python's"),
-        (["init", "shop", "--kind", "List"], "setpoint init: the kind 'List': clients take a kind that ends in List"),
-        (["init", "shop", "--kind", "PlayList"], "setpoint init: the kind 'PlayList': clients take a kind that ends"),
+        (["init", "shop", "--kind", "Class"], "setpoint init: the kind 'Class': class is a keyword of Python"),
+        (["init", "shop", "--kind", "List"], "setpoint init: the kind 'List': clients treat a kind that ends in List"),
+        (["init", "shop", "--kind", "PlayList"], "setpoint init: the kind 'PlayList': clients treat a kind that ends"),
         (["init", "shop", "--kind", "Pod"], "setpoint init: the kind 'Pod': the project's code has another class"),
         (["init", "shop", "--version", "1"], "setpoint init: the version '1': v1alpha1"),
         (["init", "shop", "--from", "kopf", "none.py"], "setpoint init: none.py: No such file"),
