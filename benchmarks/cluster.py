@@ -5,7 +5,8 @@
 
 Each number of Deployments is tried in a process of its own, in memory and without HTTP: all are created, then the
 program waits until every replica is ready. Figures: seconds until then, the CPU time, the memory that was added, and
-each of them for one object (a Deployment, its ReplicaSet and three pods are five).
+each of them for one object (a Deployment, its ReplicaSet and three pods are five). Before that, an empty
+``sp.testing.cluster()`` is started and ended 20 times; the figure is the least CPU time.
 
 With ``--real`` the same Deployments are created in programs as processes of their own, over TLS by 16 clients at once:
 `setpoint server`, and ``DIR``'s kube-apiserver, etcd and kube-controller-manager. If ``DIR`` has kwok (with its stages
@@ -37,6 +38,7 @@ import aiohttp
 import yaml
 from report import output_options, write
 
+import setpoint as sp
 from apiserver import AT_ONCE, TOKEN, USERS, Measurement, Server, free_port, real, started
 from setpoint.cluster.embedded_cluster import EmbeddedCluster
 from setpoint.meta import LabelSelector, ObjectMeta, to_wire
@@ -78,6 +80,21 @@ async def converge(count: int, nodes: int) -> dict[str, float]:
             "bytes": resident() - memory,
             "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         }
+
+
+def empty(times: int = 20) -> float:
+    """The least CPU time, in seconds, of a cluster for tests that starts and ends."""
+
+    async def live() -> None:
+        async with sp.testing.cluster():
+            pass
+
+    def once() -> float:
+        cpu = time.process_time()
+        asyncio.run(live())
+        return time.process_time() - cpu
+
+    return min(once() for _ in range(times))
 
 
 def resident() -> int:
@@ -246,7 +263,9 @@ def main() -> None:
         write(options, "cluster-real", figures, set)
         return
     print("Deployments   seconds   CPU s   MiB   CPU ms/object   KiB/object")
-    figures = {"nodes": options.nodes, "deployments": {}}
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        least = pool.apply(empty)
+    figures = {"nodes": options.nodes, "empty_cpu": least, "deployments": {}}
     for count in options.deployments:
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             found = pool.apply(measured, (count, options.nodes, options.profile))
@@ -256,6 +275,7 @@ def main() -> None:
             f"{found['cpu'] / objects * 1e3:15.2f} {found['bytes'] / objects / 1024:12.1f}"
         )
         figures["deployments"][str(count)] = found
+    print(f"an empty cluster for tests, started and ended: {least * 1e3:.1f} ms of CPU time")
     write(options, "cluster", figures, lambda report: set(report["deployments"]))
 
 

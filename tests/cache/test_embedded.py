@@ -106,6 +106,11 @@ STEPS = st.one_of(
 )
 
 
+def quiet_seconds(delay: float) -> float:
+    """The time until all is quiet: an idle deadline, the longest back-off, and what handlers with that delay need."""
+    return 700 + 50 * delay
+
+
 @settings(max_examples=160, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(steps=st.lists(STEPS, min_size=60, max_size=70), streams=st.booleans(), delay=st.sampled_from([0, 0.5, 30]))
 @virtual_time
@@ -137,7 +142,7 @@ async def test_at_every_quiet_point_the_store_equals_the_embedded_server(
                         await (advance(argument) if argument else settle())
                     case "quiet":
                         transport.faults.clear()
-                        await advance(2000)
+                        await advance(quiet_seconds(delay))
                         truth = await names(writer)
                         assert {key: maps.store.resource_version(key) for key in maps.store} == truth
                         assert judge.verdicts == []

@@ -24,7 +24,7 @@ from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.testing import advance, cluster, virtual_time
 
 MONTH = 30 * 24 * 3600.0
-KEYS = 10_000
+KEYS = 2_000
 FEW = 300
 QUIET = logging.Logger("quiet", logging.CRITICAL)
 SECRETS = resource_of(Secret).gvr

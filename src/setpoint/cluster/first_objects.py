@@ -16,12 +16,17 @@ class FirstObjects:
     def __init__(self, server: ApiServer) -> None:
         self._server = server
 
+    def stores(self, resource: Resource) -> bool:
+        """Whether the server stores the resource. Otherwise it is not served, or another server serves it (an
+        APIService).
+        """
+        return self._server.registry.find(resource.group, resource.version, resource.plural) is not None
+
     def expect(self, resource: Resource, appeared: Callable[[], None]) -> Callable[[], None] | None:
         """If the server stores the resource and has no object of it, ``appeared`` is called once, after the first
         object is stored and before its writer has the answer. The result is a function that ends this.
 
-        None if there are objects, or if the server does not store the resource: it is not served, or another server
-        serves it (an APIService).
+        None if there are objects, or if the server does not store the resource.
         """
         served = self._server.registry.find(resource.group, resource.version, resource.plural)
         storage = self._server.storage

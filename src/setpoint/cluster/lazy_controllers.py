@@ -56,9 +56,12 @@ class OnDemand:
         try:
             for kind in self._sleepers:
                 if self._first_objects is not None:
-                    appeared = partial(self._woken.put_nowait, kind)
-                    if (end := self._first_objects.expect(resource_of(kind), appeared)) is not None:
+                    resource, appeared = resource_of(kind), partial(self._woken.put_nowait, kind)
+                    if (end := self._first_objects.expect(resource, appeared)) is not None:
                         expected.append(end)
+                        continue
+                    if self._first_objects.stores(resource):
+                        appeared()
                         continue
                 # As the garbage collector follows them, so that both have one cache.
                 informer = informers[kind] = self._factory.informer(kind, namespace="", metadata_only=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Final
 
 import msgspec
 
 from setpoint.cache import Head
-from setpoint.client import ApiError, Client, Conflict, MethodNotAllowed, NotFound
+from setpoint.client import AlreadyExists, ApiError, Client, Conflict, MethodNotAllowed, NotFound
 from setpoint.cluster.served_resources import ServedResources
 from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.controller.predicates import named
@@ -236,7 +237,8 @@ class DefaultServiceAccounts:
 
     async def _reconcile(self, namespace: Namespace, ctx: Context) -> Outcome:
         if await ctx.get(ServiceAccount, "default", namespace=namespace.name) is None:
-            await ctx.apply(ServiceAccount.named("default", namespace.name), controlled=False)
+            with suppress(AlreadyExists):
+                await ctx.create(ServiceAccount.named("default", namespace.name), controlled=False)
         return done()
 
 
@@ -254,8 +256,12 @@ class RootCertificates:
 
     async def _reconcile(self, namespace: Namespace, ctx: Context) -> Outcome:
         found = await ctx.get(ConfigMap, ROOT_CA, namespace=namespace.name)
-        if found is None or found.data.get("ca.crt") != self._ca:
-            await ctx.apply(ConfigMap.named(ROOT_CA, namespace.name, data={"ca.crt": self._ca}), controlled=False)
+        certificates = ConfigMap.named(ROOT_CA, namespace.name, data={"ca.crt": self._ca})
+        if found is None:
+            with suppress(AlreadyExists):
+                await ctx.create(certificates, controlled=False)
+        elif found.data.get("ca.crt") != self._ca:
+            await ctx.apply(certificates, controlled=False)
         return done()
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from setpoint.cache import HandlerRegistration, Head, Informer, InformerFactory
+from setpoint.cache.informer_scope import Scope
 from setpoint.client import ApiError, Client, NotFound, Propagation, TransportError, dynamic
 from setpoint.cluster.first_objects import FirstObjects
 from setpoint.cluster.garbage_collection.conditional_writes import GarbageWrites
@@ -195,7 +196,7 @@ class GarbageCollector:
             if gvr not in self._monitors and not self._is_empty(gvr, resource):
                 self._settled.clear()
                 kind = dynamic(resource)
-                informer = self._factory.informer(kind, namespace="", metadata_only=True)
+                informer = self._informer(resource, kind)
                 self._monitors[gvr] = _Monitor(resource, kind, informer)
                 fresh.append(self._subscribe(gvr, informer))
         try:
@@ -205,6 +206,12 @@ class GarbageCollector:
         except TimeoutError:
             behind = [registration.name for registration in fresh if not registration.has_synced]
             logger.warning("some resources can't be watched yet", extra={"fields": {"resources": behind}})
+
+    def _informer(self, resource: Resource, kind: type[Object]) -> Informer[Any]:
+        """The metadata of all objects of the resource, from the cache of a controller that has the whole objects."""
+        whole = Scope(resource).identity
+        has_whole = any(shared.scope.identity == whole for shared in self._factory.informers)
+        return self._factory.informer(kind, namespace="", metadata_only=not has_whole)
 
     def _is_empty(self, gvr: GroupVersionResource, resource: Resource) -> bool:
         """Whether the resource has no objects; its first one leads to its watch."""
