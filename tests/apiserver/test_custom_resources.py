@@ -131,6 +131,15 @@ async def test_versions_differ_in_name_and_schema_only(api: Api) -> None:
     assert (await api.get(f"{MYKINDS}/two")).ok()["apiVersion"] == "grp.example.com/v1"
 
 
+async def test_quotes_in_a_warning_are_escaped_in_every_answer(api: Api) -> None:
+    (await api.post(CRDS, crd(versions=[crd_version(deprecated=True, deprecationWarning='use "v2"')]))).ok()
+    for query in ({}, {"watch": "true"}):
+        answer = await api.get(MYKINDS, **query)
+        assert answer.headers["warning"] == '299 - "use \\"v2\\""'
+        if query:
+            await answer.body.aclose()
+
+
 async def test_an_apply_where_fields_are_owned_in_a_version_that_was_removed_is_refused(api: Api) -> None:
     (await api.post(CRDS, crd(versions=[crd_version(), crd_version("v2", storage=False)]))).ok()
     (await api.apply(f"{MYKINDS}/one", mykind(spec={"numpods": 2}))).ok()

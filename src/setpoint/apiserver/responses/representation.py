@@ -19,7 +19,7 @@ from setpoint.apiserver.requests.body import JSON_TYPE
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import ServedResource
 
-__all__ = ["Representation", "respond"]
+__all__ = ["Representation", "respond", "warning_header"]
 
 Form = Literal["object", "table", "partial"]
 _META_VERSIONS: Final = ("v1", "v1beta1")
@@ -55,8 +55,14 @@ def respond(
         body += b"\n"  # as Go's encoder ends a value
     headers = {"content-type": MEDIA_TYPES[media], "cache-control": "no-cache, private"}
     if warnings:
-        headers["warning"] = ", ".join(f'299 - "{_quoted(text)}"' for text in warnings)
+        headers["warning"] = warning_header(warnings)
     return Response(status, headers, body)
+
+
+def warning_header(warnings: Iterable[str]) -> str:
+    """The value of a Warning header, whose texts are quoted strings (RFC 9110, 5.6.4)."""
+    texts = (text.replace("\\", "\\\\").replace('"', '\\"') for text in warnings)
+    return ", ".join(f'299 - "{text}"' for text in texts)
 
 
 def _opened(body: bytes) -> dict[str, Any]:
@@ -69,10 +75,6 @@ def _opened(body: bytes) -> dict[str, Any]:
 
 def _is_list(value: Raw) -> bool:
     return bytes(value).startswith(b"[")
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 @dataclass(frozen=True, slots=True)

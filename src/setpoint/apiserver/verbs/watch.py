@@ -16,7 +16,7 @@ from setpoint.apiserver.objects.codec import decode
 from setpoint.apiserver.objects.versions import PLAIN, Versions
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.options import ListOptions
-from setpoint.apiserver.responses.representation import Representation
+from setpoint.apiserver.responses.representation import Representation, warning_header
 from setpoint.apiserver.storage import Change, Compacted, Record, Subscription
 from setpoint.apiserver.verbs.get_list import select
 from setpoint.apiserver.verbs.selection import Matcher
@@ -42,7 +42,7 @@ def watch(call: Call, options: ListOptions) -> Response:
     stream = Watch(call, options, shape)
     headers = {"content-type": shape.stream_type, "cache-control": "no-cache, private"}
     if call.warnings:
-        headers["warning"] = ", ".join(f'299 - "{text}"' for text in call.warnings)
+        headers["warning"] = warning_header(call.warnings)
     return Response(200, headers, _Stream(stream))
 
 
