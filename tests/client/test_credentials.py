@@ -252,7 +252,7 @@ async def test_a_plugins_client_certificate_is_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("sys.stderr.write('no ticket'); sys.exit(3)", "ended with exit code 3; it says: no ticket\nget it at x"),
+        ("sys.stderr.write('no ticket'); sys.exit(3)", "ended with exit code 3; its output: no ticket\nget it at x"),
         ("print('<html>')", "printed no ExecCredential: JSON is malformed"),
         ("print()", "printed no ExecCredential"),
         ('sys.stdout.buffer.write(b\'{"kind": "\\xff"}\')', "printed no ExecCredential: .*utf-8"),
@@ -289,7 +289,7 @@ async def test_a_busy_loop_still_reads_the_last_words_of_a_plugin(
 
     monkeypatch.setattr(asyncio.subprocess.Process, "wait", waits)
     monkeypatch.setattr(exec_plugin, "_drain", reads_late)
-    with pytest.raises(CredentialsError, match="ended with exit code 3; it says: no ticket"):
+    with pytest.raises(CredentialsError, match="ended with exit code 3; its output: no ticket"):
         await plugin(tmp_path, "sys.stderr.write('no ticket'); sys.exit(3)").authorization()
 
 

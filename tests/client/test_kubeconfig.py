@@ -166,7 +166,7 @@ def test_impersonation_becomes_headers(file: Path) -> None:
         ("impersonate-group", "b"),
         ("impersonate-extra-scopes%2F%C3%A9", "x"),
     ]
-    with pytest.raises(ConfigError, match="without impersonating a user"):
+    with pytest.raises(ConfigError, match="together with a user"):
         Impersonation("", groups=("a",))
 
 
@@ -218,14 +218,14 @@ PLUGIN = {"apiVersion": "client.authentication.k8s.io/v1", "command": "x", "inte
         (
             {"server": "https://h", "insecure-skip-tls-verify": True, "certificate-authority-data": "YQ=="},
             {},
-            "drop one",
+            "remove one",
         ),
         (None, {"client-certificate": "gone", "client-key": "gone"}, "client-certificate .*gone can't be read"),
         (None, {"client-certificate-data": "YQ=="}, r"user 'u' in .* has a client certificate but no client-key"),
         (None, {"client-key-data": "YQ=="}, r"has a client key but no client-certificate"),
         (None, {"token": "a", "username": "b"}, r"several ways to authenticate \(token, username\)"),
         (None, {"token": "a\nb"}, "user 'u' in .*: token contains characters"),
-        (None, {"as-groups": ["a"]}, "user 'u' in .*without impersonating a user"),
+        (None, {"as-groups": ["a"]}, "user 'u' in .*together with a user"),
         (None, {"exec": {**PLUGIN, "command": None}}, "names no command"),
         (
             None,

@@ -83,7 +83,9 @@ async def test_a_condition_of_an_earlier_generation_does_not_count(beside: bool)
         await client.patch(kind, "b", status(1), subresource="status")
         assert (await client.wait(budget, "Available")).metadata.generation == 1
         await client.patch(kind, "b", {"spec": {"minAvailable": 5}})
-        with pytest.raises(WaitTimeout, match=r"it is Available=True \(Is\), but of generation 1, .* is at 2"):
+        with pytest.raises(
+            WaitTimeout, match=r"it is Available=True \(Is\), but for generation 1, .* has generation 2"
+        ):
             await client.wait(budget, "Available", timeout=3)
         change = later(5, client.patch(kind, "b", status(2), subresource="status"))
         await client.wait(budget, "Available")

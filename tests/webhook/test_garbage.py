@@ -91,8 +91,8 @@ async def test_what_is_no_review_is_refused_by_its_reason(tmp_path: Path) -> Non
     other = encoded(review({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}}))
     async with serving(tmp_path) as served:
         for path, body, headers, status, says in (
-            (VALIDATE, good, {"content-type": "text/plain"}, 415, "want application/json"),
-            (VALIDATE, good, {"content-encoding": "gzip"}, 415, "want none"),
+            (VALIDATE, good, {"content-type": "text/plain"}, 415, "must be application/json"),
+            (VALIDATE, good, {"content-encoding": "gzip"}, 415, "must not be set"),
             (VALIDATE, good[:-40], {}, 400, "truncated"),
             (VALIDATE, b"", {}, 400, "the body is not a valid AdmissionReview"),
             (VALIDATE, b"\x00" * 1000, {}, 400, "the body is not a valid AdmissionReview"),
