@@ -57,7 +57,7 @@ def add_api(project: Project, api: Api) -> tuple[Project, dict[str, File]]:
 
 
 def foreign_files(
-    project: Project, definitions: Iterable[Mapping[str, Any]], installed_by: str
+    project: Project, definitions: Iterable[dict[str, Any]], installed_by: str
 ) -> dict[str, dict[str, File]]:
     """The files for kinds of other projects, by API group: a module of classes, and the definitions themselves, for the
     project's tests.
@@ -65,7 +65,7 @@ def foreign_files(
     Raises:
         SchemaProblem: a document is not a definition, or has no schema.
     """
-    groups: dict[str, list[Mapping[str, Any]]] = {}
+    groups: dict[str, list[dict[str, Any]]] = {}
     for definition in definitions:
         groups.setdefault(str(definition.get("spec", {}).get("group", "")), []).append(definition)
     files: dict[str, dict[str, File]] = {}

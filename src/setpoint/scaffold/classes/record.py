@@ -142,7 +142,7 @@ class Records:
                     keywords[parameter] = literal(schema[keyword])
                 elif keyword in schema and not (kind == "sp.Quantity" and schema[keyword] == QUANTITY["maxLength"]):
                     extra[keyword] = schema[keyword]
-        if _has_keys(schema):
+        if _has_keys(schema, own="\0" in kind):
             keywords["list_map_keys"] = literal(schema["x-kubernetes-list-map-keys"])
         elif (list_type := schema.get("x-kubernetes-list-type")) and list_type != "map":
             keywords["list_type"] = literal(list_type)
@@ -248,12 +248,14 @@ def _raw(schema: JSONSchema) -> _Shape:
     return _Shape("dict[str, Any]", keywords)
 
 
-def _has_keys(schema: JSONSchema) -> bool:
-    """Whether the items of the list have keys that are always there. Old definitions may have others."""
+def _has_keys(schema: JSONSchema, *, own: bool) -> bool:
+    """Whether the items of the list have keys that are always there. Old definitions may have others. Only a class of
+    the module's own has the defaults of its schema; Kubernetes' classes have none.
+    """
     items = schema.get("items") or {}
     properties, required = items.get("properties") or {}, items.get("required") or ()
     keys = schema.get("x-kubernetes-list-map-keys") or ()
-    return bool(keys) and all(key in required or "default" in properties.get(key, {}) for key in keys)
+    return bool(keys) and all(key in required or (own and "default" in properties.get(key, {})) for key in keys)
 
 
 def _choices(schema: JSONSchema, kind: type) -> list[Any]:
