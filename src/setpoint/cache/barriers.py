@@ -29,11 +29,16 @@ class Barriers:
     def __bool__(self) -> bool:
         return bool(self._waiting or self._unseen)
 
-    def note(self, key: str, barrier: Barrier) -> None:
-        """Records a write; `unseen` returns it until the cache has seen it."""
+    def note(self, key: str, barrier: Barrier) -> Barrier:
+        """Records a write; `unseen` returns it until the cache has seen it. Returns the barrier, which for a deletion
+        also covers earlier writes to the object that the cache has not yet seen.
+        """
         known = self._unseen.get(key)
+        if barrier.deleted and known is not None and known.version > barrier.version:
+            barrier = barrier._replace(version=known.version, resource_version=known.resource_version)
         if (known is None or known.version <= barrier.version or not barrier.version) and not self.seen(key, barrier):
             self._unseen[key] = barrier
+        return barrier
 
     def unseen(self, key: str) -> Barrier | None:
         """The newest write to ``key`` that the cache has not yet seen, or None."""
@@ -45,17 +50,17 @@ class Barriers:
     def seen(self, key: str, barrier: Barrier) -> bool:
         store = self._store
         record = store.record(key)
-        if barrier.version and version_number(store.last_sync_resource_version) >= barrier.version:
-            return True
-        if record is not None and barrier.version and version_of(record) >= barrier.version:
-            return True
-        if barrier.deleted and not barrier.version:
+        version = barrier.version
+        if barrier.deleted:
             if record is None:
-                return True
+                return version_number(store.last_sync_resource_version) >= version
             head = store.head_of(record)
-            return head.is_deleting or bool(barrier.uid and head.uid != barrier.uid)
-        if barrier.version or record is None:
-            return False
+            is_shown = head.is_deleting and version_of(record) >= version
+            return is_shown or bool(barrier.uid and head.uid != barrier.uid)
+        if version and version_number(store.last_sync_resource_version) >= version:
+            return True
+        if version or record is None:
+            return record is not None and version_of(record) >= version
         return store.head_of(record).resource_version == barrier.resource_version
 
     async def wait(self, key: str, barrier: Barrier, timeout: float | None) -> bool:
@@ -70,6 +75,13 @@ class Barriers:
             return False
         finally:
             self._drop(key, future)
+
+    async def wait_all(self) -> bool:
+        """Waits until the cache has seen every write recorded so far; returns False if the cache stops first."""
+        for key, barrier in list(self._unseen.items()):
+            if not await self.wait(key, barrier, None):
+                return False
+        return True
 
     def check(self, key: str) -> None:
         """Wakes the callers that wait for a write to ``key`` if the cache has now seen it; called after each change

@@ -256,10 +256,9 @@ class InformerFactory:
         return [shared for shared in self._followed.get(resource.gvr, ()) if shared.scope.namespace in ("", namespace)]
 
     def _on_write(self, record: WriteRecord) -> None:
-        version = record.version
-        barrier = Barrier(version_number(version), version, record.uid, record.verb == "delete")
         for shared in self._covering(record.resource, record.key):
-            shared.barriers.note(record.key, barrier)
+            if (barrier := shared.barrier_of(record)) is not None:
+                shared.barriers.note(record.key, barrier)
 
     # -- lifecycle -----------------------------------------------------------------------------------------------------
 

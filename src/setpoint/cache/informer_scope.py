@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from setpoint.cache.object_parser import Transform
 from setpoint.meta import FieldSelector, Resource, Selector
 
 _PARTIAL = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,application/json"
+
+
+_ZERO_VALUES: Final = {
+    "spec.hostNetwork": "false",
+    "spec.unschedulable": "false",
+    "status.replicas": "0",
+    "status.successful": "0",
+}
+"""The values of selectable fields of built-in kinds that are booleans or numbers, for objects without them."""
 
 
 class Scope(NamedTuple):
@@ -29,6 +40,19 @@ class Scope(NamedTuple):
     @property
     def identity(self) -> Hashable:
         return (self.resource.gvr, *self[1:])
+
+    def selects(self, labels: Mapping[str, str], document: bytes) -> bool:
+        """Whether the selectors select an object. A selected field is looked up in ``document``, the object's JSON;
+        a field that it lacks has the zero value, as for API servers.
+        """
+        if self.selector and not self.selector.matches(labels):
+            return False
+        if not self.field_selector:
+            return True
+        values: Any = msgspec.json.decode(document)
+        return self.field_selector.matches(
+            {requirement.field: _field(values, requirement.field) for requirement in self.field_selector.requirements}
+        )
 
     @property
     def accept(self) -> str:
@@ -61,3 +85,12 @@ class Scope(NamedTuple):
         if self.field_selector:
             query.append(("fieldSelector", str(self.field_selector)))
         return tuple(query)
+
+
+def _field(document: Any, path: str) -> str:
+    value = document
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _ZERO_VALUES.get(path, "") if value is None else str(value)

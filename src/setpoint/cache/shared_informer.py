@@ -6,7 +6,7 @@ import asyncio
 import logging
 from random import Random
 
-from setpoint.cache.barriers import Barriers
+from setpoint.cache.barriers import Barrier, Barriers
 from setpoint.cache.errors import InformerStopped
 from setpoint.cache.handler_registration import HandlerRegistration
 from setpoint.cache.head_update import HeadUpdate
@@ -20,6 +20,7 @@ from setpoint.cache.reflector_sink import EventType
 from setpoint.cache.store import Store
 from setpoint.cache.store_change import Stale
 from setpoint.cache.watch_options import WatchOptions
+from setpoint.client.write_record import WriteRecord
 from setpoint.meta import DecodeError
 from setpoint.meta.object_head import Head
 
@@ -116,6 +117,24 @@ class SharedInformer:
         self.ended()
         for task in self._work:
             task.cancel()
+
+    def barrier_of(self, record: WriteRecord) -> Barrier | None:
+        """The barrier of a write; None if the collection has the object neither before nor after the write. A write by
+        which the object leaves the collection is a deletion for the cache.
+        """
+        scope, key = self.scope, record.key
+        if scope.namespace not in ("", key.namespace):
+            return None
+        version = version_number(record.version)
+        is_deletion = record.verb == "delete"
+        has_selector = bool(scope.selector or scope.field_selector)
+        if has_selector and (record.after is not None or is_deletion):
+            is_selected = record.after is not None and scope.selects(record.labels or {}, record.after)
+            if not is_selected and key not in self.store and self.barriers.unseen(key) is None:
+                return None
+            is_deletion = is_deletion or not is_selected
+        # The version in the answer to a deletion may be that of the last state, which the cache has to reach, too.
+        return Barrier(version, record.version, record.uid, is_deletion)
 
     def ended(self) -> None:
         """Ends all waits, because the informer no longer runs."""

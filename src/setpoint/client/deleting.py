@@ -112,7 +112,9 @@ class Deleting(ClientBase):
             return status
         gone: K = readable(kind, body, info)
         if not dry_run:
-            self._observe(WriteRecord(resource, key, gone.uid, gone.metadata.resource_version, "delete", gone.labels))
+            self._observe(
+                WriteRecord(resource, key, gone.uid, gone.metadata.resource_version, "delete", gone.labels, after=body)
+            )
         return gone
 
     async def delete_all(

@@ -14,10 +14,10 @@ class WriteRecord(NamedTuple):
     """A write that the server carried out.
 
     ``resource`` is the resource of the written object, even if a subresource was written. ``labels`` is None if the
-    answer is not the object. ``after`` is the JSON of the answer, or None for a deletion or if the answer is not the
-    object. ``before`` is the object's JSON as the writer knew it: empty if the writer knew that the object did not
-    exist, None if it knew nothing. ``content_type`` and ``body`` are those of the request; they are empty for a
-    deletion and for `Client.patch_scale`.
+    answer is not the object. ``after`` is the JSON of the answer, or None if the answer is not the object; after a
+    deletion it has a deletion timestamp unless the object is gone. ``before`` is the object's JSON as the writer knew
+    it: empty if the writer knew that the object did not exist, None if it knew nothing. ``content_type`` and ``body``
+    are those of the request; they are empty for a deletion and for `Client.patch_scale`.
     """
 
     resource: Resource

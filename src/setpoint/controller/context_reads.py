@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 from collections.abc import Mapping
 from random import Random
@@ -9,8 +10,10 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from setpoint.cache import Informer, Lister
+from setpoint.cache.barriers import Barrier
 from setpoint.cache.informer_scope import Scope
-from setpoint.client import Client, NotFound
+from setpoint.cache.overlay import Overlay
+from setpoint.client import Client, NotFound, WriteRecord
 from setpoint.client.partial_metadata import metadata_only
 from setpoint.controller.cache_reader import CacheReader, DeclaredInformers, having
 from setpoint.controller.history import AttemptStart, Read, Write
@@ -30,6 +33,7 @@ class ContextReads:
         "_informers",
         "_is_open",
         "_log",
+        "_overlays",
         "_parent_log",
         "_random",
         "age",
@@ -61,6 +65,8 @@ class ContextReads:
         self._random = random
         self._log: BoundLogger | None = None
         self._is_open = True
+        self._overlays: dict[GroupVersionResource, Overlay] | None = None
+        """The caches of the kinds that this reconcile has written, with its writes."""
         self.object = obj
         """The object being reconciled, which is also the first argument of the reconcile function."""
         self.key: ObjectKey = obj.key
@@ -114,13 +120,81 @@ class ContextReads:
         return self._caches.client
 
     def lister(self, kind: type[T]) -> Lister[T]:
-        """The cache of a declared kind.
+        """The cache of a declared kind, with the writes of this reconcile.
 
         Raises:
             UndeclaredRead: the controller declares no cache of that kind.
         """
         self._check_open()
-        return self._caches.lister(kind)
+        self._caches.lister(kind)  # raises
+        gvr = resource_of(kind).gvr
+        lister: Lister[T] = self._informers[gvr].lister_of(self._overlay(gvr))
+        return lister
+
+    async def caught_up(self, *kinds: type[Object], timeout: float = 10.0) -> None:
+        """Waits until the caches of these kinds show every write that this process has been answered so far, whichever
+        key, controller or task made it, but no longer than ``timeout`` seconds.
+
+            await ctx.caught_up(Pod)
+            pods = await ctx.list(Pod, namespace="*")
+
+        So a count over all objects of a kind is not behind its own process. It may be behind other processes, such as
+        other shards, those of ``--processes``, and the last leader in the first moments: see
+        docs/howto/counting.md.
+
+        Raises:
+            Outdated: a cache is still behind after ``timeout`` seconds, or has stopped; the reconcile is tried again.
+            UndeclaredRead: the controller declares no cache of one of the kinds.
+        """
+        self._check_open()
+        try:
+            async with asyncio.timeout(timeout):
+                for kind in kinds:
+                    self._caches.lister(kind)  # raises
+                    if not await self._informers[resource_of(kind).gvr].shared.barriers.wait_all():
+                        raise Outdated(f"the cache of {resource_of(kind).plural} has stopped")
+        except TimeoutError:
+            plurals = ", ".join(resource_of(kind).plural for kind in kinds)
+            raise Outdated(f"the caches ({plurals}) lack writes of this process after {timeout:g} s") from None
+
+    def _show_write(self, record: WriteRecord, barrier: Barrier) -> None:
+        """Makes the reads of this reconcile show a write, until the cache of the kind has seen it as ``barrier``."""
+        gvr = record.resource.gvr
+        self._overlay(gvr).add(record, barrier)
+        if self.live is not None and gvr in self.live:
+            written = self._informers[gvr].lister_of(self._overlay(gvr)).try_get(record.key)
+            others = [obj for obj in self.live[gvr] if obj.key != record.key]
+            self.live[gvr] = others if written is None else [*others, written]
+
+    def _overlay(self, gvr: GroupVersionResource) -> Overlay:
+        if self._overlays is None:
+            self._overlays = {}
+        overlay = self._overlays.get(gvr)
+        if overlay is None:
+            informer = self._informers[gvr]
+            overlay = self._overlays[gvr] = Overlay(informer.store, informer.shared.barriers)
+        return overlay
+
+    def _lister_of(self, gvr: GroupVersionResource) -> Lister[Any]:
+        """The cache of a declared resource, with the writes of this reconcile if there are any."""
+        overlay = self._overlays.get(gvr) if self._overlays is not None else None
+        informer = self._informers[gvr]
+        return informer.lister_of(overlay) if overlay else informer.lister
+
+    def _is_cached(self, resource: Resource, key: ObjectKey) -> bool:
+        """Whether a declared cache, with the writes of this reconcile, can say whether the object exists. A cache with
+        a selector can't if it does not have the object.
+        """
+        overlay = self._overlays.get(resource.gvr) if self._overlays is not None else None
+        if overlay is None or not overlay.shows_write_to(key):
+            return self._informers.covers(resource, key, None)
+        scope = self._informers[resource.gvr].shared.scope
+        return key in overlay or not (scope.selector or scope.field_selector)
+
+    def _document_of(self, gvr: GroupVersionResource, key: ObjectKey) -> bytes | None:
+        """The JSON of an object in the cache of a declared resource, with the writes of this reconcile."""
+        overlay = self._overlays.get(gvr) if self._overlays is not None else None
+        return self._informers[gvr].store.get(key) if overlay is None else overlay.get(key)
 
     def _read(self, kind: str, objects: int, informer: Informer[Any] | None = None) -> None:
         """Notes a read from the informer's cache, or from the server if there is no informer."""
@@ -153,10 +227,10 @@ class ContextReads:
         key = ObjectKey.of(space, name)
         live = self.live
         found: T | None
-        if (live is None or resource.gvr not in live) and self._informers.covers(resource, key, None):
+        if (live is None or resource.gvr not in live) and self._is_cached(resource, key):
             self._check_open()
             informer = self._informers[resource.gvr]
-            found = informer.lister.try_get(key)
+            found = self._lister_of(resource.gvr).try_get(key)
             self._read(resource.kind, found is not None, informer)
             return found
         try:
@@ -218,7 +292,8 @@ class ContextReads:
         live = self.live
         scope = self._scope(resource, space)
         if scope is not None and (live is None or resource.gvr not in live):
-            found = self.lister(kind).list(namespace=space or None, selector=selector, index=index)
+            self._check_open()
+            found = self._lister_of(resource.gvr).list(namespace=space or None, selector=selector, index=index)
             self._read(resource.kind, len(found), self._informers[resource.gvr])
             return found
         within = scope or Scope(resource)  # the answer must not depend on whether the cache is behind
@@ -248,7 +323,9 @@ class ContextReads:
             ]
             self._read(resource.kind, len(found))
         else:
-            found = self.lister(kind).by_owner(uid)
+            self._check_open()
+            self._caches.lister(kind)  # raises
+            found = self._lister_of(gvr).by_owner(uid)
             self._read(resource.kind, len(found), self._informers[gvr])
         found.sort(key=_key)
         return found

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from setpoint.cache import Informer
+from setpoint.cache.barriers import Barrier, Barriers
 from setpoint.concurrency import Deadline
-from setpoint.meta import GroupVersionResource, Object, ObjectKey, Resource, Selector, raw_of
+from setpoint.meta import GroupVersionResource, Object, ObjectKey, Selector, raw_of
 from setpoint.patch import merge_patch
 
 MAX_SELECTORS: Final = 64
@@ -189,78 +191,53 @@ DEADLINE: Final = 10.0
 """Seconds to wait for a cache before the reconcile reads live instead."""
 
 
-class Cache(Protocol):
-    """The part of an informer that barriers need."""
-
-    def has_observed(self, key: str, resource_version: str = "", *, uid: str = "", deleted: bool = False) -> bool: ...
-
-    async def observed(
-        self,
-        key: str,
-        resource_version: str = "",
-        *,
-        uid: str = "",
-        deleted: bool = False,
-        timeout: float | None = 10.0,
-    ) -> bool: ...
-
-
-class Barrier(NamedTuple):
-    """A write that a cache does not show yet."""
-
-    key: ObjectKey
-    uid: str
-    resource_version: str
-    deletion: bool
-
-
 class Abandoned(Exception):
     """The controller is stopping, so a wait for a cache was ended early."""
 
 
 class WriteBarriers:
-    """The writes that the next reconcile of each key has to see.
+    """The writes that the next reconcile of each key has to see. Other keys do not wait.
 
-    *Guarantees*: after `settle` has returned the empty set, every cache in ``caches`` shows every write that was noted
-    for the key, or a newer state.
+    A cache knows which writes it has not seen yet (`setpoint.cache.barriers`); this class knows which objects the last
+    reconcile of each key wrote.
+
+    *Guarantees*: after `settle` has returned the empty set, every cache in ``informers`` shows every write that was
+    noted for the key, or a newer state.
 
     *Caveats*: writes to kinds without a cache are not waited for, because such kinds are read live anyway. Nothing has
     to survive a restart: a new process begins with fresh caches.
     """
 
-    def __init__(self, caches: Mapping[GroupVersionResource, Cache | Any], *, deadline: float = DEADLINE) -> None:
-        self._caches = caches
+    def __init__(self, informers: Mapping[GroupVersionResource, Informer[Any]], *, deadline: float = DEADLINE) -> None:
+        self._informers = informers
         self._deadline = deadline
-        self._barriers: dict[ObjectKey, dict[tuple[GroupVersionResource, ObjectKey], Barrier]] = {}
+        self._written: dict[ObjectKey, dict[tuple[GroupVersionResource, ObjectKey], None]] = {}
         self._doubtful: dict[ObjectKey, set[GroupVersionResource]] = {}
         self._waits: dict[Deadline, None] = {}  # in their order, as sets are not
         self._abandoned = False
 
-    def note(
-        self, key: ObjectKey, resource: Resource, written: ObjectKey, uid: str, resource_version: str, *, deletion: bool
-    ) -> None:
-        """Notes that a reconcile of ``key`` wrote the object ``written``."""
-        gvr = resource.gvr
-        if gvr in self._caches and (resource_version or deletion):
-            # A deletion's answer may show the object as it last was; its version says nothing.
-            barrier = Barrier(written, uid, "" if deletion else resource_version, deletion)
-            self._barriers.setdefault(key, {})[gvr, written] = barrier
+    def note(self, key: ObjectKey, gvr: GroupVersionResource, written: ObjectKey, barrier: Barrier) -> Barrier:
+        """Notes that the cache has to show ``barrier``, a write to the object ``written``, before the next reconcile of
+        ``key`` begins. Returns the barrier with what else the cache has to show of the object.
+        """
+        self._written.setdefault(key, {})[gvr, written] = None
+        return self._informers[gvr].shared.barriers.note(written, barrier)
 
     def doubt(self, key: ObjectKey, *gvrs: GroupVersionResource) -> None:
         """Marks the resources as in doubt, so `settle` returns them and they are read live. Call this method when a
         create has ended without an answer, or when a cache is behind and a live read has failed. Resources without a
         cache are ignored.
         """
-        if known := self._caches.keys() & gvrs:
-            self._doubtful.setdefault(key, set()).update(known)
+        if cached := self._informers.keys() & gvrs:
+            self._doubtful.setdefault(key, set()).update(cached)
 
     def forget(self, key: ObjectKey) -> None:
-        self._barriers.pop(key, None)
+        self._written.pop(key, None)
         self._doubtful.pop(key, None)
 
     def pending(self, key: ObjectKey) -> bool:
         """Whether `settle` has anything to do."""
-        return key in self._barriers or key in self._doubtful
+        return key in self._written or key in self._doubtful
 
     async def settle(self, key: ObjectKey) -> frozenset[GroupVersionResource]:
         """Waits until the caches show the key's writes, but not beyond the deadline.
@@ -273,12 +250,8 @@ class WriteBarriers:
         """
         behind = set(self._doubtful.get(key, ()))
         deadline = asyncio.get_running_loop().time() + self._deadline
-        for (gvr, _), barrier in list(self._barriers.get(key, {}).items()):
-            if gvr in behind or self._caches[gvr].has_observed(
-                barrier.key, barrier.resource_version, uid=barrier.uid, deleted=barrier.deletion
-            ):
-                continue
-            if not await self._seen(gvr, barrier, deadline):
+        for gvr, written in list(self._written.get(key, ())):
+            if gvr not in behind and not await self._wait(self._informers[gvr].shared.barriers, written, deadline):
                 behind.add(gvr)
         # Only now: a reconcile that is cancelled while it waits must not take the barriers along.
         self.forget(key)
@@ -292,20 +265,18 @@ class WriteBarriers:
             wait.expire()
         self._waits.clear()
 
-    async def _seen(self, gvr: GroupVersionResource, barrier: Barrier, deadline: float) -> bool:
+    async def _wait(self, barriers: Barriers, written: ObjectKey, deadline: float) -> bool:
+        """Whether the cache has seen the newest write to the object before the deadline."""
+        barrier = barriers.unseen(written)
+        if barrier is None or barriers.seen(written, barrier):
+            return True
         if self._abandoned:
             raise Abandoned
         wait = Deadline(deadline)
         try:
             async with wait:
                 self._waits[wait] = None
-                return await self._caches[gvr].observed(
-                    barrier.key,
-                    barrier.resource_version,
-                    uid=barrier.uid,
-                    deleted=barrier.deletion,
-                    timeout=None,
-                )
+                return await barriers.wait(written, barrier, None)
         except TimeoutError:
             if self._abandoned:
                 raise Abandoned from None
@@ -323,8 +294,8 @@ class Memory:
 
     __slots__ = ("_taken_over", "applied", "barriers", "children", "echoes", "suspects")
 
-    def __init__(self, caches: Mapping[GroupVersionResource, Cache | Any]) -> None:
-        self.barriers = WriteBarriers(caches)
+    def __init__(self, informers: Mapping[GroupVersionResource, Informer[Any]]) -> None:
+        self.barriers = WriteBarriers(informers)
         self.applied = AppliedChildren()
         self.children = KnownChildren()
         self.suspects = SuspectOwners()

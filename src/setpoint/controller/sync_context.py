@@ -115,6 +115,10 @@ class SyncContext:
         """See `Context.ensure_current`."""
         self._portal.run(self._context.ensure_current())
 
+    def caught_up(self, *kinds: type[Object], timeout: float = 10.0) -> None:
+        """See `Context.caught_up`."""
+        self._portal.run(self._context.caught_up(*kinds, timeout=timeout))
+
     def owned(self, kind: type[T]) -> builtins.list[T]:
         """See `Context.owned`."""
         return _called(self._portal, lambda: self._context.owned(kind))

@@ -48,13 +48,12 @@ class Activity:
         """Notes that a reconcile wrote an object."""
         env, memory = self._env, self._memory
         resource, key, verb = record.resource, record.key, record.verb
-        is_covered = env.informers.covers(resource, key, record.labels)
-        context.writes.append(_entry_of(record, len(context.writes), is_covered))
         informer = env.informers.get(resource.gvr)
-        is_leaving = not is_covered and informer is not None and key in informer.store
-        if is_covered or is_leaving:  # the watch of a cache with a selector reports an object that leaves as deleted
-            gone = is_leaving or verb == "delete"
-            memory.barriers.note(context.key, resource, key, record.uid, record.version, deletion=gone)
+        barrier = None if informer is None else informer.shared.barrier_of(record)
+        context.writes.append(_entry_of(record, len(context.writes), barrier is not None))
+        if informer is not None and barrier is not None:
+            barrier = memory.barriers.note(context.key, resource.gvr, key, barrier)
+            context._show_write(record, barrier)
         is_own = key == context.key and resource.gvr == env.resource.gvr
         if not is_own and resource.gvr in env.informers:
             memory.suspects.note_write(record.uid, deleted=verb == "delete")
@@ -64,6 +63,13 @@ class Activity:
         generation = context.object.metadata.generation
         if self.hot_loops.count_write(context.key, generation, record, is_answer=is_answer, is_own=is_own):
             self.metrics.hot_loops += 1
+
+    def expect_write(self, record: WriteRecord) -> None:
+        """Notes that the cache of the written kind has to show a write; see `Context.caught_up`."""
+        informer = self._env.informers.get(record.resource.gvr)
+        barrier = None if informer is None else informer.shared.barrier_of(record)
+        if informer is not None and barrier is not None:
+            informer.shared.barriers.note(record.key, barrier)
 
     def add_end(self, key: ObjectKey, end: End) -> None:
         """Notes the end of an attempt of the key."""

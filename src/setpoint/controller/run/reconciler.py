@@ -8,6 +8,8 @@ from contextlib import nullcontext
 from contextvars import Token
 from typing import Any, Generic, NamedTuple, NoReturn, TypeAlias, TypeVar
 
+from setpoint.cache.barriers import Barrier
+from setpoint.cache.object_record import version_number
 from setpoint.client import (
     ApiError,
     Conflict,
@@ -275,10 +277,10 @@ class Reconciler(Generic[K]):
             version = head.resource_version
             known = store.resource_version(head.key)
             if known is None or not version.isdecimal() or known < int(version):
-                barriers.note(key, resource, head.key, head.uid, version, deletion=False)
+                barriers.note(key, resource.gvr, head.key, Barrier(version_number(version), version, head.uid))
         for cached in list(store.namespace(namespace) if namespace else store):
             if cached not in present and (gone := store.head(cached)) is not None:
-                barriers.note(key, resource, gone.key, gone.uid, "", deletion=True)
+                barriers.note(key, resource.gvr, gone.key, Barrier(0, "", gone.uid, True))
 
     # -- finalizer -----------------------------------------------------------------------------------------------------
 

@@ -204,6 +204,8 @@ class RunningController(Generic[K]):
         context = current.get()
         if context is not None and self.activity.is_running(context):
             self.activity.add_write(context, record)
+        else:
+            self.activity.expect_write(record)
 
     async def _unless_stopped(self, what: Coroutine[Any, Any, Any]) -> None:
         """Waits for the coroutine; returns early if this controller is stopped meanwhile."""

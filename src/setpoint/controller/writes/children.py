@@ -51,6 +51,7 @@ class Reconciled(Protocol):
     async def delete(self, obj: Object, *, propagation: str | None = None) -> None: ...
     async def ensure_current(self) -> None: ...
     def _check_open(self) -> None: ...
+    def _document_of(self, gvr: GroupVersionResource, key: ObjectKey) -> bytes | None: ...
 
 
 class _Child(NamedTuple, Generic[T]):
@@ -256,7 +257,7 @@ class Children(Generic[T]):
             if self._live is None:
                 self._live = {item.key: item for item in live[self._resource.gvr]}
             return self._live.get(key)
-        document = self._writer.informers[self._resource.gvr].store.get(key)
+        document = self._context._document_of(self._resource.gvr, key)
         return None if document is None else decode_as_read(self._kind, document)[0]
 
     def _owned(self) -> list[T]:
