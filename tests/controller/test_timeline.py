@@ -15,7 +15,7 @@ import setpoint as sp
 from setpoint.client import PatchType
 from setpoint.client.changed_fields import MAX_FIELDS, changed_fields, sent_fields
 from setpoint.controller import Cause
-from setpoint.controller.explain.explanation import Moment, explain
+from setpoint.controller.explain.explanation import AttemptEntry, explain
 from setpoint.controller.history import (
     MAX_ATTEMPTS,
     MAX_CAUSES,
@@ -33,7 +33,7 @@ from setpoint.testing import advance, cluster, virtual_time
 from .world import Widget, Wires, config, widget
 
 
-def moments(world: Any, key: str = "default/a", name: str = "widget") -> list[Moment]:
+def moments(world: Any, key: str = "default/a", name: str = "widget") -> list[AttemptEntry]:
     return explain(world.running(name), key).timeline
 
 

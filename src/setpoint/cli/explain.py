@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from setpoint.cli.debug_client import DebugClient, ProcessError
-from setpoint.controller.explain.explanation import Explanation, Moment
+from setpoint.controller.explain.explanation import AttemptEntry, Explanation
 from setpoint.manager.debug_pages.controllers_page import PATH
 from setpoint.meta.text_escaping import visible
 
@@ -79,7 +79,7 @@ def show(explanation: Explanation, address: str = "") -> None:
             console.print(Text(f"    {text}"))
 
 
-def _details(moment: Moment) -> Iterator[str]:
+def _details(moment: AttemptEntry) -> Iterator[str]:
     """The waits, reads and writes of an attempt."""
     parts = []
     if moment.waited is not None:
@@ -112,7 +112,7 @@ def _as_of(age: float | None) -> str:
     return "live" if age is None else f"as of {_short(age)} before"
 
 
-def _line(moment: Moment) -> Text:
+def _line(moment: AttemptEntry) -> Text:
     from rich.text import Text
 
     line = Text(f"  {_clock(moment.at)}  {moment.seconds * 1000:8.1f} ms  ")

@@ -170,13 +170,13 @@ def having(objects: Iterable[T], indexes: Iterable[DeclaredIndex], index: tuple[
     """
     name, value = index
     if name == OWNER:
-        return [obj for obj in objects if value in [each.uid for each in obj.metadata.owner_references]]
+        return [obj for obj in objects if value in [declaration.uid for declaration in obj.metadata.owner_references]]
     resource = resource_of(kind)
-    declared = [each for each in indexes if resource_of(each.kind) == resource]
-    for each in declared:
-        if each.name == name:
-            return [obj for obj in objects if value in _values(each, obj)]
-    there = ", ".join(sorted([OWNER, *(each.name for each in declared)]))
+    declared = [declaration for declaration in indexes if resource_of(declaration.kind) == resource]
+    for declaration in declared:
+        if declaration.name == name:
+            return [obj for obj in objects if value in _values(declaration, obj)]
+    there = ", ".join(sorted([OWNER, *(declaration.name for declaration in declared)]))
     raise KeyError(f"no index {name!r} of {kind.__name__}; there are: {there}")
 
 

@@ -100,9 +100,15 @@ def accepted(function: Callable[..., Any], owner: str) -> Callable[..., Any]:
         parameters = list(inspect.signature(function).parameters.values())
     except ValueError as problem:
         raise TypeError(f"{owner}: {name} can't be called: {problem}") from None
-    places = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
-    needed = sum(each.default is each.empty for each in places)
-    keywords = any(each.kind is each.KEYWORD_ONLY and each.default is each.empty for each in parameters)
+    places = [
+        parameter
+        for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    needed = sum(parameter.default is parameter.empty for parameter in places)
+    keywords = any(
+        parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty for parameter in parameters
+    )
     if not places or needed > 2 or keywords:
         raise TypeError(f"{owner}: {name} must take the object, or the object and the check")
     return function if len(places) >= 2 else lambda obj, _: function(obj)

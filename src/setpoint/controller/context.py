@@ -42,8 +42,9 @@ class Context(ContextReads):
     *Reads.* `get` and `list` answer from the cache for every kind that the controller declares (its own, `owns`,
     `watches`, `reads`), and ask the server for every other kind, and for namespaces that the cache does not cover. If
     the cache has a selector, `list` finds only the objects that it selects, and `get` asks the server for the others.
-    `owned` and `lister` are for declared kinds only. The results are the caller's own copies. Reads see every write
-    that earlier reconciles of this key made.
+    `owned` and `lister` are for declared kinds only. The results are the caller's own copies. Reads show every write
+    that this reconcile and earlier reconciles of this key made, or a newer state; they neither wait nor make a request
+    for it. `caught_up` waits for the writes of other keys.
 
     *Writes* go to the server at once. They are not undone if the reconcile fails later, so use writes that are harmless
     to repeat, such as `apply`.

@@ -203,12 +203,12 @@ class ContextReads:
         if reads is None:
             reads = self.reads = {}
         place = (kind, informer is not None)
-        known = reads.get(place)
-        if known is None:
+        total = reads.get(place)
+        if total is None:
             reads[place] = Read(kind, 1, objects, age)
         else:
-            oldest = age if known.age is None or age is None else max(age, known.age)
-            reads[place] = Read(kind, known.reads + 1, known.objects + objects, oldest)
+            oldest = age if total.age is None or age is None else max(age, total.age)
+            reads[place] = Read(kind, total.reads + 1, total.objects + objects, oldest)
 
     async def get(self, kind: type[T], name: str, *, namespace: str | None = None) -> T | None:
         """The object with that name, or None if it does not exist. ``namespace`` defaults to that of the reconciled
@@ -226,19 +226,19 @@ class ContextReads:
         space = self._namespace(resource, namespace)
         key = ObjectKey.of(space, name)
         live = self.live
-        found: T | None
+        obj: T | None
         if (live is None or resource.gvr not in live) and self._is_cached(resource, key):
             self._check_open()
             informer = self._informers[resource.gvr]
-            found = self._lister_of(resource.gvr).try_get(key)
-            self._read(resource.kind, found is not None, informer)
-            return found
+            obj = self._lister_of(resource.gvr).try_get(key)
+            self._read(resource.kind, obj is not None, informer)
+            return obj
         try:
-            found = await self.client.get(kind, name, namespace=space or None)
+            obj = await self.client.get(kind, name, namespace=space or None)
         except NotFound:
-            found = None
-        self._read(resource.kind, found is not None)
-        return found
+            obj = None
+        self._read(resource.kind, obj is not None)
+        return obj
 
     async def ensure_current(self) -> None:
         """Checks that the object on the server still has the version that this reconcile got.
@@ -260,12 +260,12 @@ class ContextReads:
         """
         mine = self.object
         try:
-            found = await self.client.get(metadata_only(type(mine)), mine.name, namespace=mine.namespace or None)
+            live = await self.client.get(metadata_only(type(mine)), mine.name, namespace=mine.namespace or None)
         except NotFound:
-            found = None
-        self._read(type(mine).__name__ if found is None else found.kind, found is not None)
-        seen = (mine.uid, mine.metadata.resource_version)
-        if found is None or (found.uid, found.metadata.resource_version) != seen:
+            live = None
+        self._read(type(mine).__name__ if live is None else live.kind, live is not None)
+        expected = (mine.uid, mine.metadata.resource_version)
+        if live is None or (live.uid, live.metadata.resource_version) != expected:
             raise Outdated(f"{mine.kind} {mine.key} is not what the cache shows any more")
 
     async def list(
@@ -293,9 +293,9 @@ class ContextReads:
         scope = self._scope(resource, space)
         if scope is not None and (live is None or resource.gvr not in live):
             self._check_open()
-            found = self._lister_of(resource.gvr).list(namespace=space or None, selector=selector, index=index)
-            self._read(resource.kind, len(found), self._informers[resource.gvr])
-            return found
+            objects = self._lister_of(resource.gvr).list(namespace=space or None, selector=selector, index=index)
+            self._read(resource.kind, len(objects), self._informers[resource.gvr])
+            return objects
         within = scope or Scope(resource)  # the answer must not depend on whether the cache is behind
         answer = await self.client.list(
             kind,
@@ -316,19 +316,19 @@ class ContextReads:
         gvr = resource.gvr
         uid = self.object.uid
         if self.live is not None and gvr in self.live:
-            found: builtins.list[T] = [
+            children: builtins.list[T] = [
                 item
                 for item in self.live[gvr]
                 if any(reference.uid == uid for reference in item.metadata.owner_references)
             ]
-            self._read(resource.kind, len(found))
+            self._read(resource.kind, len(children))
         else:
             self._check_open()
             self._caches.lister(kind)  # raises
-            found = self._lister_of(gvr).by_owner(uid)
-            self._read(resource.kind, len(found), self._informers[gvr])
-        found.sort(key=_key)
-        return found
+            children = self._lister_of(gvr).by_owner(uid)
+            self._read(resource.kind, len(children), self._informers[gvr])
+        children.sort(key=_key)
+        return children
 
     # -- inside --------------------------------------------------------------------------------------------------------
 

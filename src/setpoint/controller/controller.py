@@ -48,7 +48,7 @@ class Controller(Declaration[K]):
     - Level-driven: the function gets the present object, however many changes led to the call. It is called at least
       once for every object that exists when the controller starts, unless a predicate rejects the object.
     - A key is never reconciled twice at the same time in one process; use leader election for several processes.
-    - Read-your-writes: a reconcile sees every write of the previous reconcile of the same key.
+    - Read-your-writes: a reconcile sees its own writes and every write of the previous reconcile of the same key.
     - The function is not called for objects that are gone. It is called for objects that are being deleted only if
       ``reconcile_deleting`` is set; clean-up is the job of `finalize`.
 

@@ -159,14 +159,14 @@ class EventRecorder:
         its last report, unless there are more than `MAX_OBJECTS` events. The call needs the running loop.
         """
         now = asyncio.get_running_loop().time()
-        found = [
+        events = [
             (series.event, series.count, series.last_at)
             for series in self._series.values()
             if series.event.regarding is not None
             and series.event.regarding.uid == uid
             and now - series.last <= SERIES_IDLE
         ]
-        return sorted(found, key=lambda each: each[2])
+        return sorted(events, key=lambda each: each[2])
 
     async def run(self) -> None:
         """Sends events until the call is cancelled. Refusals and lost connections raise no exception: events must not

@@ -76,7 +76,7 @@ class HotLoopLimits(Struct, frozen=True, kw_only=True):
 class _Count:
     """The changing writes of one key to one object."""
 
-    __slots__ = ("count", "generation", "last", "repeats", "repeats_since", "said", "since", "version")
+    __slots__ = ("count", "digests", "generation", "last", "repeats", "repeats_since", "since", "version")
 
     def __init__(self, generation: int, now: float) -> None:
         self.generation = generation
@@ -84,7 +84,7 @@ class _Count:
         self.last = now
         self.since = now
         self.count = 0
-        self.said: tuple[int, ...] = ()
+        self.digests: tuple[int, ...] = ()
         """The hashes of the last distinct bodies."""
         self.repeats_since = now
         self.repeats = 0
@@ -95,11 +95,11 @@ class _Count:
         """
         if now - self.repeats_since > within:
             self.repeats_since, self.repeats = now, 0
-        said = hash(_VERSION.sub(b"", body))
-        if said in self.said:
+        digest = hash(_VERSION.sub(b"", body))
+        if digest in self.digests:
             self.repeats += 1
         else:
-            self.said = (*self.said[1 - _REMEMBERED :], said)
+            self.digests = (*self.digests[1 - _REMEMBERED :], digest)
         return self.repeats
 
 
@@ -107,7 +107,7 @@ class _Slow:
     """A key that is slowed down."""
 
     __slots__ = (
-        *("before", "delay", "ends_after", "generation", "looks", "resource", "sent", "spins", "told", "until"),
+        *("before", "delay", "ends_after", "generation", "looks", "resource", "sent", "reported", "spins", "until"),
         "written",
     )
 
@@ -134,7 +134,7 @@ class _Slow:
         successive states of the object are compared instead.
         """
         self.before: dict[str, Any] | None = None
-        self.told = False
+        self.reported = False
         self.spins = False
         """Whether the key is hot because its reconciles change nothing and ask to be called again at once."""
 
@@ -177,7 +177,7 @@ class HotLoopDetector:
         limits = self._limits
         if not version or limits is None:
             return False
-        if is_own and asks(record):
+        if is_own and is_beyond_status(record):
             generation = _ANY
         now = asyncio.get_running_loop().time()
         counts = self._counts.pop(key, None) or {}
@@ -243,7 +243,7 @@ class HotLoopDetector:
                 del self._spins[next(iter(self._spins))]
             return False
         slow = self.slowed[key] = _Slow(resource, key, generation, now + FIRST_DELAY, limits.seconds, None)
-        slow.spins = slow.told = True
+        slow.spins = slow.reported = True
         self._log.warning(
             "hot loop: the reconcile asks to be called again at once, and changes nothing; slowing down",
             extra={"key": key, "times": count + 1, "seconds": limits.seconds},
@@ -261,7 +261,7 @@ class HotLoopDetector:
             return 0.0
         held = now < slow.until
         # The change that undoes a known write is best seen just before that write is made again.
-        if not slow.told and (held or slow.sent is not None):
+        if not slow.reported and (held or slow.sent is not None):
             await self._investigate(key, slow)
         if not held:
             return 0.0
@@ -276,21 +276,21 @@ class HotLoopDetector:
         """Finds the fields that change back and forth: compares the object with the body that is always written to
         it. If there is no difference, compares the object after one round with the object after the next.
         """
-        found = await self._read(slow.resource, slow.written)
-        if found is None:
+        document = await self._read(slow.resource, slow.written)
+        if document is None:
             return
-        fields = _undone(found, slow.sent)
+        fields = _undone(document, slow.sent)
         if not fields:
             slow.looks -= 1
             if slow.looks > 0:
                 return
-            before, slow.before = slow.before, found
+            before, slow.before = slow.before, document
             if before is None:
                 return
-            if before["metadata"].get("resourceVersion") == found["metadata"].get("resourceVersion"):
+            if before["metadata"].get("resourceVersion") == document["metadata"].get("resourceVersion"):
                 return
-            fields = changed_fields(before, found) or ["(back to the same after every round)"]
-        slow.told = True
+            fields = changed_fields(before, document) or ["(back to the same after every round)"]
+        slow.reported = True
         slow.before = None
         self._log.log(
             logging.WARNING,
@@ -299,18 +299,22 @@ class HotLoopDetector:
                 "key": key,
                 "object": f"{slow.resource.kind} {slow.written}",
                 "fields": fields,
-                "managers": _managers(found),
+                "managers": _managers(document),
             },
         )
 
 
-def asks(sent: WriteRecord) -> bool:
+def is_beyond_status(sent: WriteRecord) -> bool:
     """Whether a write contained more than the metadata and status of an object."""
     if not sent.body:
         return False
     if sent.content_type == PatchType.JSON.value:
         operations = msgspec.json.decode(sent.body)
-        names = {each["path"].split("/")[1] for each in operations if each["op"] != "test" and "/" in each["path"]}
+        names = {
+            operation["path"].split("/")[1]
+            for operation in operations
+            if operation["op"] != "test" and "/" in operation["path"]
+        }
     else:
         names = set(msgspec.json.decode(sent.body, type=dict[str, msgspec.Raw]))
     return not names <= _SAYS_NOTHING
@@ -327,14 +331,14 @@ def _expire(counts: dict[tuple[str, ObjectKey], _Count], before: float) -> None:
         del counts[first]
 
 
-def _undone(found: dict[str, Any], sent: WriteRecord | None) -> list[str]:
+def _undone(document: dict[str, Any], sent: WriteRecord | None) -> list[str]:
     """The fields in which the object differs from what was sent. For JSON and strategic merge patches: all
     fields that the patch names, without a comparison.
     """
     if sent is None:
         return []
     if sent.content_type in (PatchType.MERGE.value, PatchType.APPLY.value):
-        return changed_fields(found, merge_patch.apply(found, msgspec.json.decode(sent.body)))
+        return changed_fields(document, merge_patch.apply(document, msgspec.json.decode(sent.body)))
     return list(sent_fields(sent.content_type, sent.body))
 
 

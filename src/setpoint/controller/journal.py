@@ -110,8 +110,12 @@ class Journal:
         obj = ctx.object
         entry = self._entry(obj)
         token = self.token(obj)
-        found = await find(token) if entry is not None else None
-        if entry is not None and entry.id and (found == entry.id or (found is None and self._left(ctx, entry) > 0)):
+        external_id = await find(token) if entry is not None else None
+        if (
+            entry is not None
+            and entry.id
+            and (external_id == entry.id or (external_id is None and self._left(ctx, entry) > 0))
+        ):
             return entry.id
         if not obj.metadata.finalizers:
             raise RuntimeError(
@@ -121,14 +125,14 @@ class Journal:
         if obj.is_deleting:
             raise RuntimeError(f"{obj.kind} {obj.key} is being deleted: nothing is created for it any more")
         begun = entry.begun if entry is not None else None
-        if found is None:
+        if external_id is None:
             if entry is not None and not entry.id:
                 self._wait(ctx, entry)
             begun = ctx.now()
             await self._write(ctx, Entry(begun=begun), is_guarded=True)
-            found = await create(token)
-        await self._write(ctx, Entry(found, begun))
-        return found
+            external_id = await create(token)
+        await self._write(ctx, Entry(external_id, begun))
+        return external_id
 
     async def remove(self, ctx: Context, *, find: Find, delete: Delete) -> None:
         """Deletes the resource if it exists, even if an interrupted create left it behind. Call this method in
@@ -140,13 +144,13 @@ class Journal:
         entry = self._entry(ctx.object)
         if entry is None:
             return
-        found: str | None = entry.id
-        if not found:
-            found = await find(self.token(ctx.object))
-            if found is None:
+        external_id: str | None = entry.id
+        if not external_id:
+            external_id = await find(self.token(ctx.object))
+            if external_id is None:
                 self._wait(ctx, entry)
-        if found:
-            await delete(found)
+        if external_id:
+            await delete(external_id)
         await self._write(ctx, None)
 
     def _wait(self, ctx: Context, entry: Entry) -> None:
@@ -167,11 +171,11 @@ class Journal:
         if text is None:
             return None
         try:
-            said = json.loads(text)
-            if said["uid"] != obj.uid:
+            record = json.loads(text)
+            if record["uid"] != obj.uid:
                 return None  # of the object that this one was copied from
-            begun = said.get("begun")
-            return Entry(str(said.get("id") or ""), parse_time(begun) if begun else None)
+            begun = record.get("begun")
+            return Entry(str(record.get("id") or ""), parse_time(begun) if begun else None)
         except (ValueError, KeyError, TypeError, AttributeError):
             return Entry()  # another client has written over it: there may be something to be found
 
@@ -179,8 +183,8 @@ class Journal:
         obj = ctx.object
         text = None
         if entry is not None:
-            said = {"uid": obj.uid, "id": entry.id, "begun": format_time(entry.begun) if entry.begun else ""}
-            text = json.dumps({name: value for name, value in said.items() if value})
+            record = {"uid": obj.uid, "id": entry.id, "begun": format_time(entry.begun) if entry.begun else ""}
+            text = json.dumps({name: value for name, value in record.items() if value})
         metadata: dict[str, Any] = {"annotations": {self.name: text}}
         if is_guarded:
             metadata["resourceVersion"] = obj.metadata.resource_version

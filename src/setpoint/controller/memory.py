@@ -57,10 +57,10 @@ class AppliedChildren:
         """The record of the children of ``key`` that one `Context.keep` manages; it is created if it does not exist."""
         sorts = self._keys.setdefault(key, {})
         place = (gvr, str(selector))
-        known = sorts[place] = sorts.pop(place) if place in sorts else Known({}, set(), set())
+        children = sorts[place] = sorts.pop(place) if place in sorts else Known({}, set(), set())
         if len(sorts) > MAX_SELECTORS:
             del sorts[next(iter(sorts))]
-        return known
+        return children
 
     def forget(self, key: ObjectKey) -> None:
         """Forgets the children of a key whose object is gone or belongs to another process. The next process that
@@ -132,8 +132,8 @@ class SuspectOwners:
 
     def note_deletion(self, uid: str, owner: ObjectKey) -> None:
         """Notes that a child of ``owner`` was deleted."""
-        made = self._made.get(uid)
-        if made is not None and asyncio.get_running_loop().time() - made <= SOON:
+        written_at = self._made.get(uid)
+        if written_at is not None and asyncio.get_running_loop().time() - written_at <= SOON:
             self._doubtful.add(owner)
 
     def is_suspect(self, key: ObjectKey) -> bool:
@@ -175,13 +175,13 @@ def expect_echo(
     raw, answer = raw_of(before), raw_of(after)
     if raw is None or answer is None:
         return
-    wanted, found = msgspec.json.decode(raw), msgspec.json.decode(answer)
+    wanted, answered = msgspec.json.decode(raw), msgspec.json.decode(answer)
     if status is not None:
         wanted["status"] = merge_patch.apply(wanted.get("status", {}), status)
-    for document in (wanted, found):
+    for document in (wanted, answered):
         for name in ("managedFields", "resourceVersion", *ignoring):
             document["metadata"].pop(name, None)
-    if wanted == found:
+    if wanted == answered:
         key = before.key
         versions = echoes.get(key, (before.metadata.resource_version,))
         echoes[key] = (*versions, after.metadata.resource_version)

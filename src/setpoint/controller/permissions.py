@@ -44,12 +44,12 @@ def need_of_kind(
         what = f"not {', '.join(map(repr, unknown))}" if verbs else "and at least one is needed"
         raise ValueError(f"{where}: the verbs on {kind.__name__} are {', '.join(VERBS)}, {what}")
     resource = resource_of(kind)
-    found = (names,) if isinstance(names, str) else tuple(names or ())
-    if names is not None and not found:
+    chosen = (names,) if isinstance(names, str) else tuple(names or ())
+    if names is not None and not chosen:
         # For RBAC no names are all names, and a program whose list of them came out empty does not mean that.
         raise ValueError(f"{where}: names is empty, which would grant all {resource.plural}; leave it out for that")
     whole = f"{resource.plural}/{subresource}".rstrip("/")
-    return _checked(where, Need((resource.group,), (whole,), tuple(verbs), found))
+    return _checked(where, Need((resource.group,), (whole,), tuple(verbs), chosen))
 
 
 def need_of_rule(where: str, rule: PolicyRule) -> Need:

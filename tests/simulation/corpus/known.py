@@ -14,6 +14,7 @@ KNOWN: dict[str, tuple[Fault, ...]] = {
     ),
     "file-name-from-hash-of-time": (Fault("lost-answer", "create configmaps default/main-in #1"),),
     "reminder-depends-on-elapsed-time": (),
+    "limit-counted-before-own-writes": (),
     "lifespan-cache-not-watched": (Fault("lag", "ADDED configmaps default/defaults #1", (("until", "step"),)),),
     "late-call-overwrites-newer-record": (
         Fault("external-late", "call records.put('main', 'store:1', 1) #1", (("until", "step"),)),

@@ -127,6 +127,37 @@ async def takes_the_slot_by_name(batch: Batch, ctx: sp.Context) -> Any:
     return None
 
 
+# -- a limit that is checked while it is used up -----------------------------------------------------------------------
+
+CANDIDATES = ("north", "east", "south", "west")
+
+
+def places(objects: Objects) -> list[ConfigMap]:
+    return objects.list(ConfigMap, selector="place")
+
+
+def within_the_limit(objects: Objects) -> bool:
+    return len(places(objects)) <= max((batch.spec.size for batch in objects.list(Batch)), default=0)
+
+
+def place_of(batch: Batch, name: str) -> ConfigMap:
+    return ConfigMap.named(f"{batch.name}-{name}", labels={"place": name})
+
+
+async def counts_before_it_writes(batch: Batch, ctx: sp.Context) -> None:
+    taken = await ctx.list(ConfigMap, selector="place")
+    for name in CANDIDATES:
+        if len(taken) < batch.spec.size:
+            await ctx.apply(place_of(batch, name))
+
+
+async def counts_after_each_write(batch: Batch, ctx: sp.Context) -> None:
+    """The reads of a reconcile show its own writes, whatever the cache has seen."""
+    for name in CANDIDATES:
+        if len(await ctx.list(ConfigMap, selector="place")) < batch.spec.size:
+            await ctx.apply(place_of(batch, name))
+
+
 # -- the newest revision by name ---------------------------------------------------------------------------------------
 
 
@@ -198,6 +229,15 @@ PAIRS = [
             "predicates": [always(lambda objects: len(slots(objects)) <= 1, "there is one slot")],
             "off": {"end state": "the first writer has it"},
         },
+    ),
+    Pair(
+        name="limit-counted-before-own-writes",
+        root="R46",
+        source="derived",
+        scenario=create_and_grow,
+        buggy=lambda: [sp.Controller(Batch, counts_before_it_writes).owns(ConfigMap)],
+        correct=lambda: [sp.Controller(Batch, counts_after_each_write).owns(ConfigMap)],
+        options={"predicates": [always(within_the_limit, "there are no more places than the limit")]},
     ),
     Pair(
         name="latest-revision-by-list-order",

@@ -9,7 +9,7 @@ import msgspec
 
 from setpoint.cluster.object_browser.object_history import Version
 from setpoint.cluster.object_browser.object_links import Part
-from setpoint.controller.explain.objects import ConditionTold, EventTold, Listed
+from setpoint.controller.explain.objects import ConditionEntry, EventEntry, Listed
 
 
 class KindTold(msgspec.Struct, rename="camel", kw_only=True):
@@ -113,11 +113,11 @@ class StoredTold(msgspec.Struct, rename="camel", kw_only=True):
     see: list[Seen]
     holds_up: list[Link]
     more: int
-    conditions: list[ConditionTold]
+    conditions: list[ConditionEntry]
     controllers: list[By]
     owners: list[Link]
     owned: list[Link]
-    events: list[EventTold]
+    events: list[EventEntry]
     pairs: list[Pair]
     yaml: str
     hidden: str

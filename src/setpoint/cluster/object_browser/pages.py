@@ -23,7 +23,7 @@ from setpoint.cluster.object_browser.problem_causes import RANK, Reason, Reasons
 from setpoint.cluster.object_browser.problems import Problem, problems
 from setpoint.controller import RunningController
 from setpoint.controller.explain.explanation import explain
-from setpoint.controller.explain.objects import EventTold, Listing, conditions_of
+from setpoint.controller.explain.objects import EventEntry, Listing, conditions_of
 from setpoint.manager.debug_pages.manager_page import as_json, asked_for, missing
 from setpoint.manager.debug_pages.yaml_page import as_yaml
 from setpoint.manager.http_server import Answer, Handler
@@ -238,10 +238,10 @@ class ClusterPages:
 
         return links(uid, DEPTH) if uid else []
 
-    def _events(self, uid: str) -> list[EventTold]:
+    def _events(self, uid: str) -> list[EventEntry]:
         """The stored events about the object with that uid, the newest first."""
         return [
-            EventTold(at=each.at, type=each.type, reason=each.reason, note=each.note, count=each.times)
+            EventEntry(at=each.at, type=each.type, reason=each.reason, note=each.note, count=each.times)
             for each in self._inventory.reports(uid)[:EVENTS]
         ]
 

@@ -25,14 +25,14 @@ def facts_of(
     watch = run.controller.watched[0]
     informer = run.informers.get(run.controller.resource.gvr)
     head = informer.store.head(key) if informer is not None else None
-    known, sentence = None, ""
+    shown, sentence = None, ""
     own = run.controller.finalizer
     if head is not None:
         held = tuple(name for name in head.finalizers if name != own)
         if among is not None and held and head.deletion_timestamp is not None:
-            near = [each for each in among if each.env.cluster == run.env.cluster]
+            near = [other for other in among if other.env.cluster == run.env.cluster]
             sentence = Removers(near).sentence(run.controller.resource.group_resource, held)
-        known = Known(head.generation, head.resource_version, head.deletion_timestamp is not None, held)
+        shown = Known(head.generation, head.resource_version, head.deletion_timestamp is not None, held)
     limits = [
         f"{name} {value}"
         for name, value in (
@@ -54,7 +54,7 @@ def facts_of(
         unsynced=tuple(unsynced(run)),
         elsewhere=run.guard.elsewhere(key) if run.guard is not None else "",
         scope=f", which is limited to {', '.join(limits)}" if limits else "",
-        known=known,
+        known=shown,
         queue=run.queue.state(key),
         ahead=len(run.queue),
         ready_at=run.queue.ready_at(key),
@@ -76,14 +76,14 @@ def unsynced(run: RunningController[Any]) -> list[str]:
     """The caches that have not synced yet, each with the server's last answer; or, if all caches have synced but still
     have to catch up with the writes of other processes, a sentence that says so.
     """
-    found = [
+    reasons = [
         f"the cache of {gvr.resource} is not synced: {why_not(informer) or 'the server has not answered yet'}"
         for gvr, informer in run.informers.items()
         if not informer.has_synced
     ]
-    if not found and run.guard is not None and (waits := run.guard.waits()):
-        found.append(waits)
-    return found
+    if not reasons and run.guard is not None and (waits := run.guard.waits()):
+        reasons.append(waits)
+    return reasons
 
 
 def outdated(run: RunningController[Any]) -> list[str]:
@@ -98,7 +98,7 @@ def outdated(run: RunningController[Any]) -> list[str]:
 # -- for people and programs -------------------------------------------------------------------------------------------
 
 
-class WriteTold(msgspec.Struct, rename="camel", kw_only=True):
+class WriteEntry(msgspec.Struct, rename="camel", kw_only=True):
     """A write; see `Write`."""
 
     verb: str
@@ -109,7 +109,7 @@ class WriteTold(msgspec.Struct, rename="camel", kw_only=True):
     effect: str
 
 
-class ReadTold(msgspec.Struct, rename="camel", kw_only=True):
+class ReadEntry(msgspec.Struct, rename="camel", kw_only=True):
     """The reads of one kind. For reads from the cache, ``age`` is the greatest age of the cache at any of these reads:
     the number of seconds since the cache last heard from the server.
     """
@@ -121,7 +121,7 @@ class ReadTold(msgspec.Struct, rename="camel", kw_only=True):
     age: float | None
 
 
-class Moment(msgspec.Struct, rename="camel", kw_only=True):
+class AttemptEntry(msgspec.Struct, rename="camel", kw_only=True):
     """One attempt, in wall-clock time. All durations and ages are in seconds; see `Attempt`."""
 
     at: datetime
@@ -136,8 +136,8 @@ class Moment(msgspec.Struct, rename="camel", kw_only=True):
     generation: int
     resource_version: str
     age: float | None
-    reads: list[ReadTold]
-    writes: list[WriteTold]
+    reads: list[ReadEntry]
+    writes: list[WriteEntry]
     more_writes: int
     result: str
     detail: str
@@ -163,7 +163,7 @@ class Explanation(msgspec.Struct, rename="camel", kw_only=True):
     """The caches that no longer follow the server, each with the time since the server's last message and with the
     server's last answer.
     """
-    timeline: list[Moment]
+    timeline: list[AttemptEntry]
 
 
 def explain(
@@ -175,15 +175,15 @@ def explain(
     controllers that remove the finalizers of an object that is being deleted.
     """
     facts = facts_of(run, ObjectKey(key), among)
-    found = verdict(facts)
+    judgement = verdict(facts)
     wall = run.env.now()
 
     def clock(seconds: float | None) -> datetime | None:
         return None if seconds is None else wall + timedelta(seconds=seconds - facts.now)
 
-    def moment(attempt: Attempt) -> Moment:
+    def moment(attempt: Attempt) -> AttemptEntry:
         ended = attempt.started + attempt.duration
-        return Moment(
+        return AttemptEntry(
             at=wall + timedelta(seconds=attempt.started - facts.now),
             started=attempt.started,
             waited=attempt.waited,
@@ -194,7 +194,7 @@ def explain(
             resource_version=attempt.resource_version,
             age=attempt.age,
             reads=[
-                ReadTold(
+                ReadEntry(
                     kind=read.kind,
                     reads=read.reads,
                     objects=read.objects,
@@ -204,7 +204,7 @@ def explain(
                 for read in attempt.reads
             ],
             writes=[
-                WriteTold(
+                WriteEntry(
                     verb=write.verb,
                     kind=write.kind,
                     key=str(write.key),
@@ -224,11 +224,11 @@ def explain(
         controller=run.name,
         kind=run.controller.resource.kind,
         key=str(facts.key),
-        state=found.state,
-        text=found.text,
+        state=judgement.state,
+        text=judgement.text,
         now=wall,
-        since=clock(found.since),
-        until=clock(found.until),
+        since=clock(judgement.since),
+        until=clock(judgement.until),
         failures=facts.failures,
         generation=facts.known.generation if facts.known is not None else 0,
         resource_version=facts.known.resource_version if facts.known is not None else "",
@@ -318,9 +318,9 @@ class Removers:
         return f"waits for the finalizer{'s' if len(parts) > 1 else ''} {'; '.join(parts)}"
 
     def _who(self, resource: GroupResource, finalizer: str) -> str:
-        found = self.of(resource, finalizer)
+        controller = self.of(resource, finalizer)
         return (
-            f"{found} removes"
-            if found
+            f"{controller} removes"
+            if controller
             else "no controller here is known to remove (start the one that does, or take it off by hand)"
         )

@@ -60,10 +60,10 @@ def merged(listings: Iterable[Listing], limit: int) -> Listing:
     counts: dict[str, int] = {}
     objects: list[Listed] = []
     matched = 0
-    for each in listings:
-        matched += each.matched
-        objects += each.objects
-        for state, number in each.counts.items():
+    for listing in listings:
+        matched += listing.matched
+        objects += listing.objects
+        for state, number in listing.counts.items():
             counts[state] = counts.get(state, 0) + number
     return Listing(counts=counts, matched=matched, objects=heapq.nsmallest(limit, objects, key=_order))
 
@@ -95,7 +95,7 @@ class Survey:
         """
         words, wanted = find.lower().split(), frozenset(states)
         counts: dict[str, int] = {}
-        found: list[tuple[int, str, ObjectKey, RunningController[Any]]] = []
+        matches: list[tuple[int, str, ObjectKey, RunningController[Any]]] = []
         looked = 0
         for run in runs:
             for key in _keys(run):
@@ -110,12 +110,12 @@ class Survey:
                     continue
                 counts[state] = counts.get(state, 0) + 1
                 if not wanted or state in wanted:
-                    found.append((_RANK[state], run.name, key, run))
+                    matches.append((_RANK[state], run.name, key, run))
         if len(self._held) > looked:  # it holds objects that are gone
             self._held.clear()
-        first = heapq.nsmallest(limit, found, key=lambda each: each[:3])
+        first = heapq.nsmallest(limit, matches, key=lambda match: match[:3])
         return Listing(
-            counts=counts, matched=len(found), objects=[_listed(run, key, among) for _, _, key, run in first]
+            counts=counts, matched=len(matches), objects=[_listed(run, key, among) for _, _, key, run in first]
         )
 
     def state(self, run: RunningController[Any], key: ObjectKey) -> State:
@@ -150,9 +150,9 @@ class Survey:
         """Whether the object is being deleted and only other programs' finalizers keep it. The answer is remembered,
         because the object has to be decompressed to compute it.
         """
-        known = self._held.get((run.name, key))
-        if known is not None and known[0] is record:
-            return known[1]
+        remembered = self._held.get((run.name, key))
+        if remembered is not None and remembered[0] is record:
+            return remembered[1]
         head = run.informers[run.controller.resource.gvr].store.head_of(record)
         own = run.controller.finalizer
         cleans_up = run.controller.reconcile_deleting or (bool(own) and own in head.finalizers)
@@ -164,14 +164,14 @@ class Survey:
 def _keys(run: RunningController[Any]) -> list[ObjectKey]:
     """The keys in the cache, and the keys in the queue whose objects are gone."""
     informer = run.informers.get(run.controller.resource.gvr)
-    known = [ObjectKey(key) for key in informer.store] if informer is not None else []
+    keys = [ObjectKey(key) for key in informer.store] if informer is not None else []
     store = informer.store if informer is not None else ()
-    return known + [key for key in run.queue.states() if key not in store]
+    return keys + [key for key in run.queue.states() if key not in store]
 
 
 def _listed(run: RunningController[Any], key: ObjectKey, among: Iterable[RunningController[Any]] | None) -> Listed:
     facts = facts_of(run, key, among)
-    found = verdict(facts)
+    judgement = verdict(facts)
     wall = run.env.now()
 
     def clock(seconds: float | None) -> datetime | None:
@@ -181,10 +181,10 @@ def _listed(run: RunningController[Any], key: ObjectKey, among: Iterable[Running
         controller=run.name,
         kind=run.controller.resource.kind,
         key=str(key),
-        state=found.state,
-        text=found.text,
-        since=clock(found.since),
-        until=clock(found.until),
+        state=judgement.state,
+        text=judgement.text,
+        since=clock(judgement.since),
+        until=clock(judgement.until),
         failures=facts.failures,
     )
 
@@ -200,7 +200,7 @@ _GOOD: Final = ("Ready", "Available", "Complete", "Established", "Bound", "Healt
 """The types of the conditions that summarize the state of an object, in order of preference."""
 
 
-class ConditionTold(msgspec.Struct, rename="camel", kw_only=True):
+class ConditionEntry(msgspec.Struct, rename="camel", kw_only=True):
     """A condition of the object, as the cache shows it. A field that the condition does not set is empty."""
 
     type: str
@@ -220,7 +220,7 @@ class Owned(msgspec.Struct, rename="camel", kw_only=True):
     owns: list[Owned]
 
 
-class EventTold(msgspec.Struct, rename="camel", kw_only=True):
+class EventEntry(msgspec.Struct, rename="camel", kw_only=True):
     """An event that this process has reported, and how often it was reported."""
 
     at: datetime
@@ -234,10 +234,10 @@ class Detail(msgspec.Struct, rename="camel", kw_only=True):
     """The explanation of an object, with its conditions, owned objects and events."""
 
     explanation: Explanation
-    conditions: list[ConditionTold]
+    conditions: list[ConditionEntry]
     owned: list[Owned]
     """The owned objects in the caches of this process, at most `MOST`, counting the objects that they own in turn."""
-    events: list[EventTold]
+    events: list[EventEntry]
     """The events of the last few minutes; see `EventRecorder.about`."""
 
 
@@ -256,19 +256,19 @@ def detail(
     informer = run.informers.get(run.controller.resource.gvr)
     document = informer.store.get(key) if informer is not None else None
     uid = ""
-    conditions: list[ConditionTold] = []
+    conditions: list[ConditionEntry] = []
     if document is not None:
         read = msgspec.json.decode(document)
         uid = read["metadata"].get("uid", "")
         conditions = list(conditions_of(read))
-    told = recorder.about(uid) if recorder is not None and uid else []
+    reported = recorder.about(uid) if recorder is not None and uid else []
     return Detail(
         explanation=explain(run, key, among=among),
         conditions=conditions,
         owned=_Tree(caches).below(uid) if uid else [],
         events=[
-            EventTold(at=at, type=event.type or "", reason=event.reason or "", note=event.note or "", count=count)
-            for event, count, at in told
+            EventEntry(at=at, type=event.type or "", reason=event.reason or "", note=event.note or "", count=count)
+            for event, count, at in reported
         ],
     )
 
@@ -277,14 +277,14 @@ class _Tree:
     """The trees of owned objects, from the caches."""
 
     def __init__(self, caches: Iterable[Informer[Any]]) -> None:
-        self._caches = list({id(each.store): each for each in caches}.values())
+        self._caches = list({id(informer.store): informer for informer in caches}.values())
         self._left = MOST
         self._met: set[str] = set()
 
     def below(self, uid: str, depth: int = DEPTH) -> list[Owned]:
-        found: list[Owned] = []
+        children: list[Owned] = []
         if not depth or uid in self._met:
-            return found
+            return children
         self._met.add(uid)
         for informer in self._caches:
             for key in sorted(informer.store.indexed(OWNER, uid)):
@@ -294,7 +294,7 @@ class _Tree:
                 self._left -= 1
                 read = msgspec.json.decode(document)
                 own = read["metadata"]
-                found.append(
+                children.append(
                     Owned(
                         kind=informer.resource.kind,
                         key=key,
@@ -303,18 +303,20 @@ class _Tree:
                         owns=self.below(own.get("uid", ""), depth - 1),
                     )
                 )
-        return found
+        return children
 
 
-def conditions_of(read: Mapping[str, Any]) -> Iterator[ConditionTold]:
+def conditions_of(read: Mapping[str, Any]) -> Iterator[ConditionEntry]:
     """The conditions in the status of ``read``, an object as JSON."""
     status = read.get("status")
-    found = status.get("conditions") if isinstance(status, dict) else None
-    for each in found if isinstance(found, list) else ():
-        if isinstance(each, dict) and "type" in each:
-            words = (each.get(name) or "" for name in ("type", "status", "reason", "message", "lastTransitionTime"))
+    conditions = status.get("conditions") if isinstance(status, dict) else None
+    for condition in conditions if isinstance(conditions, list) else ():
+        if isinstance(condition, dict) and "type" in condition:
+            words = (
+                condition.get(name) or "" for name in ("type", "status", "reason", "message", "lastTransitionTime")
+            )
             type_, is_so, reason, message, since = map(str, words)
-            yield ConditionTold(type=type_, status=is_so, reason=reason, message=message, since=since)
+            yield ConditionEntry(type=type_, status=is_so, reason=reason, message=message, since=since)
 
 
 def _says(read: dict[str, Any]) -> str:
@@ -328,7 +330,7 @@ def _says(read: dict[str, Any]) -> str:
     wanted = (read.get("spec") or {}).get("replicas") if isinstance(read.get("spec"), dict) else None
     if isinstance(wanted, int):
         words.append(f"{status.get('readyReplicas', 0)} of {wanted} ready")
-    conditions = {each.type: each for each in conditions_of(read)}
+    conditions = {condition.type: condition for condition in conditions_of(read)}
     telling = next((conditions[name] for name in _GOOD if name in conditions), None)
     if telling is not None and (telling.status != "True" or not words):
         words.append(f"{telling.type}={telling.status}" + (f" ({telling.reason})" if telling.reason else ""))

@@ -75,19 +75,19 @@ def subscribe(
         if mapping is None:
             keys = owners(old, new)
         else:
-            found = mapping(old, new)
-            if inspect.iscoroutine(found):
-                return deliver_later(found, cause, priority)
-            keys = cast("Iterable[ObjectKey]", found)
+            mapped_keys = mapping(old, new)
+            if inspect.iscoroutine(mapped_keys):
+                return deliver_later(mapped_keys, cause, priority)
+            keys = cast("Iterable[ObjectKey]", mapped_keys)
         for key in keys:
             if wants is None or wants(key):
                 causes.add(key, cause)
                 queue.add(key, priority=priority)
         return None
 
-    async def deliver_later(found: Coroutine[Any, Any, Iterable[ObjectKey]], cause: Cause, priority: int) -> None:
+    async def deliver_later(mapped_keys: Coroutine[Any, Any, Iterable[ObjectKey]], cause: Cause, priority: int) -> None:
         async def deliver_keys() -> None:
-            for key in await found:
+            for key in await mapped_keys:
                 if wants is None or wants(key):
                     causes.add(key, cause)
                     queue.add(key, priority=priority)
@@ -202,23 +202,23 @@ def mapped(function: MapFunction, caches: CacheReader, whose: str, resource: Res
     with_caches = takes_caches(function, whose)
 
     def answer(head: Head) -> MappedKeys | Awaitable[MappedKeys]:
-        found: MappedKeys | Awaitable[MappedKeys] = call(head, caches) if with_caches else call(head)
-        return found
+        keys: MappedKeys | Awaitable[MappedKeys] = call(head, caches) if with_caches else call(head)
+        return keys
 
     def mapping(old: Head | None, new: Head | None) -> Any:
         keys: dict[ObjectKey, None] = {}
         for head in (old, new):
             if head is not None:
-                found: Any = answer(head)
-                if type(found) not in _READY and inspect.isawaitable(found):  # which takes a microsecond to tell
-                    return awaited(found, new if head is old else None, keys)
-                keys.update(dict.fromkeys(keys_in(found, resource, name)))
+                answered: Any = answer(head)
+                if type(answered) not in _READY and inspect.isawaitable(answered):  # which takes a microsecond to tell
+                    return awaited(answered, new if head is old else None, keys)
+                keys.update(dict.fromkeys(keys_in(answered, resource, name)))
         return keys
 
     async def awaited(
-        found: Awaitable[MappedKeys], rest: Head | None, keys: dict[ObjectKey, None]
+        answered: Awaitable[MappedKeys], rest: Head | None, keys: dict[ObjectKey, None]
     ) -> Iterable[ObjectKey]:
-        keys.update(dict.fromkeys(keys_in(await found, resource, name)))
+        keys.update(dict.fromkeys(keys_in(await answered, resource, name)))
         if rest is not None:
             more = answer(rest)
             more = await more if inspect.isawaitable(more) else more

@@ -229,10 +229,10 @@ class Reconciler(Generic[K]):
 
     async def _read_misfit(self, key: ObjectKey) -> tuple[K | None, Sequence[Misfit]]:
         try:
-            found = await self._env.client.get(self._untyped, key.name, namespace=key.namespace or None)
+            untyped = await self._env.client.get(self._untyped, key.name, namespace=key.namespace or None)
         except NotFound:
             return None, ()
-        return self._decoded(raw_of(found))
+        return self._decoded(raw_of(untyped))
 
     async def _refuse(self, obj: K, context: Context, misfits: Sequence[Misfit]) -> NoReturn:
         """Reports an object that does not fit its class, in its status. Raises `InvalidObject`, or the error that kept
@@ -275,8 +275,8 @@ class Reconciler(Generic[K]):
         for head in heads:
             present.add(head.key)
             version = head.resource_version
-            known = store.resource_version(head.key)
-            if known is None or not version.isdecimal() or known < int(version):
+            cached_version = store.resource_version(head.key)
+            if cached_version is None or not version.isdecimal() or cached_version < int(version):
                 barriers.note(key, resource.gvr, head.key, Barrier(version_number(version), version, head.uid))
         for cached in list(store.namespace(namespace) if namespace else store):
             if cached not in present and (gone := store.head(cached)) is not None:
@@ -361,7 +361,7 @@ def patch_to_add(obj: Object, name: str) -> list[dict[str, Any]]:
 def patch_to_remove(obj: Object, name: str) -> list[dict[str, Any]]:
     """The JSON patch that removes every occurrence of the finalizer; [] if there is none."""
     finalizers = obj.metadata.finalizers
-    places = [place for place, found in enumerate(finalizers) if found == name]
+    places = [place for place, finalizer in enumerate(finalizers) if finalizer == name]
     if not places:
         return []
     return [

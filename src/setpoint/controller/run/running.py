@@ -262,7 +262,7 @@ class RunningController(Generic[K]):
 
     def is_mapping(self) -> bool:
         """Whether events wait for a mapping function."""
-        return not all(each.is_idle for each in self._registrations)
+        return not all(registration.is_idle for registration in self._registrations)
 
     def take_lost_events(self) -> list[str]:
         """The events that led to no reconcile because a user's function (a mapping, a predicate, an index) raised an
@@ -287,7 +287,7 @@ class RunningController(Generic[K]):
     def under_way(self) -> list[UnderWay]:
         """The reconciles under way, oldest first."""
         threads = self.threads.identifiers
-        return [each._replace(thread=threads.get(ObjectKey(each.key))) for each in self.loop.under_way()]
+        return [attempt._replace(thread=threads.get(ObjectKey(attempt.key))) for attempt in self.loop.under_way()]
 
     def readiness(self) -> str:
         """The reason why this controller is not ready; ``""`` if it is."""

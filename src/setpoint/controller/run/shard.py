@@ -122,7 +122,7 @@ class ShardGuard:
                     await self._catch_up()
                 self._shares = [shares[-1], *self._shares[len(shares) :]]
                 self.caught_up.set()
-                await self._take_over(shares[-1], [each for each in shares[:-1] if each != shares[-1]])
+                await self._take_over(shares[-1], [former for former in shares[:-1] if former != shares[-1]])
         finally:
             remove()
 
@@ -153,7 +153,7 @@ class ShardGuard:
         now = asyncio.get_running_loop().time()
         for number, cached in enumerate(list(store)):
             key = ObjectKey(cached)
-            if share.owns(name, key) and not all(each.owns(name, key) for each in before):
+            if share.owns(name, key) and not all(former.owns(name, key) for former in before):
                 # It may have been deleted since the walk began; then its own event has told of that.
                 head = store.head(cached) if predicates else None
                 if not predicates or (head is not None and self._accepted(predicates, key, head)):
@@ -204,8 +204,8 @@ class ShardGuard:
         for item in live.items:
             present.add(item.key)
             version = item.metadata.resource_version
-            known = store.resource_version(item.key)
-            if known is None or not version.isdecimal() or known < int(version):
+            cached_version = store.resource_version(item.key)
+            if cached_version is None or not version.isdecimal() or cached_version < int(version):
                 seen = seen and await informer.observed(item.key, version, uid=item.uid, timeout=_left(deadline))
         for cached in list(store):
             head = store.head(cached)

@@ -149,22 +149,22 @@ class Children(Generic[T]):
     def _prepared(self, obj: T) -> T:
         if type(obj) is not self._kind:
             raise TypeError(f"keep({self._kind.__name__}) got a {type(obj).__name__} among the wanted objects")
-        made = owned_copy(self._context.object, obj)
-        name = made.name or made.metadata.generate_name
+        child = owned_copy(self._context.object, obj)
+        name = child.name or child.metadata.generate_name
         if not name:
             raise ValueError(f"keep({self._kind.__name__}): a wanted object has neither a name nor a generate_name")
-        labels = made.labels
+        labels = child.labels
         if not self._selector.matches(labels):
             raise ValueError(
                 f"keep({self._kind.__name__}): the labels of {name} don't match the selector {self._selector}: "
                 "it would not be found again"
             )
-        if not self._writer.informers.covers(self._resource, ObjectKey.of(made.namespace, name), labels):
+        if not self._writer.informers.covers(self._resource, ObjectKey.of(child.namespace, name), labels):
             raise ValueError(
                 f"keep({self._kind.__name__}): {name} would not be in the cache of {self._kind.__name__} that "
                 f"controller {self._writer.informers.run_name!r} declares: its namespace or labels are outside of that"
             )
-        return made
+        return child
 
     def _claim(self, prepared: list[T]) -> None:
         """Refuses a call that wants objects which an earlier call in this reconcile would delete, or that would delete
@@ -203,7 +203,7 @@ class Children(Generic[T]):
         self, prefix: str, group: list[T], mine: Mapping[ObjectKey, T], named: set[ObjectKey]
     ) -> Iterator[_Child[T]]:
         """The children with one ``generate_name``. They are all alike, so only their number matters."""
-        if len({_encode(_body(each)) for each in group}) > 1:
+        if len({_encode(_body(member)) for member in group}) > 1:
             raise ValueError(
                 f"keep({self._kind.__name__}): the wanted objects with generate_name {prefix!r} are not alike: "
                 "give each sort a generate_name of its own"
@@ -294,8 +294,8 @@ class Children(Generic[T]):
             return False
         if standing == "own" or self._adopt:
             return True
-        known = self._applied.get(child.key)
-        if known is not None and known.uid == present.uid:
+        applied = self._applied.get(child.key)
+        if applied is not None and applied.uid == present.uid:
             return True
         raise AdoptionError(
             f"{what} exists already and has no controller, so {owner.kind} {owner.key} does not change it: "
@@ -304,15 +304,20 @@ class Children(Generic[T]):
 
     def _carries(self, child: _Child[T], present: T) -> bool:
         """Whether the wanted fields of ``present`` are as this process left them."""
-        known = self._applied.get(child.key)
-        if known is None or known.desired != child.digest or known.uid != present.uid or not self._is_mine(present):
+        applied = self._applied.get(child.key)
+        if (
+            applied is None
+            or applied.desired != child.digest
+            or applied.uid != present.uid
+            or not self._is_mine(present)
+        ):
             return False
         version = present.metadata.resource_version
-        if known.version == version:
+        if applied.version == version:
             return True
-        if known.carried != _carried(child.body, present):
+        if applied.carried != _carried(child.body, present):
             return False
-        self._applied[child.key] = known._replace(version=version)
+        self._applied[child.key] = applied._replace(version=version)
         return True
 
     # -- writing -------------------------------------------------------------------------------------------------------
@@ -326,9 +331,9 @@ class Children(Generic[T]):
             present, writer = child.present, self._writer
             self._context._check_open()
             # Whether this request succeeds or not, the child's content is now unknown; its owner is not.
-            known = self._applied.get(child.key)
-            if known is not None:
-                self._applied[child.key] = known._replace(desired=b"", version="")
+            applied = self._applied.get(child.key)
+            if applied is not None:
+                self._applied[child.key] = applied._replace(desired=b"", version="")
             uid, before = ("", b"") if present is None else (present.uid, raw_of(present))
             try:
                 answer = await writer.apply(child.wanted, child.body, uid, force=self._force, before=before)
@@ -408,7 +413,7 @@ def _carried(body: dict[str, Any], obj: Object) -> bytes:
     return _digest(_encode(_common(body, msgspec.json.decode(raw))))
 
 
-def _common(wanted: Any, found: Any) -> Any:
-    if isinstance(wanted, dict) and isinstance(found, dict):
-        return {name: _common(value, found[name]) for name, value in wanted.items() if name in found}
-    return found
+def _common(wanted: Any, present: Any) -> Any:
+    if isinstance(wanted, dict) and isinstance(present, dict):
+        return {name: _common(value, present[name]) for name, value in wanted.items() if name in present}
+    return present

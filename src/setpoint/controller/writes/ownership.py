@@ -59,20 +59,20 @@ def owned_copy(owner: Object, dependent: K) -> K:
     Raises:
         OwnerError, ValueError: as for `set_controller_reference`.
     """
-    made = placed_copy(owner, dependent)
-    set_controller_reference(owner, made)
-    return made
+    dependent_copy = placed_copy(owner, dependent)
+    set_controller_reference(owner, dependent_copy)
+    return dependent_copy
 
 
 def placed_copy(owner: Object, dependent: K) -> K:
     """A copy of ``dependent``. If the kind of ``dependent`` is namespaced and ``dependent`` names no namespace, the
     copy is in the owner's namespace.
     """
-    made = copy.copy(dependent)
-    made.metadata = copy.copy(dependent.metadata)
-    if not made.metadata.namespace and resource_of(type(dependent)).namespaced:
-        made.metadata.namespace = owner.namespace
-    return made
+    dependent_copy = copy.copy(dependent)
+    dependent_copy.metadata = copy.copy(dependent.metadata)
+    if not dependent_copy.metadata.namespace and resource_of(type(dependent)).namespaced:
+        dependent_copy.metadata.namespace = owner.namespace
+    return dependent_copy
 
 
 def remove_owner_reference(owner: Object, dependent: Object) -> bool:

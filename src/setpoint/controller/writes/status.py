@@ -66,7 +66,9 @@ class StatusDraft:
     def succeeded(self) -> None:
         """Removes an earlier `report`: the status of a healthy object does not mention past failures."""
         conditions = self._conditions()
-        if conditions and any(found.type == self._failure and found.status != "True" for found in conditions):
+        if conditions and any(
+            condition.type == self._failure and condition.status != "True" for condition in conditions
+        ):
             remove_condition(conditions, self._failure)
 
     def patch(
@@ -123,7 +125,7 @@ class StatusDraft:
         ):
             return None  # which conditions a built-in kind has, its own API says
         conditions: Any = getattr(status, _CONDITIONS)
-        is_typed = isinstance(conditions, list) and all(isinstance(found, Condition) for found in conditions)
+        is_typed = isinstance(conditions, list) and all(isinstance(condition, Condition) for condition in conditions)
         return conditions if is_typed else None
 
 
@@ -144,23 +146,23 @@ def _as_read(obj: Object) -> Object:
 
 def _edited(read: Json, before: Json, after: Json) -> Json:
     """``read`` with the edit that led from ``before`` to ``after``; conditions are identified by their types."""
-    found = read.get(_CONDITIONS) or []
-    merged = _merged(found, before.get(_CONDITIONS) or [], after.get(_CONDITIONS) or [])
+    conditions = read.get(_CONDITIONS) or []
+    merged = _merged(conditions, before.get(_CONDITIONS) or [], after.get(_CONDITIONS) or [])
     if merged is None:
         wanted: Json = edited(read, before, after)
         return wanted
-    rest = [{name: value for name, value in each.items() if name != _CONDITIONS} for each in (read, before, after)]
+    rest = [{name: value for name, value in status.items() if name != _CONDITIONS} for status in (read, before, after)]
     wanted = dict(edited(*rest))
-    if merged or (not found and _CONDITIONS in read):
+    if merged or (not conditions and _CONDITIONS in read):
         wanted[_CONDITIONS] = merged
     return wanted
 
 
-def _merged(found: list[Any], before: list[Any], after: list[Any]) -> list[Any] | None:
+def _merged(conditions: list[Any], before: list[Any], after: list[Any]) -> list[Any] | None:
     """The conditions in ``found``, with the changes that led from ``before`` to ``after``; None if conditions cannot be
     identified by their types.
     """
-    present, old, new = _by_type(found), _by_type(before), _by_type(after)
+    present, old, new = _by_type(conditions), _by_type(before), _by_type(after)
     if present is None or old is None or new is None:
         return None
     result = []
@@ -172,8 +174,8 @@ def _merged(found: list[Any], before: list[Any], after: list[Any]) -> list[Any] 
             result.append(condition)
         else:
             # As a whole: one writer's status with another's reason would be true for neither.
-            known = old.get(name, {})
-            wanted = {**{key: value for key, value in condition.items() if key not in known}, **new[name]}
+            original = old.get(name, {})
+            wanted = {**{key: value for key, value in condition.items() if key not in original}, **new[name]}
             if name not in old and wanted.get("status") == condition.get("status"):  # another writer was first
                 wanted = {**wanted, **{key: condition[key] for key in ("lastTransitionTime",) if key in condition}}
             result.append(wanted)
@@ -192,19 +194,19 @@ def _contested(base: Any, theirs: Any, ours: Any, path: tuple[str, ...] = ()) ->
     its type.
     """
     if _GONE not in (theirs, ours) and path == (_CONDITIONS,):
-        known = [_by_type(each if isinstance(each, list) else []) for each in (base, theirs, ours)]
-        if None not in known:
-            base, theirs, ours = ({name: _said(each) for name, each in (found or {}).items()} for found in known)
-            names = [name for name in ours if _differ(*(each.get(name, _GONE) for each in (base, theirs, ours)))]
+        by_type = [_by_type(value if isinstance(value, list) else []) for value in (base, theirs, ours)]
+        if None not in by_type:
+            base, theirs, ours = ({name: _said(value) for name, value in (paths or {}).items()} for paths in by_type)
+            names = [name for name in ours if _differ(*(value.get(name, _GONE) for value in (base, theirs, ours)))]
             return [(*path, name) for name in names]
     if not _differ(base, theirs, ours):
         return []
     if isinstance(theirs, dict) and isinstance(ours, dict):
         was = base if isinstance(base, dict) else {}
-        found = []
+        paths = []
         for key in {**theirs, **ours}:
-            found += _contested(was.get(key, _GONE), theirs.get(key, _GONE), ours.get(key, _GONE), (*path, key))
-        return found
+            paths += _contested(was.get(key, _GONE), theirs.get(key, _GONE), ours.get(key, _GONE), (*path, key))
+        return paths
     return [path]
 
 
@@ -221,7 +223,7 @@ def _yielding(ours: Json, theirs: Json, path: tuple[str, ...]) -> Json:
     """``ours``, with the field at ``path`` as it is in ``theirs``."""
     name, *rest = path
     if name == _CONDITIONS and rest:
-        mine, their = (_by_type(each.get(_CONDITIONS) or []) or {} for each in (ours, theirs))
+        mine, their = (_by_type(status.get(_CONDITIONS) or []) or {} for status in (ours, theirs))
         merged = {**mine, **({rest[0]: their[rest[0]]} if rest[0] in their else {})}
         return {**ours, _CONDITIONS: list(merged.values())}
     if rest:
@@ -231,7 +233,11 @@ def _yielding(ours: Json, theirs: Json, path: tuple[str, ...]) -> Json:
 
 
 def _by_type(conditions: list[Any]) -> dict[str, Any] | None:
-    named = {each["type"]: each for each in conditions if isinstance(each, dict) and isinstance(each.get("type"), str)}
+    named = {
+        condition["type"]: condition
+        for condition in conditions
+        if isinstance(condition, dict) and isinstance(condition.get("type"), str)
+    }
     return named if len(named) == len(conditions) else None
 
 
@@ -263,6 +269,6 @@ def _settle_conditions(original: Any, status: Any, generation: int, now: datetim
         if not generation or not hasattr(condition, "observed_generation"):
             continue
         # A condition without a generation, or with that of the last one, was set in this reconcile.
-        said = condition.observed_generation
-        if not said or (old is not None and said == old.observed_generation):
+        generation_set = condition.observed_generation
+        if not generation_set or (old is not None and generation_set == old.observed_generation):
             condition.observed_generation = generation

@@ -93,8 +93,8 @@ class StatusWriter(Generic[K]):
             return
         if isinstance(refusal, ApiError) and (refusal.code >= 500 or refusal.code in (401, 403, 429)):
             return  # it would be refused, too
-        told = first or refusal
-        message = describe(told)
+        reported = first or refusal
+        message = describe(reported)
         if first is not None:
             note = f" (and its status was refused: {describe(refusal)})"
             message = f"{message[: MAX_MESSAGE - min(len(note), MAX_MESSAGE // 2)]}{note}"
@@ -102,7 +102,7 @@ class StatusWriter(Generic[K]):
             message = f"the status was refused: {message}"
         obj: Any = draft.pristine()
         again = self.draft(obj)
-        again.report(reason=reason_of(told), message=message, now=self._env.now())
+        again.report(reason=reason_of(reported), message=message, now=self._env.now())
         try:
             await self._write(again, obj, context, observed=False)
         except Exception as problem:  # noqa: BLE001 - logged; the caller raises the first one
@@ -114,7 +114,7 @@ class StatusWriter(Generic[K]):
         for attempt in range(TRIES):
             # A version that this reconcile has made by itself has no other writer's fields.
             yields = refusal is not None and not any(
-                onto.metadata.resource_version == each.resource_version for each in context.writes
+                onto.metadata.resource_version == write.resource_version for write in context.writes
             )
             patch = draft.patch(observed=observed, now=self._env.now, onto=onto, yields=yields)
             if patch is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from setpoint.controller import RunningController
-from setpoint.controller.explain.explanation import Moment, explain
+from setpoint.controller.explain.explanation import AttemptEntry, explain
 
 _KEYS: Final = 5
 _MOMENTS: Final = 4
@@ -28,7 +28,7 @@ def explain_controller(running: RunningController[Any]) -> Iterator[str]:
         yield f"and {len(keys) - _KEYS} more of controller {running.name}"
 
 
-def _told(moment: Moment) -> str:
+def _told(moment: AttemptEntry) -> str:
     causes = f" because of {moment.causes[-1]}" if moment.causes else ""
     about = f" at generation {moment.generation}" if moment.generation else ""
     wrote = [
