@@ -497,7 +497,7 @@ async def test_a_write_whose_answer_a_deadline_cut_off_never_makes_one_too_many(
         return wires(slow[0])
 
     controller = sp.Controller(Widget, reconcile, timeout=1.0).owns(ConfigMap)
-    async with bare(controller, transport=transport) as world:
+    async with bare(controller).over(transport) as world:
         wires.wire.delays["configmaps"] = 3.0
         await world.create(widget())
         await advance(1.5)

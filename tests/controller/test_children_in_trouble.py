@@ -106,7 +106,7 @@ async def test_a_write_that_is_done_long_after_it_was_given_up_makes_none_too_ma
         overtaken.append(_Overtaken(inner))
         return overtaken[0]
 
-    async with bare(sp.Controller(Widget, reconcile, timeout=1.0).owns(ConfigMap), transport=transport) as world:
+    async with bare(sp.Controller(Widget, reconcile, timeout=1.0).owns(ConfigMap)).over(transport) as world:
         await world.create(widget())
         for _ in range(40):
             await advance(0.5)
@@ -133,7 +133,7 @@ async def test_an_answer_that_can_not_be_read_is_as_good_as_none(by: str) -> Non
         return _Garbled(wires(inner))
 
     wires = Wires()
-    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=garbled) as world:
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(garbled) as world:
         wires.wire.delays = {"configmaps": 20.0}
         await world.create(widget())
         await advance(60)

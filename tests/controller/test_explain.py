@@ -267,7 +267,7 @@ async def test_a_cache_that_does_not_sync_is_said_with_the_servers_answer() -> N
         wire.before = forbid
         return wire
 
-    world = bare(sp.Controller(Widget, reconcile).reads(Secret), transport=transport)
+    world = bare(sp.Controller(Widget, reconcile).reads(Secret)).over(transport)
     await world.__aenter__()
     await advance(5)
     found = why(world)
@@ -317,7 +317,13 @@ async def test_a_standby_says_so_and_a_controller_that_has_ended_says_why() -> N
         """Nothing to do."""
 
     async with (
-        bare(sp.Controller(Widget, reconcile), leader_election=LeaderElection(name="x", identity="a")) as world,
+        bare(sp.Controller(Widget, reconcile)) as world,
+        sp.Manager(
+            world.client,
+            controllers=[sp.Controller(Widget, reconcile, name="leading")],
+            leader_election=LeaderElection(name="x", identity="a"),
+            options=sp.ManagerOptions(now=world.now),
+        ) as leader,
         sp.Manager(
             world.client,
             controllers=[sp.Controller(Widget, reconcile)],
@@ -326,7 +332,8 @@ async def test_a_standby_says_so_and_a_controller_that_has_ended_says_why() -> N
         ) as standby,
     ):
         await world.create(widget("a"))
-        await world.settle()
+        await advance(5)
+        assert explain(leader.controllers["leading"], "default/a").state == "idle"
         assert why(world).state == "idle"
         assert explain(standby.controllers["widget"], "default/a").state == "standby"
     stopped = explain(world.running("widget"), "default/a")
