@@ -30,7 +30,7 @@ QUIET = logging.Logger("quiet", logging.CRITICAL)
 SECRETS = resource_of(Secret).gvr
 
 MEMORIES: dict[str, Callable[[Any], int]] = {
-    "the writes that caches do not show yet": lambda run: len(run.memory.barriers._barriers),
+    "the writes that caches do not show yet": lambda run: len(run.memory.barriers._written),
     "the caches in doubt": lambda run: len(run.memory.barriers._doubtful),
     "the applied children": lambda run: len(run.memory.applied._keys),
     "the children without a cache": lambda run: len(run.memory.children._keys),
