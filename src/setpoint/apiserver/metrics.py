@@ -39,7 +39,16 @@ _GAP: Final = 2
 """Up to so many empty buckets are cheaper than a span of their own."""
 _ZERO: Final = 2.0**-128
 """Observations up to this count as zero, as in Prometheus' library for Go."""
-_LABELS: Final[tuple[str, ...]] = ("verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component")
+_LABELS: Final = (
+    "verb",
+    "dry_run",
+    "group",
+    "version",
+    "resource",
+    "subresource",
+    "scope",
+    "component",
+)
 _DURATIONS: Final = "apiserver_request_duration_seconds"
 _VERBS: Final = {
     "create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE", "get": "GET", "list": "LIST",
