@@ -16,6 +16,7 @@ from typing import Final
 
 from setpoint.deploy.file_tree import File
 from setpoint.models import BUILTIN
+from setpoint.scaffold.kopf_definitions import definitions_beside, named_by_definitions, plurals_of
 from setpoint.scaffold.kopf_fields import Guess, class_body, fields_read
 from setpoint.scaffold.kopf_handlers import ADMISSION, FINALIZE, PROGRAM, RECONCILE, WATCH, Handler, handlers_in
 from setpoint.scaffold.names import KindName
@@ -116,7 +117,8 @@ def ported(path: Path, group: str = "") -> Port:
         raise KopfProblem(f"{path}: {problem.strerror}") from None
     except (SyntaxError, ValueError) as problem:
         raise KopfProblem(f"{path}: not a Python file: {problem}") from None
-    handlers = handlers_in(tree, source, path)
+    definitions = definitions_beside(path)
+    handlers = named_by_definitions(handlers_in(tree, source, path), definitions)
     groups = list(dict.fromkeys(each.resource[0] for each in handlers if _is_own(each.resource[0])))
     if len(groups) > 1 and group not in groups:
         raise KopfProblem(
@@ -124,7 +126,7 @@ def ported(path: Path, group: str = "") -> Port:
         )
     chosen = group if group in groups else next(iter(groups), "")
     spelled = _spelled(handler.resource[2] for handler in handlers)
-    apis = _apis(handlers, chosen, spelled)
+    apis = _apis(handlers, chosen, spelled, plurals_of(definitions))
     if not apis:
         raise KopfProblem(f"{path}{_nothing(handlers)}")
     kinds: dict[str, _Kind] = defaultdict(_Kind)
@@ -143,7 +145,7 @@ def ported(path: Path, group: str = "") -> Port:
     return Port(chosen, tuple(apis.values()), dict(kinds), tuple(others))
 
 
-def _apis(handlers: Iterable[Handler], group: str, spelled: dict[str, str]) -> dict[str, Api]:
+def _apis(handlers: Iterable[Handler], group: str, spelled: dict[str, str], plurals: dict[str, str]) -> dict[str, Api]:
     """The kinds of ``group``, and the kinds whose handlers do not name a group, except built-in kinds."""
     apis: dict[str, Api] = {}
     for handler in handlers:
@@ -154,6 +156,7 @@ def _apis(handlers: Iterable[Handler], group: str, spelled: dict[str, str]) -> d
         known = apis.get(kind)
         names = KindName(kind, version or (known.version if known is not None else "v1"), group)
         plural = name if name.islower() and name != kind.lower() else known.plural if known is not None else ""
+        plural = plurals.get(kind, plural)
         apis[kind] = Api(kind, names.version, plural=plural if plural != names.plural else "")
     return apis
 
