@@ -39,16 +39,7 @@ _GAP: Final = 2
 """Up to so many empty buckets are cheaper than a span of their own."""
 _ZERO: Final = 2.0**-128
 """Observations up to this count as zero, as in Prometheus' library for Go."""
-_LABELS: Final = (
-    "verb",
-    "dry_run",
-    "group",
-    "version",
-    "resource",
-    "subresource",
-    "scope",
-    "component",
-)
+_LABELS: Final = ("verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component")
 _DURATIONS: Final = "apiserver_request_duration_seconds"
 _VERBS: Final = {
     "create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE", "get": "GET", "list": "LIST",
@@ -111,8 +102,11 @@ class RequestMetrics:
         """The native histograms with their labels, by the name of the family that has the same observations in classic
         buckets.
         """
-        found = [(dict(zip(_LABELS, labels, strict=True)), item.native()) for labels, item in self._latencies.items()]
-        return {_DURATIONS: found}
+        histograms: list[tuple[dict[str, str], NativeHistogram]] = [
+            (dict(zip(_LABELS, labels, strict=True)), latencies.native())
+            for labels, latencies in self._latencies.items()
+        ]
+        return {_DURATIONS: histograms}
 
     def families(self, watches: Iterable[OpenWatch]) -> Iterator[Metric]:
         """The families of all metrics, with the numbers of now; ``watches`` are those that are open."""
