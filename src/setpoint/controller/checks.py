@@ -122,5 +122,5 @@ async def _call(function: Callable[..., Any], obj: Object, check: Check) -> None
         # The author of a function that returns a list of errors, or a changed copy, must learn that it does not count.
         raise TypeError(
             f"a function for defaults or checks returned {type(result).__name__}; it must return None: defaults "
-            "change the object that they are given, errors are told with check.invalid(...) or check.deny(...)"
+            "change the object that they are given, errors are reported with check.invalid(...) or check.deny(...)"
         )

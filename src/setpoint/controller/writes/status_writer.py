@@ -106,7 +106,7 @@ class StatusWriter(Generic[K]):
         try:
             await self._write(again, obj, context, observed=False)
         except Exception as problem:  # noqa: BLE001 - logged; the caller raises the first one
-            context.log.warning("a failure could not be told in the status", extra={"error": describe(problem)})
+            context.log.warning("a failure could not be reported in the status", extra={"error": describe(problem)})
 
     async def _write(self, draft: StatusDraft, obj: K, context: ContextReads, *, observed: bool) -> None:
         onto: Object = obj
