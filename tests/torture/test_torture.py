@@ -95,6 +95,12 @@ async def test_without_a_program_it_says_how_it_is_called(tmp_path: Path) -> Non
     assert "name the program to torture after --" in "\n".join(running.err)
 
 
+async def test_a_switch_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    async with torture(tmp_path, "--off", "lags=they are never late", "--", *PAIRS) as running:
+        assert await running.ended() == 1
+    assert "--off: there is no fault and no oracle named 'lags'" in "\n".join(running.err)
+
+
 LEAVES_ITS_PID = """
 import os, runpy, subprocess, sys
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])

@@ -12,12 +12,12 @@ from setpoint.models.core_v1 import ConfigMap
 from setpoint.simulation import Plan, Predicate, never
 from setpoint.simulation.faults.plan import fault
 from setpoint.simulation.scenario.predicates import Objects
+from setpoint.simulation.search.plan_generator import PlanGenerator
 from setpoint.simulation.trace.result import Point, Result
 from setpoint.testing import Cluster, virtual_time
-from setpoint.torture.explore import Explorer
-from setpoint.torture.outcome import Expected
+from setpoint.torture.expectations import Expectations
+from setpoint.torture.real_time import RealTimeWorld
 from setpoint.torture.setup import Setup
-from setpoint.torture.trial import Trial
 
 
 def test_the_state_that_a_kind_has_at_the_end_of_a_step_is_not_an_older_one() -> None:
@@ -25,8 +25,10 @@ def test_the_state_that_a_kind_has_at_the_end_of_a_step_is_not_an_older_one() ->
         return Point(name, "change", step, "configmaps", "MODIFIED", True, revision)
 
     points = [change("one #1", 1, 11), change("one #2", 1, 12), change("one #3", 2, 13)]
-    explorer = Explorer(Result(points=points, steps=3), hears={"configmaps"}, off=())
-    travels = [(each.at, each.get("behind")) for each in explorer.singles() if each.get("behind")]
+    generator = PlanGenerator(
+        Result(points=points, steps=3), off=frozenset(), seed=0, kinds=["configmaps"], primaries=frozenset()
+    )
+    travels = [(each.at, each.get("behind")) for each in generator.singles() if each.get("behind")]
     assert sorted(travels) == [("step 1", "one #1"), ("step 2", "one #1"), ("step 2", "one #2")]
 
 
@@ -38,9 +40,10 @@ async def no_users(_cluster: Cluster) -> None:
     """The users do nothing."""
 
 
-def trial_of(predicate: Predicate, behind: str, folder: Path) -> Trial:
+def world_of(predicate: Predicate, behind: str, folder: Path) -> RealTimeWorld:
     setup = Setup(command=["program"], scenario=no_users, name="", source=folder, predicates=[predicate])
-    return Trial(setup, Plan((fault("restart", "step 1", behind=behind),)), Expected(0.5), folder, stay=1.0, told=print)
+    plan = Plan((fault("restart", "step 1", behind=behind),))
+    return RealTimeWorld(setup, plan, Expectations(silence=0.5), folder, started=print)
 
 
 @pytest.mark.parametrize(("behind", "broken"), [("MODIFIED configmaps default/one #1", []), ("", ["more than one"])])
@@ -48,19 +51,19 @@ def trial_of(predicate: Predicate, behind: str, folder: Path) -> Trial:
 async def test_what_a_program_adds_on_an_old_view_breaks_no_predicate(
     tmp_path: Path, behind: str, broken: list[str]
 ) -> None:
-    trial = trial_of(never(more_than_one), behind, tmp_path)
-    trial.history.watchers.append(trial.monitor.changed)
-    async with trial.server, Client(InProcessTransport(trial.server.handle), namespace="default") as client:
-        trial.history.restart(trial._clock)
+    world = world_of(never(more_than_one), behind, tmp_path)
+    world.history.watchers.append(world.monitor.changed)
+    async with world.server, Client(InProcessTransport(world.server.handle), namespace="default") as client:
+        world.history.restart(world._clock)
         for text in "abc":
             await client.apply(ConfigMap.named("one", data={"text": text}), field_manager="user")
 
         async def program() -> None:
-            trial.edge.requests = 1
+            world.edge.requests = 1
             await client.create(ConfigMap.named("two"))
             await client.delete(ConfigMap, "two")
 
-        lives = cast("Any", trial.lives)
-        lives.kill, lives.start = (lambda why: None), (lambda: trial.start(program()))
-        await trial._at_rest(1)
-    assert [each.subject for each in trial.monitor.findings] == broken
+        supervisor = cast("Any", world.supervisor)
+        supervisor.kill_all, supervisor.start = (lambda why: None), (lambda: world.harness.start(program()))
+        await world.at_rest(1, 30.0)
+    assert [each.subject for each in world.monitor.findings] == broken

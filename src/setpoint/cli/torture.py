@@ -15,13 +15,13 @@ from setpoint.cli.simulate import named_scenario, off_but, parse_budget, tell
 from setpoint.crd import CustomResource
 from setpoint.meta import Object
 from setpoint.meta.text_escaping import visible
-from setpoint.simulation import Counterexample, PlanError, Predicate
+from setpoint.simulation import Counterexample, PlanError, Predicate, Search, SetupFailed
 from setpoint.simulation.check import read_plan
-from setpoint.simulation.search.search import FOUND
-from setpoint.torture import ProgramError, ScenarioError, Search, Setup
+from setpoint.simulation.oracles.catalog import check_switches
+from setpoint.simulation.report.report import Report
+from setpoint.torture import RealTimeRuns, ScenarioError, Setup
 from setpoint.torture.documents import read_documents
 from setpoint.torture.scenario import read_plain
-from setpoint.torture.workers import WorkerError
 
 _EVERY: Final = 10.0
 """Seconds between two lines of progress if the output is not a terminal."""
@@ -64,7 +64,7 @@ def torture(
             setup = Setup(
                 command=command,
                 before=[*documents, *known.pop("before")],
-                off={**off_but(faults), **_reasons("--off", off)},
+                off={**off_but(faults), **_switches(off)},
                 ignore=_reasons("--ignore", ignore),
                 converge=converge,
                 silence=silence,
@@ -73,7 +73,8 @@ def torture(
             )
             limits = parse_budget(budget)
             with _Live() as live:
-                search = Search(setup, budget=limits, workers=workers, repeat=repeat, progress=live.told)
+                live.runs = RealTimeRuns(setup, workers=workers, repeat=repeat, tick=live.tick)
+                search = Search(live.runs, budget=limits, progress=live.note)
                 found: list[Counterexample] = []
                 if replay is not None:
                     plan, code, _ = read_plan(replay)
@@ -83,14 +84,13 @@ def torture(
                     live.clear()
                     tell(found, directory)
                 else:
-                    for each in search.findings():
+                    best = None if every else search.best()
+                    likeliest = [] if best is None else [best, *best.others]
+                    for each in search.findings() if every else likeliest:
                         found.append(each)
                         live.clear()
                         tell([each], directory)
-                        if not every:
-                            search.report.ended = FOUND
-                            break
-    except (PlanError, ProgramError, ScenarioError, SourceError, WorkerError) as problem:
+    except (PlanError, ScenarioError, SetupFailed, SourceError) as problem:
         raise UsageError(str(problem)) from None
     sys.stdout.write(visible(f"{search.report}\n") if replay is None else "")
     sys.stdout.write(f"{len(found)} finding{'s' * (len(found) != 1)}\n" if found else "no findings\n")
@@ -140,14 +140,29 @@ def _reasons(option: str, given: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def _switches(given: Sequence[str]) -> dict[str, str]:
+    """The faults and oracles to switch off. Raises `UsageError` for one that does not exist."""
+    reasons = _reasons("--off", given)
+    try:
+        check_switches(reasons)
+    except ValueError as problem:
+        raise UsageError(f"--off: {problem}") from None
+    return reasons
+
+
 class _Live:
     """Shows the progress: on a terminal as a line that is rewritten, otherwise as a line from time to time."""
+
+    runs: RealTimeRuns
 
     def __init__(self) -> None:
         self._console: Any = None
         self._status: Any = None
-        self._last = time.monotonic()
-        self._said = -1
+        self._began = self._last = time.monotonic()
+        self._shown = -1
+        self._phase = ""
+        self._report: Report | None = None
+        self._is_undisturbed_shown = False
 
     def __enter__(self) -> _Live:
         if sys.stderr.isatty():
@@ -177,32 +192,37 @@ class _Live:
         if self._status is not None:
             self._status.update("", refresh=True)
 
-    def told(self, what: str, search: Search) -> None:
-        if what == "undisturbed":
-            self.say(_undisturbed(search))
-            return
-        told = _line(what, search)
+    def note(self, report: Report, phase: str) -> None:
+        """Notes what a search has tried."""
+        if not self._is_undisturbed_shown:
+            self._is_undisturbed_shown = True
+            self.say(self._describe_undisturbed(report))
+        self._report, self._phase = report, phase
+        self.tick()
+
+    def tick(self) -> None:
+        """Shows the progress, at least about once a second."""
         if self._status is not None:
             from rich.spinner import Spinner
             from rich.text import Text
 
-            self._status.update(Spinner("dots", Text(told)), refresh=True)
-        elif time.monotonic() - self._last >= _EVERY and search.report.runs != self._said:
-            self._last, self._said = time.monotonic(), search.report.runs
-            self.say(told)
+            self._status.update(Spinner("dots", Text(self._line())), refresh=True)
+        elif time.monotonic() - self._last >= _EVERY and self.runs.count != self._shown:
+            self._last, self._shown = time.monotonic(), self.runs.count
+            self.say(self._line())
 
+    def _describe_undisturbed(self, report: Report) -> str:
+        points = ", ".join(f"{count} {name}" for name, count in sorted(report.points.items()))
+        expectations = self.runs.expectations
+        watched = ", ".join(sorted(expectations.watched)) or "nothing"
+        return (
+            f"without faults: {report.seconds:.1f} s; {points}; watched: {watched}; "
+            f"{expectations.silence:.1f} s without a write are taken for rest"
+        )
 
-def _undisturbed(search: Search) -> str:
-    points = ", ".join(f"{count} {name}" for name, count in sorted(search.report.points.items()))
-    watched = ", ".join(sorted(search.expected.hears)) or "nothing"
-    return (
-        f"without faults: {search.seconds:.1f} s; {points}; watched: {watched}; "
-        f"{search.expected.silence:.1f} s without a write are taken for rest"
-    )
-
-
-def _line(what: str, search: Search) -> str:
-    report = search.report
-    told = f"{report.singles} of {report.all_singles} single faults, " if report.all_singles else ""
-    found = f", {search.found} finding{'s' * (search.found != 1)}" if search.found else ""
-    return f"{told}{report.runs} runs in {search.seconds:.0f} s, {search.workers} at once{found}; {what}"
+    def _line(self) -> str:
+        report, runs = self._report, self.runs
+        singles = f"{report.singles} of {report.all_singles} single faults, " if report is not None else ""
+        seconds = time.monotonic() - self._began
+        phase = self._phase or "without faults"
+        return f"{singles}{runs.count} runs in {seconds:.0f} s, {runs.size} at once; {phase}"

@@ -1,12 +1,12 @@
-"""Tests programs in any language with the simulation's faults, in real time. The faults are injected between the
-program and an embedded server.
+"""Tests programs in any language with the simulation's faults: a world in real time, in which the faults are injected
+between the program and an embedded server.
 """
 
 from __future__ import annotations
 
-from setpoint.torture.lives import ProgramError
-from setpoint.torture.scenario import ScenarioError
-from setpoint.torture.search import Search
+from setpoint.torture.documents import ScenarioError
+from setpoint.torture.real_time_runs import RealTimeRuns
 from setpoint.torture.setup import Setup
+from setpoint.torture.supervisor import ProgramError
 
-__all__ = ["ProgramError", "ScenarioError", "Search", "Setup"]
+__all__ = ["ProgramError", "RealTimeRuns", "ScenarioError", "Setup"]

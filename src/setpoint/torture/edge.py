@@ -3,88 +3,97 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
 from dataclasses import replace
-from typing import Any, Final, Protocol, cast
+from typing import Protocol, cast
 
 import msgspec
 
-from setpoint.apiserver import ApiServer
 from setpoint.apiserver.http_types import HungUp, Request, Response
 from setpoint.apiserver.requests import protobuf
 from setpoint.apiserver.requests.body import content_type
 from setpoint.client.transport import Request as ClientRequest
-from setpoint.simulation.faults.plan import Fault
+from setpoint.simulation.faults.plan import Fault, fault
 from setpoint.simulation.injection import responses
+from setpoint.simulation.injection.injector import FaultInjector
+from setpoint.simulation.injection.steps import Steps
+from setpoint.simulation.injection.watch_stream import WatchGate
 from setpoint.simulation.network.faulty_transport import ASIDE
-from setpoint.simulation.oracles.monitor import Monitor
-from setpoint.simulation.sandbox.actor import AUTHOR, Actor
-from setpoint.simulation.trace.history import Entry, History, sketch
+from setpoint.simulation.network.writes import WriteHandler, Writer
+from setpoint.simulation.sandbox.actor import AUTHOR
+from setpoint.simulation.trace.history import Entry, History
 from setpoint.simulation.trace.operation import Operation
-from setpoint.simulation.trace.result import Line, Point
-from setpoint.simulation.trace.trace import Trace
 from setpoint.testing.fake_answers import Answer, refusal
-from setpoint.torture.lives import Lives
-from setpoint.torture.steps import Steps
-from setpoint.torture.streams import Gate, Held
-from setpoint.torture.strikes import Strikes
-
-SLOW: Final = 2.0
-"""The default duration in seconds of a fault that delays a request, an answer or the events of a watch."""
+from setpoint.torture.watches import GatedWatch
 
 
-class Inside(Protocol):
-    """The part of a trial's interface that the `Edge` of its server uses."""
+class Victim(Writer, Protocol):
+    """The program whose requests fail."""
 
     @property
-    def server(self) -> ApiServer: ...
+    def started_at(self) -> float: ...
+    def crash(self, fault: Fault) -> None: ...
+
+
+class EdgeHost(Protocol):
+    """The interface of a run that the `Edge` of its server uses. ``handle`` answers as the server does."""
+
     @property
     def history(self) -> History: ...
     @property
-    def trace(self) -> Trace: ...
-    @property
     def steps(self) -> Steps: ...
     @property
-    def monitor(self) -> Monitor: ...
+    def injector(self) -> FaultInjector: ...
     @property
-    def injector(self) -> Strikes: ...
+    def writes(self) -> WriteHandler: ...
     @property
-    def lives(self) -> Lives: ...
+    def supervisor(self) -> Victim: ...
     @property
     def changed_at(self) -> float: ...
-    def start(self, work: Coroutine[Any, Any, None]) -> None: ...
+    async def handle(self, request: Request) -> Response: ...
+    def drain(self) -> None: ...
 
 
 class Edge:
     """The server as the program under test sees it. It answers like `ApiServer`, except where a fault strikes."""
 
-    def __init__(self, trial: Inside) -> None:
-        self._trial = trial
-        self.gates: dict[str, Gate] = {}
+    def __init__(self, world: EdgeHost) -> None:
+        self._world = world
+        self.gates: dict[str, WatchGate] = {}
         self.streams_lists = True
         self.requests = 0
         """The number of requests since the last start of the program."""
         self.under_way = 0
         """The number of requests in progress other than watches."""
-        self.asked_at = 0.0
+        self.requested_at = 0.0
         """The loop time of the last request, or of the end of the last answer."""
         self.wrote_at = 0.0
-        self.longest = 0.0
+        self.longest_pause = 0.0
         """The longest silence before a write of the program, in seconds."""
-        self._heard = ""
+        self._last_event = ""
 
     def drain(self) -> None:
-        self._trial.server.drain()
+        self._world.drain()
 
     def watched(self) -> set[str]:
         """The kinds that the program is watching at the moment."""
         return {name for name, gate in self.gates.items() if gate.streams}
 
-    def gate(self, collection: str) -> Gate:
-        found = self.gates.get(collection)
-        if found is None:
-            found = self.gates[collection] = Gate(collection)
-        return found
+    @property
+    def is_held_back(self) -> bool:
+        """Whether changes of any kind are being kept from the program."""
+        return any(gate.since is not None for gate in self.gates.values())
+
+    def gate(self, collection: str) -> WatchGate:
+        gate = self.gates.get(collection)
+        if gate is None:
+            gate = self.gates[collection] = WatchGate()
+        return gate
+
+    def expire_watches(self) -> None:
+        """Ends all watches of the program with 410."""
+        for gate in self.gates.values():
+            for stream in list(gate.streams):
+                stream.fail()
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
@@ -103,10 +112,10 @@ class Edge:
         loop = asyncio.get_running_loop()
         now = loop.time()
         if operation is not None and not operation.is_read:
-            before = max(self.asked_at, self._trial.changed_at, self._trial.lives.started_at)
-            self.longest = max(self.longest, now - before)
+            before = max(self.requested_at, self._world.changed_at, self._world.supervisor.started_at)
+            self.longest_pause = max(self.longest_pause, now - before)
             self.wrote_at = now
-        self.asked_at = now
+        self.requested_at = now
         self.under_way += 1
         try:
             if operation is None:
@@ -117,158 +126,86 @@ class Edge:
             return await self._exchange(request, operation)
         finally:
             self.under_way -= 1
-            self.asked_at = loop.time()
+            self.requested_at = loop.time()
 
     async def _exchange(self, request: Request, operation: Operation) -> Response:
-        trial = self._trial
-        stem = operation.stem()
-        point = trial.trace.number(stem)
-        if operation.is_read:
-            trial.trace.mark(Point(point, "read", trial.steps.number, operation.collection, operation.verb))
-            self._tell("reads", stem, point)
-        faults = {each.kind: each for each in trial.injector.take(point)}
-        if "crash-before" in faults:
-            trial.lives.crash(faults["crash-before"])
+        world = self._world
+        program = world.supervisor
+        point, faults = world.injector.request(program.actor, program.number, operation)
+        before = {each.kind: each for each in faults}
+        if "crash-before" in before:
+            program.crash(before["crash-before"])
             raise HungUp("the program was killed before the request got through")
-        if "slow-request" in faults:
-            await self._linger(faults["slow-request"])
-        if (refused := responses.make_error(faults.values())) is not None:
-            self._tell("answers", f"{refused.status} injected", point, lane="server")
-            return _response(refused)
-        if "lost-request" in faults:
+        if "slow-request" in before:
+            await world.steps.pass_by(before["slow-request"])
+        if (error := responses.make_error(faults)) is not None:
+            world.writes.told(point, f"{error.status} injected")
+            return _response(error)
+        if "lost-request" in before:
             raise HungUp("the connection broke before the request got through")
-        if "late-write" in faults:
-            self._arrive_late(request, operation, faults["late-write"])
+        if "late-write" in before:
+            world.writes.arrive_late(program, cast("ClientRequest", request), before["late-write"])
+            if before["late-write"].get("dies"):
+                program.crash(fault("crash-before", point))
             return timed_out()
-        if "conflict" in faults:
-            await self._touch(request, operation)
-        revision = trial.history.revision
-        answer = await self._plain(request)
+        if "conflict" in before:
+            await world.writes.touch(cast("ClientRequest", request), operation)
+        revision = world.history.revision
+        response = await self._plain(request)
         if not operation.is_read:
-            self._wrote(operation, stem, point, answer, revision)
-        if "crash-after" in faults:
-            trial.lives.crash(faults["crash-after"])
+            world.writes.wrote(program, operation, point, response.status, revision, None, saw=self._describe_view())
+        if "crash-after" in before:
+            program.crash(before["crash-after"])
             raise HungUp("the program was killed before the answer got through")
-        if "lost-answer" in faults:
-            if faults["lost-answer"].get("answer") == 504:
-                self._tell("answers", "504 injected, though it was carried out", point, lane="server")
-                return timed_out()
+        if "lost-answer" in before:
             raise HungUp("the connection broke before the answer got through")
-        if "slow-answer" in faults:
-            await self._linger(faults["slow-answer"])
-        return answer
+        if "slow-answer" in before:
+            await world.steps.pass_by(before["slow-answer"])
+        return response
 
     async def _plain(self, request: Request) -> Response:
         """The server's answer to the request, whose writes are attributed to the program."""
-        token = AUTHOR.set(self._trial.lives.actor)
+        token = AUTHOR.set(self._world.supervisor.actor)
         try:
-            return await self._trial.server.handle(request)
+            return await self._world.handle(request)
         finally:
             AUTHOR.reset(token)
 
-    def _wrote(self, operation: Operation, stem: str, point: str, answer: Response, revision: int) -> None:
-        trial = self._trial
-        changed = trial.history.revision != revision and answer.status < 300
-        trial.trace.mark(
-            Point(
-                point,
-                "write",
-                trial.steps.number,
-                operation.collection,
-                operation.verb,
-                changed,
-                trial.history.revision,
-                careful=operation.careful,
-            )
-        )
-        self._tell(
-            "writes",
-            stem + ("" if changed else " (no change)" if answer.status < 300 else f" ({answer.status})"),
-            point,
-        )
-
-    def _tell(self, what: str, text: str, point: str = "", *, lane: str = "controller") -> None:
-        saw = ""
-        if what == "writes":
-            kept = [f"{gate.kept} of {name} kept back" for name, gate in sorted(self.gates.items()) if gate.kept]
-            saw = "; ".join([self._heard, *kept] if self._heard else kept)
-        name = self._trial.lives.actor.name if lane == "controller" else lane
-        trace = self._trial.trace
-        trace.lines.append(Line(round(trace.clock(), 3), lane, name, what, text, point, saw))
-
-    # -- what goes wrong -----------------------------------------------------------------------------------------------
-
-    async def _linger(self, fault: Fault) -> None:
-        over = asyncio.get_running_loop().create_future()
-        self._trial.steps.begin(fault, lambda: None if over.done() else over.set_result(None), seconds=SLOW)
-        await over
-
-    def _arrive_late(self, request: Request, operation: Operation, fault: Fault) -> None:
-        """Carries out the request when the fault is over."""
-        trial = self._trial
-
-        async def arrive() -> None:
-            trial.monitor.excusing = True  # its sender can't have known of it any more
-            try:
-                answer = await self._plain(request)
-            finally:
-                trial.monitor.excusing = False
-            trial.trace.tell("server", "server", "late", f"a late {operation.stem()}: {answer.status}")
-
-        trial.steps.begin(fault, lambda: trial.start(arrive()), seconds=SLOW)
-
-    async def _touch(self, request: Request, operation: Operation) -> None:
-        """Writes the object as a different program would, and reverts the change: the object has a new version, but the
-        same content.
-        """
-        path = request.path.removesuffix(f"/{operation.subresource}") if operation.subresource else request.path
-        headers = {"content-type": "application/merge-patch+json", "user-agent": "another-program"}
-        for value in ("yes", None):
-            body = msgspec.json.encode({"metadata": {"annotations": {"example.com/touched": value}}})
-            token = AUTHOR.set(Actor("another program", "others"))
-            try:
-                await self._trial.server.handle(Request("PATCH", path, (), headers, body))
-            finally:
-                AUTHOR.reset(token)
-        self._trial.trace.tell(
-            "others", "another program", "writes", f"touches {operation.collection} {operation.label}"
-        )
+    def _describe_view(self) -> str:
+        """The last event that the program was shown, and the numbers of those that are being kept from it."""
+        parts = [self._last_event] if self._last_event else []
+        for name, gate in sorted(self.gates.items()):
+            if count := max((len(stream.held) for stream in gate.streams), default=0):
+                parts.append(f"{count} of {name} kept back")
+        return "; ".join(parts)
 
     # -- caches --------------------------------------------------------------------------------------------------------
 
     def changed(self, entry: Entry) -> None:
-        """Carries out the faults that hit a change. The trial calls this for each change, before any watch shows it."""
+        """Carries out the faults that hit a change. The run calls this for each change, before any watch shows it."""
         gate = self.gates.get(entry.collection)
-        if gate is None or not gate.streams or gate.since is not None:
-            return
-        for each in self._trial.injector.take(entry.point, "lag", "hang-up", "expire"):
-            if each.kind == "lag":
-                gate.shut(entry.revision)
-                relist = bool(each.get("relist"))
-                self._trial.steps.begin(each, lambda relist=relist: gate.open(expired=relist), seconds=SLOW)  # type: ignore[misc]
-            else:
-                for stream in list(gate.streams):
-                    (stream.hang_up if each.kind == "hang-up" else stream.expire)()
+        if gate is not None and gate.streams:
+            self._world.injector.change(gate, entry)
 
     async def _watch(self, request: Request, operation: Operation) -> Response:
         gate = self.gate(operation.collection)
         streaming = any(name == "sendInitialEvents" for name, _ in request.query)
         if streaming and (gate.since is not None or not self.streams_lists):
             return _response(responses.refuse_streamed_list())
-        answer = await self._plain(request)
-        if isinstance(answer.body, bytes):
-            return answer
-        self.asked_at = asyncio.get_running_loop().time()
-        answer.body = Held(gate, answer, initial=streaming, told=self._note)
-        return answer
+        response = await self._plain(request)
+        if isinstance(response.body, bytes):
+            return response
+        self.requested_at = asyncio.get_running_loop().time()
+        response.body = GatedWatch(gate, operation.collection, response, initial=streaming, shown=self._note)
+        return response
 
     def _note(self, event: str) -> None:
-        self._heard = event
+        self._last_event = event
 
     def forget(self) -> None:
         """Resets the record of requests and events, because the program is being started again."""
         self.requests = 0
-        self._heard = ""
+        self._last_event = ""
 
 
 def _asked(request: Request) -> Operation | None:
@@ -292,8 +229,3 @@ def timed_out() -> Response:
 
 def _response(answer: Answer) -> Response:
     return Response(answer.status, dict(answer.headers), answer.body)
-
-
-def deletes_now(record: bytes) -> bool:
-    """Whether the object with this JSON is being deleted."""
-    return sketch(record).metadata.deletion_timestamp is not None

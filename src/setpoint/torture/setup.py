@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -58,7 +59,7 @@ class Setup:
         them.
         """
         state = blake2b(digest_size=5)
-        for file in (self.source, *map(Path, self.command)):
-            if file.is_file():
-                state.update(file.read_bytes())
+        for name in map(str, (self.source, *self.command)):
+            if os.path.isfile(name):  # unlike Path.is_file, it can be asked about any text
+                state.update(Path(name).read_bytes())
         return state.hexdigest()

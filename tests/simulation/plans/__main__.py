@@ -19,12 +19,9 @@ import msgspec
 from tests.simulation.plans.examples import setups
 from tests.simulation.plans.record import Made, Record
 
-from setpoint.controller import watched_kinds
-from setpoint.meta import resource_of
-from setpoint.simulation import Budget, Fault, Plan, Search, Setup
+from setpoint.simulation import Fault, Plan, Setup
 from setpoint.simulation.execution.worker import SetupFailed
-from setpoint.simulation.execution.worker_pool import WorkerPool
-from setpoint.simulation.search.plan_generator import PlanGenerator
+from setpoint.simulation.search.virtual_time import VirtualRuns
 from setpoint.simulation.trace.result import Options, Result
 
 EVERY = 20
@@ -33,15 +30,9 @@ TURN = 60
 """The number of plans of one example before it is the next one's turn."""
 
 
-def drawn(setup: Setup, search: Search, seed: int) -> Iterator[Plan]:
+def drawn(runs: VirtualRuns, seed: int) -> Iterator[Plan]:
     """Single faults and combinations in turns, without end."""
-    controllers = setup.controllers()
-    kinds = [str(resource_of(kind).group_resource) for kind in watched_kinds(controllers)]
-    primaries = frozenset(str(each.resource.group_resource) for each in controllers)
-    baseline = search._references[0].baseline
-    off = frozenset(setup.off)
-    several = setup.processes > 1
-    explorer = PlanGenerator(baseline, off=off, seed=seed, kinds=kinds, primaries=primaries, several=several)
+    explorer = runs.generator()
     singles: list[Fault] = explorer.singles()
     alone = iter(singles)
     for plan in explorer.combinations(singles):
@@ -52,18 +43,16 @@ def drawn(setup: Setup, search: Search, seed: int) -> Iterator[Plan]:
 
 def tried(name: str, setup: Setup, numbers: list[int], seed: int, workers: int | None) -> Iterator[Made]:
     """The plans of these numbers of one example."""
-    search = Search(setup, budget=Budget(), seed=seed, workers=workers)
-    with WorkerPool(setup, workers) as pool:
-        search._pool = pool
-        reference = search._references[0] = search._undisturbed()
+    with VirtualRuns(setup, seed=seed, workers=workers) as runs:
+        reference, pool = runs.reference(), runs.pool
         for found in reference.baseline.findings:
             print(f"{name}: without faults: {found}", flush=True)
-        source = enumerate(islice(drawn(setup, search, seed), max(numbers) + 1))
+        source = enumerate(islice(drawn(runs, seed), max(numbers) + 1))
         plans = [(number, plan) for number, plan in source if number in numbers]
 
         def jobs() -> Iterator[tuple[Plan, Options]]:
             for _, plan in plans:
-                options = search._options(plan)
+                options = runs.options(plan)
                 yield plan, options
                 yield plan, msgspec.structs.replace(options, since=0)
 
@@ -82,7 +71,7 @@ def tried(name: str, setup: Setup, numbers: list[int], seed: int, workers: int |
             if number % EVERY == 0 and "hash-seed" not in setup.off:
                 try:
                     other = pool._seeded(1)
-                    other.send((plan, msgspec.structs.replace(search._options(plan), since=0)))
+                    other.send((plan, msgspec.structs.replace(runs.options(plan), since=0)))
                     third = other.receive()
                 except SetupFailed as problem:
                     print(f"{name}: it was not made under another hash seed: {problem}", flush=True)
@@ -99,7 +88,7 @@ def tried(name: str, setup: Setup, numbers: list[int], seed: int, workers: int |
             else:
                 yield judged(plan, one, made)
         for plan, made in impatient:  # once no worker is busy
-            yield judged(plan, search._run(plan), made)
+            yield judged(plan, runs.run(plan), made)
 
 
 def main() -> int:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from setpoint.meta import Object, resource_of
-from setpoint.simulation.comparison.random_values import RandomValues
 from setpoint.simulation.comparison.snapshot import Snapshot, make_snapshot
 from setpoint.simulation.trace.history import History, sketch
 
 
 class ClusterState:
     """The state of one cluster. ``mark`` follows the collection in the name of each object, so that the objects of
-    several clusters can be told apart.
+    several clusters can be told apart. ``starred`` replaces the random texts in a value.
     """
 
-    def __init__(self, history: History, random_values: RandomValues, mark: str = "") -> None:
+    def __init__(self, history: History, starred: Callable[[str], str] = str, mark: str = "") -> None:
         self._history = history
-        self._random_values = random_values
+        self._starred = starred
         self._mark = mark
         self._warm_at = 0
 
@@ -57,10 +56,8 @@ class ClusterState:
 
     def _snapshot(self, since: int, outside: Mapping[str, Any] | None = None) -> Snapshot:
         called = self._history.called | self._history.versions()
-        state = make_snapshot(
-            self._history.documents(), called, since=since, outside=outside, starred=self._random_values.starred
-        )
-        return {self._marked(subject): items for subject, items in state.items()}
+        found = make_snapshot(self._history.documents(), called, since=since, outside=outside, starred=self._starred)
+        return {self._marked(subject): items for subject, items in found.items()}
 
     def _marked(self, subject: str) -> str:
         return subject.replace(" ", f"{self._mark} ", 1) if self._mark else subject

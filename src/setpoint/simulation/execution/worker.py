@@ -55,6 +55,9 @@ class Worker:
             return decode(raw)
         raise SetupFailed(raw.decode(errors="replace") or "a worker process of the simulation died")
 
+    def interrupt(self) -> None:
+        """Has no effect, since a run in virtual time is short."""
+
     def close(self) -> None:
         os.close(self._outgoing)
         os.close(self.incoming)

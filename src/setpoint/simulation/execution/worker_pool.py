@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import selectors
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from typing import Protocol, TypeVar
 
 from setpoint.simulation.execution.fork_server import Job
 from setpoint.simulation.execution.in_process import run_in_process
@@ -15,6 +16,22 @@ from setpoint.simulation.execution.worker import SetupFailed, Worker
 from setpoint.simulation.faults.plan import Plan
 from setpoint.simulation.scenario.setup import Setup
 from setpoint.simulation.trace.result import Options, Result
+
+J = TypeVar("J", bound=tuple[Plan, Options])
+J_contra = TypeVar("J_contra", bound=tuple[Plan, Options], contravariant=True)
+
+
+class Carrier(Protocol[J_contra]):
+    """A process that carries out one run at a time. ``incoming`` is the file descriptor on which it sends the result.
+    ``interrupt`` ends the run, if that would otherwise take long.
+    """
+
+    busy: bool
+    incoming: int
+
+    def send(self, job: J_contra) -> None: ...
+    def receive(self) -> Result: ...
+    def interrupt(self) -> None: ...
 
 
 class WorkerPool:
@@ -77,48 +94,73 @@ class WorkerPool:
                 self.runs += 1
                 yield number, plan, run_in_process(self._setup, plan, options)
             return
-        waiting = enumerate(jobs)
-        done: dict[int, tuple[Plan, Result]] = {}
-        due = 0
-        busy: dict[Worker, tuple[int, Plan]] = {}
-        free = [worker for worker in self._workers if not worker.busy]
-        more = True
-        with selectors.DefaultSelector() as selector:
-            for worker in self._workers:
-                selector.register(worker.incoming, selectors.EVENT_READ, worker)
-            try:
-                while True:
-                    while free and more:
-                        number, job = next(waiting, (-1, None))
-                        if job is None:
-                            more = False
-                            break
-                        worker = free.pop()
-                        worker.send(job)
-                        busy[worker] = (number, job[0])
-                        self.runs += 1
-                    while due in done:
-                        plan, result = done.pop(due)
-                        yield due, plan, result
-                        due += 1
-                    if not busy:
-                        if not more and not done:
-                            return
-                        if more and not free:
-                            raise RuntimeError("all workers are busy with the jobs of an earlier call")
-                        continue
-                    for key, _ in selector.select():
-                        worker = key.data
-                        number, plan = busy.pop(worker)
-                        done[number] = (plan, _result(worker, plan))
-                        free.append(worker)
-            finally:
-                for worker in busy:  # the results are not wanted any more
-                    with suppress(SetupFailed):  # nor are failures: Ctrl-C ends the workers, too
-                        worker.receive()
+        yield from carry_out(self._workers, jobs, begun=self._count)
+
+    def _count(self) -> None:
+        self.runs += 1
 
 
-def _result(worker: Worker, plan: Plan) -> Result:
+def carry_out(
+    workers: Sequence[Carrier[J]],
+    jobs: Iterable[J],
+    *,
+    begun: Callable[[], None],
+    tick: Callable[[], None] | None = None,
+) -> Iterator[tuple[int, Plan, Result]]:  # fmt: skip
+    """The results of jobs that the workers carry out, in the order of the jobs, each with the number and the plan of
+    its job. A job is a tuple whose first item is the plan. ``begun`` is called for every job that is begun, and
+    ``tick`` about once a second.
+
+    Raises:
+        SetupFailed: a run could not be made.
+        RuntimeError: all workers are busy with the jobs of an earlier call, whose results have not all been taken.
+    """
+    waiting = enumerate(jobs)
+    done: dict[int, tuple[Plan, Result]] = {}
+    due = 0
+    busy: dict[Carrier[J], tuple[int, Plan]] = {}
+    free = [worker for worker in workers if not worker.busy]
+    more = True
+    with selectors.DefaultSelector() as selector:
+        try:
+            while True:
+                while free and more:
+                    number, job = next(waiting, (-1, None))
+                    if job is None:
+                        more = False
+                        break
+                    worker = free.pop()
+                    worker.send(job)
+                    selector.register(worker.incoming, selectors.EVENT_READ, worker)
+                    busy[worker] = (number, job[0])
+                    begun()
+                while due in done:
+                    plan, result = done.pop(due)
+                    yield due, plan, result
+                    due += 1
+                if not busy:
+                    if not more and not done:
+                        return
+                    if more and not free:
+                        raise RuntimeError("all workers are busy with the jobs of an earlier call")
+                    continue
+                for key, _ in selector.select(None if tick is None else 1.0):
+                    worker = key.data
+                    selector.unregister(key.fd)
+                    number, plan = busy.pop(worker)
+                    done[number] = (plan, _result(worker, plan))
+                    free.append(worker)
+                if tick is not None:
+                    tick()
+        finally:  # the results are not wanted any more
+            for worker in busy:
+                worker.interrupt()
+            for worker in busy:
+                with suppress(SetupFailed):  # nor are failures: Ctrl-C ends the workers, too
+                    worker.receive()
+
+
+def _result(worker: Carrier[J], plan: Plan) -> Result:
     """The result of the worker's run. An error of the simulation itself is told together with the plan."""
     try:
         return worker.receive()

@@ -1,4 +1,4 @@
-"""Steps: the passing of time in a run, and the ends of faults that last for a while."""
+"""Steps: the user's steps in a run, in virtual or in real time, and the ends of faults that last for a while."""
 
 from __future__ import annotations
 
@@ -7,19 +7,30 @@ from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
 from setpoint.simulation.faults.plan import Fault, Plan
-from setpoint.simulation.oracles.monitor import Monitor
-from setpoint.simulation.sandbox.actor import Actor
-from setpoint.simulation.sandbox.event_loop import SimulationLoop
 from setpoint.simulation.trace.history import History
 from setpoint.simulation.trace.result import Options
 
-_STEP: Final = 0.05
+PATIENCE: Final = 30.0
+"""The number of seconds that a step may take if nothing else is said."""
 Release = Callable[[], object]
 
 
+class Waits(Protocol):
+    """How a run waits, in virtual or in real time.
+
+    ``reach`` waits until nothing is left to do, at most the given number of seconds, counted from the call and again
+    from the end of each fault that lasts for a time. ``hurry`` waits no longer than the fault allows. ``holds`` says
+    whether a condition comes true within some seconds.
+    """
+
+    async def reach(self, patience: float) -> None: ...
+    async def hurry(self, fault: Fault, patience: float) -> None: ...
+    async def holds(self, condition: Callable[[], Awaitable[bool]], within: float) -> bool: ...
+
+
 class StepHost(Protocol):
-    """The interface of a run that its `Steps` use. The run says whether anything can still happen by itself, and is
-    notified when a step ends and when the next one begins.
+    """The interface of a run that its `Steps` use. The run is notified when a step ends and when the next one
+    begins. ``call_later`` calls a function after some seconds.
     """
 
     resting: bool
@@ -27,18 +38,12 @@ class StepHost(Protocol):
     @property
     def plan(self) -> Plan: ...
     @property
-    def loop(self) -> SimulationLoop: ...
-    @property
-    def harness(self) -> Actor: ...
-    @property
     def history(self) -> History: ...
     @property
-    def monitor(self) -> Monitor: ...
-    @property
     def options(self) -> Options: ...
-    def busy(self) -> bool: ...
-    def electing(self) -> float: ...
-    def retries(self) -> list[float]: ...
+    @property
+    def quiescence(self) -> Waits: ...
+    def call_later(self, seconds: float, call: Callable[[], None]) -> object: ...
     def describe(self) -> str: ...
     def early(self, step: int) -> Fault | None: ...
     async def at_rest(self, step: int, patience: float) -> None: ...
@@ -49,13 +54,16 @@ class StepHost(Protocol):
 class Steps:
     """The user's steps. Every wait of the scenario ends a step, and so does the end of the scenario.
 
-    The effect of a fault either ends after a time (``seconds``), for which `quiesce` waits, or lasts throughout the
-    user's next actions, until the end of the step after the one in which it began (``until="step"``).
+    The effect of a fault either ends after a time (``seconds``), which is part of every wait until nothing is left to
+    do, or lasts throughout the user's next actions, until the end of the step after the one in which it began
+    (``until="step"``).
     """
 
     def __init__(self, world: StepHost) -> None:
         self._world = world
         self.number = 0
+        self.released_at = 0.0
+        """The loop time at which the effect of a fault last ended."""
         self._due: dict[int, tuple[float, Release]] = {}
         self._at_end: list[tuple[int, Release]] = []
         self._ids = 0
@@ -74,21 +82,20 @@ class Steps:
         self._at_end.append((step, release))
 
     def after(self, seconds: float, release: Release) -> None:
-        """Calls ``release`` after ``seconds``; `quiesce` waits for it."""
+        """Calls ``release`` after ``seconds``; a wait until nothing is left to do includes it."""
         self._ids += 1
         number = self._ids
-        loop = self._world.loop
 
         def due() -> None:
             if self._due.pop(number, None) is not None:
-                release()
+                self._release(release)
 
-        self._due[number] = (loop.time() + seconds, release)
-        self._world.harness.call(loop.call_later, seconds, due)
+        self._due[number] = (asyncio.get_running_loop().time() + seconds, release)
+        self._world.call_later(seconds, due)
 
     async def pass_by(self, fault: Fault) -> None:
         """Waits until the fault is over."""
-        over = self._world.loop.create_future()
+        over = asyncio.get_running_loop().create_future()
 
         def release() -> None:
             if not over.done():
@@ -96,6 +103,10 @@ class Steps:
 
         self.begin(fault, release)
         await over
+
+    def due(self) -> list[float]:
+        """The loop times at which the effects of the faults that last for a time end."""
+        return [at for at, _ in self._due.values()]
 
     @property
     def lasting(self) -> bool:
@@ -108,48 +119,22 @@ class Steps:
         self._due.clear()
         self._at_end.clear()
         for release in releases:
-            release()
+            self._release(release)
 
-    # -- waiting -------------------------------------------------------------------------------------------------------
+    def _release(self, release: Release) -> None:
+        self.released_at = asyncio.get_running_loop().time()
+        release()
 
-    async def quiesce(self, patience: float) -> None:
-        """Waits until nothing more is due within ``patience`` seconds, counted from the call and again from the end of
-        each fault that lasts for a time, and until a process has taken over from one that died. Faults that outlast the
-        step stay in effect.
-        """
-        world, loop = self._world, self._world.loop
-        began = loop.time()
-        deadline = began + patience
-        while True:
-            await loop.settle()
-            deadline = self._extended(deadline, patience)
-            due = self._next()
-            if due is None or due > max(deadline, began + world.electing()):
-                return
-            await asyncio.sleep(max(due - loop.time(), 0.0))
-
-    def _extended(self, deadline: float, patience: float) -> float:
-        """The deadline, or ``patience`` seconds after the end of the last fault that lasts for a time."""
-        return max([deadline, *(at + patience for at, _ in self._due.values())])
-
-    def _next(self) -> float | None:
-        world = self._world
-        now = world.loop.time()
-        due = [at for at, _ in self._due.values()]
-        due += world.retries()
-        if world.busy():
-            timer = world.loop.next_timer()
-            due.append(max(timer, now) if timer is not None else now + _STEP)
-        return min(due, default=None)
+    # -- the ends of steps ---------------------------------------------------------------------------------------------
 
     async def end(self, patience: float) -> None:
         """Ends a step: waits for the consequences of the user's actions, unless a fault makes the user go on early."""
         world = self._world
         early = world.early(self.number)
         if early is not None and not world.options.patient:
-            await self._hurry(early, patience)
+            await world.quiescence.hurry(early, patience)
         else:
-            await self.quiesce(patience)
+            await world.quiescence.reach(patience)
             await self.over_steps(patience)
             world.resting = True
             await world.at_rest(self.number, patience)
@@ -158,43 +143,22 @@ class Steps:
         self.number += 1
         world.history.step = self.number
         world.begin_step(self.number)
-        await self._release(patience)
+        await self._be_patient(patience)
 
-    async def _release(self, patience: float) -> None:
+    async def _be_patient(self, patience: float) -> None:
         for _ in self._world.plan.faults:  # what goes on when a fault has ended may meet the next one
             if not (self._world.options.patient and self.lasting):
                 return
             self.end_faults()
-            await self.quiesce(patience)
+            await self._world.quiescence.reach(patience)
 
     async def over_steps(self, patience: float) -> None:
         """Ends the faults that last until the end of this step, and waits until everything has settled again."""
         while due := [lasting for lasting in self._at_end if lasting[0] <= self.number]:
             self._at_end = [lasting for lasting in self._at_end if lasting not in due]
             for _, release in due:
-                release()
-            await self.quiesce(patience)
-
-    async def _hurry(self, fault: Fault, patience: float) -> None:
-        """Waits only until the controllers have made the number of writes after which the fault makes the user go on,
-        and no longer than `quiesce` would: what the controllers wait for may come only after the user has gone on.
-        """
-        world, loop = self._world, self._world.loop
-        wanted = world.monitor.writes + int(fault.get("writes", 0))
-        deadline = loop.time() + patience
-        for _ in range(10_000):
-            if world.monitor.writes >= wanted:
-                return
-            if not world.busy():
-                await loop.settle()
-                if not world.busy():
-                    return
-            deadline = self._extended(deadline, patience)
-            # While callbacks are ready, the next timer may be far off, such as the end of a watch in 30 years.
-            timer = None if loop.has_ready() else loop.next_timer()
-            if timer is not None and timer > deadline:
-                return
-            await asyncio.sleep(0 if timer is None else max(timer - loop.time(), 0.0))
+                self._release(release)
+            await self._world.quiescence.reach(patience)
 
     async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None:
         """Waits until the condition holds, and ends the step. If the condition does not hold within ``within`` seconds,
@@ -206,25 +170,11 @@ class Steps:
         """
         world, is_first = self._world, True
         left = max(len(world.plan.faults), 1)
-        while not await self._holds(condition, within):
+        while not await world.quiescence.holds(condition, within):
             if not (left and (is_first or self.lasting)):
                 raise AssertionError(
                     why or f"the condition that the scenario waits for did not become true: {world.describe()}"
                 )
             self.end_faults()
             is_first, left = False, left - 1
-        await self.end(30.0)
-
-    async def _holds(self, condition: Callable[[], Awaitable[bool]], within: float) -> bool:
-        loop = self._world.loop
-        deadline = loop.time() + within
-        pause = _STEP
-        while True:
-            await loop.settle()
-            if await condition():
-                return True
-            if loop.time() >= deadline:
-                return False
-            timer = loop.next_timer()
-            await asyncio.sleep(min(max((timer or 0.0) - loop.time(), pause), deadline - loop.time()))
-            pause = min(pause * 1.5, 30.0)
+        await self.end(PATIENCE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -42,6 +42,18 @@ class WatchReader(Protocol):
     def ordered(self, lines: list[bytes]) -> Iterable[bytes]: ...
 
 
+class GatedStream(Protocol):
+    """One watch whose events pass a gate. ``held`` are the events that the gate holds back; ``fail`` ends the watch
+    with 410, and ``hang_up`` breaks its connection.
+    """
+
+    @property
+    def held(self) -> Sequence[object]: ...
+    def release(self, *, expired: bool) -> None: ...
+    def fail(self) -> None: ...
+    def hang_up(self) -> None: ...
+
+
 class WatchGate:
     """Decides whether a process sees changes to the objects of one kind. A shut gate holds back all changes from a
     certain revision on and keeps their order, like a watch cache that lags behind.
@@ -50,7 +62,7 @@ class WatchGate:
     def __init__(self) -> None:
         self.since: int | None = None
         """The first revision that is held back; None if none is."""
-        self.streams: list[WatchStream] = []
+        self.streams: list[GatedStream] = []
         self.missing = 0
         """The number of streams that the server or the network has ended and the process has not opened again yet."""
 
@@ -86,7 +98,7 @@ class WatchStream(Response):
         self._initial = ("sendInitialEvents", "true") in request.query
         self._first: list[bytes] = []
         self._ready: deque[bytes] = deque()
-        self._kept: list[bytes] = []
+        self.held: list[bytes] = []
         self._wake = asyncio.Event()
         self._ended: Exception | None = None
         self._over = False
@@ -118,7 +130,7 @@ class WatchStream(Response):
         since = self._gate.since
         if since is not None and revision >= since:
             if kind != b"BOOKMARK":
-                self._kept.append(line)
+                self.held.append(line)
             return
         self._give(line)
 
@@ -128,12 +140,12 @@ class WatchStream(Response):
 
     def release(self, *, expired: bool) -> None:
         if expired:
-            self._kept = []
+            self.held = []
             self.fail()
             return
-        for line in self._kept:
+        for line in self.held:
             self._give(line)
-        self._kept = []
+        self.held = []
 
     def fail(self) -> None:
         """Ends the watch with 410, like a server that no longer has the watch's revision."""

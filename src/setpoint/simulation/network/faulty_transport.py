@@ -206,7 +206,7 @@ class FaultyTransport:
         if reading:
             self.saw(raw)
         else:
-            network.write_handler.wrote(process, operation, point, request, answer.status, revision, target)
+            network.write_handler.wrote(process, operation, point, answer.status, revision, target)
             self.saw(raw)
         return answer
 

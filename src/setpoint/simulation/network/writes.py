@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from hashlib import blake2b
 from typing import Protocol
 
@@ -11,7 +12,6 @@ from setpoint.apiserver.http_types import Response
 from setpoint.client.transport import Request
 from setpoint.simulation.comparison.object_diff import describe_diff
 from setpoint.simulation.faults.plan import Fault
-from setpoint.simulation.injection.process_control import ProcessControl
 from setpoint.simulation.injection.steps import Steps
 from setpoint.simulation.oracles.monitor import Monitor
 from setpoint.simulation.sandbox.actor import AUTHOR, Actor
@@ -19,6 +19,17 @@ from setpoint.simulation.trace.history import History, sketch
 from setpoint.simulation.trace.operation import Operation
 from setpoint.simulation.trace.result import Point
 from setpoint.simulation.trace.trace import Trace
+
+
+class Writer(Protocol):
+    """A process whose writes are noted. ``seen`` has the uids of all objects that it has ever seen."""
+
+    @property
+    def actor(self) -> Actor: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def seen(self) -> Collection[str]: ...
 
 
 class WriteHost(Protocol):
@@ -58,10 +69,10 @@ class WriteHandler:
         return sketch(record.value).metadata.uid
 
     def wrote(
-        self, process: ProcessControl, operation: Operation, point: str, request: Request, status: int, revision: int,
-        target: str | None,
+        self, process: Writer, operation: Operation, point: str, status: int, revision: int, target: str | None,
+        saw: str = "",
     ) -> None:  # fmt: skip
-        """Records that the server answered a process's write with ``status``, and passes the write to the judge."""
+        """Records that the server answered a process's write with ``status``, and passes the write to the monitor."""
         changed = self._world.history.revision != revision and status < 300
         self._world.trace.mark(
             Point(
@@ -82,10 +93,12 @@ class WriteHandler:
             content = blake2b(entry.value, digest_size=6).hexdigest()
             if self._world.trace.details and entry.type != "DELETED":
                 did = describe_diff(entry.previous, entry.value)
-        self._world.trace.tell("controller", process.actor.name, "writes", what, point=point, content=content, did=did)
+        self._world.trace.tell(
+            "controller", process.actor.name, "writes", what, point=point, saw=saw, content=content, did=did
+        )
         self._world.monitor.wrote(process.seen, operation, point, target, changed=changed)
 
-    def arrive_late(self, process: ProcessControl, request: Request, fault: Fault) -> None:
+    def arrive_late(self, process: Writer, request: Request, fault: Fault) -> None:
         """Delivers a write to the server when the fault is over, even if its sender has died."""
 
         async def arrive() -> None:

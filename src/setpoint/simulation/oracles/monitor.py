@@ -23,7 +23,7 @@ from setpoint.simulation.scenario.externals import External
 from setpoint.simulation.scenario.predicates import Objects, Predicate
 from setpoint.simulation.trace.history import Entry, History, sketch
 from setpoint.simulation.trace.operation import Operation
-from setpoint.simulation.trace.result import Finding, Options, Point
+from setpoint.simulation.trace.result import Finding, Options, Point, Result
 from setpoint.simulation.trace.trace import Trace
 
 CIRCLES: Final = 12
@@ -266,6 +266,15 @@ class Monitor:
         self._states.clear()
         self._left.clear()
         self._replaced.clear()
+
+    def summarize(self, result: Result) -> None:
+        """Adds the findings, and what was counted, to the result of the run."""
+        result.findings, result.writes = list(self.findings), self.writes
+        result.created, result.deleted = dict(self.created), dict(self.deleted)
+        result.wrong_deletions, result.acted = dict(self.wrong_deletions), sorted(self.acted)
+        result.gone = {step: dict(gone) for step, gone in self.gone.items()}
+        result.collected = sorted(self.collected)
+        result.provided = sorted(self.provided)
 
     # -- writes --------------------------------------------------------------------------------------------------------
 

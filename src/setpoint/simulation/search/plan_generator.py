@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
 from setpoint.simulation.faults.catalog import is_off, switch_of
 from setpoint.simulation.faults.plan import Fault, Plan, fault
@@ -27,6 +27,23 @@ state.
 """
 
 
+class Injectable(NamedTuple):
+    """The faults that can be injected into one sort of world: those for which ``can`` holds. Those of the kinds in
+    ``first`` are tried before all others.
+
+    ``slow`` is the length in seconds of delayed requests and answers, and ``late`` that after which a write arrives
+    whose sender has given up.
+    """
+
+    slow: float
+    late: float
+    can: Callable[[Fault], bool] = lambda _fault: True
+    first: tuple[str, ...] = ()
+
+
+VIRTUAL_TIME: Final = Injectable(slow=20.0, late=5.0)
+
+
 class PlanGenerator:
     """Makes the plans for a scenario from the points of its undisturbed run."""
 
@@ -40,6 +57,7 @@ class PlanGenerator:
         primaries: frozenset[str],
         several: bool = False,
         fleet: bool = False,
+        injectable: Injectable = VIRTUAL_TIME,
     ) -> None:
         self._points = baseline.points
         self._off = off
@@ -48,6 +66,7 @@ class PlanGenerator:
         self._primaries = primaries
         self._several = several
         self._fleet = fleet
+        self._injectable = injectable
         self._changes = [point for point in baseline.points if point.kind == "change"]
         self._writes = [point for point in baseline.points if point.kind == "write"]
         self._reads = [point for point in baseline.points if point.kind == "read"]
@@ -63,16 +82,20 @@ class PlanGenerator:
             self._whole(), self._crashes(), self._steps_off(), self._requests(), self._lags(), self._external(),
             self._travels(),
         ]  # fmt: skip
-        kept = [[single for single in family if not is_off(single, self._off)] for family in families]
+        kept = [[each for each in family if self._is_wanted(each)] for family in families]
         # In turns, each family at its own pace: a budget that does not suffice for all leaves none out. Only servers
         # that can't stream lists serve old ones, so faults of every cluster come first.
         late = len(kept) - 1
         placed = []
         for number, family in enumerate(kept):
             start = LATE if number == late else 0.0
-            for place, single in enumerate(family):
-                placed.append((start + (1.0 - start) * (place + 1) / len(family), number, single))
-        return list(dict.fromkeys(single for _, _, single in sorted(placed, key=lambda item: item[:2])))
+            for place, each in enumerate(family):
+                placed.append((start + (1.0 - start) * (place + 1) / len(family), number, each))
+        singles = dict.fromkeys(each for _, _, each in sorted(placed, key=lambda item: item[:2]))
+        return sorted(singles, key=lambda each: each.kind not in self._injectable.first)
+
+    def _is_wanted(self, each: Fault) -> bool:
+        return self._injectable.can(each) and not is_off(each, self._off)
 
     # -- families ------------------------------------------------------------------------------------------------------
 
@@ -107,7 +130,7 @@ class PlanGenerator:
                 yield fault("crash-after", point.name, until="step", more=steps)
         for point in acts:
             if point.kind == "write":
-                yield fault("late-write", point.name, seconds=5.0, dies=True)
+                yield fault("late-write", point.name, seconds=self._injectable.late, dies=True)
 
     def _steps_off(self) -> Iterator[Fault]:
         for step in range(self._steps):
@@ -136,8 +159,8 @@ class PlanGenerator:
     def _requests(self) -> Iterator[Fault]:
         for point in self._writes:
             for kind in ("lost-answer", "lost-request", "error-500", "slow-request", "slow-answer"):
-                yield fault(kind, point.name, seconds=20.0 if kind.startswith("slow") else None)
-            yield fault("late-write", point.name, seconds=5.0)
+                yield fault(kind, point.name, seconds=self._injectable.slow if kind.startswith("slow") else None)
+            yield fault("late-write", point.name, seconds=self._injectable.late)
             if point.verb != "create":
                 yield fault("conflict", point.name)
         for point in self._writes:
@@ -148,8 +171,8 @@ class PlanGenerator:
                 yield fault("freeze", point.name, seconds=FROZEN)
         for point in self._reads:
             yield fault("error-500", point.name)
-            yield fault("slow-request", point.name, seconds=20.0)
-            yield fault("slow-answer", point.name, seconds=20.0)
+            yield fault("slow-request", point.name, seconds=self._injectable.slow)
+            yield fault("slow-answer", point.name, seconds=self._injectable.slow)
             yield fault("slow-answer", point.name, until="step")
             yield fault("lost-answer", point.name)
 
@@ -210,7 +233,7 @@ class PlanGenerator:
             yield fault("external-fails", point.name)
             yield fault("external-lost", point.name)
         for point in slow:
-            yield fault("slow-request", point.name, seconds=20.0)
+            yield fault("slow-request", point.name, seconds=self._injectable.slow)
             yield fault("slow-answer", point.name, until="step")
 
     # -- combinations --------------------------------------------------------------------------------------------------

@@ -115,6 +115,8 @@ class Result(msgspec.Struct):
     digest: str = ""
     trace: list[Line] = []
     explained: str = ""
+    longest_pause: float = 0.0
+    """The longest silence before a write of the program, in seconds; in runs in real time."""
     virtual: float = 0.0
     seconds: float = 0.0
     problem: str = ""

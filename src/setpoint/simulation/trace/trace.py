@@ -33,12 +33,14 @@ class Trace:
         self._numbers: Counter[str] = Counter()
 
     def tell(
-        self, lane: str, who: str, what: str, text: str, *, point: str = "", content: str = "", did: str = ""
-    ) -> None:
+        self, lane: str, who: str, what: str, text: str, *, point: str = "", saw: str = "", content: str = "",
+        did: str = "",
+    ) -> None:  # fmt: skip
         """Adds one line to the trace. For a write, a read or an external call in a reconcile, the line also has the
-        object that the reconcile had seen, what it had read, and the line of the user's code.
+        object that the reconcile had seen (``saw`` outside of reconciles), what it had read, and the line of the user's
+        code.
         """
-        saw, place, read = "", "", ""
+        place, read = "", ""
         if what in ("writes", "reads", "calls"):
             context = current.get()
             if context is not None:

@@ -24,61 +24,24 @@ cost as much as the whole scenario.
 """
 
 
-class ScenarioHost(Protocol):
-    """The interface of a run that its `SimulatedCluster` uses."""
+class StepHost(Protocol):
+    """The interface of a run, in virtual or in real time, that the waits of its `SteppedCluster` use."""
 
-    @property
-    def setup(self) -> Setup: ...
-    @property
-    def history(self) -> History: ...
-    @property
-    def plan(self) -> Plan: ...
-    @property
-    def manager(self) -> Manager | None: ...
-    def now(self) -> datetime: ...
     async def end_step(self, patience: float) -> None: ...
     async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None: ...
     async def gone(self, obj: Object) -> None: ...
 
 
-class SimulatedCluster(Cluster):
-    """The cluster of a scenario, with the verbs and waits of `setpoint.testing.Cluster`. It does not have ``faults``,
-    and permissions are not checked.
-
-    Each wait (`settle`, `until`, `eventually`) ends a step. Faults that last throughout the user's next actions begin
-    and end at these waits.
+class SteppedCluster(Cluster):
+    """A cluster whose waits (`settle`, `until`, `eventually`) divide the run into steps. Faults that last throughout
+    the user's next actions begin and end at these waits.
     """
 
-    def __init__(self, world: ScenarioHost, **options: Any) -> None:
-        super().__init__(*world.setup.controllers(), rbac=False, **options)
-        self._world = world
-        self.server = ApiServer(
-            storage=world.history,
-            now=world.now,
-            random=Random(options.get("seed", 0) + 1),
-            webhook_caller=self._local,
-            bookmark_period=FOREVER,
-        )
-
-    @property
-    def manager(self) -> Manager:  # type: ignore[override]
-        """The manager of the process that was started last, whether that process still runs or not."""
-        manager = self._world.manager
-        assert manager is not None, "the process has only just begun"
-        return manager
-
-    def now(self) -> datetime:
-        return self._world.now()
+    _world: StepHost
 
     async def settle(self, patience: float = PATIENCE, *, failing: bool = False) -> None:
-        """Waits until nothing is left to do, as in a test, and ends the step. Raises `NotSettled` only in a run without
-        faults, and not if ``failing`` is true.
-        """
+        """Waits until nothing is left to do, and ends the step."""
         await self._world.end_step(patience)
-        if not failing and not self._world.plan.faults:
-            restless = [line for running in self._running() for line in restless_keys(running)]
-            if restless:
-                raise NotSettled(f"not settled after {patience:g} s:\n  " + "\n  ".join(restless))
 
     async def until(self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 3600.0) -> None:
         """Waits until ``condition()`` holds, and ends the step. If it does not hold within ``within`` seconds, all
@@ -106,6 +69,60 @@ class SimulatedCluster(Cluster):
         """Creates the object. It first waits, as `apply` does, while an object of that name is being deleted."""
         await self._world.gone(obj)
         return await super().create(obj)
+
+
+class ScenarioHost(StepHost, Protocol):
+    """The interface of a run that its `SimulatedCluster` uses."""
+
+    @property
+    def setup(self) -> Setup: ...
+    @property
+    def history(self) -> History: ...
+    @property
+    def plan(self) -> Plan: ...
+    @property
+    def manager(self) -> Manager | None: ...
+    def now(self) -> datetime: ...
+
+
+class SimulatedCluster(SteppedCluster):
+    """The cluster of a scenario, with the verbs and waits of `setpoint.testing.Cluster`. It does not have ``faults``,
+    and permissions are not checked.
+
+    Each wait (`settle`, `until`, `eventually`) ends a step. Faults that last throughout the user's next actions begin
+    and end at these waits.
+    """
+
+    def __init__(self, world: ScenarioHost, **options: Any) -> None:
+        super().__init__(*world.setup.controllers(), rbac=False, **options)
+        self._world: ScenarioHost = world
+        self.server = ApiServer(
+            storage=world.history,
+            now=world.now,
+            random=Random(options.get("seed", 0) + 1),
+            webhook_caller=self._local,
+            bookmark_period=FOREVER,
+        )
+
+    @property
+    def manager(self) -> Manager:  # type: ignore[override]
+        """The manager of the process that was started last, whether that process still runs or not."""
+        manager = self._world.manager
+        assert manager is not None, "the process has only just begun"
+        return manager
+
+    def now(self) -> datetime:
+        return self._world.now()
+
+    async def settle(self, patience: float = PATIENCE, *, failing: bool = False) -> None:
+        """Waits until nothing is left to do, as in a test, and ends the step. Raises `NotSettled` only in a run without
+        faults, and not if ``failing`` is true.
+        """
+        await self._world.end_step(patience)
+        if not failing and not self._world.plan.faults:
+            restless = [line for running in self._running() for line in restless_keys(running)]
+            if restless:
+                raise NotSettled(f"not settled after {patience:g} s:\n  " + "\n  ".join(restless))
 
 
 async def _held(condition: Callable[[], bool | Awaitable[bool]]) -> bool:

@@ -11,6 +11,7 @@ from setpoint.simulation.oracles.monitor import Monitor
 from setpoint.simulation.sandbox.event_loop import SimulationLoop
 from setpoint.simulation.trace.trace import Trace
 from setpoint.simulation.world.control_plane import SimulatedControlPlane
+from setpoint.simulation.world.quiescence import Quiescence
 from setpoint.simulation.world.supervisor import Supervisor
 
 CONVERGE: Final = 2400.0
@@ -32,6 +33,8 @@ class ConvergingRun(Protocol):
     @property
     def steps(self) -> Steps: ...
     @property
+    def quiescence(self) -> Quiescence: ...
+    @property
     def injector(self) -> FaultInjector: ...
     @property
     def control_plane(self) -> SimulatedControlPlane: ...
@@ -41,19 +44,18 @@ class ConvergingRun(Protocol):
 
 async def converge(world: ConvergingRun) -> None:
     """Ends all faults, waits until everything should be as expected, and checks what must hold then."""
-    steps = world.steps
     world.injector.over = world.trace.full = True
-    steps.end_faults()
+    world.steps.end_faults()
     for actor in (*world.control_plane.actors, *(process.actor for process in world.supervisor)):
         world.loop.resume(actor)
     world.supervisor.revive()
     wrong = any(fault.kind == "clock" for fault in world.injector.struck)
     for process in world.supervisor:
         process.offset = 0.0
-    await steps.quiesce(CONVERGE)
+    await world.quiescence.reach(CONVERGE)
     # A clock that went back an hour has put off by an hour what hangs on the time of day.
     await asyncio.sleep(_BACK_OFF + (_HOUR if wrong else 0.0))
-    await steps.quiesce(CONVERGE)
+    await world.quiescence.reach(CONVERGE)
     world.monitor.check_predicates()
     world.monitor.check_in_the_end()
     world.monitor.check_tasks(world.loop.started_tasks)
@@ -63,15 +65,15 @@ async def check_quiescence(world: ConvergingRun) -> None:
     """Lets everything happen that must not cause a write: all objects are looked at again, the processes are replaced,
     and an hour passes. The judge reports the writes.
     """
-    steps, monitor, supervisor = world.steps, world.monitor, world.supervisor
+    monitor, supervisor = world.monitor, world.supervisor
     monitor.quiet_phase = "by a resync"
     supervisor.resync()
-    await steps.quiesce(30.0)
+    await world.quiescence.reach(30.0)
     monitor.quiet_phase = "after a restart"
     for process in supervisor.alive():
         process.kill()
     supervisor.start_all()
-    await steps.quiesce(30.0)
+    await world.quiescence.reach(30.0)
     monitor.quiet_phase = "within an idle hour"
     await asyncio.sleep(_HOUR)
-    await steps.quiesce(30.0)
+    await world.quiescence.reach(30.0)

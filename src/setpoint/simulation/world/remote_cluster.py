@@ -83,7 +83,7 @@ class RemoteCluster:
         self.is_cut = False
         self.server_actor = Actor("far server", "server")
         self._wires: list[RemoteTransport] = []
-        self.cluster_state = ClusterState(self.history, world.random_values, f"@{FAR}")
+        self.cluster_state = ClusterState(self.history, world.random_values.starred, f"@{FAR}")
 
     # -- before the run ------------------------------------------------------------------------------------------------
 

@@ -2,42 +2,57 @@
 
 from __future__ import annotations
 
-from random import Random
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from setpoint.simulation.faults.plan import Fault
 from setpoint.simulation.injection.injector import FaultInjector
-from setpoint.simulation.injection.steps import Steps
+from setpoint.simulation.injection.steps import Steps, Waits
 from setpoint.simulation.oracles.monitor import Monitor
-from setpoint.simulation.sandbox.actor import Actor
-from setpoint.simulation.sandbox.event_loop import SimulationLoop
 from setpoint.simulation.trace.history import History
-from setpoint.simulation.trace.trace import Trace
-from setpoint.simulation.world.process import Process
-from setpoint.simulation.world.remote_cluster import RemoteCluster
-from setpoint.simulation.world.supervisor import Supervisor
+
+
+class Processes(Protocol):
+    """The processes of the program under test, in virtual or in real time.
+
+    ``start_all`` starts them; with ``behind``, they first see the state of each of these kinds at a revision, until
+    ``catch_up``. ``pause`` stops what a plan's ``who`` names, and returns a function that lets it go on.
+    ``strike`` carries out a fault at rest that does not restart them.
+    """
+
+    def collections(self) -> list[str]: ...
+    def start_all(self, behind: dict[str, int]) -> object: ...
+    def catch_up(self, collections: Iterable[str]) -> None: ...
+    def kill_all(self, why: str) -> None: ...
+    def revive(self) -> object: ...
+    def pause(self, who: str, /) -> Callable[[], None]: ...
+    def strike(self, fault: Fault) -> None: ...
+
+
+class Severable(Protocol):
+    """A cluster that can be cut off from the program."""
+
+    def cut_off(self) -> None: ...
+    def restore(self) -> None: ...
 
 
 class StepFaultHost(Protocol):
     """The interface of a run that its `StepFaults` use."""
 
     @property
-    def loop(self) -> SimulationLoop: ...
-    @property
     def history(self) -> History: ...
-    @property
-    def trace(self) -> Trace: ...
     @property
     def monitor(self) -> Monitor: ...
     @property
     def steps(self) -> Steps: ...
     @property
+    def quiescence(self) -> Waits: ...
+    @property
     def injector(self) -> FaultInjector: ...
     @property
-    def supervisor(self) -> Supervisor: ...
+    def supervisor(self) -> Processes: ...
     @property
-    def remote_cluster(self) -> RemoteCluster | None: ...
-    def called(self, who: str) -> list[Actor]: ...
+    def remote_cluster(self) -> Severable | None: ...
 
 
 class StepFaults:
@@ -47,23 +62,13 @@ class StepFaults:
         self._world = world
 
     def begin(self) -> None:
-        """Begins the faults that last for the whole run, except those of single processes, which `prepare` sets up. A
-        far cluster that is cut off from the start can be reached again after the fault's ``seconds`` or, without them,
-        from the end of step 1.
+        """Begins the faults that last for the whole run, except those that every process begins with. A remote cluster
+        that is cut off from the start can be reached again after the fault's ``seconds`` or, without them, from the end
+        of step 1.
         """
         for fault in self._world.injector.take("run"):
             if fault.kind == "cut-off":
                 self._cut_off(fault, 1)
-
-    def prepare(self, process: Process) -> None:
-        """Sets up in a new process the faults that apply to every process of the run."""
-        for fault in self._world.injector.planned("run"):
-            if fault.kind == "reverse-lists":
-                process.transport.reverses = True
-            elif fault.kind == "shuffle":
-                process.transport.random_order = Random(f"{fault.get('seed', 0)} {process.number}")
-            elif fault.kind == "clock" and not self._world.injector.over:
-                process.offset = float(fault.get("seconds", 0.0))
 
     def early(self, step: int) -> Fault | None:
         """The fault that makes the user go on without waiting at the end of this step; None if the user waits."""
@@ -73,18 +78,11 @@ class StepFaults:
         """Carries out the faults at the end of a step, when nothing is left to do."""
         world = self._world
         for fault in world.injector.take(f"step {step}", "restart", "clock", "expire-all", "resync"):
-            if fault.kind == "clock":
-                for process in world.supervisor:
-                    process.offset += float(fault.get("seconds", 0.0))
-            elif fault.kind == "restart":
+            if fault.kind == "restart":
                 await self._restart(fault, patience)
-            elif fault.kind == "expire-all":
-                for process in world.supervisor:
-                    for stream in list(process.transport.streams):
-                        stream.fail()
             else:
-                world.supervisor.resync()
-            await world.steps.quiesce(patience)
+                world.supervisor.strike(fault)
+            await world.quiescence.reach(patience)
 
     async def _restart(self, fault: Fault, patience: float) -> None:
         world, supervisor = self._world, self._world.supervisor
@@ -95,22 +93,18 @@ class StepFaults:
                 return  # there is no such state in this run
             kinds = supervisor.collections() if fault.get("kinds") == "all" else [entry.collection]
             behind = dict.fromkeys(kinds, entry.revision)
-        for process in supervisor.alive():
-            process.kill()
-            world.trace.tell("controller", process.actor.name, "killed", "killed while idle")
-        started = supervisor.start_all(behind)
+        supervisor.kill_all("killed while idle")
+        supervisor.start_all(behind)
         if not behind:
             return
 
         def catch_up() -> None:
-            for process in started:
-                for collection in behind:
-                    process.transport.gate(collection).open()
+            supervisor.catch_up(behind)
 
         world.monitor.begin_travel(catch_up)
-        await world.steps.quiesce(patience)
+        await world.quiescence.reach(patience)
         catch_up()
-        await world.steps.quiesce(patience)
+        await world.quiescence.reach(patience)
         world.monitor.end_travel()
 
     def before_step(self, step: int) -> None:
@@ -123,21 +117,10 @@ class StepFaults:
                 self._cut_off(fault, step)
                 continue
             if fault.kind == "down":
-                for process in world.supervisor.alive():
-                    process.kill()
-                    world.trace.tell(
-                        "controller", process.actor.name, "killed", "killed; no process runs during this step"
-                    )
+                world.supervisor.kill_all("killed; no process runs during this step")
                 world.steps.over(step, world.supervisor.revive)
                 continue
-            actors = world.called(str(fault.get("who", "controller")))
-            for actor in actors:
-                world.loop.pause(actor)
-
-            def resume(actors: list[Actor] = actors) -> None:
-                for actor in actors:
-                    world.loop.resume(actor)
-
+            resume = world.supervisor.pause(str(fault.get("who", "controller")))
             if fault.get("seconds"):
                 world.steps.after(float(fault.get("seconds")), resume)
             else:

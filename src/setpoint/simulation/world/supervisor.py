@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from random import Random
 from typing import Final, Protocol
 
 from setpoint.controller import watched_kinds
 from setpoint.controller.history import Cause
 from setpoint.meta import ObjectKey, resource_of
 from setpoint.simulation.faults.plan import Fault
+from setpoint.simulation.injection.injector import FaultInjector
 from setpoint.simulation.injection.process_control import ProcessControl
 from setpoint.simulation.sandbox.global_state import GlobalState
 from setpoint.simulation.trace.trace import Trace
+from setpoint.simulation.world.control_plane import SimulatedControlPlane
 from setpoint.simulation.world.process import OperatorHost, Process
 
 MOST_RESTARTS: Final = 5
@@ -23,7 +26,10 @@ class SupervisorHost(OperatorHost, Protocol):
 
     @property
     def trace(self) -> Trace: ...
-    def prepare(self, process: Process) -> None: ...
+    @property
+    def injector(self) -> FaultInjector: ...
+    @property
+    def control_plane(self) -> SimulatedControlPlane: ...
 
 
 class Supervisor:
@@ -63,13 +69,30 @@ class Supervisor:
             self._memory.restore()
         process = Process(place, self._started, behind=behind)
         process.transport.reverses = not self._started % 2 and "order" not in self._setup.off  # no order is promised
-        place.prepare(process)
+        self._prepare(process)
         self._all = [*self.alive(), process]
         self.last = process
         note = f" and sees {', '.join(behind)} as of an older revision" if behind else ""
         place.trace.tell("controller", process.actor.name, "starts", f"starts with empty memory{note}")
         process.start()
         return process
+
+    def _prepare(self, process: Process) -> None:
+        """Sets up in a new process the faults that apply to every process of the run."""
+        injector = self._place.injector
+        for each in injector.planned("run"):
+            if each.kind == "reverse-lists":
+                process.transport.reverses = True
+            elif each.kind == "shuffle":
+                process.transport.random_order = Random(f"{each.get('seed', 0)} {process.number}")
+            elif each.kind == "clock" and not injector.over:
+                process.offset = float(each.get("seconds", 0.0))
+
+    def catch_up(self, collections: Iterable[str]) -> None:
+        """Shows the current state of these kinds to processes that were started ``behind``."""
+        for process in self.alive():
+            for collection in collections:
+                process.transport.gate(collection).open()
 
     def revive(self) -> bool:
         """Starts a process if none is alive. Returns whether it has started one."""
@@ -84,6 +107,11 @@ class Supervisor:
             self.start()
 
     # -- ends ----------------------------------------------------------------------------------------------------------
+
+    def kill_all(self, why: str) -> None:
+        for process in self.alive():
+            process.kill()
+            self._place.trace.tell("controller", process.actor.name, "killed", why)
 
     def crash(self, process: ProcessControl, fault: Fault) -> None:
         """Kills a process; called from within that process's own code. A new process starts when the fault is over."""
@@ -131,6 +159,35 @@ class Supervisor:
     def retries(self) -> list[float]:
         """The loop times at which failed keys are tried again."""
         return [at for process in self._all for at in process.retries()]
+
+    def pause(self, who: str) -> Callable[[], None]:
+        """Stops what a plan's ``who`` names: a part of the control plane, or else the leading processes. Returns a
+        function that lets it go on.
+        """
+        loop = self._place.loop
+        parts = [actor for actor in self._place.control_plane.actors if actor.name == who]
+        actors = parts or [process.actor for process in self.leading()]
+        for actor in actors:
+            loop.pause(actor)
+
+        def resume() -> None:
+            for actor in actors:
+                loop.resume(actor)
+
+        return resume
+
+    def strike(self, fault: Fault) -> None:
+        """Carries out a fault at rest that does not restart the processes: their clocks jump, all their watches are
+        ended with 410, or they reconcile everything again.
+        """
+        if fault.kind == "resync":
+            self.resync()
+        for process in self._all:
+            if fault.kind == "clock":
+                process.offset += float(fault.get("seconds", 0.0))
+            elif fault.kind == "expire-all":
+                for stream in list(process.transport.streams):
+                    stream.fail()
 
     def resync(self) -> None:
         """Makes every process reconcile all its objects again, as after a start."""

@@ -51,6 +51,7 @@ from setpoint.simulation.world.direct_creation import create_directly
 from setpoint.simulation.world.explanations import explain_controller
 from setpoint.simulation.world.external_calls import ExternalCalls
 from setpoint.simulation.world.process import LEASE, Process
+from setpoint.simulation.world.quiescence import Quiescence
 from setpoint.simulation.world.remote_cluster import RemoteCluster
 from setpoint.simulation.world.step_faults import StepFaults
 from setpoint.simulation.world.supervisor import Supervisor
@@ -85,6 +86,7 @@ class World:
         self.monitor = Monitor(self)
         self.entries = ExternalLists()
         self.steps = Steps(self)
+        self.quiescence = Quiescence(self)
         self.injector = FaultInjector(self, self.plan)
         self.step_faults = StepFaults(self)
         self.cluster = SimulatedCluster(self, objects=setup.objects, crds=setup.crds, nodes=setup.nodes)
@@ -92,7 +94,7 @@ class World:
         self.write_handler = WriteHandler(self)
         self.deterministic_server = DeterministicServer(self.server, self.history)
         self.remote_cluster = RemoteCluster(self) if setup.fleet else None
-        self.cluster_states = [ClusterState(self.history, self.random_values)]
+        self.cluster_states = [ClusterState(self.history, self.random_values.starred)]
         if self.remote_cluster is not None:
             self.cluster_states.append(self.remote_cluster.cluster_state)
         self.external_calls = ExternalCalls(self)
@@ -134,10 +136,10 @@ class World:
         await self.control_plane.start(cluster)
         if self.remote_cluster is not None:
             await self.remote_cluster.warm(stack)
-        await self.steps.quiesce(30.0)
+        await self.quiescence.reach(30.0)
         for obj in self.setup.objects:
             await cluster.client.create(obj)
-        await self.steps.quiesce(30.0)
+        await self.quiescence.reach(30.0)
         self.cluster_states[0].begin()
 
     def connect(self, name: str) -> Client:
@@ -206,7 +208,7 @@ class World:
         await steps.end(30.0)
         try:
             if self.options.direct is not None:
-                wait = partial(steps.quiesce, 30.0) if self.options.apart else None
+                wait = partial(self.quiescence.reach, 30.0) if self.options.apart else None
                 await create_directly(self.options.direct, self.cluster.client, self.server, self.history, wait)
             else:
                 await require_awaitable(setup.scenario(self.cluster))
@@ -230,16 +232,11 @@ class World:
         result, monitor, trace = self._result, self.monitor, self.trace
         if not result.end:
             result.end = self.snapshot()
-        result.findings, result.cut = list(monitor.findings), self._gave_up
-        result.points = trace.points
-        result.created, result.deleted = dict(monitor.created), dict(monitor.deleted)
-        result.wrong_deletions, result.acted = dict(monitor.wrong_deletions), sorted(monitor.acted)
-        result.gone = {step: dict(gone) for step, gone in monitor.gone.items()}
-        result.collected = sorted(monitor.collected)
-        result.provided = sorted(monitor.provided)
+        monitor.summarize(result)
+        result.cut, result.points = self._gave_up, trace.points
         result.heard = sorted(self.history.heard - self.history.unrecorded)
         result.ended = sorted(set().union(*(cluster_state.ended() for cluster_state in self.cluster_states)))
-        result.writes, result.steps = monitor.writes, self.steps.number
+        result.steps = self.steps.number
         result.struck = self.injector.numbers()
         result.digest = trace.digest()
         result.desired_objects = self.desired_state.documents()
@@ -270,9 +267,6 @@ class World:
 
     # -- processes -----------------------------------------------------------------------------------------------------
 
-    def prepare(self, process: Process) -> None:
-        self.step_faults.prepare(process)
-
     def crash(self, process: ProcessControl, fault: Fault) -> None:
         self.supervisor.crash(process, fault)
 
@@ -292,11 +286,6 @@ class World:
         """The manager of the most recently started process; None while that process is still starting."""
         return self.supervisor.last.manager
 
-    def called(self, who: str) -> list[Actor]:
-        """The actors that a plan's ``who`` names: a part of the control plane, or else the leading processes."""
-        actors = [actor for actor in self.control_plane.actors if actor.name == who]
-        return actors or [process.actor for process in self.supervisor.leading()]
-
     # -- what the parts ask for ----------------------------------------------------------------------------------------
 
     def busy(self) -> bool:
@@ -306,6 +295,10 @@ class World:
             or self.control_plane.busy()
             or (self.remote_cluster is not None and self.remote_cluster.control_plane.busy())
         )
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> object:
+        """Calls the function after ``seconds``, as a part of the simulation and of no process."""
+        return self.harness.call(self.loop.call_later, seconds, call)
 
     def electing(self) -> float:
         """The most seconds that it takes until a process has taken over; 0 if none is about to."""
@@ -326,7 +319,7 @@ class World:
         await self.steps.end(patience)
         if self.options.stretch:
             await asyncio.sleep(self.options.stretch)
-            await self.steps.quiesce(patience)
+            await self.quiescence.reach(patience)
         self._cut_off()
 
     async def wait_until(self, condition: Any, within: float, why: str) -> None:
@@ -342,7 +335,7 @@ class World:
             if not self._is_leaving(obj):
                 return
             self.steps.end_faults()
-            await self.steps.quiesce(CONVERGE)
+            await self.quiescence.reach(CONVERGE)
             if not self.steps.lasting:  # else one has begun meanwhile, such as a crash while it was cleaned up
                 return
 

@@ -1,4 +1,4 @@
-"""Events: the events of a watch in the formats in which programs receive them."""
+"""Watch formats: the events of a watch in the formats in which programs receive them."""
 
 from __future__ import annotations
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import AsyncIterator
 
 import pytest
 from tests.apiserver.harness import MAPS, Api, config_map, serving
 
 from setpoint.apiserver.http_types import HungUp, Request, Response
+from setpoint.simulation.injection.watch_stream import WatchGate
 from setpoint.testing import settle, virtual_time
-from setpoint.torture.events import Format
-from setpoint.torture.streams import Gate, Held
+from setpoint.torture.watch_formats import Format
+from setpoint.torture.watches import GatedWatch
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 META_ONLY = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
@@ -27,15 +28,17 @@ formats = pytest.mark.parametrize("accept", FORMATS)
 class Reader:
     """A program that watches config maps."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: WatchGate) -> None:
         self.gate = gate
-        self.told: list[str] = []
+        self.shown: list[str] = []
 
     async def watch(self, api: Api, accept: str, **query: str) -> None:
         pairs = (("watch", "1"), *query.items())
         answer = await api.server.handle(Request("GET", MAPS, pairs, {"accept": accept}))
         self.format = Format.of(answer.headers["content-type"])
-        self.body = Held(self.gate, answer, initial="sendInitialEvents" in query, told=self.told.append)
+        self.body = GatedWatch(
+            self.gate, "configmaps", answer, initial="sendInitialEvents" in query, shown=self.shown.append
+        )
 
     async def read(self) -> list[str]:
         """The types and names of the events that have arrived."""
@@ -47,7 +50,7 @@ class Reader:
 @formats
 @virtual_time
 async def test_a_shut_gate_holds_changes_back_and_an_open_one_delivers_them(accept: str) -> None:
-    gate = Gate("configmaps")
+    gate = WatchGate()
     reader = Reader(gate)
     async with serving() as api:
         await reader.watch(api, accept, resourceVersion=str(api.revision))
@@ -57,11 +60,11 @@ async def test_a_shut_gate_holds_changes_back_and_an_open_one_delivers_them(acce
         await api.patch(f"{MAPS}/a", {"data": {"x": "y"}})
         await api.delete(f"{MAPS}/a")
         await settle()
-        assert gate.kept == 2
-        assert reader.told == ["ADDED configmaps default/a"]
+        assert len(reader.body.held) == 2
+        assert reader.shown == ["ADDED configmaps default/a"]
         gate.open()
         assert await reader.read() == ["MODIFIED a", "DELETED a"]
-        assert reader.told[1:] == ["MODIFIED configmaps default/a", "DELETED configmaps default/a"]
+        assert reader.shown[1:] == ["MODIFIED configmaps default/a", "DELETED configmaps default/a"]
         await reader.body.aclose()
     assert not gate.streams
 
@@ -69,7 +72,7 @@ async def test_a_shut_gate_holds_changes_back_and_an_open_one_delivers_them(acce
 @formats
 @virtual_time
 async def test_changes_that_were_squashed_end_the_watch_with_410(accept: str) -> None:
-    gate = Gate("configmaps")
+    gate = WatchGate()
     reader = Reader(gate)
     async with serving() as api:
         await reader.watch(api, accept, resourceVersion=str(api.revision))
@@ -86,7 +89,7 @@ async def test_changes_that_were_squashed_end_the_watch_with_410(accept: str) ->
 @formats
 @virtual_time
 async def test_the_initial_list_passes_a_shut_gate_up_to_its_bookmark(accept: str) -> None:
-    gate = Gate("configmaps")
+    gate = WatchGate()
     reader = Reader(gate)
     async with serving() as api:
         await api.post(MAPS, config_map("a"))
@@ -101,14 +104,14 @@ async def test_the_initial_list_passes_a_shut_gate_up_to_its_bookmark(accept: st
         assert await reader.read() == ["ADDED a", "BOOKMARK"]
         await api.post(MAPS, config_map("b"))
         await settle()
-        assert gate.kept == 1
+        assert len(reader.body.held) == 1
         await reader.body.aclose()
 
 
 @formats
 @virtual_time
 async def test_a_broken_connection_loses_what_is_in_transit(accept: str) -> None:
-    reader = Reader(Gate("configmaps"))
+    reader = Reader(WatchGate())
     async with serving() as api:
         await reader.watch(api, accept, resourceVersion=str(api.revision))
         await api.post(MAPS, config_map("a"))
@@ -121,10 +124,12 @@ async def test_a_broken_connection_loses_what_is_in_transit(accept: str) -> None
 
 @virtual_time
 async def test_a_stream_that_is_not_a_watch_raises_instead_of_ending() -> None:
-    async def body() -> Any:
+    async def body() -> AsyncIterator[bytes]:
         yield b"\x00\x00\x00\x02\x0a\x09"
 
-    held = Held(Gate("pods"), Response(200, {"content-type": PROTOBUF}, body()), initial=False, told=print)
+    held = GatedWatch(
+        WatchGate(), "pods", Response(200, {"content-type": PROTOBUF}, body()), initial=False, shown=print
+    )
     with pytest.raises(ValueError, match="unexpected EOF"):
         await anext(held)
     with pytest.raises(ValueError, match="unexpected EOF"):

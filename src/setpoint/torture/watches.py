@@ -1,4 +1,4 @@
-"""Streams: the changes that the program sees, and the times at which it sees them."""
+"""Watches: the changes that the program sees, and the times at which it sees them."""
 
 from __future__ import annotations
 
@@ -10,57 +10,32 @@ from typing import Any
 from setpoint.apiserver.http_types import HungUp, Response
 from setpoint.cache.watch_frames import INITIAL_EVENTS_END
 from setpoint.concurrency import end
+from setpoint.simulation.injection.watch_stream import WatchGate
 from setpoint.simulation.trace.history import label_of
-from setpoint.torture.events import Event, Format
+from setpoint.torture.watch_formats import Event, Format
 
 
-class Gate:
-    """Decides whether the program sees changes to the objects of one kind. A shut gate holds back all changes from a
-    certain revision on, in their order, like a watch cache that lags behind.
-    """
-
-    def __init__(self, collection: str) -> None:
-        self.collection = collection
-        self.since: int | None = None
-        """The first revision that is held back; None if none is."""
-        self.streams: list[Held] = []
-
-    def shut(self, revision: int) -> None:
-        if self.since is None or revision < self.since:
-            self.since = revision
-
-    def open(self, *, expired: bool = False) -> None:
-        """Delivers the events that were held back. If ``expired``, drops them instead and ends the watches with 410, so
-        that their readers list again and never see the states in between.
-        """
-        self.since = None
-        for stream in list(self.streams):
-            stream.release(expired=expired)
-
-    @property
-    def kept(self) -> int:
-        """The largest number of events that are held back in any one watch."""
-        return max((len(stream.kept) for stream in self.streams), default=0)
-
-
-class Held(AsyncIterator[bytes]):
-    """The body of the answer to a watch, as the program receives it. ``told`` is called for every delivered event
+class GatedWatch(AsyncIterator[bytes]):
+    """The body of the answer to a watch, as the program receives it. ``shown`` is called for every delivered event
     except bookmarks, with the event's type, collection and label as one text.
     """
 
-    def __init__(self, gate: Gate, answer: Response, *, initial: bool, told: Callable[[str], None]) -> None:
+    def __init__(
+        self, gate: WatchGate, collection: str, answer: Response, *, initial: bool, shown: Callable[[str], None]
+    ) -> None:
         self._gate = gate
+        self._collection = collection
         self._body: Any = answer.body
         self._format = Format.of(answer.headers["content-type"])
         self._initial = initial
-        self._told = told
+        self._shown = shown
         self._ready: deque[tuple[bytes, str]] = deque()
-        self.kept: list[tuple[bytes, str]] = []
+        self.held: list[tuple[bytes, str]] = []
         self._wake = asyncio.Event()
         self._over = False
         self._broken = False
         gate.streams.append(self)
-        self._pump = asyncio.get_running_loop().create_task(self._read(), name=f"watch {gate.collection}")
+        self._pump = asyncio.get_running_loop().create_task(self._read(), name=f"watch {collection}")
 
     async def _read(self) -> None:
         try:
@@ -73,7 +48,7 @@ class Held(AsyncIterator[bytes]):
 
     def _feed(self, event: Event) -> None:
         meta = event.seen.metadata
-        name = f"{event.type} {self._gate.collection} {label_of(meta.namespace, meta.name, meta.generate_name)}"
+        name = f"{event.type} {self._collection} {label_of(meta.namespace, meta.name, meta.generate_name)}"
         if event.type == "BOOKMARK":
             name = ""
             if self._initial and (meta.annotations or {}).get(INITIAL_EVENTS_END) == "true":
@@ -84,7 +59,7 @@ class Held(AsyncIterator[bytes]):
         since = self._gate.since
         if since is not None and revision >= since and not self._initial:
             if event.type != "BOOKMARK":
-                self.kept.append((event.raw, name))
+                self.held.append((event.raw, name))
             return
         self._give(event.raw, name)
 
@@ -94,14 +69,14 @@ class Held(AsyncIterator[bytes]):
 
     def release(self, *, expired: bool) -> None:
         if expired:
-            self.kept = []
-            self.expire()
+            self.held = []
+            self.fail()
             return
-        for raw, name in self.kept:
+        for raw, name in self.held:
             self._give(raw, name)
-        self.kept = []
+        self.held = []
 
-    def expire(self) -> None:
+    def fail(self) -> None:
         """Ends the watch with 410, like a server that no longer has the watch's revision."""
         self._give(self._format.expired, "")
         self._over = True
@@ -120,7 +95,7 @@ class Held(AsyncIterator[bytes]):
                 self._ready.clear()
                 for _, name in given:
                     if name:
-                        self._told(name)
+                        self._shown(name)
                 return b"".join(raw for raw, _ in given)
             if self._over:
                 if self._pump.done():

@@ -1,0 +1,262 @@
+"""Runs in virtual time: of controllers of this framework, in a simulated cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, Self
+
+import msgspec
+
+from setpoint.controller import watched_kinds
+from setpoint.meta import resource_of
+from setpoint.simulation.comparison.timestamped_names import NamePattern, find_name_patterns
+from setpoint.simulation.execution.in_process import run_in_process
+from setpoint.simulation.execution.worker import SetupFailed
+from setpoint.simulation.execution.worker_pool import WorkerPool
+from setpoint.simulation.faults.plan import Plan, fault
+from setpoint.simulation.oracles.append_only_logs import AppendOnlyLogs
+from setpoint.simulation.oracles.catalog import rank_of
+from setpoint.simulation.oracles.determinism import find_first_difference
+from setpoint.simulation.oracles.differential import Reference
+from setpoint.simulation.oracles.path_independence import (
+    allow_paths,
+    compare_speeds,
+    compare_steps,
+    compare_with_direct,
+    ends_agree,
+    find_first_rest,
+    list_direct_objects,
+)
+from setpoint.simulation.scenario.setup import Setup
+from setpoint.simulation.scenario.source_files import digest_files, name_of_function
+from setpoint.simulation.search.plan_generator import PlanGenerator
+from setpoint.simulation.search.runs import Confirmed, drop_faults
+from setpoint.simulation.search.set_usage import HASH_SEEDS, uses_sets
+from setpoint.simulation.trace.result import Finding, Options, Result
+
+PLACES: Final = dict.fromkeys(
+    (
+        "pods metadata.labels.topology.kubernetes.io/region",
+        "pods metadata.labels.topology.kubernetes.io/zone",
+        "pods spec.nodeName",
+        "pods status.hostIP",
+        "pods status.hostIPs[]",
+        "endpointslices.discovery.k8s.io endpoints[].nodeName",
+        "endpoints subsets[].addresses[].nodeName",
+        "endpoints subsets[].notReadyAddresses[].nodeName",
+    ),
+    "pods are placed anywhere",
+)
+
+STRETCH: Final = 1000.0
+"""The seconds that slow users wait after each step, in one of the runs without faults."""
+STEP_BY_STEP: Final = "the run of the scenario, step by step"
+AT_ONCE: Final = "the run in which the user creates the final objects in one step"
+
+
+class VirtualRuns:
+    """The runs of a search in virtual time, where all runs of one plan are the same."""
+
+    again = ""
+
+    def __init__(self, setup: Setup, *, seed: int, workers: int | None) -> None:
+        self._setup = setup
+        self._seed = seed
+        self.pool = WorkerPool(setup, workers)
+        self.code = digest_files(setup)
+        self.name = name_of_function(setup.scenario)
+        self.off = setup.off
+        self.ignore = setup.ignore if setup.nodes == 1 else {**PLACES, **setup.ignore}
+        self.notes: list[str] = []
+        self._references: dict[int, Reference] = {}
+        self._logs = AppendOnlyLogs(setup.externals)
+        self._forms: tuple[NamePattern, ...] = ()
+        self.ways: Sequence[tuple[str, Result]] = ()
+
+    def __enter__(self) -> Self:
+        self.pool.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.pool.__exit__()
+
+    @property
+    def count(self) -> int:
+        return self.pool.runs
+
+    # -- without faults ------------------------------------------------------------------------------------------------
+
+    def reference(self, stop: int = 0) -> Reference:
+        """The results of the runs without faults, of the scenario as far as step ``stop`` (0 for the whole of it)."""
+        if stop not in self._references:
+            self._references[stop] = self._make_reference(stop)
+        return self._references[stop]
+
+    def _make_reference(self, stop: int) -> Reference:
+        baseline, *others, again = self._calm(stop)
+        if not stop and (forms := find_name_patterns([baseline, *others])):
+            self._forms = forms  # with them, the objects of such names are compared as those of generated names are
+            baseline, *others, again = self._calm(stop)
+        reference = Reference(baseline, others, self.ignore, self.off, self._logs)
+        if stop:
+            reference.follow(self._references[0])
+            return reference
+        findings = [each for each in baseline.findings if each.oracle not in self.off]
+        for other in others:
+            known = {each.identity for each in findings}
+            findings += [each for each in other.findings if each.identity not in known]
+        if "determinism" not in self.off:  # first: whatever else is found may come of it
+            findings = find_first_difference(baseline, again) + findings
+        if not findings:
+            held = "paths" not in self.off
+            findings += compare_steps(baseline, reference) if held else []
+            findings += compare_speeds(Reference(baseline, others[:1], self.ignore), others[1]) if held else []
+            findings += self._directly(reference)
+        baseline.findings = [each for each in findings if each.oracle not in self.off]
+        return reference
+
+    def _calm(self, stop: int) -> list[Result]:
+        """The results of the runs without faults: an ordinary one, one at another time and with another seed, one with
+        slow users, and the first one again.
+        """
+        seed, forms = self._seed, self._forms
+        jobs = [
+            (Plan(seed=seed, stop=stop), Options(trace=True, rests=True, forms=forms)),
+            (Plan(seed=seed + 1, stop=stop), Options(shift=98_765.0, rests=True, forms=forms)),
+            (Plan(seed=seed, stop=stop), Options(stretch=STRETCH, rests=True, forms=forms)),
+            (Plan(seed=seed, stop=stop), Options(trace=True, rests=True, audit=True, forms=forms)),
+        ]
+        return [result for _, _, result in self.pool.each(jobs)]
+
+    def _directly(self, reference: Reference) -> list[Finding]:
+        """The findings of a comparison with a run in which users ask for the final state in one step.
+
+        Controllers may have deleted objects that users still wish for: those that had done their work, or those that
+        depended on another one, which users have deleted. It is enough if the comparison finds nothing either with or
+        without them.
+        """
+        baseline = reference.baseline
+        objects = list_direct_objects(baseline)
+        if not objects:
+            reference.least = find_first_rest(baseline)
+            return []
+        if "paths" in self.off:
+            allow_paths(baseline, self._direct(objects), reference)
+            return []
+        direct = self._direct(objects)
+        found = compare_with_direct(baseline, direct, reference)
+        left = tuple(each for each in objects if each not in baseline.lost)
+        if found and len(left) < len(objects):
+            direct = self._direct(left)
+            found = compare_with_direct(baseline, direct, reference) and found
+        if found:
+            ways = [(STEP_BY_STEP, baseline), (AT_ONCE, direct)]
+            if ends_agree(baseline, self._direct(left, apart=True), reference, found[0].subject):
+                ways.reverse()
+            self.ways = tuple(ways)
+        return found
+
+    def _direct(self, objects: tuple[Any, ...], *, apart: bool = False) -> Result:
+        """The result of a run in which users ask for the objects in one step. With ``apart``, they wait after each of
+        them, and the process is replaced in the end: this decides which of two other runs is the odd one.
+        """
+        faults = (fault("restart", "step 1"),) if apart else ()
+        options = Options(direct=objects, forms=self._forms, apart=apart, trace=not apart)
+        return self.pool.one(Plan(faults, seed=self._seed), options)
+
+    # -- with faults ---------------------------------------------------------------------------------------------------
+
+    def generator(self) -> PlanGenerator:
+        """Makes the plans that are worth a run."""
+        baseline = self.reference().baseline
+        controllers = self._setup.controllers()
+        declared = [str(resource_of(kind).group_resource) for kind in watched_kinds(controllers)]
+        kinds = list(dict.fromkeys([*declared, *baseline.heard]))
+        primaries = frozenset(str(each.resource.group_resource) for each in controllers)
+        return PlanGenerator(
+            baseline,
+            off=frozenset(self.off),
+            seed=self._seed,
+            kinds=kinds,
+            primaries=primaries,
+            several=self._setup.processes > 1,
+            fleet=self._setup.fleet,
+        )
+
+    def probes(self) -> Iterator[tuple[Plan, Result]]:
+        """The undisturbed run again, in processes with different hash seeds, if the user's code uses sets: it differs
+        if its result depends on the order of a set.
+        """
+        if "hash-seed" in self.off or not uses_sets(self._setup):
+            return
+        for seed in HASH_SEEDS:
+            plan = Plan((fault("hash-seed", "run", seed=seed),), seed=self._seed)
+            try:
+                yield plan, self.run(plan)
+            except SetupFailed as problem:
+                self.notes.append(f"other orders of sets were not tried: {problem}")
+                return
+
+    def options(
+        self, plan: Plan, *, trace: bool = False, patient: bool = False, looks: tuple[int, ...] = ()
+    ) -> Options:
+        """The options of a run with the plan."""
+        baseline = self._references[0].baseline
+        since = 0
+        if plan.seed == self._seed and not plan.stop and not trace:  # a trace begins at the beginning
+            since = min((baseline.step_of(each.at) for each in plan.faults), default=0)
+        stays = self._references[0].stays
+        return Options(
+            trace=trace,
+            patient=patient,
+            looks=looks,
+            forms=self._forms,
+            rests_expected=stays,
+            gone_expected=baseline.gone,
+            since=since,
+        )
+
+    def run(self, plan: Plan, *, trace: bool = False) -> Result:
+        """The result of one run with the plan."""
+        result = self.pool.one(plan, self.options(plan, trace=trace))
+        if result.early:
+            result = self.pool.one(plan, self.options(plan, trace=trace, patient=True))
+        return result
+
+    def each(
+        self, plans: Iterable[Plan], *, patient: bool = False, looks: tuple[int, ...] = ()
+    ) -> Iterator[tuple[Plan, Result]]:
+        jobs = ((plan, self.options(plan, patient=patient, looks=looks)) for plan in plans)
+        for _, plan, result in self.pool.each(jobs):
+            yield plan, result
+
+    # -- what was found ------------------------------------------------------------------------------------------------
+
+    def confirm(self, plan: Plan, findings: list[Finding]) -> Confirmed:
+        """The fewest faults and the shortest scenario that still lead to the first finding."""
+        wanted = min(findings, key=rank_of).identity
+
+        def shows(smaller: Plan) -> bool:
+            found = self.reference(smaller.stop).judge(smaller, self.run(smaller))
+            return any(each.identity == wanted for each in found)
+
+        plan = drop_faults(plan, shows)
+        for stop in range(1, self.reference().baseline.steps - 2):
+            smaller = msgspec.structs.replace(plan, stop=stop)
+            if shows(smaller):
+                plan = smaller
+                break
+        result = self.run(plan, trace=True)
+        found = self.reference(plan.stop).judge(plan, result)
+        return Confirmed(plan, found or findings, result)
+
+    def replay(self, plan: Plan, *, debug: bool = False) -> Confirmed | None:
+        """The findings of the plan. With ``debug``, the plan is run in this process."""
+        reference = self.reference(plan.stop)
+        if debug:
+            options = self.options(plan, trace=True)
+            result = run_in_process(self._setup, plan, msgspec.structs.replace(options, debug=True))
+        else:
+            result = self.run(plan, trace=True)
+        findings = reference.judge(plan, result)
+        return Confirmed(plan, findings, result) if findings else None
