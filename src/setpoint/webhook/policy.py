@@ -87,40 +87,40 @@ class Policy:
         namespace_selector: LabelSelector | Mapping[str, Any] | None = None,
         object_selector: LabelSelector | Mapping[str, Any] | None = None,
     ) -> None:
-        self.kind = kind
-        self.resource = resource_of(kind)
-        self.name = name or self.resource.plural
-        self.rules = rules_of(rules)
-        self.variables = dict(variables or {})
-        self.match_conditions = dict(match_conditions or {})
-        self.on = tuple(operation for operation in _OPERATIONS if operation in {*on})
-        self.actions = tuple(actions)
-        self.failure_policy = failure_policy
-        self.namespace_selector = selector_document(namespace_selector)
-        self.object_selector = selector_document(object_selector)
+        self._kind = kind
+        self._resource = resource_of(kind)
+        self.name = name or self._resource.plural
+        self._rules = rules_of(rules)
+        self._variables = dict(variables or {})
+        self._match_conditions = dict(match_conditions or {})
+        self._on = tuple(operation for operation in _OPERATIONS if operation in {*on})
+        self._actions = tuple(actions)
+        self._failure_policy = failure_policy
+        self._namespace_selector = selector_document(namespace_selector)
+        self._object_selector = selector_document(object_selector)
         self._check(on, mutations)
-        self.mutations = [*(self._default(path, value) for path, value in (defaults or {}).items()), *mutations]
-        if not self.rules and not self.mutations:
+        self._mutations = [*(self._default(path, value) for path, value in (defaults or {}).items()), *mutations]
+        if not self._rules and not self._mutations:
             raise AdmissionError(f"{self!r}: it has neither rules nor defaults nor mutations")
         self._compile()
 
     def __repr__(self) -> str:
-        return f"Policy({self.kind.__name__}, name={self.name!r})"
+        return f"Policy({self._kind.__name__}, name={self.name!r})"
 
     def documents(self, prefix: str, labels: Mapping[str, str] | None = None) -> list[Document]:
         """The policies and bindings, whose names begin with ``prefix``."""
         documents = []
         name = f"{prefix}-{self.name}"
         metadata: Document = {"name": name, **({"labels": dict(labels)} if labels else {})}
-        if self.rules:
-            validations = [self._validation(rule) for rule in self.rules]
-            spec = {**self._spec(self.on), "validations": validations}
+        if self._rules:
+            validations = [self._validation(rule) for rule in self._rules]
+            spec = {**self._spec(self._on), "validations": validations}
             documents.append(_document("ValidatingAdmissionPolicy", metadata, spec))
-            binding = {"policyName": name, "validationActions": list(self.actions)}
+            binding = {"policyName": name, "validationActions": list(self._actions)}
             documents.append(_document("ValidatingAdmissionPolicyBinding", metadata, binding))
-        if self.mutations:
-            changing = tuple(operation for operation in self.on if operation != "delete")
-            mutations = [_mutation(expression) for expression in self.mutations]
+        if self._mutations:
+            changing = tuple(operation for operation in self._on if operation != "delete")
+            mutations = [_mutation(expression) for expression in self._mutations]
             spec = {**self._spec(changing), "mutations": mutations, "reinvocationPolicy": "Never"}
             documents.append(_document("MutatingAdmissionPolicy", metadata, spec))
             documents.append(_document("MutatingAdmissionPolicyBinding", metadata, {"policyName": name}))
@@ -128,20 +128,20 @@ class Policy:
 
     def _spec(self, on: Iterable[str]) -> Document:
         rule = {
-            "apiGroups": [self.resource.group],
-            "apiVersions": [self.resource.version],
+            "apiGroups": [self._resource.group],
+            "apiVersions": [self._resource.version],
             "operations": [operation.upper() for operation in on],
-            "resources": [self.resource.plural],
+            "resources": [self._resource.plural],
         }
         constraints: Document = {"resourceRules": [rule], "matchPolicy": "Equivalent"}
         for word, selector in (
-            ("namespaceSelector", self.namespace_selector),
-            ("objectSelector", self.object_selector),
+            ("namespaceSelector", self._namespace_selector),
+            ("objectSelector", self._object_selector),
         ):
             if selector is not None:
                 constraints[word] = selector
-        spec: Document = {"failurePolicy": self.failure_policy, "matchConstraints": constraints}
-        for word, expressions in (("variables", self.variables), ("matchConditions", self.match_conditions)):
+        spec: Document = {"failurePolicy": self._failure_policy, "matchConstraints": constraints}
+        for word, expressions in (("variables", self._variables), ("matchConditions", self._match_conditions)):
             if expressions:
                 spec[word] = [{"name": name, "expression": text} for name, text in expressions.items()]
         return spec
@@ -182,20 +182,24 @@ class Policy:
         return f"{absent} ? {made} : Object{{}}"
 
     def _check(self, on: Iterable[str], mutations: Sequence[str]) -> None:
-        if isinstance(on, str) or not self.on or not {*on} <= {*_OPERATIONS}:
+        if isinstance(on, str) or not self._on or not {*on} <= {*_OPERATIONS}:
             raise AdmissionError(f"{self!r}: on= is a tuple of some of {', '.join(map(repr, _OPERATIONS))}")
-        if isinstance(mutations, str) or isinstance(self.actions, str):
+        if isinstance(mutations, str) or isinstance(self._actions, str):
             raise AdmissionError(f"{self!r}: mutations= and actions= are sequences of strings")
-        if not self.actions or not {*self.actions} <= {"Deny", "Warn", "Audit"} or {"Deny", "Warn"} <= {*self.actions}:
+        if (
+            not self._actions
+            or not {*self._actions} <= {"Deny", "Warn", "Audit"}
+            or {"Deny", "Warn"} <= {*self._actions}
+        ):
             raise AdmissionError(f"{self!r}: actions= are Deny, Warn or Audit, and not both Deny and Warn")
-        if self.failure_policy not in ("Fail", "Ignore"):
-            raise AdmissionError(f"{self!r}: failure_policy= is 'Fail' or 'Ignore', not {self.failure_policy!r}")
+        if self._failure_policy not in ("Fail", "Ignore"):
+            raise AdmissionError(f"{self!r}: failure_policy= is 'Fail' or 'Ignore', not {self._failure_policy!r}")
         if problems := dns1123_subdomain(self.name):
             raise AdmissionError(f"{self!r}: name={self.name!r}: {problems[0]}")
-        for condition in self.match_conditions:
+        for condition in self._match_conditions:
             if problems := qualified_name(condition):
                 raise AdmissionError(f"{self!r}: match_conditions[{condition!r}]: {problems[0]}")
-        for position, rule in enumerate(self.rules):
+        for position, rule in enumerate(self._rules):
             if rule.field_path or rule.optional_old_self is not None or rule.reason not in _REASONS:
                 raise AdmissionError(
                     f"{self!r}: rules[{position}]: a policy has no field_path= and no optional_old_self=, and its "
@@ -210,13 +214,13 @@ class Policy:
 
         types: dict[str, Type] = {}
         environment = admission_environment(variables=types, patches=True)
-        checked = [(f"variables[{name!r}]", text, ANY) for name, text in self.variables.items()]
-        checked += [(f"match_conditions[{name!r}]", text, BOOL) for name, text in self.match_conditions.items()]
-        for position, rule in enumerate(self.rules):
+        checked = [(f"variables[{name!r}]", text, ANY) for name, text in self._variables.items()]
+        checked += [(f"match_conditions[{name!r}]", text, BOOL) for name, text in self._match_conditions.items()]
+        for position, rule in enumerate(self._rules):
             checked.append((f"rules[{position}]", rule.rule, BOOL))
             if rule.message_expression:
                 checked.append((f"rules[{position}].message_expression", rule.message_expression, STRING))
-        checked += [(f"mutations[{position}]", text, ANY) for position, text in enumerate(self.mutations)]
+        checked += [(f"mutations[{position}]", text, ANY) for position, text in enumerate(self._mutations)]
         for place, text, wanted in checked:
             expression = compile_admission(text, environment, (wanted,))
             if expression.error:
