@@ -43,7 +43,7 @@ async def test_the_page_of_a_cluster_is_served_where_it_says(tmp_path: Path) -> 
     async with server(tmp_path, "--ui", "--no-control-plane") as (running, _, _):
         await running.until(lambda seen: len(seen.out) == 2, "the line about the page")
         words, _, address = running.out[1].rpartition(" ")
-        assert words == "setpoint: the page is at"
+        assert words == "setpoint: the page:"
         async with ClientSession() as session, session.get(address.replace("/ui/", "/debug/kinds")) as answer:
             assert "namespaces" in [each["name"] for each in await answer.json()]
 
