@@ -16,7 +16,7 @@ Release = Callable[[], object]
 
 
 class Waits(Protocol):
-    """How a run waits, in virtual or in real time.
+    """The waits of a run, in virtual or in real time.
 
     ``reach`` waits until nothing is left to do, at most the given number of seconds, counted from the call and again
     from the end of each fault that lasts for a time. ``hurry`` waits no longer than the fault allows. ``holds`` says
