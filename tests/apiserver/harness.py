@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import fields
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
-from setpoint.apiserver import ApiServer, Request, Storage
+from setpoint.apiserver import Access, ApiServer, Request, Storage
 
 NOW = datetime(2026, 1, 31, 12, 0, 0, tzinfo=UTC)
 MERGE = "application/merge-patch+json"
@@ -129,7 +130,8 @@ class Events:
 @asynccontextmanager
 async def serving(storage: Storage | None = None, **options: Any) -> AsyncIterator[Api]:
     options.setdefault("now", lambda: NOW)
-    async with ApiServer(storage=storage, random=Random(7), **options) as server:
+    access = Access(**{each.name: options.pop(each.name) for each in fields(Access) if each.name in options})
+    async with ApiServer(storage=storage, random=Random(7), access=access, **options) as server:
         yield Api(server)
 
 

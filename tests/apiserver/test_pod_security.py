@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.apiserver.harness import DEPLOYMENTS, MERGE, PODS, Api, serving
 
-from setpoint.apiserver import ApiServer, Peer, Request
+from setpoint.apiserver import Access, ApiServer, Peer, Request
 from setpoint.apiserver.audit.log import AuditLog
 from setpoint.apiserver.audit.policy import AuditPolicy
 from setpoint.apiserver.plugins.pod_standards import violations
@@ -118,7 +118,7 @@ async def test_what_would_be_refused_is_noted_in_the_audit_log(tmp_path: Path) -
     lines: list[bytes] = []
     file = tmp_path / "policy.yaml"
     file.write_text("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n")
-    async with ApiServer(audit=AuditLog(AuditPolicy.read(file), lines.append)) as server:
+    async with ApiServer(access=Access(audit=AuditLog(AuditPolicy.read(file), lines.append))) as server:
         await label(Api(server), enforce="baseline", audit="restricted")
         for body, code in ((pod(), 201), (pod("q", hostPID=True), 403)):
             headers = {"content-type": "application/json"}

@@ -13,7 +13,7 @@ from tests.tasks import stop
 import setpoint as sp
 from setpoint.cache import InformerFactory
 from setpoint.client import Client, InProcessTransport, NotFound
-from setpoint.cluster import ControlPlane
+from setpoint.cluster import ControlPlane, HollowPods
 from setpoint.cluster.garbage_collection.garbage_collector import GarbageCollector
 from setpoint.cluster.garbage_collection.owner_graph import Graph, Node
 from setpoint.cluster.served_resources import ServedResources
@@ -416,7 +416,9 @@ async def test_pods_are_bound_run_and_are_ready() -> None:
 async def test_pods_take_their_time_to_start_and_to_end() -> None:
     async with cluster(control_plane=False) as world:
         client = Client(InProcessTransport(world.server.handle))
-        plane = ControlPlane(client, pod_start_seconds=5, pod_stop_seconds=7, now=world.now, random=world.random)
+        plane = ControlPlane(
+            client, pods=HollowPods(start_seconds=5, stop_seconds=7), now=world.now, random=world.random
+        )
         async with plane:
             made = await world.create(pod("a"))
             await advance(4)

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from tests.cluster.crashes import Play, Restartable, of_controllers, played
 from tests.cluster.test_server_security import as_, who
 
-from setpoint.apiserver import ApiServer, MemoryStorage, Rbac
+from setpoint.apiserver import Access, ApiServer, MemoryStorage, Rbac
 from setpoint.client import Client, ClientCertificate, InProcessTransport, Request
 from setpoint.cluster import ControlPlane
 from setpoint.cluster.embedded_cluster import EmbeddedCluster
@@ -134,7 +134,7 @@ async def test_a_kubelets_request_is_approved_and_signed() -> None:
 async def test_a_kubelets_request_is_approved_when_its_user_may_ask_for_it() -> None:
     storage = MemoryStorage()
     async with (
-        ApiServer(storage=storage, authorizer=Rbac(storage)) as server,
+        ApiServer(storage=storage, access=Access(authorizer=Rbac(storage))) as server,
         Client(InProcessTransport(server.handle)) as admin,
         Client(InProcessTransport(server.handle, user="system:node:a")) as kubelet,
         ControlPlane(admin, nodes=0, controllers=["csrapproving", "csrsigning"]),

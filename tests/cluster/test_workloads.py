@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from setpoint.client import Client, InProcessTransport
-from setpoint.cluster import ControlPlane
+from setpoint.cluster import ControlPlane, HollowPods
 from setpoint.cluster.workloads.deployments import DESIRED, REVISION, limits
 from setpoint.cluster.workloads.pod_templates import HASH_LABEL, template_hash
 from setpoint.meta import LabelSelector, ObjectMeta
@@ -140,7 +140,7 @@ async def test_a_deployment_makes_a_replica_set_and_says_that_it_is_available() 
 async def test_a_rolling_update_never_has_too_few_or_too_many() -> None:
     async with cluster(control_plane=False) as world:
         client = Client(InProcessTransport(world.server.handle))
-        async with ControlPlane(client, pod_start_seconds=3, now=world.now, random=world.random):
+        async with ControlPlane(client, pods=HollowPods(start_seconds=3), now=world.now, random=world.random):
             strategy = DeploymentStrategy(
                 type="RollingUpdate", rolling_update=RollingUpdateDeployment(max_surge=2, max_unavailable=1)
             )
@@ -168,7 +168,9 @@ async def test_a_rolling_update_never_has_too_few_or_too_many() -> None:
 async def test_recreate_ends_the_old_pods_first() -> None:
     async with cluster(control_plane=False) as world:
         client = Client(InProcessTransport(world.server.handle))
-        async with ControlPlane(client, pod_start_seconds=2, pod_stop_seconds=5, now=world.now, random=world.random):
+        async with ControlPlane(
+            client, pods=HollowPods(start_seconds=2, stop_seconds=5), now=world.now, random=world.random
+        ):
             await world.create(deployment(3, strategy=DeploymentStrategy(type="Recreate")))
             await advance(5)
             made = await world.get(Deployment, "web")

@@ -12,7 +12,7 @@ from tests.apiserver.harness import Api
 from tests.deploy.test_documents import path_of
 
 import setpoint as sp
-from setpoint.apiserver import AccessRecord, ApiServer, MemoryStorage, Rbac
+from setpoint.apiserver import Access, AccessRecord, ApiServer, MemoryStorage, Rbac
 from setpoint.cli.manifests import operator_of
 from setpoint.client import Client, Forbidden, InProcessTransport
 from setpoint.cluster import ControlPlane
@@ -49,7 +49,7 @@ async def test_an_operator_does_its_work_and_is_refused_nothing(more: dict[str, 
     made = operator(**more)
     storage, record = MemoryStorage(), AccessRecord()
     account = f"system:serviceaccount:{SPACE}:{made.name}"
-    async with ApiServer(storage=storage, authorizer=Rbac(storage), access_record=record) as server:
+    async with ApiServer(storage=storage, access=Access(authorizer=Rbac(storage), access_record=record)) as server:
         admin = Client(InProcessTransport(server.handle))
         async with admin, ControlPlane(admin):
             await installed(Api(server), made)
@@ -87,7 +87,7 @@ async def test_users_may_do_with_the_kinds_what_their_roles_say() -> None:
     """Kubernetes adds the roles to its own; here they are bound as they are."""
     made = operator()
     storage = MemoryStorage()
-    async with ApiServer(storage=storage, authorizer=Rbac(storage)) as server:
+    async with ApiServer(storage=storage, access=Access(authorizer=Rbac(storage))) as server:
         api = Api(server)
         await installed(api, made)
         for level in ("edit", "view"):

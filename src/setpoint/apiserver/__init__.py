@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from setpoint.apiserver.http_types import Peer, Request, Response, UserInfo
     from setpoint.apiserver.identity.authentication import Authentication
     from setpoint.apiserver.identity.tokens import AccountTokens
-    from setpoint.apiserver.server import ApiServer
+    from setpoint.apiserver.server import Access, ApiServer
     from setpoint.apiserver.storage import MemoryStorage, SqliteStorage, Storage, StorageError
     from setpoint.apiserver.webhooks import CallFailed, HttpCaller, InProcessCaller, Target, WebhookCaller
 
 __all__ = [
+    "Access",
     "AccessRecord",
     "AccountTokens",
     "ApiServer",
@@ -51,6 +52,7 @@ __all__ = [
 _HOMES = {
     "AccessRecord": "authorization.access_record",
     "AccountTokens": "identity.tokens",
+    "Access": "server",
     "ApiServer": "server",
     "Attributes": "authorization.attributes",
     "Authentication": "identity.authentication",

@@ -7,6 +7,7 @@ import logging
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from ipaddress import IPv4Network
 from random import Random
@@ -42,7 +43,7 @@ from setpoint.apiserver.requests.path import parse_path
 from setpoint.apiserver.resources.registry import Registry
 from setpoint.apiserver.responses.representation import respond
 from setpoint.apiserver.routing import route
-from setpoint.apiserver.state import SERVICE_NETWORK, OpenWatch, State
+from setpoint.apiserver.state import SERVICE_NETWORK, Guard, OpenWatch, State
 from setpoint.apiserver.storage import Damage, MemoryStorage, Storage, StorageError
 from setpoint.apiserver.strategies.builtin import add_builtin
 from setpoint.apiserver.strategies.metrics_usage import served_usage
@@ -69,6 +70,26 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """The users of a server, what they may do, and what is recorded of it.
+
+    ``authentication`` says how users are authenticated; without it, every client is accepted: the bearer of a service
+    account's token is that account, and any other client is ``admin``, the user of requests that have no user.
+    ``authorizer`` (`Rbac`) decides whether a request is allowed; without it, everything is allowed. Requests from this
+    process, which have no `Peer`, need no credentials in either case. ``account_tokens`` issues and verifies tokens of
+    service accounts; the default uses a secret that is lost when the process ends. ``access_record`` records what
+    clients request. ``audit`` logs every request from the network.
+    """
+
+    authentication: Authentication | None = None
+    authorizer: Authorizer | None = None
+    account_tokens: AccountTokens | None = None
+    access_record: AccessRecord | None = None
+    audit: AuditLog | None = None
+    admin: UserInfo = field(default_factory=lambda: SYSTEM_ADMIN)
+
+
 class ApiServer:
     """A Kubernetes API server, as an object; `handle` answers all requests.
 
@@ -76,10 +97,9 @@ class ApiServer:
             response = await server.handle(Request("GET", "/api/v1/pods"))
 
     ``storage`` holds the objects (by default, in memory), and is closed with the server. ``now`` gives the wall-clock
-    time for timestamps, and ``random`` is the source of names and uids. ``admin`` is the user of requests that have no
-    user. ``webhook_caller`` calls webhooks, and is closed with the server; the default calls webhooks with a ``url``
-    over HTTPS (a ``service`` can't be reached without a resolver). ``bookmark_period`` is the time between the
-    bookmarks of a watch, in seconds.
+    time for timestamps, and ``random`` is the source of names and uids. ``webhook_caller`` calls webhooks, and is
+    closed with the server; the default calls webhooks with a ``url`` over HTTPS (a ``service`` can't be reached without
+    a resolver). ``bookmark_period`` is the time between the bookmarks of a watch, in seconds.
 
     *Guarantees*: for resource versions, conflicts, watches and lists, the same as those of a kube-apiserver. A write is
     stored (see the storage for its durability) only after everything that can fail has been done, including the
@@ -91,18 +111,15 @@ class ApiServer:
     checked again before anything is stored, and if something has changed in the meantime, they start again. A request
     that needs webhooks waits for their answers, and then works on the objects that are stored at that time.
 
-    ``authentication`` says how users are authenticated; without it, every client is accepted: the bearer of a service
-    account's token is that account, and any other client is ``admin``. ``authorizer`` (`Rbac`) decides whether a
-    request is allowed; without it, everything is allowed. Requests from this process, which have no `Peer`, need no
-    credentials in either case. ``account_tokens`` issues and verifies tokens of service accounts; the default uses a
-    secret that is lost when the process ends. ``access_record`` records what clients request. ``default_objects``:
+    ``access`` says who the users are and what they may do; by default every client may do everything.
+    ``default_objects``:
     whether the server creates the roles, bindings, priorities and so on that a kube-apiserver creates, as well as the
     APIServices of custom resources and the server's own Lease; the system namespaces exist in any case.
 
     ``plugins_off``: the admission plugins that are turned off, by their names in upstream; by default, those that are
     useful only in a complete cluster.
 
-    ``audit`` logs every request from the network. ``service_network`` has the addresses of services, at least 8; the
+    ``service_network`` has the addresses of services, at least 8; the
     first is that of the Service ``kubernetes``.
     """
 
@@ -112,20 +129,17 @@ class ApiServer:
         storage: Storage | None = None,
         now: Callable[[], datetime] | None = None,
         random: Random | None = None,
-        admin: UserInfo = SYSTEM_ADMIN,
         webhook_caller: WebhookCaller | None = None,
         bookmark_period: float = BOOKMARK_PERIOD,
-        authentication: Authentication | None = None,
-        authorizer: Authorizer | None = None,
-        account_tokens: AccountTokens | None = None,
-        access_record: AccessRecord | None = None,
+        access: Access | None = None,
         default_objects: bool = False,
-        audit: AuditLog | None = None,
         plugins_off: Collection[str] = NEEDING_CONTROLLERS,
         service_network: IPv4Network = SERVICE_NETWORK,
     ) -> None:
         kept: Storage = storage if storage is not None else MemoryStorage()
         self.hooks = Configurations(kept)
+        access = access if access is not None else Access()
+        authentication, account_tokens, audit = access.authentication, access.account_tokens, access.audit
         if account_tokens is None:
             secret = random.randbytes(32) if random is not None else secrets.token_bytes(32)
             account_tokens = AccountTokens(SecretKey(secret))
@@ -140,16 +154,14 @@ class ApiServer:
             configurations=self.hooks,
             now=now or _utc_now,
             random=random or Random(),
-            authorizer=authorizer,
-            access_record=access_record,
+            guard=Guard(access.authorizer, access.access_record, access.admin),
             account_tokens=account_tokens,
-            token_users=users,
-            admin=admin,
             webhook_caller=webhook_caller if webhook_caller is not None else HttpCaller(),
             bookmark_period=bookmark_period,
             plugins_off=frozenset(plugins_off),
             service_network=service_network,
         )
+        self.state.token_users = users
         closed = authentication is not None
         self._requesters = Requesters(self.state, users, closed=closed, follows=not self._plain)
         add_builtin(self.state.registry)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from ipaddress import IPv4Network
 from random import Random
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from setpoint.apiserver.authorization.access_record import AccessRecord
 from setpoint.apiserver.authorization.attributes import Attributes, forbidden
@@ -91,6 +91,14 @@ class Metrics(Protocol):
         ...
 
 
+class Guard(NamedTuple):
+    """The decision about requests, their record, and the user of those that have none."""
+
+    authorizer: Authorizer | None
+    access_record: AccessRecord | None
+    admin: UserInfo
+
+
 class State:
     """The state of one server: its storage, registry, clock and so on.
 
@@ -100,6 +108,7 @@ class State:
     """
 
     definitions: Definitions
+    token_users: TokenUsers
 
     def __init__(
         self,
@@ -108,11 +117,8 @@ class State:
         configurations: AdmissionConfigurations,
         now: Callable[[], datetime],
         random: Random,
-        authorizer: Authorizer | None,
-        access_record: AccessRecord | None,
+        guard: Guard,
         account_tokens: AccountTokens,
-        token_users: TokenUsers,
-        admin: UserInfo,
         webhook_caller: WebhookCaller,
         bookmark_period: float,
         plugins_off: Collection[str],
@@ -122,11 +128,10 @@ class State:
         self.configurations = configurations
         self.now = now
         self.random = random
-        self.authorizer = authorizer
-        self.access_record = access_record
+        self.authorizer = guard.authorizer
+        self.access_record = guard.access_record
+        self.admin = guard.admin
         self.account_tokens = account_tokens
-        self.token_users = token_users
-        self.admin = admin
         self.webhook_caller = webhook_caller
         self.bookmark_period = bookmark_period
         self.kubelets: Kubelets | None = None

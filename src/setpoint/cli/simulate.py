@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from setpoint.apps.error_reports import UsageError
 from setpoint.cli.program_loader import Loaded, SourceError, loaded
+from setpoint.cli.simulate_command import SimulateFlags
 from setpoint.controller import Controller
 from setpoint.manager import Lifespan
 from setpoint.meta.text_escaping import visible
@@ -29,17 +30,8 @@ _BUDGET = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|runs?)?")
 def simulate(
     controllers: Sequence[Controller[Any]],
     admissions: Sequence[Admission[Any]],
+    flags: SimulateFlags,
     *,
-    scenario: str | None,
-    budget: str,
-    faults: str | None,
-    replay: str | None,
-    debug: bool,
-    recording: Path | None,
-    mine: Sequence[str],
-    seed: int,
-    every: bool,
-    directory: Path,
     lifespan: Lifespan | None = None,
     notes: Sequence[str] = (),
 ) -> int:
@@ -49,6 +41,7 @@ def simulate(
     Raises:
         UsageError: an argument is invalid.
     """
+    scenario, replay, directory = flags.scenario, flags.replay, flags.directory
     plan = code = None
     search: Search | None = None
     found: list[Counterexample] = []
@@ -57,8 +50,8 @@ def simulate(
         if replay is not None:
             plan, code, _ = read_plan(replay)
         with ExitStack() as stack:
-            if recording is not None:
-                what = Recording(recording).scenario(list(controllers), mine=mine)
+            if flags.recording is not None:
+                what = Recording(flags.recording).scenario(list(controllers), mine=flags.mine)
             elif scenario is None:
                 what = generate_scenario(list(controllers))
             else:
@@ -68,19 +61,19 @@ def simulate(
                 factory=lambda: list(controllers),
                 webhooks=tuple(admissions),
                 lifespan=lifespan,
-                off=off_but(faults),
+                off=off_but(flags.faults),
             )
-            search = Search(setup, budget=parse_budget(budget), seed=seed, progress=live)
+            search = Search(setup, budget=parse_budget(flags.budget), seed=flags.seed, progress=live)
             search.report.notes += notes
             if plan is not None:
                 if code and code != digest_files(setup):
                     _say("the code has changed since this finding; its points may have changed")
-                found += [again for again in [search.replay(plan, debug=debug)] if again is not None]
+                found += [again for again in [search.replay(plan, debug=flags.debug)] if again is not None]
                 tell(found, directory)
             else:
-                best = None if every else search.best()
+                best = None if flags.every else search.best()
                 likeliest = [] if best is None else [best, *best.others]
-                for each in search.findings() if every else likeliest:
+                for each in search.findings() if flags.every else likeliest:
                     found.append(each)
                     tell([each], directory)
     except KeyboardInterrupt:

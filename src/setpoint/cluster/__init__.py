@@ -4,7 +4,7 @@ from setpoint.cluster.autoscaling import Autoscalers
 from setpoint.cluster.certificates.csr_approval import KubeletRequests
 from setpoint.cluster.certificates.csr_signing import OldSigningRequests, SigningRequests
 from setpoint.cluster.clusterrole_aggregation import AggregatedRoles
-from setpoint.cluster.control_plane import ControlPlane
+from setpoint.cluster.control_plane import ControlPlane, HollowPods
 from setpoint.cluster.controller_registry import UnknownControllerError
 from setpoint.cluster.garbage_collection.garbage_collector import GarbageCollector
 from setpoint.cluster.garbage_collection.pod_garbage_collector import PodGarbage
@@ -64,6 +64,7 @@ __all__ = [
     "HollowKubelet",
     "HollowNode",
     "HollowNodes",
+    "HollowPods",
     "JobOrphans",
     "Jobs",
     "KubeletRequests",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from random import Random
@@ -34,6 +35,34 @@ WATCH_SECONDS: Final = 12 * 3600.0
 """The minimum duration of a watch of the control plane, in seconds."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class HollowPods:
+    """The behaviour of the pods on hollow nodes.
+
+    ``behaviour`` is a function that returns the behaviour of a pod (`PodBehaviour`), or None to leave it to the pod's
+    annotations. ``start_seconds`` and ``stop_seconds`` are how long containers take to start and to end unless their
+    behaviour says otherwise.
+    """
+
+    behaviour: Behaviours = as_annotated
+    start_seconds: float = 0.0
+    stop_seconds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Credentials:
+    """The certificates and kubeconfigs that a control plane hands out.
+
+    ``ca`` is the certificate (PEM) in every namespace's ``kube-root-ca.crt``. ``signer`` is the authority that signs
+    approved CertificateSigningRequests; if None, one is made when it is needed. ``kubeconfig`` is a function that
+    returns a kubeconfig document for a bearer token, for pods that run as processes; if None, they get none.
+    """
+
+    ca: str = ""
+    signer: Pair | None = None
+    kubeconfig: Kubeconfig | None = None
+
+
 class ControlPlane:
     """Garbage collection, namespace lifecycle, workloads and hollow nodes, for one API server.
 
@@ -55,18 +84,12 @@ class ControlPlane:
             them are.
         nodes: the number of hollow nodes, or a description of each; with 0, pods stay pending. With ``local``, there is
             one node, on which containers that are marked accordingly run as processes on this machine (`Processes`).
-        pod_start_seconds, pod_stop_seconds: how long containers take to start and to end unless their behaviour says
-            otherwise.
-        behaviour: a function that returns the behaviour of a hollow pod (`PodBehaviour`), or None to leave it to the
-            pod's annotations.
+        pods: the behaviour of the pods on hollow nodes.
         controllers: the names of the controllers, as for kube-controller-manager's ``--controllers``: ``*`` selects all
             that run by default, ``-NAME`` excludes one of these; see `setpoint.cluster.controller_registry`.
-        ca: the certificate (PEM) in every namespace's ``kube-root-ca.crt``.
+        credentials: the certificates and kubeconfigs that the control plane hands out.
         serving: the servers for the metrics, the debug pages and the health of the control plane's manager; none by
             default.
-        kubeconfig: a function that returns a kubeconfig document for a bearer token, for pods that run as processes; if
-            None, they get none.
-        signer: the authority that signs approved CertificateSigningRequests; if None, one is made when it is needed.
 
     Raises:
         UnknownControllerError: one of the names does not belong to any controller.
@@ -78,19 +101,18 @@ class ControlPlane:
         *,
         server: ApiServer | None = None,
         nodes: int | Sequence[HollowNode] | Literal["local"] = 1,
-        pod_start_seconds: float = 0.0,
-        pod_stop_seconds: float = 0.0,
-        behaviour: Behaviours = as_annotated,
+        pods: HollowPods | None = None,
         controllers: Iterable[str] = EVERYTHING,
-        ca: str = "",
-        signer: Pair | None = None,
+        credentials: Credentials | None = None,
         serving: Serving | None = None,
-        kubeconfig: Kubeconfig | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         random: Random | None = None,
     ) -> None:
         # As in kube-controller-manager, warnings (that Endpoints are deprecated) are not logged.
         client = Client(client.transport, namespace=client.namespace, random=client.random, on_warning=lambda _: None)
+        pods = pods if pods is not None else HollowPods()
+        credentials = credentials if credentials is not None else Credentials()
+        ca, signer, kubeconfig = credentials.ca, credentials.signer, credentials.kubeconfig
         self.resources = ServedResources()
         factory = InformerFactory(
             client,
@@ -121,9 +143,9 @@ class ControlPlane:
             self.nodes = HollowNodes(client, nodes, now=now)
             kubelet = HollowKubelet(
                 self.nodes.names,
-                behaviour=behaviour,
-                start_seconds=pod_start_seconds,
-                stop_seconds=pod_stop_seconds,
+                behaviour=pods.behaviour,
+                start_seconds=pods.start_seconds,
+                stop_seconds=pods.stop_seconds,
                 processes=processes,
             )
             self.kubelets = HollowStreams(client, kubelet, now=now)

@@ -10,12 +10,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
-from setpoint.apiserver import ApiServer, HttpFront, MemoryStorage, Rbac, SqliteStorage
+from setpoint.apiserver import Access, ApiServer, HttpFront, MemoryStorage, Rbac, SqliteStorage
 from setpoint.apiserver.http.allowed_hosts import is_loopback
 from setpoint.apiserver.server import NEEDING_CONTROLLERS
 from setpoint.client import Client, ClientConfig, InProcessTransport, PatchType
 from setpoint.client.credentials import StaticToken
-from setpoint.cluster.control_plane import ControlPlane
+from setpoint.cluster.control_plane import ControlPlane, Credentials
 from setpoint.cluster.controller_registry import GARBAGE_COLLECTOR, chosen, names_of
 from setpoint.cluster.local_webhooks import LocalWebhooks
 from setpoint.cluster.networking.service_resolver import ServiceAddresses
@@ -113,11 +113,13 @@ class EmbeddedCluster:
             server = ApiServer(
                 storage=storage,
                 webhook_caller=self._webhooks,
-                authentication=None if secured is None else secured.authentication,
-                authorizer=Rbac(storage) if auth else None,
-                account_tokens=None if secured is None else secured.account_tokens,
+                access=Access(
+                    authentication=None if secured is None else secured.authentication,
+                    authorizer=Rbac(storage) if auth else None,
+                    account_tokens=None if secured is None else secured.account_tokens,
+                    audit=None if secured is None else secured.audit,
+                ),
                 default_objects=self._default_objects,
-                audit=None if secured is None else secured.audit,
                 plugins_off=_WITH_ACCOUNTS if auth and self._controllers is not None else NEEDING_CONTROLLERS,
             )
             await stack.enter_async_context(server)
@@ -144,10 +146,10 @@ class EmbeddedCluster:
                     server=server,
                     controllers=self._controllers,
                     nodes=self._nodes,
-                    ca=ca,
-                    signer=signer,
+                    credentials=Credentials(
+                        ca=ca, signer=signer, kubeconfig=lambda token: front.kubeconfig(token=token)
+                    ),
                     serving=serving,
-                    kubeconfig=lambda token: front.kubeconfig(token=token),
                 )
                 server.kubelets = plane.kubelets
                 self._manager = plane.manager

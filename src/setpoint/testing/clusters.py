@@ -26,11 +26,11 @@ from typing import Any, Final, Self, TypeAlias, TypeVar
 
 import msgspec
 
-from setpoint.apiserver import AccessRecord, ApiServer, MemoryStorage
+from setpoint.apiserver import Access, AccessRecord, ApiServer, MemoryStorage
 from setpoint.apiserver.bootstrap.default_objects import create_user_roles
 from setpoint.apiserver.http_types import SYSTEM_ADMIN
 from setpoint.client import Client, InProcessTransport, NotFound, Transport
-from setpoint.cluster import ControlPlane, HollowNode, LocalWebhooks, PodBehaviour
+from setpoint.cluster import ControlPlane, HollowNode, HollowPods, LocalWebhooks, PodBehaviour
 from setpoint.cluster.controller_registry import names_of
 from setpoint.cluster.nodes.pod_behaviour import as_annotated
 from setpoint.controller import Controller, RunningController, watched_kinds
@@ -114,8 +114,7 @@ class Cluster:
             now=self.now,
             random=Random(seed + 1),
             webhook_caller=self._local,
-            authorizer=authorizer,
-            access_record=self.access if rbac else None,
+            access=Access(authorizer=authorizer, access_record=self.access if rbac else None),
         )
         self._user = USER if rbac else None
         self._stack = AsyncExitStack()
@@ -160,7 +159,7 @@ class Cluster:
                     self.client,
                     server=self.server,
                     nodes=self._nodes,
-                    behaviour=self._behaviour,
+                    pods=HollowPods(behaviour=self._behaviour),
                     controllers=self._plane,
                     now=self.now,
                     random=self.random,

@@ -115,7 +115,7 @@ class Admission(Generic[K]):
             is set.
         timeout: how many seconds the API server waits, 1 to 30.
         reinvocation: ``IfNeeded`` to have the functions called again if later webhooks have changed the object.
-        match: which requests the API server sends to the webhook; by default all.
+        match: the requests that the API server sends to the webhook; by default all.
 
     Raises:
         AdmissionError: at declaration, if an argument is invalid.

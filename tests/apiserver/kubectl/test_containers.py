@@ -10,7 +10,7 @@ import pytest
 from tests.apiserver.kubectl.conftest import Kubectl, deployment, pod
 
 from setpoint.client import Client, InProcessTransport
-from setpoint.cluster import Command, Connection, ControlPlane, HollowNode, PodBehaviour
+from setpoint.cluster import Command, Connection, ControlPlane, HollowNode, HollowPods, PodBehaviour
 
 HOLLOW = "hollow.setpoint.io"
 
@@ -40,7 +40,7 @@ async def nodes(kubectl: Kubectl) -> AsyncIterator[Kubectl]:
 
     async with (
         Client(InProcessTransport(kubectl.server.handle)) as client,
-        ControlPlane(client, nodes=[HollowNode()] * 3, behaviour=behaviour) as plane,
+        ControlPlane(client, nodes=[HollowNode()] * 3, pods=HollowPods(behaviour=behaviour)) as plane,
     ):
         kubectl.server.kubelets = plane.kubelets
         yield kubectl

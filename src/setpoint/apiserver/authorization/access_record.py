@@ -42,7 +42,7 @@ class AccessRecord:
     """Remembers every distinct request once, and which requests were refused.
 
         record = AccessRecord()
-        async with ApiServer(access_record=record) as server:
+        async with ApiServer(access=Access(access_record=record)) as server:
             ...
         for asked in record.asked:
             print(asked.verb, asked.group, asked.resource, asked.subresource, asked.namespace, asked.name)

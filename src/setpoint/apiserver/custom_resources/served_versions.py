@@ -9,7 +9,7 @@ import msgspec
 
 from setpoint.apiserver.custom_resources.conversion import ConversionWebhook
 from setpoint.apiserver.discovery.groups import version_order
-from setpoint.apiserver.resources.registry import ScalePaths, ServedResource
+from setpoint.apiserver.resources.registry import CustomParts, ScalePaths, ServedResource
 from setpoint.apiserver.state import State
 from setpoint.apiserver.strategies.custom import CustomStrategy
 from setpoint.meta import GroupVersionKind, Resource
@@ -65,10 +65,11 @@ def served_versions(
                 CustomStrategy(resource, gone),
                 stored_as=made[0] if made else None,
                 collection=crd["metadata"]["name"],
-                custom=True,
-                schema_document=document or {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-                columns=version.get("additionalPrinterColumns") or (),
-                selectable_fields=tuple(item["jsonPath"] for item in version.get("selectableFields") or ()),
+                custom=CustomParts(
+                    document or {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+                    version.get("additionalPrinterColumns") or (),
+                    tuple(item["jsonPath"] for item in version.get("selectableFields") or ()),
+                ),
                 scale=_scale_paths(subresources.get("scale")),
                 warning=warning,
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from setpoint.apiserver.replay import Replay
 from setpoint.apiserver.resources.behaviour import Behaviour
@@ -35,6 +35,14 @@ class ScalePaths:
         self.selector = selector
 
 
+class CustomParts(NamedTuple):
+    """The parts of a version in a CustomResourceDefinition that are served as they are written."""
+
+    schema_document: Mapping[str, Any] | None = None
+    columns: Sequence[Mapping[str, Any]] | None = None
+    selectable_fields: Sequence[str] = ()
+
+
 class ServedResource:
     """One resource in one version.
 
@@ -50,10 +58,7 @@ class ServedResource:
         *,
         stored_as: ServedResource | None = None,
         collection: str = "",
-        custom: bool = False,
-        schema_document: Mapping[str, Any] | None = None,
-        columns: Sequence[Mapping[str, Any]] | None = None,
-        selectable_fields: Sequence[str] = (),
+        custom: CustomParts | None = None,
         scale: ScalePaths | None = None,
         convert: Convert | None = None,
         warning: str = "",
@@ -65,10 +70,11 @@ class ServedResource:
         self.strategy = strategy
         self.stored_as: ServedResource = stored_as or self
         self.collection = collection or str(resource.group_resource)
-        self.custom = custom
-        self.schema_document = schema_document
-        self.columns = columns
-        self.selectable_fields = selectable_fields
+        parts = custom if custom is not None else CustomParts()
+        self.custom = custom is not None
+        self.schema_document = parts.schema_document
+        self.columns = parts.columns
+        self.selectable_fields = parts.selectable_fields
         self.scale = scale
         self.warning = warning
         self.computed = computed

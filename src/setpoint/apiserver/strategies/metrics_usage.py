@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from setpoint.apiserver.resources.registry import ServedResource
+from setpoint.apiserver.resources.registry import CustomParts, ServedResource
 from setpoint.apiserver.strategies.custom import CustomStrategy
 from setpoint.meta import Resource
 from setpoint.schema import structural
@@ -46,7 +46,6 @@ def _served(plural: str, kind: str, fields: dict[str, Any], *, namespaced: bool)
         resource,
         structural.load(document),
         CustomStrategy(resource, lambda: None),
-        custom=True,
-        schema_document=document,
+        custom=CustomParts(document),
         computed=True,
     )

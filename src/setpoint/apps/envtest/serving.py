@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from setpoint.apiserver import (
+    Access,
     AccountTokens,
     ApiServer,
     Authentication,
@@ -83,11 +84,13 @@ async def serving(flags: Flags) -> AsyncIterator[HttpFront]:
     authentication = await _authentication(flags)
     server = ApiServer(
         storage=storage,
-        authentication=authentication,
-        authorizer=authorizer,
-        account_tokens=_account_tokens(flags),
+        access=Access(
+            authentication=authentication,
+            authorizer=authorizer,
+            account_tokens=_account_tokens(flags),
+            audit=_audit(flags),
+        ),
         default_objects=True,
-        audit=_audit(flags),
         plugins_off=flags.several("disable-admission-plugins"),
         service_network=_service_network(flags),
     )

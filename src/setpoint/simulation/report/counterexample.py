@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import yaml
@@ -18,6 +18,17 @@ _MOST: Final = 6
 """The most findings of one oracle that are named after the first."""
 
 
+class SearchRecord(NamedTuple):
+    """The search that found a counter-example: the digest of the code, the name of the scenario, and the runs and
+    seconds until then.
+    """
+
+    code: str
+    scenario: str
+    runs: int
+    seconds: float
+
+
 class Counterexample(AssertionError):
     """Raised by `check` when promises are broken. ``findings`` are the broken promises, ``plan`` has the faults that
     break them, and ``token`` is a line that replays the plan. ``trace`` and ``undisturbed`` are the events of the runs
@@ -25,10 +36,17 @@ class Counterexample(AssertionError):
     """
 
     def __init__(
-        self, findings: list[Finding], plan: Plan, result: Result, baseline: Result, *, code: str, scenario: str,
-        runs: int, seconds: float, failure_rate: tuple[int, int] | None = None, again: str = "",
+        self,
+        findings: list[Finding],
+        plan: Plan,
+        result: Result,
+        baseline: Result,
+        search: SearchRecord,
+        *,
+        failure_rate: tuple[int, int] | None = None,
+        again: str = "",
         ways: Sequence[tuple[str, Result]] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.findings = findings
         identities = {finding.identity for finding in findings}
         self.baseline_findings = [
@@ -36,10 +54,10 @@ class Counterexample(AssertionError):
         ]
         """The promises, other than those in ``findings``, that are broken even without the faults."""
         self.plan = plan
-        self.code = code
-        self.scenario = scenario
-        self.runs = runs
-        self.seconds = seconds
+        self.code = search.code
+        self.scenario = search.scenario
+        self.runs = search.runs
+        self.seconds = search.seconds
         self.failure_rate = failure_rate
         """The number of the plan's runs that had the findings, and the total number of its runs; None in a simulation,
         where all runs of one plan are the same.
@@ -55,7 +73,7 @@ class Counterexample(AssertionError):
         self.end = result.end
         self.expected = baseline.end
         self.explained = result.explained
-        self.token = plan.token(code, scenario)
+        self.token = plan.token(search.code, search.scenario)
         self.again = (again or "SETPOINT_REPLAY={token} pytest …\n… simulate --replay {token}").replace(
             "{token}", self.token
         )

@@ -11,7 +11,7 @@ from setpoint.simulation.faults.plan import Plan
 from setpoint.simulation.oracles.catalog import WEAK, check_switches, rank_of
 from setpoint.simulation.oracles.differential import Reference
 from setpoint.simulation.oracles.pre_deletion import PreDeletionCheck
-from setpoint.simulation.report.counterexample import Counterexample
+from setpoint.simulation.report.counterexample import Counterexample, SearchRecord
 from setpoint.simulation.report.report import Report
 from setpoint.simulation.scenario.setup import Setup
 from setpoint.simulation.search.runs import Confirmed, Runs
@@ -232,10 +232,7 @@ class Search:
             plan,
             confirmed.result,
             runs.reference(plan.stop).baseline,
-            code=runs.code,
-            scenario=runs.name,
-            runs=self.report.runs,
-            seconds=self.report.seconds,
+            SearchRecord(runs.code, runs.name, self.report.runs, self.report.seconds),
             failure_rate=confirmed.failure_rate,
             again=runs.again,
             ways=() if plan.faults else runs.ways,
