@@ -92,8 +92,11 @@ class Metrics(Protocol):
 
 
 class Guard(NamedTuple):
-    """The decision about requests, their record, and the user of those that have none."""
+    """The decision about requests, their record, the tokens of service accounts, and the user of requests that have
+    none.
+    """
 
+    account_tokens: AccountTokens
     authorizer: Authorizer | None
     access_record: AccessRecord | None
     admin: UserInfo
@@ -118,7 +121,6 @@ class State:
         now: Callable[[], datetime],
         random: Random,
         guard: Guard,
-        account_tokens: AccountTokens,
         webhook_caller: WebhookCaller,
         bookmark_period: float,
         plugins_off: Collection[str],
@@ -131,7 +133,7 @@ class State:
         self.authorizer = guard.authorizer
         self.access_record = guard.access_record
         self.admin = guard.admin
-        self.account_tokens = account_tokens
+        self.account_tokens = guard.account_tokens
         self.webhook_caller = webhook_caller
         self.bookmark_period = bookmark_period
         self.kubelets: Kubelets | None = None

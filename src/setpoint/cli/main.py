@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,10 +12,43 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from setpoint.cli.security_flags import SecurityFlags
+from setpoint.cli.torture_flags import TortureFlags
 
 Port = Annotated[int, Parameter(validator=Number(gte=0, lte=65535))]
 
 _DEFAULT_ACCESS = SecurityFlags()
+_DEFAULT_TORTURE = TortureFlags()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class PlaneFlags:
+    """The control plane of the server.
+
+    Parameters
+    ----------
+    control_plane
+        Also run a control plane: Kubernetes' built-in controllers, a scheduler and hollow nodes.
+    controllers
+        The controllers to run, separated by commas, as in kube-controller-manager: * means all of them, NAME one of
+        them, and -NAME all but that one (--controllers='*,-cronjob').
+    nodes
+        The number of hollow nodes, on which pods become Running although no container is executed. "local" is one
+        node that runs pods as processes of this machine if their image is process.setpoint.dev/PROGRAM, or if they
+        have an annotation process.setpoint.dev/command: anyone who can reach the server can run programs as you.
+    """
+
+    control_plane: Annotated[bool, Parameter(negative="--no-control-plane")] = True
+    controllers: str = "*"
+    nodes: int | Literal["local"] = 1
+
+    @property
+    def names(self) -> list[str] | None:
+        """The controllers to run; None if there is no control plane."""
+        return [name.strip() for name in self.controllers.split(",")] if self.control_plane else None
+
+
+_DEFAULT_PLANE = PlaneFlags()
 
 app = App(
     name="setpoint",
@@ -31,9 +65,7 @@ def server(
     kubeconfig: Path | None = None,
     data_dir: Path | None = None,
     backup: Path | None = None,
-    control_plane: Annotated[bool, Parameter(negative="--no-control-plane")] = True,
-    controllers: str = "*",
-    nodes: int | Literal["local"] = 1,
+    plane: PlaneFlags = _DEFAULT_PLANE,
     ui: Annotated[bool, Parameter(negative="")] = False,
     ui_bind_address: str = "",
     access: SecurityFlags = _DEFAULT_ACCESS,
@@ -53,15 +85,6 @@ def server(
     backup
         Don't serve: copy the database of --data-dir to this file, replacing it if it exists, and end. A server may use
         the directory meanwhile.
-    control_plane
-        Also run a control plane: Kubernetes' built-in controllers, a scheduler and hollow nodes.
-    controllers
-        The controllers to run, separated by commas, as in kube-controller-manager: * means all of them, NAME one of
-        them, and -NAME all but that one (--controllers='*,-cronjob').
-    nodes
-        The number of hollow nodes, on which pods become Running although no container is executed. "local" is one
-        node that runs pods as processes of this machine if their image is process.setpoint.dev/PROGRAM, or if they
-        have an annotation process.setpoint.dev/command: anyone who can reach the server can run programs as you.
     ui
         Also serve a web page at /ui/, with the objects (those not in their desired state first) and the control
         plane's controllers. The page can't change anything; with --auth it asks for a token.
@@ -79,8 +102,8 @@ def server(
         port=port,
         kubeconfig=kubeconfig,
         data_dir=data_dir,
-        controllers=[name.strip() for name in controllers.split(",")] if control_plane else None,
-        nodes=nodes,
+        controllers=plane.names,
+        nodes=plane.nodes,
         ui=ui_bind_address or (f"127.0.0.1:{min(port + 1, 65535) if port else 0}" if ui else "0"),
         security=access.made(),
     )
@@ -312,19 +335,7 @@ def record(
 def torture(
     *command: Annotated[str, Parameter(allow_leading_hyphen=True)],
     scenario: str,
-    before: Annotated[list[Path] | None, Parameter(negative_iterable="")] = None,
-    budget: str = "120s",
-    faults: str | None = None,
-    off: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
-    ignore: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
-    replay: str | None = None,
-    workers: Annotated[int | None, Parameter(validator=Number(gte=1, lte=256))] = None,
-    repeat: Annotated[int, Parameter(validator=Number(gte=1, lte=100))] = 4,
-    converge: Annotated[float, Parameter(validator=Number(gt=0))] = 75.0,
-    silence: Annotated[float | None, Parameter(validator=Number(gt=0))] = None,
-    start_within: Annotated[float, Parameter(validator=Number(gt=0))] = 30.0,
-    every: Annotated[bool, Parameter(name="--all", negative="")] = False,
-    directory: Path = Path("counterexamples"),
+    flags: TortureFlags = _DEFAULT_TORTURE,
 ) -> int:
     """Run a controller, written in any language, under the faults of a real cluster: crashes, lost answers, late
     watches.
@@ -338,54 +349,10 @@ def torture(
         After --: the program and its arguments. {kubeconfig}, {server} and {port} (a free one) are filled in.
     scenario
         What users do: FILE.yaml with steps, or FILE.py or FILE.py:FUNCTION as in simulate.
-    before
-        A YAML file, or a folder of them, applied before the program starts, such as its CRDs; repeatable.
-    budget
-        The limit of the search: 60s, 5m, 1h or 500runs.
-    faults
-        Only these faults, by name, separated by commas: crash,lost,conflict,lag,...
-    off
-        NAME=REASON switches off a fault or an oracle; repeatable.
-    ignore
-        "pods status.podIP=REASON" leaves a field out of the comparison of end states; repeatable.
-    replay
-        Try only one plan: a token, or the file of a counter-example.
-    workers
-        The number of programs that run at the same time; default: twice the number of cores.
-    repeat
-        The number of times that a finding is tried again before it is reported.
-    converge
-        How many seconds everything may take, after the last fault, to reach its expected state. Choose more than the
-        program's longest back-off; otherwise a long back-off is reported as a finding.
-    silence
-        How many seconds must pass without a write before the program counts as idle; default: derived from its usual
-        pauses.
-    start_within
-        How many seconds the program may take to send its first request to the server.
-    every
-        Continue after the first finding.
-    directory
-        The folder for files about findings.
     """
     from setpoint.cli.torture import torture as run
 
-    return run(
-        command,
-        scenario=scenario,
-        before=before or [],
-        budget=budget,
-        faults=faults,
-        off=off or [],
-        ignore=ignore or [],
-        replay=replay,
-        workers=workers,
-        repeat=repeat,
-        converge=converge,
-        silence=silence,
-        start_within=start_within,
-        every=every,
-        directory=directory,
-    )
+    return run(command, scenario, flags)
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -48,6 +49,45 @@ def _files(form: Form, operator: Operator) -> dict[str, File]:
     return kustomize(operator)
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class DeploymentFlags:
+    """The deployment of the program.
+
+    Parameters
+    ----------
+    namespace
+        The namespace in which the program runs.
+    watch_namespace
+        The only namespace that the controllers watch: they get a Role in it instead of a ClusterRole.
+    certificates
+        The issuer of the webhooks' certificate. own: the program itself; cert-manager: cert-manager.
+    replicas
+        The number of replicas; one of them leads.
+    shards
+        Let all replicas work, each on its share of the objects, instead of electing a leader.
+    resources
+        A file that run --measure wrote, from which requests and limits are computed; default: an estimate.
+    monitoring
+        Also print a ServiceMonitor, alerts and a dashboard, which need the kinds of prometheus-operator. The forms
+        that are folders always contain them, to be switched on as needed.
+    release
+        The version, such as 1.2.3; default: the image's tag.
+    """
+
+    namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default"
+    watch_namespace: str | None = None
+    certificates: Literal["own", "cert-manager"] = "own"
+    replicas: Annotated[int, Parameter(validator=Number(gte=0))] = 2
+    shards: Annotated[bool, Parameter(negative="")] = False
+    resources: Path | None = None
+    monitoring: Annotated[bool, Parameter(negative="")] = False
+    release: str = ""
+
+
+_DEFAULT_DEPLOYMENT: Final = DeploymentFlags()
+
+
 def manifests_command(
     command: str,
     controllers: Sequence[Controller[Any]],
@@ -65,14 +105,7 @@ def manifests_command(
         form: Form = "plain",
         output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
         force: Annotated[bool, Parameter(negative="")] = False,
-        namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default",
-        watch_namespace: str | None = None,
-        certificates: Literal["own", "cert-manager"] = "own",
-        replicas: Annotated[int, Parameter(validator=Number(gte=0))] = 2,
-        shards: Annotated[bool, Parameter(negative="")] = False,
-        resources: Path | None = None,
-        monitoring: Annotated[bool, Parameter(negative="")] = False,
-        release: str = "",
+        deployment: DeploymentFlags = _DEFAULT_DEPLOYMENT,
         rbac: bool = True,
         service: str | None = None,
         name: str | None = None,
@@ -92,23 +125,6 @@ def manifests_command(
             The folder to which the files are written.
         force
             Also overwrite files that were changed by hand.
-        namespace
-            The namespace in which the program runs.
-        watch_namespace
-            The only namespace that the controllers watch: they get a Role in it instead of a ClusterRole.
-        certificates
-            The issuer of the webhooks' certificate. own: the program itself; cert-manager: cert-manager.
-        replicas
-            The number of replicas; one of them leads.
-        shards
-            Let all replicas work, each on its share of the objects, instead of electing a leader.
-        resources
-            A file that run --measure wrote, from which requests and limits are computed; default: an estimate.
-        monitoring
-            Also print a ServiceMonitor, alerts and a dashboard, which need the kinds of prometheus-operator. The forms
-            that are folders always contain them, to be switched on as needed.
-        release
-            The version, such as 1.2.3; default: the image's tag.
         rbac
             Without --image: also print the ClusterRole that the controllers' declarations need.
         service
@@ -117,11 +133,14 @@ def manifests_command(
             The name of the program's objects; default: the first controller with its API group, and for webhook
             configurations the API group.
         """
+        watch_namespace = deployment.watch_namespace
         try:
             if image is None:
                 if form != "plain" or output is not None:
                     raise UsageError(f"--form {form} needs --image, the image whose entry point is this program")
-                text = _outside(command, controllers, admissions, policies, name or given, service, namespace, rbac)
+                text = _outside(
+                    command, controllers, admissions, policies, name or given, service, deployment.namespace, rbac
+                )
                 sys.stdout.write(text)
                 return
             if (form == "plain") is not (output is None):
@@ -133,15 +152,15 @@ def manifests_command(
                 admissions,
                 image=_image(image),
                 given=name or given,
-                namespace=_namespace("--namespace", namespace),
+                namespace=_namespace("--namespace", deployment.namespace),
                 watch_namespace=watch_namespace and _namespace("--watch-namespace", watch_namespace),
-                certificates=certificates,
-                replicas=replicas,
-                shards=shards,
-                resources=GUESSED if resources is None else measured_in(resources),
+                certificates=deployment.certificates,
+                replicas=deployment.replicas,
+                shards=deployment.shards,
+                resources=GUESSED if deployment.resources is None else measured_in(deployment.resources),
                 service=service or "",
                 name_given=name or "",
-                release=_release(release, form),
+                release=_release(deployment.release, form),
                 policies=policies,
             )
             served = operator.served
@@ -152,7 +171,7 @@ def manifests_command(
             if output is None:
                 from setpoint.deploy.plain_yaml import plain
 
-                sys.stdout.write(plain(operator, monitoring=monitoring))
+                sys.stdout.write(plain(operator, monitoring=deployment.monitoring))
                 return
             if not force and output.is_dir():
                 _check_folder(output, form)

@@ -200,7 +200,6 @@ class _Run:
             lifespan=bound(parts.lifespan, parts.options, self._own) if works else None,
             controllers=parts.controllers if works and not clusters else (),
             fleet=Fleet(*parts.controllers, provider=KubeconfigFolder(clusters)) if works and clusters else None,
-            processes=self._supervisor,
             leader_election=election,
             sharding=sharding,
             namespace=self._cluster.namespace,
@@ -212,5 +211,5 @@ class _Run:
                 ui=serving.ui,
                 health_probe_bind_address=serving.health_probe_bind_address,
             ),
-            options=ManagerOptions(blocked_after=BLOCKED_AFTER),
+            options=ManagerOptions(blocked_after=BLOCKED_AFTER, processes=self._supervisor),
         )

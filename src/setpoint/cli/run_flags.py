@@ -10,9 +10,18 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 from setpoint.apps.error_reports import UsageError
+from setpoint.client import Client
 from setpoint.manager.http_server import split_address
 
-__all__ = ["ClusterFlags", "LogFlags", "ReplicaFlags", "ServingFlags", "WebhookFlags", "check_address"]
+__all__ = [
+    "ClusterFlags",
+    "KubeconfigFlags",
+    "LogFlags",
+    "ReplicaFlags",
+    "ServingFlags",
+    "WebhookFlags",
+    "check_address",
+]
 
 _Switch = Annotated[bool, Parameter(negative="")]
 _Port = Annotated[int, Parameter(validator=Number(gte=0, lte=65535))]
@@ -162,6 +171,26 @@ class ServingFlags:
     @property
     def serves_metrics(self) -> bool:
         return self.metrics_bind_address not in ("", _OFF)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class KubeconfigFlags:
+    """The cluster that a command connects to.
+
+    Parameters
+    ----------
+    kubeconfig
+        The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
+    context
+        The kubeconfig's context to use.
+    """
+
+    kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None
+    context: str | None = None
+
+    def client(self, field_manager: str) -> Client:
+        return Client.from_environment(self.kubeconfig, context=self.context, field_manager=field_manager)
 
 
 @Parameter(name="*", group=Group("Webhooks", sort_key=4))

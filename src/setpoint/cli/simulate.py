@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from setpoint.apps.error_reports import UsageError
 from setpoint.cli.program_loader import Loaded, SourceError, loaded
-from setpoint.cli.simulate_command import SimulateFlags
+from setpoint.cli.simulate_flags import SimulateFlags
 from setpoint.controller import Controller
 from setpoint.manager import Lifespan
 from setpoint.meta.text_escaping import visible

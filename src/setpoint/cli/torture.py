@@ -12,6 +12,7 @@ from typing import Any, Final
 from setpoint.apps.error_reports import UsageError
 from setpoint.cli.program_loader import SourceError, loaded
 from setpoint.cli.simulate import named_scenario, off_but, parse_budget, tell
+from setpoint.cli.torture_flags import TortureFlags
 from setpoint.crd import CustomResource
 from setpoint.meta import Object
 from setpoint.meta.text_escaping import visible
@@ -29,21 +30,8 @@ _EVERY: Final = 10.0
 
 def torture(
     command: Sequence[str],
-    *,
     scenario: str,
-    before: Sequence[Path],
-    budget: str,
-    faults: str | None,
-    off: Sequence[str],
-    ignore: Sequence[str],
-    replay: str | None,
-    workers: int | None,
-    repeat: int,
-    converge: float,
-    silence: float | None,
-    start_within: float,
-    every: bool,
-    directory: Path,
+    flags: TortureFlags,
 ) -> int:
     """Runs the program under faults and prints the findings. Returns the exit status, which is 1 if there is a finding.
 
@@ -60,39 +48,39 @@ def torture(
     try:
         with ExitStack() as stack:
             known = _setup(stack, scenario)
-            documents = [each for path in before for each in read_documents(path)]
+            documents = [each for path in flags.before for each in read_documents(path)]
             setup = Setup(
                 command=command,
                 before=[*documents, *known.pop("before")],
-                off={**off_but(faults), **_switches(off)},
-                ignore=_reasons("--ignore", ignore),
-                converge=converge,
-                silence=silence,
-                start_within=start_within,
+                off={**off_but(flags.faults), **_switches(flags.off)},
+                ignore=_reasons("--ignore", flags.ignore),
+                converge=flags.converge,
+                silence=flags.silence,
+                start_within=flags.start_within,
                 **known,
             )
-            limits = parse_budget(budget)
+            limits = parse_budget(flags.budget)
             with _Live() as live:
-                live.runs = RealTimeRuns(setup, workers=workers, repeat=repeat, tick=live.tick)
+                live.runs = RealTimeRuns(setup, workers=flags.workers, repeat=flags.repeat, tick=live.tick)
                 search = Search(live.runs, budget=limits, progress=live.note)
                 found: list[Counterexample] = []
-                if replay is not None:
-                    plan, code, _ = read_plan(replay)
+                if flags.replay is not None:
+                    plan, code, _ = read_plan(flags.replay)
                     if code and code != setup.code():
                         live.say("the program or the scenario has changed since this finding")
                     found += [again for again in [search.replay(plan)] if again is not None]
                     live.clear()
-                    tell(found, directory)
+                    tell(found, flags.directory)
                 else:
-                    best = None if every else search.best()
+                    best = None if flags.every else search.best()
                     likeliest = [] if best is None else [best, *best.others]
-                    for each in search.findings() if every else likeliest:
+                    for each in search.findings() if flags.every else likeliest:
                         found.append(each)
                         live.clear()
-                        tell([each], directory)
+                        tell([each], flags.directory)
     except (PlanError, ScenarioError, SetupFailed, SourceError) as problem:
         raise UsageError(str(problem)) from None
-    sys.stdout.write(visible(f"{search.report}\n") if replay is None else "")
+    sys.stdout.write(visible(f"{search.report}\n") if flags.replay is None else "")
     sys.stdout.write(f"{len(found)} finding{'s' * (len(found) != 1)}\n" if found else "no findings\n")
     return 1 if found else 0
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
 from cyclopts import App, Parameter
@@ -18,8 +18,9 @@ from setpoint.cache import InformerFactory
 from setpoint.cli.default_names import webhook_name
 from setpoint.cli.program_declarations import served_by
 from setpoint.cli.program_loader import loaded
-from setpoint.cli.run_flags import check_address
+from setpoint.cli.run_flags import KubeconfigFlags, LogFlags, check_address
 from setpoint.cli.webhook_registration import (
+    DEFAULT_CLUSTER,
     FIELD_MANAGER,
     PROGRAM,
     install_webhooks,
@@ -61,33 +62,13 @@ command.command(install_webhooks, name="install")
 command.command(uninstall_webhooks, name="uninstall")
 
 
-@command.default
-def serve(
-    app: str,
-    *,
-    cert_dir: Path | None = None,
-    service: str | None = None,
-    namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default",
-    url: str | None = None,
-    name: str | None = None,
-    register: Annotated[bool, Parameter(negative="")] = False,
-    host: str = "",
-    port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 9443,
-    drain_delay: float = 5.0,
-    kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
-    context: str | None = None,
-    metrics_bind_address: str = "0",
-    log_format: Literal["text", "json"] = "text",
-    log_level: Literal["debug", "info", "warning", "error"] = "info",
-) -> None:
-    """Serve the webhooks of APP until Ctrl-C or SIGTERM, over HTTPS, with /healthz and /readyz.
-
-    Give exactly one of --cert-dir, --service and --url.
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class PlaceFlags:
+    """The place at which API servers reach the webhooks, and their registration.
 
     Parameters
     ----------
-    app
-        A file (app.py), a package's folder or a module, with Admissions and custom resource classes as globals.
     cert_dir
         Serve with tls.crt and tls.key from this directory; they are read again when they change.
     service
@@ -101,30 +82,61 @@ def serve(
         The name of the webhook configurations; default: the API group of their kinds.
     register
         With --service: apply the webhook configurations at the start.
+    """
+
+    cert_dir: Path | None = None
+    service: str | None = None
+    namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default"
+    url: str | None = None
+    name: str | None = None
+    register: Annotated[bool, Parameter(negative="")] = False
+
+    def check(self) -> None:
+        """Raises `SystemExit` if not exactly one place is given."""
+        if [self.cert_dir, self.service, self.url].count(None) != 2:
+            raise SystemExit(f"{PROGRAM}: give exactly one of --cert-dir, --service and --url")
+        if self.register and self.service is None:
+            raise SystemExit(f"{PROGRAM}: --register goes with --service")
+
+
+_DEFAULT_PLACE: Final = PlaceFlags()
+_DEFAULT_LOG: Final = LogFlags()
+
+
+@command.default
+def serve(
+    app: str,
+    *,
+    place: PlaceFlags = _DEFAULT_PLACE,
+    host: str = "",
+    port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 9443,
+    drain_delay: float = 5.0,
+    cluster: KubeconfigFlags = DEFAULT_CLUSTER,
+    metrics_bind_address: str = "0",
+    log: LogFlags = _DEFAULT_LOG,
+) -> None:
+    """Serve the webhooks of APP until Ctrl-C or SIGTERM, over HTTPS, with /healthz and /readyz.
+
+    Give exactly one of --cert-dir, --service and --url.
+
+    Parameters
+    ----------
+    app
+        A file (app.py), a package's folder or a module, with Admissions and custom resource classes as globals.
     host
         The address to listen on; default: all.
     port
         The port to listen on; 0 picks a free one.
     drain_delay
         How many seconds to continue serving after SIGTERM, while endpoints are updated.
-    kubeconfig
-        The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
-    context
-        The kubeconfig's context to use.
     metrics_bind_address
         The address for Prometheus metrics, such as :8080; 0 means off.
-    log_format
-        text, or json for one JSON object per line.
-    log_level
-        The lowest level that is logged.
     """
-    if [cert_dir, service, url].count(None) != 2:
-        raise SystemExit(f"{PROGRAM}: give exactly one of --cert-dir, --service and --url")
-    if register and service is None:
-        raise SystemExit(f"{PROGRAM}: --register needs --service")
+    place.check()
+    cert_dir, service, namespace, url = place.cert_dir, place.service, place.namespace, place.url
     with reported_trouble():
         check_address("--metrics-bind-address", metrics_bind_address)
-    configure(log_format, log_level.upper())
+    configure(log.log_format, log.log_level.upper())
 
     async def work(served: Sequence[Admission[Any] | Converter], configuration: str) -> None:
         metrics = WebhookMetrics()
@@ -132,9 +144,7 @@ def serve(
         async with AsyncExitStack() as stack:
             client: Client | None = None
             if reads or cert_dir is None:
-                client = await stack.enter_async_context(
-                    Client.from_environment(kubeconfig, context=context, field_manager=FIELD_MANAGER)
-                )
+                client = await stack.enter_async_context(cluster.client(FIELD_MANAGER))
             factory = InformerFactory(client) if reads and client is not None else None
             beside: list[Any] = []
             target: ServiceTarget | UrlTarget | None = None
@@ -159,7 +169,7 @@ def serve(
             webhooks = Webhooks(*served, factory=factory, metrics=metrics)
             delay = drain_delay if url is None else 0.0
             server = WebhookServer(webhooks, certificates, host=host, port=port, drain_delay=delay)
-            if target is not None and (register or url is not None):
+            if target is not None and (place.register or url is not None):
                 assert client is not None
                 assert not isinstance(certificates, CertificateFiles)
                 beside.append(_Registering(client, served, configuration, target, certificates, server.ready))
@@ -174,7 +184,7 @@ def serve(
     with reported_trouble(), loaded(app) as program:
         served = served_by(program)
         # With another program's certificate files, the registration also belongs to another program.
-        asyncio.run(work(served, webhook_name(served, name) if cert_dir is None else ""))
+        asyncio.run(work(served, webhook_name(served, place.name) if cert_dir is None else ""))
 
 
 @dataclass(frozen=True)

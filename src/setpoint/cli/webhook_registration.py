@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from cyclopts import Parameter
 
@@ -15,7 +15,7 @@ from setpoint.apps.error_reports import UsageError, reported
 from setpoint.cli.default_names import webhook_name
 from setpoint.cli.program_declarations import served_by
 from setpoint.cli.program_loader import SourceError, loaded
-from setpoint.client import Client
+from setpoint.cli.run_flags import KubeconfigFlags
 from setpoint.deploy.crds import definitions_of
 from setpoint.meta.text_escaping import visible
 from setpoint.meta.yaml_text import to_yaml
@@ -37,6 +37,7 @@ __all__ = ["FIELD_MANAGER", "PROGRAM", "install_webhooks", "manifests", "reporte
 
 PROGRAM = "setpoint webhook"
 FIELD_MANAGER = "setpoint-webhook"
+DEFAULT_CLUSTER: Final = KubeconfigFlags()
 
 
 def manifests(
@@ -79,8 +80,7 @@ def install_webhooks(
     ca_file: Path | None = None,
     definitions: Annotated[bool, Parameter(negative="")] = False,
     timeout: float = 30.0,
-    kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
-    context: str | None = None,
+    cluster: KubeconfigFlags = DEFAULT_CLUSTER,
 ) -> None:
     """Register webhooks that run elsewhere, and wait until API servers call them.
 
@@ -102,10 +102,6 @@ def install_webhooks(
         Also apply the CustomResourceDefinitions of the converted kinds.
     timeout
         Seconds to wait until API servers call the webhooks.
-    kubeconfig
-        The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
-    context
-        The kubeconfig's context to use.
     """
     with reported_trouble(), loaded(app) as program:
         target = _target(service, namespace, url)
@@ -114,7 +110,7 @@ def install_webhooks(
         bundle = _bundle(ca_file)
 
         async def work() -> None:
-            async with Client.from_environment(kubeconfig, context=context, field_manager=FIELD_MANAGER) as client:
+            async with cluster.client(FIELD_MANAGER) as client:
                 await install(
                     client,
                     served,
@@ -134,8 +130,7 @@ def uninstall_webhooks(
     *,
     name: str | None = None,
     keep_conversions: Annotated[bool, Parameter(negative="")] = False,
-    kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
-    context: str | None = None,
+    cluster: KubeconfigFlags = DEFAULT_CLUSTER,
 ) -> None:
     """Unregister the webhooks. Run this command while they are still served.
 
@@ -150,17 +145,13 @@ def uninstall_webhooks(
         The name of the webhook configurations; default: the API group of their kinds.
     keep_conversions
         Leave conversions registered, for webhooks that will be served again.
-    kubeconfig
-        The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
-    context
-        The kubeconfig's context to use.
     """
     with reported_trouble(), loaded(app) as program:
         served = served_by(program)
         configuration = webhook_name(served, name)
 
         async def work() -> None:
-            async with Client.from_environment(kubeconfig, context=context, field_manager=FIELD_MANAGER) as client:
+            async with cluster.client(FIELD_MANAGER) as client:
                 await uninstall(client, served, configuration, conversions=not keep_conversions)
 
         asyncio.run(work())

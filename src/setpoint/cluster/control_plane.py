@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, Self
 
 from setpoint.apiserver import ApiServer
 from setpoint.apiserver.streams.kubelets import Kubelets
-from setpoint.cache import InformerFactory, WatchOptions
+from setpoint.cache import WatchOptions
 from setpoint.client import Client
 from setpoint.cluster.controller_registry import BINDER, EVERYTHING, GARBAGE_COLLECTOR, Parts, chosen
 from setpoint.cluster.first_objects import FirstObjects
@@ -114,13 +114,6 @@ class ControlPlane:
         credentials = credentials if credentials is not None else Credentials()
         ca, signer, kubeconfig = credentials.ca, credentials.signer, credentials.kubeconfig
         self.resources = ServedResources()
-        factory = InformerFactory(
-            client,
-            random=random,
-            watch_options=WatchOptions(
-                streaming_lists=False, min_watch_timeout=WATCH_SECONDS, bookmarks=False, idle_timeout=None
-            ),
-        )
         awake: list[Controller[Any]] = []
         sleepers: dict[type[Object], list[Controller[Any]]] = {}
         entries = chosen(controllers)
@@ -155,9 +148,16 @@ class ControlPlane:
         self.manager = Manager(
             client,
             controllers=awake,
-            factory=factory,
             serving=serving,
-            options=ManagerOptions(shutdown_timeout=5.0, now=now, random=random or Random(), instance="control-plane"),
+            options=ManagerOptions(
+                shutdown_timeout=5.0,
+                now=now,
+                random=random or Random(),
+                instance="control-plane",
+                watch_options=WatchOptions(
+                    streaming_lists=False, min_watch_timeout=WATCH_SECONDS, bookmarks=False, idle_timeout=None
+                ),
+            ),
         )
         first_objects = FirstObjects(server) if server is not None else None
         self.manager.add(OnDemand(self.manager.factory, sleepers, self.manager.add, first_objects))

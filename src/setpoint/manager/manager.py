@@ -71,8 +71,6 @@ class Manager:
         sharding: configuration for sharing the keys of ``leader_only`` controllers with other processes, instead of a
             single leader. Everything else runs in every process.
         fleet: other clusters, and the controllers that run in all of them.
-        processes: child processes that run the controllers instead of this process. They work while this process leads,
-            and this process's servers show their metrics, health and debug pages.
         serving: the servers for metrics, debug pages and health; none by default.
         options: the clock, the random numbers, the name for events, the time for a stop.
         namespace: the only namespace of all caches, including those of the fleet.
@@ -80,7 +78,6 @@ class Manager:
             everything has ended. ``lifespan(manager)`` returns an asynchronous context manager, and reconciles get the
             object that it yields by the object's class, as ``ctx.state(App)``. When it is entered, it may `add`
             runnables, health checks and metrics. It is left in the same way however the manager ends.
-        factory: caches to use instead of new ones.
 
     Raises:
         ValueError: two controllers have the same name, the fleet is in another manager, or there is both an election
@@ -97,10 +94,8 @@ class Manager:
         serving: Serving | None = None,
         options: ManagerOptions | None = None,
         fleet: Fleet | None = None,
-        processes: Supervisor | None = None,
         lifespan: Lifespan | None = None,
         namespace: str | None = None,
-        factory: InformerFactory | None = None,
     ) -> None:
         serving, options = serving or Serving(), options or ManagerOptions()
         self.client = client
@@ -116,10 +111,11 @@ class Manager:
         self._leading_client = client
         if self._shard is not None:
             self._leading_client = client.over(FencedTransport(client.transport, self._shard))
-        self.factory = factory or InformerFactory(
+        self.factory = InformerFactory(
             client,
             namespace=namespace,
             random=options.random,
+            watch_options=options.watch_options,
             metrics=self.metrics.informers if self.metrics is not None else None,
         )
         self.recorder = EventRecorder(client, now=options.now, random=options.random, instance=options.instance)
@@ -127,7 +123,7 @@ class Manager:
         self.readyz = HealthChecks("readyz")
         self.controllers: dict[str, RunningController[Any]] = {}
         self.fleet = fleet
-        self._processes = processes
+        processes = self._processes = options.processes
         self._lifespan = lifespan
         self._running: asyncio.Task[None] | None = None
         self._body: asyncio.Task[Any] | None = None

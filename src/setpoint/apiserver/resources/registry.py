@@ -62,7 +62,6 @@ class ServedResource:
         scale: ScalePaths | None = None,
         convert: Convert | None = None,
         warning: str = "",
-        computed: bool = False,
     ) -> None:
         self.resource = resource
         self.group_resource: GroupResource = resource.group_resource
@@ -77,7 +76,7 @@ class ServedResource:
         self.selectable_fields = parts.selectable_fields
         self.scale = scale
         self.warning = warning
-        self.computed = computed
+        self.computed = False
         """Whether objects are computed on request and never stored."""
         self.terminating = False
         self.has_defaults = False

@@ -42,10 +42,11 @@ def _served(plural: str, kind: str, fields: dict[str, Any], *, namespaced: bool)
         group="metrics.k8s.io", version="v1beta1", kind=kind, plural=plural, namespaced=namespaced, verbs=_VERBS
     )
     document = {"type": "object", "properties": {**_TIMES, **fields}}
-    return ServedResource(
+    served = ServedResource(
         resource,
         structural.load(document),
         CustomStrategy(resource, lambda: None),
         custom=CustomParts(document),
-        computed=True,
     )
+    served.computed = True
+    return served

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any, Final, Protocol
 
-from setpoint.cache import InformerFactory, WatchOptions
+from setpoint.cache import WatchOptions
 from setpoint.cache.watch_options import FirstList
 from setpoint.client import Client
 from setpoint.controller import RunningController
@@ -98,13 +98,17 @@ class Process(ProcessControl):
                 fleet.listen(self)
             self.manager = Manager(
                 client,
-                factory=InformerFactory(client, random=rolls, watch_options=WatchOptions(first_list=self._first_list)),
                 controllers=home,
                 fleet=fleet,
                 leader_election=election,
                 sharding=sharding,
                 lifespan=setup.lifespan,
-                options=ManagerOptions(now=self.now, random=rolls, instance=f"simulated-{self.number}"),
+                options=ManagerOptions(
+                    now=self.now,
+                    random=rolls,
+                    instance=f"simulated-{self.number}",
+                    watch_options=WatchOptions(first_list=self._first_list),
+                ),
             )
             for running in self.manager.controllers.values():
                 self._listen(running)
