@@ -198,7 +198,7 @@ class _Run:
         return Manager(
             client,
             lifespan=bound(parts.lifespan, parts.options, self._own) if works else None,
-            controllers=parts.controllers if works and not clusters else (),
+            controllers=self._supervisor or (() if clusters else parts.controllers),
             fleet=Fleet(*parts.controllers, provider=KubeconfigFolder(clusters)) if works and clusters else None,
             leader_election=election,
             sharding=sharding,
@@ -211,5 +211,5 @@ class _Run:
                 ui=serving.ui,
                 health_probe_bind_address=serving.health_probe_bind_address,
             ),
-            options=ManagerOptions(blocked_after=BLOCKED_AFTER, processes=self._supervisor),
+            options=ManagerOptions(blocked_after=BLOCKED_AFTER),
         )

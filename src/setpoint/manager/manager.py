@@ -67,6 +67,8 @@ class Manager:
     Args:
         client: client for all requests. The manager does not close it.
         controllers: declarations; a controller that is not ``leader_only`` runs without an election, too.
+            Or the child processes that run the controllers instead of this process: they work while this process leads,
+            and this process's servers show their metrics, health and debug pages.
         leader_election: None to run without an election; a `setpoint.manager.processes.ParentLease` in a child process.
         sharding: configuration for sharing the keys of ``leader_only`` controllers with other processes, instead of a
             single leader. Everything else runs in every process.
@@ -88,7 +90,7 @@ class Manager:
         self,
         client: Client,
         *,
-        controllers: Iterable[Controller[Any]] = (),
+        controllers: Iterable[Controller[Any]] | Supervisor = (),
         leader_election: LeaderElection | ParentLease | None = None,
         sharding: Sharding | None = None,
         serving: Serving | None = None,
@@ -123,7 +125,7 @@ class Manager:
         self.readyz = HealthChecks("readyz")
         self.controllers: dict[str, RunningController[Any]] = {}
         self.fleet = fleet
-        processes = self._processes = options.processes
+        processes = self._processes = controllers if isinstance(controllers, Supervisor) else None
         self._lifespan = lifespan
         self._running: asyncio.Task[None] | None = None
         self._body: asyncio.Task[Any] | None = None
@@ -157,10 +159,11 @@ class Manager:
         if self.elector is not None:
             leadership = self.elector
             self.healthz.add("leader-election", lambda: leadership.check(20.0))
-        if processes is not None:
-            self._supervise(processes)
-        for controller in controllers:
-            self.add(controller)
+        if isinstance(controllers, Supervisor):
+            self._supervise(controllers)
+        else:
+            for controller in controllers:
+                self.add(controller)
         if fleet is not None:
             self._host(fleet, namespace)
 

@@ -13,7 +13,6 @@ from setpoint.cache import WatchOptions
 from setpoint.controller import RunningController
 from setpoint.manager.http_server import Handler, split_address
 from setpoint.manager.metrics import ProcessMetrics
-from setpoint.manager.processes import Supervisor
 
 SHUTDOWN_TIMEOUT: Final = 30.0
 """The default number of seconds that a manager gives its runnables to stop."""
@@ -89,8 +88,6 @@ class ManagerOptions:
         shutdown_timeout: seconds for a complete stop, after which the remaining work is cancelled; None means no
             limit.
         watch_options: how the caches of the manager's own cluster list and watch.
-        processes: child processes that run the controllers instead of this process. They work while this process leads,
-            and this process's servers show their metrics, health and debug pages.
         blocked_after: seconds after which the event loop counts as blocked, for example by ``time.sleep`` in a
             reconcile. A thread then reports the blocking key and the line of code (`setpoint.manager.loop_watchdog`).
             None switches the watch off, as in virtual time; the command ``run`` uses 1.
@@ -101,5 +98,4 @@ class ManagerOptions:
     instance: str = "setpoint"
     shutdown_timeout: float | None = SHUTDOWN_TIMEOUT
     watch_options: WatchOptions | None = None
-    processes: Supervisor | None = None
     blocked_after: float | None = None
