@@ -17,7 +17,7 @@ from setpoint.meta import from_wire
 from setpoint.models.apps_v1 import Deployment
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.testing import virtual_time
-from setpoint.webhook import AdmissionError
+from setpoint.webhook import AdmissionError, Match
 
 POLICY = sp.Policy(
     Deployment,
@@ -30,7 +30,7 @@ POLICY = sp.Policy(
         "oldObject == null || object.spec.replicas >= oldObject.spec.replicas - 1",
     ],
     variables={"most": "object.metadata.namespace == 'prod' ? 50 : 5"},
-    match_conditions={"not-exempt": "!has(object.metadata.labels) || !('exempt' in object.metadata.labels)"},
+    match=Match(conditions={"not-exempt": "!has(object.metadata.labels) || !('exempt' in object.metadata.labels)"}),
     defaults={
         "spec.revisionHistoryLimit": 3,
         "spec.template.metadata.labels[example.com/team]": "none",
@@ -127,7 +127,7 @@ async def test_a_rule_can_keep_an_object_from_being_deleted() -> None:
         ),
         ({"rules": ["1 + 1"]}, r"rules\[0\]: '1 \+ 1': must evaluate to bool"),
         ({"rules": ["variables.none"]}, r"rules\[0\]: 'variables.none': compilation failed"),
-        ({"rules": ["true"], "match_conditions": {"a": "1"}}, r"match_conditions\['a'\]"),
+        ({"rules": ["true"], "match": Match(conditions={"a": "1"})}, r"match\.conditions\['a'\]"),
         ({"rules": ["true"], "actions": ["Deny", "Warn"]}, "not both Deny and Warn"),
         ({"rules": ["true"], "on": ["connect"]}, "on= is a tuple of some of"),
         ({"rules": ["true"], "name": "A b"}, "name='A b'"),

@@ -96,7 +96,7 @@ class PlaceFlags:
         if [self.cert_dir, self.service, self.url].count(None) != 2:
             raise SystemExit(f"{PROGRAM}: give exactly one of --cert-dir, --service and --url")
         if self.register and self.service is None:
-            raise SystemExit(f"{PROGRAM}: --register goes with --service")
+            raise SystemExit(f"{PROGRAM}: --register needs --service")
 
 
 _DEFAULT_PLACE: Final = PlaceFlags()

@@ -8,10 +8,10 @@ from typing import Any, Final, Literal
 
 from setpoint.client import Client
 from setpoint.crd.cel_rule import ValidationRule, rules_of
-from setpoint.meta import GroupVersionKind, LabelSelector, Object, from_wire, resource_of
+from setpoint.meta import GroupVersionKind, Object, from_wire, resource_of
 from setpoint.meta.names import dns1123_subdomain, qualified_name
 from setpoint.models.resources import kind_for
-from setpoint.webhook.admission import AdmissionError, selector_document
+from setpoint.webhook.admission import AdmissionError, Match, selector_document
 
 __all__ = ["Policy", "apply_policies", "policy_documents"]
 
@@ -37,7 +37,7 @@ class Policy:
         Deployment,
         rules=[sp.ValidationRule(rule="object.spec.replicas <= variables.most", message="too many replicas")],
         variables={"most": "object.metadata.namespace == 'prod' ? 50 : 5"},
-        match_conditions={"not-system": "!object.metadata.namespace.startsWith('kube-')"},
+        match=Match(conditions={"not-system": "!object.metadata.namespace.startsWith('kube-')"}),
         defaults={"spec.revisionHistoryLimit": 3, "metadata.labels[team]": "none"},
     )
     ```
@@ -52,14 +52,12 @@ class Policy:
             deleted), ``request``, ``namespaceObject``, ``authorizer`` and ``variables``; on delete ``object`` is null.
             Of a `setpoint.ValidationRule`, ``field_path`` and ``optional_old_self`` do not apply.
         variables: expressions by name, in an order in which each may use those before it.
-        match_conditions: expressions by name; all must be true for the policy to apply.
+        match: the objects that the policy applies to, by conditions and selectors; see `setpoint.webhook.Match`.
         defaults: constants by path, which are set where the field is absent: scalars and lists of scalars. A path names
             fields on the wire, and keys of maps in brackets: ``metadata.labels[app.kubernetes.io/part-of]``.
         mutations: further changes, as CEL: an ``Object{...}`` that is merged, or a list of ``JSONPatch{...}``.
         on: the operations; defaults and mutations leave out ``delete``.
         actions: what a broken rule causes: ``Deny``, or ``Warn`` and ``Audit`` to try a new rule first.
-        failure_policy: ``Fail`` or ``Ignore``: what happens to a request if an expression fails.
-        namespace_selector, object_selector: select namespaces and objects; None selects all.
 
     Raises:
         AdmissionError: at declaration, if an expression does not compile or an argument is invalid. Fields are checked
@@ -78,26 +76,20 @@ class Policy:
         name: str = "",
         rules: Sequence[ValidationRule | str] = (),
         variables: Mapping[str, str] | None = None,
-        match_conditions: Mapping[str, str] | None = None,
+        match: Match | None = None,
         defaults: Mapping[str, Any] | None = None,
         mutations: Sequence[str] = (),
         on: Iterable[On] = ("create", "update"),
         actions: Sequence[Action] = ("Deny",),
-        failure_policy: Literal["Fail", "Ignore"] = "Fail",
-        namespace_selector: LabelSelector | Mapping[str, Any] | None = None,
-        object_selector: LabelSelector | Mapping[str, Any] | None = None,
     ) -> None:
         self._kind = kind
         self._resource = resource_of(kind)
         self.name = name or self._resource.plural
         self._rules = rules_of(rules)
         self._variables = dict(variables or {})
-        self._match_conditions = dict(match_conditions or {})
+        self._match = match or Match()
         self._on = tuple(operation for operation in _OPERATIONS if operation in {*on})
         self._actions = tuple(actions)
-        self._failure_policy = failure_policy
-        self._namespace_selector = selector_document(namespace_selector)
-        self._object_selector = selector_document(object_selector)
         self._check(on, mutations)
         self._mutations = [*(self._default(path, value) for path, value in (defaults or {}).items()), *mutations]
         if not self._rules and not self._mutations:
@@ -133,15 +125,15 @@ class Policy:
             "operations": [operation.upper() for operation in on],
             "resources": [self._resource.plural],
         }
-        constraints: Document = {"resourceRules": [rule], "matchPolicy": "Equivalent"}
+        constraints: Document = {"resourceRules": [rule], "matchPolicy": self._match.policy}
         for word, selector in (
-            ("namespaceSelector", self._namespace_selector),
-            ("objectSelector", self._object_selector),
+            ("namespaceSelector", selector_document(self._match.namespace_selector)),
+            ("objectSelector", selector_document(self._match.object_selector)),
         ):
             if selector is not None:
                 constraints[word] = selector
-        spec: Document = {"failurePolicy": self._failure_policy, "matchConstraints": constraints}
-        for word, expressions in (("variables", self._variables), ("matchConditions", self._match_conditions)):
+        spec: Document = {"failurePolicy": "Fail", "matchConstraints": constraints}
+        for word, expressions in (("variables", self._variables), ("matchConditions", self._match.conditions)):
             if expressions:
                 spec[word] = [{"name": name, "expression": text} for name, text in expressions.items()]
         return spec
@@ -192,13 +184,11 @@ class Policy:
             or {"Deny", "Warn"} <= {*self._actions}
         ):
             raise AdmissionError(f"{self!r}: actions= are Deny, Warn or Audit, and not both Deny and Warn")
-        if self._failure_policy not in ("Fail", "Ignore"):
-            raise AdmissionError(f"{self!r}: failure_policy= is 'Fail' or 'Ignore', not {self._failure_policy!r}")
         if problems := dns1123_subdomain(self.name):
             raise AdmissionError(f"{self!r}: name={self.name!r}: {problems[0]}")
-        for condition in self._match_conditions:
+        for condition in self._match.conditions:
             if problems := qualified_name(condition):
-                raise AdmissionError(f"{self!r}: match_conditions[{condition!r}]: {problems[0]}")
+                raise AdmissionError(f"{self!r}: match.conditions[{condition!r}]: {problems[0]}")
         for position, rule in enumerate(self._rules):
             if rule.field_path or rule.optional_old_self is not None or rule.reason not in _REASONS:
                 raise AdmissionError(
@@ -215,7 +205,7 @@ class Policy:
         types: dict[str, Type] = {}
         environment = admission_environment(variables=types, patches=True)
         checked = [(f"variables[{name!r}]", text, ANY) for name, text in self._variables.items()]
-        checked += [(f"match_conditions[{name!r}]", text, BOOL) for name, text in self._match_conditions.items()]
+        checked += [(f"match.conditions[{name!r}]", text, BOOL) for name, text in self._match.conditions.items()]
         for position, rule in enumerate(self._rules):
             checked.append((f"rules[{position}]", rule.rule, BOOL))
             if rule.message_expression:
