@@ -57,7 +57,7 @@ def failure(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 def test_a_flag_that_is_about_controllers_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "only webhooks: say how they are served" in failure(capsys)
+    assert "only webhooks: choose how they are served" in failure(capsys)
     for flag in ("--leader-elect", "--shards", "--processes=2"):
         assert "every replica serves its webhooks" in failure(capsys, "--embedded", flag)
 
