@@ -31,12 +31,24 @@ class Overlay(Snapshot):
         self._full_store = store
         self._barriers = barriers
         self._expected: dict[str, Barrier] = {}
+        self._unread: list[tuple[WriteRecord, Barrier]] = []
+        """Writes whose answers are read only when something is read: most reconciles read nothing after their writes."""
 
     def add(self, record: WriteRecord, barrier: Barrier) -> None:
         """Shows a write until the store has seen it as ``barrier``. A write by which the object leaves the store has a
         barrier for a deletion.
         """
+        self._unread.append((record, barrier))
+
+    def _show_writes(self) -> None:
+        writes, self._unread = self._unread, []
+        for record, barrier in writes:
+            self._show(record, barrier)
+
+    def _show(self, record: WriteRecord, barrier: Barrier) -> None:
         key = str(record.key)
+        if self._barriers.seen(key, barrier):
+            return
         if barrier.deleted and record.verb != "delete":
             document = None
         else:
@@ -55,6 +67,8 @@ class Overlay(Snapshot):
         self._expected[key] = barrier
 
     def record(self, key: str) -> Record | None:
+        if self._unread:
+            self._show_writes()
         barrier = self._expected.get(key)
         if barrier is not None and self._barriers.seen(key, barrier):
             del self._expected[key]
@@ -71,6 +85,8 @@ class Overlay(Snapshot):
         return bool(self.saved)
 
     def _check_open(self) -> None:
+        if self._unread:
+            self._show_writes()
         for key, barrier in list(self._expected.items()):
             if self._barriers.seen(key, barrier):
                 del self._expected[key]

@@ -30,8 +30,7 @@ class ProgramCluster(SteppedCluster):
 
     def __init__(self, world: ProgramHost) -> None:
         setup = world.setup
-        super().__init__(objects=setup.objects, crds=setup.crds, nodes=setup.nodes)
-        self._world = world
+        super().__init__(world, objects=setup.objects, crds=setup.crds, nodes=setup.nodes)
         self.server = ApiServer(storage=world.history, webhook_caller=self._local)
 
     def now(self) -> datetime:

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any, Final, Protocol, TypeVar
 
 from setpoint.apiserver import ApiServer
+from setpoint.controller import Controller
 from setpoint.manager import Manager
 from setpoint.meta import Object
 from setpoint.simulation.faults.plan import Plan
@@ -37,11 +38,13 @@ class SteppedCluster(Cluster):
     the user's next actions begin and end at these waits.
     """
 
-    _world: StepHost
+    def __init__(self, world: StepHost, *controllers: Controller[Any], **options: Any) -> None:
+        super().__init__(*controllers, **options)
+        self._steps = world
 
     async def settle(self, patience: float = PATIENCE, *, failing: bool = False) -> None:
         """Waits until nothing is left to do, and ends the step."""
-        await self._world.end_step(patience)
+        await self._steps.end_step(patience)
 
     async def until(self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 3600.0) -> None:
         """Waits until ``condition()`` holds, and ends the step. If it does not hold within ``within`` seconds, all
@@ -50,24 +53,24 @@ class SteppedCluster(Cluster):
         Raises:
             AssertionError: the condition did not hold after the second wait, either.
         """
-        await self._world.wait_until(lambda: _held(condition), within, "")
+        await self._steps.wait_until(lambda: _held(condition), within, "")
 
     async def eventually(
         self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 60.0, why: str = ""
     ) -> None:
         """Waits like `until`; ``why`` is the message of the AssertionError."""
-        await self._world.wait_until(lambda: _held(condition), within, why)
+        await self._steps.wait_until(lambda: _held(condition), within, why)
 
     async def apply(self, obj: K) -> K:
         """Applies the object as in a test, but first waits while an object of that kind and name is being deleted, as
         users and ``kubectl delete`` do.
         """
-        await self._world.gone(obj)
+        await self._steps.gone(obj)
         return await super().apply(obj)
 
     async def create(self, obj: K) -> K:
         """Creates the object. It first waits, as `apply` does, while an object of that name is being deleted."""
-        await self._world.gone(obj)
+        await self._steps.gone(obj)
         return await super().create(obj)
 
 
@@ -94,8 +97,8 @@ class SimulatedCluster(SteppedCluster):
     """
 
     def __init__(self, world: ScenarioHost, **options: Any) -> None:
-        super().__init__(*world.setup.controllers(), rbac=False, **options)
-        self._world: ScenarioHost = world
+        super().__init__(world, *world.setup.controllers(), rbac=False, **options)
+        self._world = world
         self.server = ApiServer(
             storage=world.history,
             now=world.now,
@@ -118,7 +121,7 @@ class SimulatedCluster(SteppedCluster):
         """Waits until nothing is left to do, as in a test, and ends the step. Raises `NotSettled` only in a run without
         faults, and not if ``failing`` is true.
         """
-        await self._world.end_step(patience)
+        await self._steps.end_step(patience)
         if not failing and not self._world.plan.faults:
             restless = [line for running in self._running() for line in restless_keys(running)]
             if restless:
