@@ -21,7 +21,7 @@ from setpoint.client import Client, InProcessTransport
 from setpoint.crd import Versions, crd_for
 from setpoint.models.core_v1 import Container, Pod, PodSpec, PodTemplateSpec, Secret
 from setpoint.testing import cluster, virtual_time
-from setpoint.webhook import Admission, Review, ServiceTarget, configurations
+from setpoint.webhook import Admission, Match, Review, ServiceTarget, configurations
 
 ROOT = Path(__file__).parents[1]
 
@@ -190,7 +190,7 @@ async def test_the_webhooks_are_declared_and_run_as_is_said() -> None:
     declared, inside, served, options = examples("docs/webhooks.md")
     names: dict[str, Any] = {
         "sp": sp, "Mykind": Mykind, "default_template": lambda: PodTemplateSpec(spec=pod_spec()), "Path": Path,
-        "Admission": Admission, "Review": Review,
+        "Admission": Admission, "Match": Match, "Review": Review,
     }  # fmt: skip
     await run(declared, names)
     checks = names["check"]

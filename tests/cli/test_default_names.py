@@ -121,7 +121,7 @@ def test_what_is_no_part_of_a_program_is_named(capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit):
         main(Backup, argv=["run"])  # type: ignore[arg-type]
     assert (
-        "sp.main() takes controllers, admissions and runnables (with async def run(self)), not <class"
+        "sp.main() takes controllers, admissions, policies and runnables (with async def run(self)), not <class"
         in capsys.readouterr().err
     )
     with pytest.raises(SystemExit):

@@ -182,7 +182,7 @@ async def test_what_is_not_a_frame_ends_the_connection(sent: bytes) -> None:
 
 async def test_the_answer_to_another_handshake_is_refused() -> None:
     async with talking(frames(key=b"another")) as url, once(url) as client:
-        assert "something else than the WebSocket that was asked for" in str(await failing(client))
+        assert "a protocol other than the requested WebSocket" in str(await failing(client))
     async with talking(frames(protocol=b"chat")) as url, once(url) as client:
         assert "chose the protocol 'chat', which was not offered" in str(await failing(client))
 

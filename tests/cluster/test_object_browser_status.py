@@ -64,4 +64,6 @@ def test_a_status_of_another_form_has_a_standing(status: dict[str, Any]) -> None
 
 def test_a_message_with_a_number_of_thousands_of_digits_is_told() -> None:
     many = "9" * 5000
-    assert message(f"0/{many} nodes are available: 1 Too many pods.").startswith(f"of {many} nodes, 1 has its full")
+    assert message(f"0/{many} nodes are available: 1 Too many pods.").startswith(
+        f"of {many} nodes, 1 already has its maximum"
+    )

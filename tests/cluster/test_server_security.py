@@ -192,7 +192,7 @@ async def test_a_bad_certificate_ends_in_one_line(tmp_path: Path) -> None:
         SecurityError, match=r"--tls-cert-file .*a.crt: the serving certificate and its key can't be used"
     ):
         await secure(Security(tls_cert_file=cert, tls_private_key_file=other), "127.0.0.1", None)
-    with pytest.raises(SecurityError, match="belong together"):
+    with pytest.raises(SecurityError, match="need each other, and only one of them is given"):
         await secure(Security(tls_cert_file=cert), "127.0.0.1", None)
     assert key.exists()
 
@@ -228,7 +228,7 @@ async def test_the_audit_log_is_appended_to_its_file(tmp_path: Path) -> None:
 
 async def test_a_bad_audit_policy_or_log_ends_in_one_line(tmp_path: Path) -> None:
     policy, log = tmp_path / "policy.yaml", tmp_path / "none" / "audit.log"
-    with pytest.raises(SecurityError, match="belong together"):
+    with pytest.raises(SecurityError, match="need each other, and only one of them is given"):
         await secure(Security(audit_log_path=log), "127.0.0.1", None)
     with pytest.raises(SecurityError, match=r"--audit-policy-file .*policy.yaml: No such file"):
         await secure(Security(audit_policy_file=policy, audit_log_path=log), "127.0.0.1", None)
@@ -238,7 +238,7 @@ async def test_a_bad_audit_policy_or_log_ends_in_one_line(tmp_path: Path) -> Non
 
 
 async def test_flags_about_users_need_auth(tmp_path: Path) -> None:
-    with pytest.raises(SecurityError, match=r"--token-auth-file .* only with --auth"):
+    with pytest.raises(SecurityError, match=r"--token-auth-file .* needs --auth"):
         await secure(Security(token_auth_file=tmp_path / "x"), "127.0.0.1", None)
 
 

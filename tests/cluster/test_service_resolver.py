@@ -58,7 +58,7 @@ async def test_a_refusal_says_what_is_missing() -> None:
         await cluster.create(pod("hollow"))
         await cluster.settle()
         with pytest.raises(
-            CallFailed, match=r"no route to host \(the pod is hollow and has no hollow\.setpoint\.io/at\)"
+            CallFailed, match=r"no route to host \(the pod is hollow and has no annotation hollow\.setpoint\.io/at\)"
         ):
             find(PLACE)
 

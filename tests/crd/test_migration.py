@@ -154,7 +154,7 @@ async def test_a_definition_that_changes_meanwhile_keeps_its_stored_versions() -
             return await original(kind, *args, **options)
 
         client.patch = late  # type: ignore[method-assign]
-        with pytest.raises(MigrationError, match="was changed meanwhile; run again"):
+        with pytest.raises(MigrationError, match="was changed during the migration; run again"):
             await StorageMigration(client, NAME).run()
         assert await stored(client) == ["v1", "v2"]
         await client.close()

@@ -205,8 +205,8 @@ def test_the_command_writes_a_folder_says_so_and_fails_if_something_was_kept(
     ("words", "message"),
     [
         (["--form", "helm"], "--form helm needs --image"),
-        (["--image", "a", "--form", "helm"], "--output DIR goes with --form"),
-        (["--image", "a", "--output", "x"], "--output DIR goes with --form"),
+        (["--image", "a", "--form", "helm"], "need --output DIR, and --output needs one of these forms"),
+        (["--image", "a", "--output", "x"], "need --output DIR, and --output needs one of these forms"),
         (["--image", "a b"], "an image is REGISTRY/NAME:TAG"),
         (["--image", "a:::1"], "an image is REGISTRY/NAME:TAG"),
         (["--image", "a/B:1"], "an image is REGISTRY/NAME:TAG"),

@@ -85,7 +85,7 @@ def test_the_simulation_is_recorded_without_its_rehearsal(tmp_path: Path, monkey
         await world.settle()
 
     monkeypatch.setenv(VARIABLE, str(tmp_path / "asked"))
-    sp.simulation.check(scenario, lambda: [controller()], budget=sp.simulation.Budget(runs=1), workers=0)
+    sp.simulation.check(scenario, lambda: [controller()], budget=sp.simulation.Budget(runs=10), workers=0)
     asked = read(tmp_path / "asked")
     assert {each.resource for each in asked} <= {"secrets", "configmaps", "events", "secrets/status"}
     assert any(each.resource == "configmaps" and each.verb == "create" for each in asked)

@@ -61,7 +61,7 @@ def test_flags_are_read_as_gos_programs_read_them() -> None:
         (["--authorization-mode=Node,Webhook"], "--authorization-mode=Webhook is not supported here"),
         (["--admission-control-config-file=x"], "--admission-control-config-file is not supported"),
         (["--audit-webhook-config-file=x"], "--audit-webhook-config-file is not supported"),
-        (["--audit-log-path=x"], "--audit-policy-file and --audit-log-path belong together"),
+        (["--audit-log-path=x"], "--audit-policy-file and --audit-log-path need each other"),
         (["--oidc-issuer-url=http://x"], "the URL of a provider begins with https://"),
         (["--feature-gates=Nope=true"], "unrecognized feature gate: Nope"),
         (["--feature-gates=AllAlpha=true"], "--feature-gates=AllAlpha=true is not supported"),
@@ -341,7 +341,7 @@ async def test_services_have_addresses_in_the_range_that_is_given(tmp_path: Path
 async def test_what_is_wrong_with_files_is_said(tmp_path: Path) -> None:
     (tmp_path / "bad").write_text("nonsense")
     pair = ("--tls-cert-file", "--tls-private-key-file")
-    with pytest.raises(ServingError, match="not the certificates and keys that TLS takes"):
+    with pytest.raises(ServingError, match="not a certificate and key that TLS can use"):
         async with server(*arguments(tmp_path), *(f"{name}={tmp_path / 'bad'}" for name in pair)):
             pass
     with pytest.raises(FlagError, match="only taken together"):
@@ -356,7 +356,7 @@ async def test_what_is_wrong_with_files_is_said(tmp_path: Path) -> None:
     other = await asyncio.start_server(_something_else, "127.0.0.1", 0)
     async with other:
         port = other.sockets[0].getsockname()[1]
-        with pytest.raises(ServingError, match="not the etcd that belongs to this kube-apiserver"):
+        with pytest.raises(ServingError, match="is not setpoint's etcd"):
             async with server(f"--etcd-servers=http://127.0.0.1:{port}"):
                 pass
 

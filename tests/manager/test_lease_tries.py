@@ -73,8 +73,8 @@ def test_times_are_client_go_s_unless_told_otherwise() -> None:
     [
         (
             {"lease_duration": 10.0},
-            "leader election: lease_duration (10 s) must be greater than renew_deadline (10 s), or two would lead at "
-            "once",
+            "leader election: lease_duration (10 s) must be greater than renew_deadline (10 s), or two processes could "
+            "lead at the same time",
         ),
         (
             {"renew_deadline": 2.4},

@@ -11,6 +11,7 @@ from setpoint.apiserver.objects.go_form import zero_of
 from setpoint.apiserver.resources.registry import Registry
 from setpoint.apiserver.strategies.builtin import add_builtin
 from setpoint.patch import TypedError, apply, initial_managed_fields
+from setpoint.patch.apply import Endpoint
 from setpoint.patch.fieldset import EMPTY, FieldSet
 from setpoint.patch.managed_fields import Managed
 from setpoint.schema import ANYTHING, Schema
@@ -63,7 +64,7 @@ def both(schema: Schema, new: Any, zero: Any, ignored: FieldSet = EMPTY) -> tupl
     answers: list[Any] = []
     for write in (
         lambda: initial_managed_fields.create(schema, new, "m", zero=zero, **options),
-        lambda: apply.update(schema, zero, new, Managed({}), "m", **options),
+        lambda: apply.update(Endpoint(schema, "t/v1", ignored=ignored), zero, new, Managed({}), "m", now=NOW),
     ):
         try:
             answers.append(json.dumps(write()))  # the order counts

@@ -191,7 +191,7 @@ def test_a_budget_that_ends_before_the_first_fault_is_told_of() -> None:
     async def reconcile(app: App, ctx: sp.Context) -> None:
         await ctx.keep(ConfigMap, [ConfigMap.named(app.name)])
 
-    with pytest.warns(UserWarning, match="before the first fault: none of [0-9]+ was tried"):
+    with pytest.warns(UserWarning, match="before the first fault: none of [0-9]+ faults was tried"):
         check(create_and_resize, controllers(reconcile), budget=Budget(runs=1))
 
 

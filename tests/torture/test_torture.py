@@ -41,7 +41,7 @@ async def test_a_program_that_forgets_after_a_crash_is_found_and_replayed(tmp_pa
     assert file.with_suffix(".html").exists()
     async with torture(tmp_path, "--replay", file, "--", *PAIRS) as mended:
         assert await mended.ended() == 0, mended.printed()
-    assert "nothing was found" in mended.out
+    assert "no findings" in mended.out
     assert any("has changed since" in line for line in mended.err) is False
 
 
@@ -49,7 +49,7 @@ async def test_a_program_without_that_mistake_passes(tmp_path: Path) -> None:
     faults = "crash,lost,conflict,lag,squash,watch,down,user,error,throttle,late,pause,restart,slow"
     async with torture(tmp_path, "--faults", faults, "--budget", "6runs", "--", *PAIRS) as running:
         assert await running.ended() == 0, running.printed()
-    assert "nothing was found" in running.out
+    assert "no findings" in running.out
     assert any(line.startswith("without faults:") and "configmaps, secrets" in line for line in running.err)
 
 
@@ -62,7 +62,7 @@ async def test_children_of_an_owner_whose_deletion_is_held_back_are_no_finding_a
     words = ("--faults", "lag,squash", "--ignore", "secrets default/sample=it comes and goes", "--budget", "24runs")
     async with torture(tmp_path, *words, "--", *owners, scenario=scenario) as running:
         assert await running.ended() == 0, running.printed()
-    assert "nothing was found" in running.out
+    assert "no findings" in running.out
     assert not any("ended with a finding" in line for line in running.out)
     off = ("--faults", "lag,squash", "--off", "lag=our watches are never late", "--budget", "6runs")
     async with torture(tmp_path, *off, "--", *owners, scenario=scenario) as running:
@@ -74,7 +74,7 @@ async def test_children_of_an_owner_whose_deletion_is_held_back_are_no_finding_a
     ("command", "within", "told"),
     [
         (("./no-such-program",), DEADLINE, "./no-such-program can't be started: No such file or directory"),
-        ((sys.executable, "-c", "print('no config'); raise SystemExit(3)"), DEADLINE, "ended by itself with status 3"),
+        ((sys.executable, "-c", "print('no config'); raise SystemExit(3)"), DEADLINE, "exited with status 3"),
         ((sys.executable, "-c", "import time; time.sleep(1000)"), 1, "has asked the server for nothing in 1 s"),
     ],
 )
@@ -98,7 +98,7 @@ async def test_without_a_program_it_says_how_it_is_called(tmp_path: Path) -> Non
 async def test_a_switch_that_does_not_exist_is_named(tmp_path: Path) -> None:
     async with torture(tmp_path, "--off", "lags=they are never late", "--", *PAIRS) as running:
         assert await running.ended() == 1
-    assert "--off: there is no fault and no oracle named 'lags'" in "\n".join(running.err)
+    assert "--off: no fault and no oracle has the name 'lags'" in "\n".join(running.err)
 
 
 LEAVES_ITS_PID = """

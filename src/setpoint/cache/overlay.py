@@ -32,7 +32,7 @@ class Overlay(Snapshot):
         self._barriers = barriers
         self._expected: dict[str, Barrier] = {}
         self._unread: list[tuple[WriteRecord, Barrier]] = []
-        """Writes whose answers are read only when something is read: most reconciles read nothing after their writes."""
+        """Writes whose answers are parsed only when something is read: most reconciles read nothing afterwards."""
 
     def add(self, record: WriteRecord, barrier: Barrier) -> None:
         """Shows a write until the store has seen it as ``barrier``. A write by which the object leaves the store has a
