@@ -71,6 +71,54 @@ def test_the_line_of_a_finding_is_that_of_its_sentence() -> None:
     assert rules("a.py", 'class A:\n    x = 1\n    """What x is."""\n') == [(3, "headless")]
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "for each in pods:\n    pass",
+        "found = pods[0]",
+        "def f(known: list[str]): ...",
+        "def f(*given): ...",
+        "class A:\n    told: str = ''",
+        "class A:\n    def wrote(self) -> bool: ...",
+        "self._seen = {}",
+        "if made := f(): ...",
+        "[left for left in f()]",
+        "def f():\n    def g(x, *, kept=()): ...",
+        "match x:\n    case [*there]: ...",
+        "each: bool = True",
+    ],
+)
+def test_a_name_that_says_how_a_thing_came_is_found(code: str) -> None:
+    places = [file for file in ("src/a.py", "tests/a.py") if rules(file, f"{code}\n")]
+    assert places == ["src/a.py"]
+    assert {rule for _, rule in rules("src/a.py", f"{code}\n")} == {"name"}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(known: bool): ...",
+        "gone = pod is None",
+        "found = False",
+        "self._closed = True",
+        "class A:\n    taken: bool = False",
+        "class A:\n    def gone(self) -> bool: ...",
+        "def f(left, right): ...",
+        "f(found=1)",
+        "print(found)",
+        "found_pods = 1",
+    ],
+)
+def test_a_boolean_that_is_an_adjective_and_other_projects_names_are_accepted(code: str) -> None:
+    assert rules("src/a.py", f"{code}\n") == []
+
+
+def test_places_whose_names_are_not_checked_exist_and_have_findings() -> None:
+    for place in words.UNCLEAN:
+        files = [file for file in words.files([place]) if file.endswith(".py")]
+        assert any(words.came(Path(file).read_text("utf-8")) for file in files), place
+
+
 def test_code_is_not_read() -> None:
     assert rules("a.md", "```python\n# nobody\n```\n\n`nobody` and ``is no``\n") == []
     assert rules("a.py", "nobody = 'nobody'\n") == []

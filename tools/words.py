@@ -3,7 +3,9 @@
 It reads the docstrings, comments and messages of Python files, and the text of Markdown pages, and prints a line for
 each finding: file, line, rule, the words, and the remedy. The exit status is 1 if there is a finding.
 
-Words in backticks are code and are not checked.
+Words in backticks are code and are not checked. Of code itself, in ``src``, ``examples`` and ``tools``, the names of
+locals, parameters, attributes and functions are checked: a name says what a thing is (``pod``, ``owner``), not how it
+came (``found``, ``made``).
 
 ``python tools/words.py --messages [PLACE ...]`` prints the messages of ``src`` instead, by package, with file and line:
 the texts of exceptions, log records, warnings, conditions and events, of reports and of the command line. They are to
@@ -79,6 +81,43 @@ RULES = (
     ),
     _rule("old-words", r"\b(?:[Kk]nows?|[Ss]ays?|said) nothing of\b", 'write "does not know", "does not mention"'),
 )
+
+NAMED = ("src/", "examples/", "tools/")
+"""The places whose names are checked."""
+
+UNCLEAN = (
+    "examples/",
+    "src/setpoint/apiserver/",
+    "src/setpoint/apps/",
+    "src/setpoint/cache/",
+    "src/setpoint/cel/",
+    "src/setpoint/cli/",
+    "src/setpoint/client/",
+    "src/setpoint/cluster/",
+    "src/setpoint/concurrency/",
+    "src/setpoint/controller/",
+    "src/setpoint/crd/",
+    "src/setpoint/deploy/",
+    "src/setpoint/manager/",
+    "src/setpoint/meta/",
+    "src/setpoint/patch/",
+    "src/setpoint/scaffold/",
+    "src/setpoint/schema/",
+    "src/setpoint/serving/",
+    "src/setpoint/simulation/",
+    "src/setpoint/testing/",
+    "src/setpoint/torture/",
+    "src/setpoint/webhook/",
+    "tools/",
+)
+"""The places whose names are not checked yet."""
+
+_CAME = frozenset(
+    "asked begun came each found given gone got heard kept known left made meant said seen struck taken there told"
+    " went wrote".split()
+)
+_FLAGS = _CAME - set("came each got said there went wrote".split())
+"""The words that are adjectives, too, so that a boolean may have them as its name."""
 
 UPSTREAM = ("must be no value when `operator` is",)
 """Words of API servers that are kept verbatim because clients compare them; they are not checked."""
@@ -191,6 +230,69 @@ def markdown_passages(source: str) -> Iterator[Passage]:
 def check(file: str, source: str) -> Iterator[Finding]:
     """The findings in one file; ``file`` is its name, which tells Python from Markdown."""
     yield from _findings(file, python_passages(source) if file.endswith(".py") else markdown_passages(source))
+    if file.endswith(".py") and file.startswith(NAMED) and not file.startswith(UNCLEAN):
+        for line, name in came(source):
+            yield Finding(file, line, "name", name, "name what it is (pod, owner, patch), not how it came")
+
+
+def came(source: str) -> list[tuple[int, str]]:
+    """The lines and names of locals, parameters, attributes and functions that say how a thing came.
+
+    Booleans are accepted where the word is an adjective: ``known: bool``, ``gone = pod is None``. So is ``left``
+    beside ``right``.
+    """
+    return sorted(set(_came(ast.parse(source))))
+
+
+def _came(scope: ast.AST) -> Iterator[tuple[int, str]]:
+    """The findings in a module, class or function, and in those inside of it."""
+    bindings, flags, inner = list[tuple[int, str]](), set[str](), list[ast.AST]()
+    todo = list(ast.iter_child_nodes(scope))
+    while todo:
+        node = todo.pop()
+        bindings += _bound(node)
+        flags |= _flags(node)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            inner.append(node)
+        else:
+            todo += ast.iter_child_nodes(node)
+    names = {name for _, name in bindings}
+    for line, name in bindings:
+        word = name.strip("_")
+        if word in _CAME and not (name in flags and word in _FLAGS) and not (word == "left" and "right" in names):
+            yield line, name
+    for node in inner:
+        yield from _came(node)
+
+
+def _bound(node: ast.AST) -> Iterator[tuple[int, str]]:
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+            yield node.lineno, name
+        case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            yield node.lineno, name
+        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.ExceptHandler(name=str(name)):
+            yield node.lineno, name
+        case _:
+            pass
+
+
+def _flags(node: ast.AST) -> set[str]:
+    """The names to which this node gives a boolean."""
+    match node:
+        case ast.AnnAssign(target=target, annotation=ast.Name(id="bool")):
+            targets = [target]
+        case ast.arg(arg=name, annotation=ast.Name(id="bool")):
+            return {name}
+        case ast.FunctionDef(name=name, returns=ast.Name(id="bool")):
+            return {name}
+        case (
+            ast.Assign(targets=targets, value=ast.Compare() | ast.UnaryOp(op=ast.Not()) | ast.Constant(value=bool()))
+        ):
+            pass
+        case _:
+            return set()
+    return {ast.unparse(target).rpartition(".")[2] for target in targets}
 
 
 def _findings(file: str, passages: Iterable[Passage]) -> Iterator[Finding]:

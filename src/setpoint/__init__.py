@@ -170,9 +170,9 @@ if not TYPE_CHECKING:  # else a misspelt name would be of type Any to type check
             return import_module(f"setpoint.{name}")
         if name not in _HOMES:
             raise AttributeError(f"module 'setpoint' has no attribute {name!r}")
-        found = getattr(import_module(f"setpoint.{_HOMES[name]}"), name)
-        globals()[name] = found
-        return found
+        value = getattr(import_module(f"setpoint.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -84,8 +84,8 @@ def declared(controllers: Iterable[Controller[Any]], served: Iterable[Admission[
             grants.update(Grant(resource.group, resource.plural, verb) for verb in verbs)
         for need in controller.needed:
             grants |= _of_need(need)
-    for each in served:
-        for kind in getattr(each, "read_kinds", ()):
+    for webhook in served:
+        for kind in getattr(webhook, "read_kinds", ()):
             resource = resource_of(kind)
             grants.update(Grant(resource.group, resource.plural, verb) for verb in READ)
     return grants
@@ -194,15 +194,16 @@ def rules(grants: Iterable[Grant]) -> list[Document]:
             named[group, resource, tuple(sorted(allowed))].append(name)
         else:
             plain[group, tuple(sorted(allowed))].append(resource)
-    found: list[Document] = [
+    rules: list[Document] = [
         {"apiGroups": [group], "resources": sorted(resources), "verbs": list(allowed)}
         for (group, allowed), resources in sorted(plain.items())
     ]
-    found += [
+    rules += [
         {"apiGroups": [group], "resources": [resource], "resourceNames": sorted(names), "verbs": list(allowed)}
         for (group, resource, allowed), names in sorted(named.items())
     ]
     urls: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for url, allowed in reached.items():
         urls[tuple(sorted(allowed))].append(url)
-    return found + [{"nonResourceURLs": sorted(each), "verbs": list(allowed)} for allowed, each in sorted(urls.items())]
+    rules += [{"nonResourceURLs": sorted(paths), "verbs": list(allowed)} for allowed, paths in sorted(urls.items())]
+    return rules

@@ -114,15 +114,15 @@ class Portal:
     @contextmanager
     def inside(self, context: AbstractAsyncContextManager[T]) -> Iterator[T]:
         """``context`` as a synchronous context manager. A single task enters and leaves it."""
-        left = asyncio.Event()
+        leaving = asyncio.Event()
         entered: asyncio.Future[T] = self.run(_future())  # made in its loop
         process = self._process
-        done = asyncio.run_coroutine_threadsafe(_hold(context, entered, left), self._loop)
+        done = asyncio.run_coroutine_threadsafe(_hold(context, entered, leaving), self._loop)
         try:
             yield self.run(_wait(entered))
         finally:
             if process == os.getpid():  # in a forked process the task does not exist
-                self._loop.call_soon_threadsafe(left.set)
+                self._loop.call_soon_threadsafe(leaving.set)
                 done.result()
 
     def close(self) -> None:
@@ -161,12 +161,12 @@ async def _wait(future: asyncio.Future[T]) -> T:
     return await future
 
 
-async def _hold(context: AbstractAsyncContextManager[T], entered: asyncio.Future[T], left: asyncio.Event) -> None:
+async def _hold(context: AbstractAsyncContextManager[T], entered: asyncio.Future[T], leaving: asyncio.Event) -> None:
     try:
         async with context as value:
             if not entered.done():
                 entered.set_result(value)
-            await left.wait()
+            await leaving.wait()
     except Exception as problem:
         if entered.done():
             raise

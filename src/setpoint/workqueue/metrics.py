@@ -43,7 +43,7 @@ class QueueMetrics(Protocol):
         """Counts a key that has become ready, or that has become dirty, so it will be ready again after `done`."""
         ...
 
-    def got(self, seconds: float) -> None:
+    def handed_out(self, seconds: float) -> None:
         """Counts a key that was handed out after a wait of that many seconds."""
         ...
 
@@ -145,7 +145,7 @@ class _Counts:
     def added(self) -> None:
         self.adds += 1
 
-    def got(self, seconds: float) -> None:
+    def handed_out(self, seconds: float) -> None:
         self.waited[bisect_left(DURATION_BUCKETS, seconds)] += 1
         self.waited_seconds += seconds
 

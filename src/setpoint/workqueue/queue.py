@@ -321,7 +321,7 @@ class WorkQueue(Generic[K]):
         self._started_at[key] = now
         added = self._added_at.pop(key, None)
         if added is not None:
-            self._metrics.got(now - added)
+            self._metrics.handed_out(now - added)
 
     def _count_done(self, key: K) -> None:
         assert self._metrics is not None
