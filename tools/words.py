@@ -112,12 +112,13 @@ UNCLEAN = (
 )
 """The places whose names are not checked yet."""
 
-_CAME = frozenset(
-    "asked begun came each found given gone got heard kept known left made meant said seen struck taken there told"
-    " went wrote".split()
+_FLAGS = frozenset(
+    {"asked", "begun", "found", "given", "gone", "heard", "kept", "known", "left", "made", "meant", "seen"}
+    | {"struck", "taken", "told"}
 )
-_FLAGS = _CAME - set("came each got said there went wrote".split())
 """The words that are adjectives, too, so that a boolean may have them as its name."""
+
+_CAME = _FLAGS | {"came", "each", "got", "said", "there", "went", "wrote"}
 
 UPSTREAM = ("must be no value when `operator` is",)
 """Words of API servers that are kept verbatim because clients compare them; they are not checked."""
@@ -286,9 +287,7 @@ def _flags(node: ast.AST) -> set[str]:
             return {name}
         case ast.FunctionDef(name=name, returns=ast.Name(id="bool")):
             return {name}
-        case (
-            ast.Assign(targets=targets, value=ast.Compare() | ast.UnaryOp(op=ast.Not()) | ast.Constant(value=bool()))
-        ):
+        case ast.Assign(targets=targets, value=ast.Compare() | ast.UnaryOp(op=ast.Not()) | ast.Constant(value=bool())):
             pass
         case _:
             return set()
