@@ -16,7 +16,7 @@ from setpoint.client.errors import Conflict, Forbidden, NotFound, TooManyRequest
 from setpoint.client.transport import TransportError
 from setpoint.concurrency import end, stack_of
 from setpoint.controller import LoopMetrics, TerminalError, WorkLoop, after, done, retry
-from setpoint.controller.outcome import Outdated, ReconcileTimeout, StatusNotServed, Unsettled
+from setpoint.controller.outcome import Outdated, ReconcileTimeout, StatusNotServed, TooManyDeletions, Unsettled
 from setpoint.controller.writes.ownership import AdoptionError
 from setpoint.meta import Status, StatusCause, StatusDetails
 from setpoint.testing import advance, settle, virtual_time
@@ -84,6 +84,7 @@ ROWS = [
         "ReconcileTimeout", raising(ReconcileTimeout("slow")), 0.005, 1, "error", ("errors", "timeouts"), logging.ERROR
     ),
     Row("AdoptionError", raising(AdoptionError("theirs")), 0.005, 1, "error", ("errors",), logging.ERROR),
+    Row("TooManyDeletions", raising(TooManyDeletions("7")), 0.005, 1, "error", ("errors",), logging.ERROR),
     Row("StatusNotServed", raising(StatusNotServed("old")), 0.005, 1, "error", ("errors",), logging.ERROR),
     Row("a mistake", raising(KeyError("x")), 0.005, 1, "error", ("errors", "panics"), logging.ERROR),
     Row("any other exception", raising(RuntimeError("x")), 0.005, 1, "error", ("errors",), logging.ERROR),

@@ -195,6 +195,8 @@ class Context(ContextReads):
         selector: AnySelector = None,
         adopt: bool = False,
         force: bool = True,
+        prune: bool = True,
+        at_most_deletions: int | None = None,
     ) -> builtins.list[T]:
         """Creates, changes and deletes children of one kind until they are as wanted, and returns them. The call is
         level-based.
@@ -204,6 +206,11 @@ class Context(ContextReads):
         The children of a kind are the objects that the reconciled object controls, in the declared cache; with
         ``selector`` only those whose labels match it. Each wanted object is prepared as in `apply`. Wanted objects that
         have ``generate_name`` instead of a name must be alike; only their number counts.
+
+        A list that comes from a source that may fail, such as an inventory, can be empty by mistake. With ``prune``
+        False nothing is deleted: children that are not wanted stay as they are. With ``at_most_deletions``, a call that
+        would delete more children than that makes no write at all and raises `TooManyDeletions`. The bound holds for
+        each call, also while the reconciled object is being deleted; the garbage collector deletes the children then.
 
         Returns the wanted children in the order in which they were given (generated names last), as they are after this
         call. A child that is being deleted is left out; the reconcile after its removal creates it again.
@@ -242,18 +249,19 @@ class Context(ContextReads):
         Raises:
             UndeclaredRead: the controller declares no cache of that kind.
             TypeError: a wanted object is not of that kind.
-            ValueError: a wanted object has no name, is wanted twice, or would not be found by the selector or in the
-                cache; or objects with the same ``generate_name`` differ; or an earlier call in the same reconcile would
-                undo this one.
+            ValueError: ``at_most_deletions`` is negative; or a wanted object has no name, is wanted twice, or would not
+                be found by the selector or in the cache; or objects with the same ``generate_name`` differ; or an
+                earlier call in the same reconcile would undo this one.
             AdoptionError: an object with a wanted name has no controller or a different one (an `OwnerError`).
             OwnerError: the reconciled object can't own a wanted object; see `setpoint.controller.writes.ownership`.
             Outdated: caches begin with lists of any age, and the reconciled object is not as its cache shows it.
             Conflict: without ``force``, another manager owns a field with a different value.
+            TooManyDeletions: more than ``at_most_deletions`` children would be deleted.
             ApiError: the server refused; an `ExceptionGroup` if several failed.
         """
         self._check_open()
         children = Children(self, self._writer, kind, Selector.of(selector), adopt=adopt, force=force)
-        return await children.keep(wanted)
+        return await children.keep(wanted, prune=prune, at_most_deletions=at_most_deletions)
 
     async def create(self, obj: T, *, controlled: bool = True) -> T:
         """Creates ``obj``, which is prepared as in `apply`, and returns the created object. With ``generate_name`` the

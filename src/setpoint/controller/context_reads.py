@@ -84,7 +84,7 @@ class ContextReads:
         """The objects of each kind whose cache is behind, read from the server by the reconciler; None if no cache is
         behind.
         """
-        self.kept: builtins.list[tuple[GroupVersionResource, Selector, builtins.list[dict[str, str]]]] = []
+        self.kept: builtins.list[tuple[GroupVersionResource, Selector | None, builtins.list[dict[str, str]]]] = []
         """The calls to `Context.keep` so far, each with its resource, selector and labels."""
         self.reads: dict[tuple[str, bool], Read] | None = None
         """The reads so far, by kind and by whether they were from a cache; None before the first read."""

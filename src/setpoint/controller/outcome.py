@@ -131,6 +131,10 @@ class AdoptionError(OwnerError):
     """An object with the name of a wanted child exists but does not belong to the owner."""
 
 
+class TooManyDeletions(Exception):
+    """`Context.keep` would delete more children than its caller allows (``at_most_deletions``). It has not written."""
+
+
 class ReconcileTimeout(Exception):
     """The reconcile function was cancelled because it took longer than the controller's ``timeout``."""
 
@@ -204,7 +208,7 @@ def classify(problem: Exception) -> Failure:
         if is_terminating(problem):
             return _TERMINATING
         return _REFUSED
-    if isinstance(problem, AdoptionError | ReconcileTimeout | StatusNotServed | TransportError):
+    if isinstance(problem, AdoptionError | ReconcileTimeout | StatusNotServed | TooManyDeletions | TransportError):
         return _REFUSED
     return _ERROR
 

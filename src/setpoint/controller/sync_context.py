@@ -131,9 +131,19 @@ class SyncContext:
         selector: AnySelector = None,
         adopt: bool = False,
         force: bool = True,
+        prune: bool = True,
+        at_most_deletions: int | None = None,
     ) -> builtins.list[T]:
         """See `Context.keep`."""
-        work = self._context.keep(kind, builtins.list(wanted), selector=selector, adopt=adopt, force=force)
+        work = self._context.keep(
+            kind,
+            builtins.list(wanted),
+            selector=selector,
+            adopt=adopt,
+            force=force,
+            prune=prune,
+            at_most_deletions=at_most_deletions,
+        )
         return self._portal.run(work)
 
     def apply(self, obj: T, *, controlled: bool = True, force: bool = True, takes_over: Collection[str] = ()) -> T:

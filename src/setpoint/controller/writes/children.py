@@ -16,7 +16,7 @@ from setpoint.client import ApiError, TooManyRequests
 from setpoint.client.apply_configuration import configuration_of
 from setpoint.concurrency import every
 from setpoint.controller.memory import Applied
-from setpoint.controller.outcome import AdoptionError, maybe_done
+from setpoint.controller.outcome import AdoptionError, TooManyDeletions, maybe_done
 from setpoint.controller.telemetry import BoundLogger
 from setpoint.controller.writes.ownership import ObjectWriter, owned_copy, standing_of
 from setpoint.meta import GroupVersionResource, Object, ObjectKey, Selector, decode_as_read, raw_of, resource_of
@@ -26,6 +26,8 @@ Write: TypeAlias = Callable[[], Awaitable[None]]
 
 AT_ONCE: Final = 8
 """The maximum number of writes of one reconcile that are under way at the same time."""
+MAX_NAMES: Final = 5
+"""The maximum number of children that a message names."""
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX: Final = 5
 _MAX_PREFIX: Final = 63 - _SUFFIX
@@ -40,7 +42,7 @@ class Reconciled(Protocol):
     object: Object
     key: ObjectKey
     live: dict[GroupVersionResource, list[Any]] | None
-    kept: list[tuple[GroupVersionResource, Selector, list[dict[str, str]]]]
+    kept: list[tuple[GroupVersionResource, Selector | None, list[dict[str, str]]]]
     age: float | None
     failures: int
 
@@ -90,22 +92,28 @@ class Children(Generic[T]):
         self._applied, self._failed, self._drawn = writer.memory.applied.of(context.key, self._resource.gvr, selector)
         self._live: dict[ObjectKey, T] | None = None
 
-    async def keep(self, wanted: Iterable[T]) -> list[T]:
+    async def keep(self, wanted: Iterable[T], *, prune: bool = True, at_most_deletions: int | None = None) -> list[T]:
         """See `Context.keep`."""
+        if at_most_deletions is not None and at_most_deletions < 0:
+            raise ValueError(
+                f"keep({self._kind.__name__}): at_most_deletions must be 0 or more, not {at_most_deletions}"
+            )
         if not isinstance(wanted, Iterable):
             kind = self._kind.__name__
             raise TypeError(f"keep({kind}) takes a list of the wanted objects, not a {type(wanted).__name__}")
         prepared = [self._prepared(obj) for obj in wanted]
-        self._claim(prepared)
+        self._claim(prepared, prune)
         mine = {
             child.key: child for child in self._owned() if self._is_mine(child) and self._selector.matches(child.labels)
         }
         self._drawn.difference_update(mine)
         children = list(self._placed(prepared, mine))
         keys = {child.key for child in children}
-        for key in [key for key in self._applied if key not in keys]:
+        for key in [key for key in self._applied if key not in keys and (prune or key not in mine)]:
             del self._applied[key]
-        surplus = [child for key, child in mine.items() if key not in keys and not child.is_deleting]
+        surplus = [child for key, child in mine.items() if prune and key not in keys and not child.is_deleting]
+        if at_most_deletions is not None and len(surplus) > at_most_deletions:
+            raise TooManyDeletions(_too_many(self._kind.__name__, surplus, len(mine), at_most_deletions))
         self._failed.intersection_update(keys | mine.keys())
         missing = [child for child in children if child.present is None]
         if surplus or (missing and not self._context.object.is_deleting):
@@ -166,20 +174,21 @@ class Children(Generic[T]):
             )
         return child
 
-    def _claim(self, prepared: list[T]) -> None:
+    def _claim(self, prepared: list[T], prune: bool) -> None:
         """Refuses a call that wants objects which an earlier call in this reconcile would delete, or that would delete
         objects which an earlier call wants.
         """
         labels = [obj.labels for obj in prepared]
         for gvr, selector, others in self._context.kept:
             if gvr == self._resource.gvr and (
-                any(map(selector.matches, labels)) or any(map(self._selector.matches, others))
+                (selector is not None and any(map(selector.matches, labels)))
+                or (prune and any(map(self._selector.matches, others)))
             ):
                 raise ValueError(
                     f"keep({self._kind.__name__}) was called before in this reconcile, and one call would delete what "
                     "the other one wants: pass everything in one call, or give each a selector of its own"
                 )
-        self._context.kept.append((self._resource.gvr, self._selector, labels))
+        self._context.kept.append((self._resource.gvr, self._selector if prune else None, labels))
 
     def _placed(self, prepared: list[T], mine: Mapping[ObjectKey, T]) -> Iterator[_Child[T]]:
         """Every wanted object with its name and with the object that exists under that name."""
@@ -371,6 +380,15 @@ class Children(Generic[T]):
             if problems:
                 return problems
         return []
+
+
+def _too_many(kind: str, surplus: list[T], present: int, bound: int) -> str:
+    names = ", ".join(sorted(child.name for child in surplus)[:MAX_NAMES])
+    more = f" and {len(surplus) - MAX_NAMES} more" if len(surplus) > MAX_NAMES else ""
+    return (
+        f"keep({kind}) would delete {len(surplus)} of {present} children, but at_most_deletions is {bound}, so nothing "
+        f"was written. Mend the list, delete the children ({names}{more}) yourself, or raise the bound"
+    )
 
 
 def _is_its_own(problem: Exception) -> bool:
