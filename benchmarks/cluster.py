@@ -40,7 +40,7 @@ from report import output_options, write
 
 import setpoint as sp
 from apiserver import AT_ONCE, TOKEN, USERS, Measurement, Server, free_port, real, started
-from setpoint.cluster.embedded_cluster import EmbeddedCluster
+from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.meta import LabelSelector, ObjectMeta, to_wire
 from setpoint.models.apps_v1 import Deployment, DeploymentSpec
 from setpoint.models.core_v1 import Container, Node, PodSpec, PodTemplateSpec, ResourceRequirements

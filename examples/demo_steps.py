@@ -16,7 +16,7 @@ import setpoint as sp
 from setpoint.apps.chronos import Chronos, Entry
 from setpoint.apps.error_reports import UsageError, reported
 from setpoint.client import Client, PatchType
-from setpoint.cluster.embedded_cluster import EmbeddedCluster
+from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.crd import crd_for
 from setpoint.models.core_v1 import Pod
 

@@ -15,7 +15,7 @@ from mykind import Mykind, MykindSpec
 from tests.programs import DEADLINE, Program
 from tests.programs import program as program_of
 
-from setpoint.cluster.embedded_cluster import EmbeddedCluster
+from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.crd import crd_for
 from setpoint.meta import from_wire
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition

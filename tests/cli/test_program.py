@@ -12,7 +12,7 @@ from tests.programs import program as program_of
 import setpoint as sp
 from setpoint.apps.error_reports import UsageError
 from setpoint.cli.program import program
-from setpoint.cluster.embedded_cluster import EmbeddedCluster
+from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.deploy.roles import role_of_declarations
 from setpoint.models.coordination_v1 import Lease
 from setpoint.models.core_v1 import ConfigMap

@@ -46,7 +46,7 @@ IN_A_THREAD = """
 import asyncio, sys, threading
 import setpoint as sp
 from setpoint.apps import program_runner
-from setpoint.cluster.embedded_cluster import EmbeddedCluster
+from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.models.core_v1 import Namespace
 
 program_runner.LEFT = 0.2

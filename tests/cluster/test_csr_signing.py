@@ -16,7 +16,7 @@ from tests.cluster.test_server_security import as_, who
 from setpoint.apiserver import Access, ApiServer, MemoryStorage, Rbac
 from setpoint.client import Client, ClientCertificate, InProcessTransport, Request
 from setpoint.cluster import ControlPlane
-from setpoint.cluster.embedded_cluster import EmbeddedCluster
+from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.cluster.server_security import Security
 from setpoint.models.certificates_v1 import CertificateSigningRequest, CertificateSigningRequestSpec
 from setpoint.models.rbac_v1 import ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject

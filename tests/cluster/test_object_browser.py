@@ -13,7 +13,7 @@ import pytest
 
 from setpoint.apiserver import ApiServer, MemoryStorage
 from setpoint.client import Client, InProcessTransport, Patch, PatchType
-from setpoint.cluster.embedded_cluster import EmbeddedCluster
+from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.cluster.object_browser.inventory import Inventory
 from setpoint.cluster.object_browser.object_history import History, compared
 from setpoint.cluster.object_browser.object_status import standing

@@ -13,7 +13,7 @@ import pytest
 from tests.manager.test_ui_browser import browser, browser_without_errors
 
 from setpoint.client import Client, PatchType
-from setpoint.cluster.embedded_cluster import EmbeddedCluster
+from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.meta import from_wire
 from setpoint.models.apps_v1 import Deployment, DeploymentSpec
 from setpoint.models.core_v1 import (

@@ -17,7 +17,7 @@ from setpoint.apps.error_reports import UsageError, explain
 from setpoint.cli.security_flags import SecurityFlags
 from setpoint.client import ApiError, Client, ClientCertificate, ClientConfig, StaticToken
 from setpoint.client.credentials import Anonymous
-from setpoint.cluster.embedded_cluster import EmbeddedCluster
+from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.cluster.server_security import OidcOptions, Security, SecurityError, secure
 from setpoint.models.authentication_v1 import SelfSubjectReview
 from setpoint.models.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret, ServiceAccount

@@ -13,7 +13,7 @@ import yaml
 
 from setpoint.cli.crd import crd_app
 from setpoint.cli.crd_sources import from_files
-from setpoint.cluster.embedded_cluster import EmbeddedCluster
+from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.crd import Versions, crd_for
 from setpoint.webhook import Webhooks
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from setpoint.crd.definition_change import Change
-from setpoint.crd.definition_diff import compare, compare_all
+from setpoint.crd.diff import compare, compare_all
 from setpoint.schema import Schemas, copy_json, validate
 from setpoint.testing.object_strategies import values_of
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from setpoint.crd.definition_diff import compare
+from setpoint.crd.diff import compare
 from setpoint.meta.model_fields import fields_of
 from setpoint.models.apiextensions_v1 import (
     CustomResourceDefinitionSpec,

@@ -12,7 +12,7 @@ from setpoint.apiserver import ApiServer
 from setpoint.cli.crd_sources import from_cluster
 from setpoint.client import Client, InProcessTransport, Invalid
 from setpoint.crd import crd_for
-from setpoint.crd.definition_diff import compare
+from setpoint.crd.diff import compare
 from setpoint.meta import from_wire, to_wire
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.testing import settle, virtual_time

@@ -18,7 +18,7 @@ import aiohttp
 import pytest
 
 import setpoint as sp
-from setpoint.cluster.embedded_cluster import EmbeddedCluster
+from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.controller import watched_kinds
 from setpoint.deploy.alerts import prometheus_rule
 from setpoint.deploy.crds import definitions_of

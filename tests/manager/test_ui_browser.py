@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import setpoint as sp
-from setpoint.cluster.embedded_cluster import EmbeddedCluster
+from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.cluster.server_security import Security
 from setpoint.manager import Manager, Serving
 from setpoint.manager.leader_election.config import LeaderElection

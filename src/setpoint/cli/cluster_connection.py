@@ -15,7 +15,7 @@ from setpoint.crd import CustomResource
 from setpoint.deploy.crds import definitions_of
 
 if TYPE_CHECKING:
-    from setpoint.cluster.embedded_cluster import EmbeddedCluster
+    from setpoint.cluster.embedded import EmbeddedCluster
 
 __all__ = ["connected"]
 
@@ -33,7 +33,7 @@ async def connected(
         ) as client:
             yield client, None
         return
-    from setpoint.cluster.embedded_cluster import EmbeddedCluster
+    from setpoint.cluster.embedded import EmbeddedCluster
 
     async with EmbeddedCluster(port=flags.port) as cluster:
         for definition in _definitions(kinds, flags.crds):

@@ -139,7 +139,7 @@ def migrate(
 async def _changes(old: str, new: str, kubeconfig: Path | None, context: str | None) -> list[Change]:
     from setpoint.cli.crd_sources import CLUSTER, from_cluster
     from setpoint.cli.program_loader import SourceError
-    from setpoint.crd.definition_diff import compare_all
+    from setpoint.crd.diff import compare_all
 
     if old == new == CLUSTER:
         raise SourceError("OLD and NEW are both the cluster: compare it with files or classes")

@@ -20,7 +20,7 @@ from setpoint.manager.processes.messages import State
 from setpoint.manager.processes.parent_link import Seat
 
 if TYPE_CHECKING:
-    from setpoint.cluster.embedded_cluster import EmbeddedCluster
+    from setpoint.cluster.embedded import EmbeddedCluster
 
 
 def launcher() -> Launcher:

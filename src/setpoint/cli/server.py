@@ -11,7 +11,7 @@ from setpoint.apps.error_reports import UsageError
 from setpoint.apps.heap_freezing import freeze_heap
 from setpoint.apps.program_runner import run
 from setpoint.cluster.controller_registry import UnknownControllerError
-from setpoint.cluster.embedded_cluster import EmbeddedCluster
+from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.cluster.server_security import Security
 from setpoint.manager.logging import configure
 

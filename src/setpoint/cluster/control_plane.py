@@ -19,9 +19,9 @@ from setpoint.cluster.first_objects import FirstObjects
 from setpoint.cluster.garbage_collection.garbage_collector import GarbageCollector
 from setpoint.cluster.lazy_controllers import OnDemand
 from setpoint.cluster.nodes import HollowKubelet, HollowNode, HollowNodes
+from setpoint.cluster.nodes.behaviour import Behaviours, as_annotated
 from setpoint.cluster.nodes.container_processes import Processes, this_machine
 from setpoint.cluster.nodes.kubelet_streams import HollowStreams
-from setpoint.cluster.nodes.pod_behaviour import Behaviours, as_annotated
 from setpoint.cluster.nodes.pod_kubeconfigs import Kubeconfig, PodAccess
 from setpoint.cluster.scheduling import Scheduler
 from setpoint.cluster.served_resources import ServedResources

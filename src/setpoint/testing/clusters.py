@@ -32,7 +32,7 @@ from setpoint.apiserver.http_types import SYSTEM_ADMIN
 from setpoint.client import Client, InProcessTransport, NotFound, Transport
 from setpoint.cluster import ControlPlane, HollowNode, HollowPods, LocalWebhooks, PodBehaviour
 from setpoint.cluster.controller_registry import names_of
-from setpoint.cluster.nodes.pod_behaviour import as_annotated
+from setpoint.cluster.nodes.behaviour import as_annotated
 from setpoint.controller import Controller, RunningController, watched_kinds
 from setpoint.crd import CustomResource, crd_for
 from setpoint.crd.files import is_defined_in, read_definitions, warning_of_class, without_webhook

@@ -12,7 +12,7 @@ from typing import Final, Self
 
 import msgspec
 
-from setpoint.cluster.embedded_cluster import EmbeddedCluster
+from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.simulation.execution.worker_pool import carry_out
 from setpoint.simulation.faults.plan import Fault, Plan

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from setpoint.apiserver import ApiServer
-from setpoint.cluster.embedded_cluster import EmbeddedCluster
+from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.cluster.server_security import Security
 from setpoint.webhook.certificate_authority import issue, make_authority
 

@@ -13,7 +13,7 @@ import yaml
 from setpoint.apps.error_reports import UsageError
 from setpoint.cli.server import serve
 from setpoint.client import Client, Invalid
-from setpoint.cluster.embedded_cluster import EmbeddedCluster
+from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.meta import from_wire
 from setpoint.models.authentication_v1 import SelfSubjectReview
 from setpoint.models.core_v1 import Container, EnvVar, Pod, PodSpec, ResourceRequirements, Service, ServiceAccount

@@ -19,7 +19,7 @@ from setpoint.apps.error_reports import reported
 from setpoint.apps.program_runner import run
 from setpoint.cache import InformerFactory
 from setpoint.client import Client
-from setpoint.cluster.embedded_cluster import EmbeddedCluster
+from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.manager.logging import configure
 from setpoint.meta import ObjectKey
 from setpoint.meta.text_escaping import visible

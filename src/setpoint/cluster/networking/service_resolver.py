@@ -11,8 +11,8 @@ import msgspec
 from setpoint.apiserver import CallFailed
 from setpoint.apiserver.storage import Storage
 from setpoint.cluster.networking.endpoints import SERVICE
+from setpoint.cluster.nodes.behaviour import PREFIX
 from setpoint.cluster.nodes.kubelet import LOOPBACK
-from setpoint.cluster.nodes.pod_behaviour import PREFIX
 
 __all__ = ["AT", "ServiceAddresses"]
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from setpoint.apiserver.errors import ApiStatusError, bad_request
 from setpoint.apiserver.streams.kubelets import LogRequest
-from setpoint.cluster.nodes.pod_behaviour import ContainerBehaviour
+from setpoint.cluster.nodes.behaviour import ContainerBehaviour
 from setpoint.models.core_v1 import ContainerStatus, Pod
 
 __all__ = ["Run", "encoded", "lines_of", "run_of"]

@@ -12,10 +12,10 @@ from typing import Final
 
 from setpoint.cache import Head
 from setpoint.client import NotFound
+from setpoint.cluster.nodes.behaviour import DEAD, NODE, Behaviours, Habits, as_annotated
 from setpoint.cluster.nodes.config_references import KINDS, NOTHING, ConfigReference, Lack, lack_of, sources_of
 from setpoint.cluster.nodes.container_processes import Processes
 from setpoint.cluster.nodes.hollow_nodes import host_ip
-from setpoint.cluster.nodes.pod_behaviour import DEAD, NODE, Behaviours, Habits, as_annotated
 from setpoint.cluster.nodes.pod_lifecycle import PodLife
 from setpoint.cluster.nodes.pod_timers import Stopwatch
 from setpoint.cluster.scheduling.resource_requests import host_ports, ports_clash
@@ -34,7 +34,7 @@ class HollowKubelet:
 
     The containers of a pod on one of the nodes start, run, become ready and end as the pod's behaviour says: the
     function ``behaviour`` takes precedence over annotations, and these over defaults
-    (`setpoint.cluster.nodes.pod_behaviour`). Containers are restarted according to their restart policies, with
+    (`setpoint.cluster.nodes.behaviour`). Containers are restarted according to their restart policies, with
     upstream's back-off; init containers run first, one after the other, and sidecars keep running. A pod that is being
     deleted is gone when its containers have ended, or at the latest when its grace period is over. A node that is
     annotated as dead does nothing. Pods that are bound to other nodes are left alone.

@@ -10,8 +10,8 @@ from setpoint.cache import Head
 from setpoint.client import NotFound
 from setpoint.cluster.conditions import node_condition, pod_condition, set_node_condition, set_pod_condition
 from setpoint.cluster.node_matching import covers
+from setpoint.cluster.nodes.behaviour import DEAD, NODE
 from setpoint.cluster.nodes.hollow_nodes import PROVIDER, conditions, renew_lease
-from setpoint.cluster.nodes.pod_behaviour import DEAD, NODE
 from setpoint.controller import CacheReader, Context, Controller, Outcome, after, done
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import Node, NodeCondition, Pod, PodCondition, Taint

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil, inf
 from typing import Final, NamedTuple
 
-from setpoint.cluster.nodes.pod_behaviour import ContainerBehaviour
+from setpoint.cluster.nodes.behaviour import ContainerBehaviour
 from setpoint.models.core_v1 import Container, Probe
 
 _PERIOD: Final = 10
