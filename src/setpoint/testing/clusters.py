@@ -43,6 +43,7 @@ from setpoint.models.core_v1 import Pod
 from setpoint.permissions import access_reviews, declared, leases
 from setpoint.testing.failure_reports import LostEvent, NotSettled, described, errors_of, restless_keys
 from setpoint.testing.faults import Faults
+from setpoint.testing.mistakes import Mistake, Mistakes, watching
 from setpoint.testing.permissions import USER, MissingPermission, RoleOfControllers, told
 from setpoint.testing.virtual_clock import EPOCH, VirtualTimeLoop, settle
 from setpoint.webhook import Admission, Converter, Policy, Webhooks, with_conversions
@@ -141,9 +142,11 @@ class Cluster:
             handler = self.server.handle if self._record is None else self._record.noting(self.server.handle)
             self.faults = Faults(self._wrap(InProcessTransport(handler, user=self._user)))
             client = await stack.enter_async_context(Client(self.faults, random=self.random))
+            self._mistakes = Mistakes()
+            stack.enter_context(watching(self._mistakes))
             self.manager = Manager(
                 client,
-                controllers=self._controllers,
+                controllers=tuple(map(self._mistakes.watched, self._controllers)),
                 lifespan=self._lifespan,
                 options=ManagerOptions(now=self.now, random=self.random, instance="test"),
             )
@@ -176,19 +179,19 @@ class Cluster:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
         missing = told(self.access, self._kind_of)
-        lost = self._lost()
+        fault = self._fault()
         if error is not None:
             if failed := [line for each in self._running() for line in errors_of(each)]:
                 error.add_note("\n".join(("reconciles that failed:", *(f"  {line}" for line in failed))))
             if missing:
                 error.add_note(missing)
-            if lost:
-                error.add_note(lost)
+            if fault is not None:
+                error.add_note(str(fault))
         answered = await self._stack.__aexit__(kind, error, traceback)
         if missing and error is None:
             raise MissingPermission(missing)
-        if lost and error is None:
-            raise LostEvent(lost)
+        if fault is not None and error is None:
+            raise fault
         return answered
 
     def _kind_of(self, group: str, version: str, plural: str) -> str | None:
@@ -210,6 +213,9 @@ class Cluster:
                 reconciled, or a controller has not begun; the message has the reason.
             LostEvent: a mapping function, a predicate or an index function raised an exception. The end of the block
                 raises this error, too, for events that were lost since.
+            AssertionError: a reconcile changed its object, outside of the status, and did not write it; or the
+                controllers' code blocked the event loop (``time.sleep``, a connection, a subprocess). The message has
+                the line. The end of the block raises this error, too.
 
         With ``failing``, for tests about failures, these errors are not raised.
         """
@@ -222,19 +228,23 @@ class Cluster:
             if due is None or due > deadline:
                 break
             await asyncio.sleep(max(due - now, 0.0))
-        lost = self._lost()
+        fault = self._fault()
         if failing:
             return
-        if lost:
-            raise LostEvent(lost)
+        if fault is not None:
+            raise fault
         if restless := [line for running in self._running() for line in restless_keys(running)]:
             text = "\n  ".join(restless)
             raise NotSettled(f"not settled after {patience:g} s:\n  {text}")
 
-    def _lost(self) -> str:
-        """The events that were lost since the last call, as text; ``""`` if there are none."""
-        lost = [line for running in self._running() for line in running.take_lost_events()]
-        return "\n  ".join(("events were lost:", *lost)) if lost else ""
+    def _fault(self) -> AssertionError | None:
+        """The events that were lost, or else the other mistakes of the controllers since the last call; None if there
+        are none.
+        """
+        lost, mistakes = [line for each in self._running() for line in each.take_lost_events()], self._mistakes.take()
+        if lost:
+            return LostEvent("\n  ".join(("events were lost:", *lost)))
+        return Mistake("\n  ".join(("mistakes of the controllers:", *mistakes))) if mistakes else None
 
     def _running(self) -> builtins.list[RunningController[Any]]:
         return list(self.manager.controllers.values())

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from setpoint.simulation.execution.fork_server import END, ForkServer, fork, read, write
 from setpoint.simulation.execution.warm_up import warm_up
-from setpoint.simulation.sandbox.user_code import is_users_file
+from setpoint.testing.user_code import is_users_file
 
 _PATHS: Final = b"P"
 _SETUP: Final = b"S"

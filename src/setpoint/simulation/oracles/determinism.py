@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from setpoint.simulation.sandbox.user_code import is_users
 from setpoint.simulation.trace.result import Finding, Result
+from setpoint.testing.user_code import is_users
 
 _CLOCKS = {"time", "time_ns", "now", "utcnow", "today", "localtime", "gmtime"}
 _CHANCE = {"random", "getrandbits", "randbytes", "urandom", "seed"}

@@ -18,13 +18,13 @@ from setpoint.controller.outcome import BUGS
 from setpoint.simulation.comparison.object_diff import describe_diff
 from setpoint.simulation.comparison.snapshot import make_snapshot, to_plain
 from setpoint.simulation.sandbox.actor import Actor
-from setpoint.simulation.sandbox.user_code import HOME, find_user_line
 from setpoint.simulation.scenario.externals import External
 from setpoint.simulation.scenario.predicates import Objects, Predicate
 from setpoint.simulation.trace.history import Entry, History, sketch
 from setpoint.simulation.trace.operation import Operation
 from setpoint.simulation.trace.result import Finding, Options, Point, Result
 from setpoint.simulation.trace.trace import Trace
+from setpoint.testing.user_code import HOME, find_user_line
 
 CIRCLES: Final = 12
 """An object that returns to an earlier state this many times within one step is in a hot loop."""

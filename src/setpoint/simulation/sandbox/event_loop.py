@@ -17,7 +17,7 @@ from setpoint.controller.context import current
 from setpoint.simulation.sandbox.actor import ACTOR, Actor
 from setpoint.simulation.sandbox.isolation import Isolation
 from setpoint.simulation.sandbox.thread_scheduler import Job, ThreadScheduler
-from setpoint.simulation.sandbox.user_code import is_users_file
+from setpoint.testing.user_code import is_users_file
 from setpoint.testing.virtual_clock import VirtualTimeLoop
 
 T = TypeVar("T")

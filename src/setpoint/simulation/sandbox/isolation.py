@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from setpoint.simulation.sandbox.actor import ACTOR
-from setpoint.simulation.sandbox.user_code import HOME, find_user_line
+from setpoint.testing.user_code import HOME, find_user_line
 
 _CONNECTS: Final = frozenset(
     {

@@ -11,10 +11,10 @@ from setpoint.cache.watch_options import FirstList
 from setpoint.controller import Controller
 from setpoint.manager import Fleet, Lifespan
 from setpoint.meta import Object
-from setpoint.simulation.sandbox.user_code import find_user_line_of
 from setpoint.simulation.scenario.externals import External
 from setpoint.simulation.scenario.predicates import Predicate
 from setpoint.testing.clusters import Cluster, Definitions
+from setpoint.testing.user_code import find_user_line_of
 from setpoint.webhook import Admission, Converter
 
 Scenario: TypeAlias = Callable[[Cluster], Awaitable[None]]

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from setpoint.simulation.sandbox.user_code import is_users_file
 from setpoint.simulation.scenario.setup import Setup
+from setpoint.testing.user_code import is_users_file
 
 HASH_SEEDS: Final = (1, 2, 3)
 """The values of PYTHONHASHSEED to try. About half of all values change the order of two strings in a set."""

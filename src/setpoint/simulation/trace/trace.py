@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from setpoint.controller.context import Context, current
 from setpoint.meta import Object
-from setpoint.simulation.sandbox.user_code import find_user_line
 from setpoint.simulation.trace.result import Line, Point
+from setpoint.testing.user_code import find_user_line
 
 
 class Trace:

@@ -36,7 +36,6 @@ from setpoint.simulation.sandbox.actor import Actor
 from setpoint.simulation.sandbox.event_loop import SimulationLoop
 from setpoint.simulation.sandbox.isolation import Isolation, isolated
 from setpoint.simulation.sandbox.logged_exceptions import report_logged_exceptions
-from setpoint.simulation.sandbox.user_code import find_user_line_of
 from setpoint.simulation.scenario.desired_state import DesiredState
 from setpoint.simulation.scenario.externals import use_external_calls
 from setpoint.simulation.scenario.setup import Setup, describe_failure, require_awaitable
@@ -55,6 +54,7 @@ from setpoint.simulation.world.quiescence import Quiescence
 from setpoint.simulation.world.remote_cluster import RemoteCluster
 from setpoint.simulation.world.step_faults import StepFaults
 from setpoint.simulation.world.supervisor import Supervisor
+from setpoint.testing.user_code import find_user_line_of
 from setpoint.testing.virtual_clock import EPOCH
 from setpoint.webhook import with_conversions
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-HOME: Final = str(Path(__file__).resolve().parents[2])
+HOME: Final = str(Path(__file__).resolve().parents[1])
 """The folder of this framework's code."""
 _PYTHON = str(Path(sys.modules["asyncio"].__file__ or "").resolve().parent.parent)
 

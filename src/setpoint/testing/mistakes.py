@@ -1,0 +1,156 @@
+"""Mistakes that pass a test unseen and do harm in production: code that blocks the event loop, and changes to the
+reconciled object that are never written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import functools
+import inspect
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, SupportsIndex, TypeVar
+
+from setpoint.cache.function_names import place_of
+from setpoint.controller import Context, Controller
+from setpoint.controller.context import current
+from setpoint.meta import Object, to_wire
+from setpoint.testing.user_code import find_user_line
+from setpoint.webhook.json_diff import diff
+
+C = TypeVar("C", bound=Controller[Any])
+_BLOCKING: Final = frozenset({"socket.connect", "socket.getaddrinfo", "subprocess.Popen"})
+"""The audit events of calls that block a thread, besides ``time.sleep``, which has none before Python 3.13."""
+_REMEDY: Final = "use an asynchronous library, asyncio.to_thread, or a plain function as reconcile function"
+
+
+class Mistake(AssertionError):
+    """A controller under test blocks the event loop, or changes its object and never writes it."""
+
+
+class Mistakes:
+    """The mistakes of the controllers of one test, with their lines. Make it in the task of the test, whose own code is
+    not judged.
+
+    *Caveats*: an extension module that opens sockets by itself, and code that computes for a long time, are not seen.
+    """
+
+    def __init__(self) -> None:
+        self._task = asyncio.current_task()
+        self._thread = threading.get_ident()
+        self._lines: dict[str, None] = {}
+
+    def take(self) -> list[str]:
+        """The mistakes since the last call, each once."""
+        lines = [*self._lines]
+        self._lines.clear()
+        return lines
+
+    def watched(self, controller: C) -> C:
+        """A copy of the controller whose reconcile function is judged."""
+        function: Any = controller.reconcile
+        place = place_of(function)
+
+        def judge(obj: Object, before: dict[str, Any]) -> None:
+            context = current.get()
+            if context is not None and (paths := _unwritten(obj, before, context)):
+                self._lines[
+                    f"{controller.name}: the reconcile of {obj.key} changed {', '.join(paths)} of its object and never "
+                    f"wrote that {place}: write it with ctx.patch or ctx.client.update, set defaults with "
+                    "Controller.defaults, or change a copy"
+                ] = None
+
+        async def reconcile(obj: Object, ctx: Any) -> Any:
+            before = _document(obj)
+            outcome = await function(obj, ctx)
+            judge(obj, before)
+            return outcome
+
+        def reconcile_in_thread(obj: Object, ctx: Any) -> Any:
+            before = _document(obj)
+            outcome = function(obj, ctx)
+            if not inspect.isawaitable(outcome):
+                judge(obj, before)
+            return outcome
+
+        called = function if inspect.isroutine(function) else type(function).__call__
+        is_coroutine = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
+        judged = copy.copy(controller)
+        judged.reconcile = functools.wraps(function)(reconcile if is_coroutine else reconcile_in_thread)
+        return judged
+
+    def note_call(self, call: str) -> None:
+        """Notes a call that blocks the calling thread, if that is the loop's and the code is not the test's own."""
+        if threading.get_ident() != self._thread:
+            return
+        try:
+            task = asyncio.current_task()
+        except RuntimeError:
+            return  # no loop is running
+        if task is not self._task and (place := find_user_line()):
+            self._lines[f"{call} at {place} blocks the event loop, so nothing else runs meanwhile: {_REMEDY}"] = None
+
+
+def _document(obj: Object) -> dict[str, Any]:
+    document: dict[str, Any] = to_wire(obj)
+    if (spec := getattr(obj, "spec", None)) is not None:
+        document["spec"] = to_wire(spec)  # left out of the object's own if it has only defaults
+    return document
+
+
+def _unwritten(obj: Object, before: dict[str, Any], context: Context) -> list[str]:
+    """The paths of the values outside of the status that were changed, unless the object was written."""
+    if any(
+        write.kind == obj.kind
+        and write.key == obj.key
+        and not (write.fields and all(path.startswith("status") for path in write.fields))
+        for write in context.writes
+    ):
+        return []
+    paths = [operation["path"][1:].replace("/", ".") for operation in diff(before, _document(obj))]
+    return [path for path in paths if path.partition(".")[0] != "status"]
+
+
+_watching: list[Mistakes] = []
+"""The mistakes of the tests under way: of one, unless a test makes two clusters."""
+
+
+def _audit(event: str, arguments: tuple[Any, ...]) -> None:
+    if event in _BLOCKING and _watching:
+        if event == "socket.connect" and arguments[0].gettimeout() == 0.0:
+            return
+        for mistakes in _watching:
+            mistakes.note_call(event)
+
+
+@functools.cache
+def _listen() -> None:
+    """Adds the hook that all tests of this process share, since Python can't remove one."""
+    sys.addaudithook(_audit)
+
+
+@contextmanager
+def watching(mistakes: Mistakes) -> Iterator[None]:
+    """Notes calls that block the loop until the block ends."""
+    _listen()
+    sleep = time.sleep
+    _watching.append(mistakes)
+    time.sleep = _judged(sleep, mistakes)
+    try:
+        yield
+    finally:
+        time.sleep = sleep
+        _watching.remove(mistakes)
+
+
+def _judged(sleep: Callable[[float | SupportsIndex], None], mistakes: Mistakes) -> Any:
+    @functools.wraps(sleep)
+    def judged(seconds: float | SupportsIndex) -> None:
+        mistakes.note_call(f"time.sleep({seconds})")
+        sleep(seconds)
+
+    return judged
