@@ -24,7 +24,7 @@ async def test_two_waiters_cancelled_together_leave_the_queue() -> None:
     await settle()
     assert [task.cancelled() for task in waiting] == [True, True, False]
     assert waiting[2].done()
-    assert (semaphore.taken, semaphore.waiting) == (1, 0)
+    assert (semaphore.held_places, semaphore.waiting) == (1, 0)
 
 
 @virtual_time
@@ -38,7 +38,7 @@ async def test_a_place_given_to_a_cancelled_waiter_goes_to_the_next() -> None:
     await settle()
     assert waiting[0].cancelled()
     assert waiting[1].done()
-    assert semaphore.taken == 1
+    assert semaphore.held_places == 1
 
 
 @virtual_time
@@ -124,16 +124,16 @@ async def test_no_place_is_lost_and_none_is_overtaken_whoever_is_cancelled_in_wh
             for _ in range(which):
                 await asyncio.sleep(0)
         assert len(inside) <= most
-        assert len(inside) <= semaphore.taken
+        assert len(inside) <= semaphore.held_places
     await settle()
-    assert semaphore.taken == len(inside)
+    assert semaphore.held_places == len(inside)
     unfinished = [number for number, task in enumerate(tasks) if not task.done()]
     assert semaphore.waiting == len(unfinished) - len(inside)
-    assert not semaphore.waiting or semaphore.taken >= semaphore.places, "a free place is given away"
+    assert not semaphore.waiting or semaphore.held_places >= semaphore.places, "a free place is given away"
     for event in leave:
         event.set()
     await settle()
-    assert (semaphore.taken, semaphore.waiting) == (0, 0)
+    assert (semaphore.held_places, semaphore.waiting) == (0, 0)
     for task in tasks:
         assert task.done()
         assert task.cancelled() or task.exception() is None

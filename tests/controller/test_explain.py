@@ -14,7 +14,7 @@ from setpoint.controller import Cause
 from setpoint.controller import predicates as p
 from setpoint.controller.explain.explanation import Explanation, explain, summary
 from setpoint.controller.explain.objects import Survey
-from setpoint.controller.explain.verdict import STATES, Facts, Known, verdict
+from setpoint.controller.explain.verdict import STATES, CachedHead, Facts, verdict
 from setpoint.controller.history import Attempt, EventHistory
 from setpoint.crd import crd_for
 from setpoint.manager import LeaderElection
@@ -382,10 +382,10 @@ def test_verdicts_are_tried_in_the_order_of_their_list() -> None:
     """Every state can be reached, and every fact that would lead to a later one does not hide an earlier."""
     attempt = Attempt(0.0, 1.0, (), "5", 1, (), "error", "boom", None)
     steps: list[tuple[dict[str, Any], str]] = [
-        ({"known": Known(1, "5", False, ())}, "idle"),
+        ({"cached": CachedHead(1, "5", False, ())}, "idle"),
         ({"attempts": (attempt._replace(result="success", warning="TillMissing: it does not answer"),)}, "warned"),
         ({"attempts": (attempt,)}, "failed"),
-        ({"known": Known(1, "5", True, ("x",))}, "being deleted"),
+        ({"cached": CachedHead(1, "5", True, ("x",))}, "being deleted"),
         ({"known": None, "deleted_at": 3.0}, "deleted"),
         ({"deleted_at": None}, "unknown"),
         ({"queue": "delayed", "ready_at": 12.0, "attempts": (attempt._replace(next_in=11.0),)}, "backing off"),

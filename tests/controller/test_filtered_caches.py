@@ -75,7 +75,7 @@ def test_a_list_finds_what_the_cache_selects_also_when_the_cache_is_behind(selec
             made = await world.create(widget())
             await world.settle()
             (run,) = world.manager.controllers.values()
-            run.memory.barriers.doubt(made.key, ConfigMap.resource.gvr)
+            run.memory.barriers.mark_stale(made.key, ConfigMap.resource.gvr)
             run.enqueue(made.key, Cause("external"))
             await world.settle()
             assert run.metrics.stale_reads == 1

@@ -31,10 +31,10 @@ SECRETS = resource_of(Secret).gvr
 
 MEMORIES: dict[str, Callable[[Any], int]] = {
     "the writes that caches do not show yet": lambda run: len(run.memory.barriers._written),
-    "the caches in doubt": lambda run: len(run.memory.barriers._doubtful),
+    "the stale caches": lambda run: len(run.memory.barriers._stale),
     "the applied children": lambda run: len(run.memory.applied._keys),
     "the children without a cache": lambda run: len(run.memory.children._keys),
-    "the owners in doubt": lambda run: len(run.memory.suspects._doubtful),
+    "the suspect owners": lambda run: len(run.memory.suspects._suspects),
     "the counted changes": lambda run: len(run.activity.hot_loops._counts),
     "the counted reconciles without a change": lambda run: len(run.activity.hot_loops._spins),
     "the keys that are slowed down": lambda run: len(run.activity.hot_loops.slowed),
@@ -54,8 +54,8 @@ MEMORIES: dict[str, Callable[[Any], int]] = {
     "the events' budgets": lambda run: len(run.env.recorder._buckets),
 }
 FILLED = {
-    "the writes that caches do not show yet", "the caches in doubt", "the applied children",
-    "the children without a cache", "the owners in doubt", "the expected echoes", "the objects taken over",
+    "the writes that caches do not show yet", "the stale caches", "the applied children",
+    "the children without a cache", "the suspect owners", "the expected echoes", "the objects taken over",
     "the back-offs", "the queue", "the cache",
 }  # fmt: skip
 """The memories that hold a quarter of all keys or more before the deletion; the others are bounded, or end sooner."""
@@ -144,7 +144,7 @@ def after_a_month(predicate: Test, count: int, is_sharded: bool) -> tuple[dict[s
                 await world.client.create(ConfigMap.named(f"c{number}", "default"))
             await advance(10)
             for number in range(count):
-                run.memory.barriers.doubt(ObjectKey(f"default/c{number}"), declared.resource.gvr)
+                run.memory.barriers.mark_stale(ObjectKey(f"default/c{number}"), declared.resource.gvr)
             before = {name: size(run) for name, size in MEMORIES.items()}
             if shard is not None:
                 shard.go()

@@ -296,7 +296,7 @@ async def test_a_list_that_is_read_live_is_filtered_as_the_cache_would(argument:
         changed = await world.get(Widget, "a")
         changed.status.ready = 1
         await world.client.update_status(changed)
-        run.memory.barriers.doubt(changed.key, run.controller.resource.gvr)
+        run.memory.barriers.mark_stale(changed.key, run.controller.resource.gvr)
         run.enqueue(changed.key, Cause("external"))
         await world.eventually(lambda: bool(found), within=60)
         assert found == [["b"]]

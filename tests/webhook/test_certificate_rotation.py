@@ -34,7 +34,7 @@ from setpoint.webhook import (
     trusting,
 )
 from setpoint.webhook.certificate_authority import Pair, facts_of, issue, make_authority, matches, signed_by, split
-from setpoint.webhook.certificate_rotation import Kept, step
+from setpoint.webhook.certificate_rotation import CertificateState, step
 
 from .mykind import mykind_admission
 
@@ -57,7 +57,7 @@ def test_a_new_certificate_is_good_for_tls() -> None:
     kept = step(None, NAMES, Rotation(), START, name="x", in_force=False)
     facts = facts_of(kept.serving.certificate)
     assert facts.names == set(NAMES)
-    assert facts.made == START
+    assert facts.issued_at == START
     assert facts.not_after == START + timedelta(days=90)
     assert matches(kept.serving)
     assert trusts(kept.bundle, kept.serving)
@@ -77,11 +77,11 @@ def test_what_is_damaged_is_made_anew(part: str) -> None:
     (authority,), serving = kept.authorities, kept.serving
     other = make_authority("y", now=START, lifetime=timedelta(days=9))
     bad = {
-        "authority": Kept((Pair(b"junk", authority.key),), serving),
-        "authority key": Kept((Pair(authority.certificate, other.key),), serving),
-        "serving": Kept((authority,), Pair(b"", serving.key)),
-        "serving key": Kept((authority,), Pair(serving.certificate, other.key)),
-        "other authority": Kept((other,), serving),
+        "authority": CertificateState((Pair(b"junk", authority.key),), serving),
+        "authority key": CertificateState((Pair(authority.certificate, other.key),), serving),
+        "serving": CertificateState((authority,), Pair(b"", serving.key)),
+        "serving key": CertificateState((authority,), Pair(serving.certificate, other.key)),
+        "other authority": CertificateState((other,), serving),
     }[part]
     fresh = step(bad, NAMES, Rotation(), START, name="x", in_force=True)
     assert matches(fresh.serving)

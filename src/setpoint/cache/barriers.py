@@ -33,10 +33,10 @@ class Barriers:
         """Records a write; `unseen` returns it until the cache has seen it. Returns the barrier, which for a deletion
         also covers earlier writes to the object that the cache has not yet seen.
         """
-        known = self._unseen.get(key)
-        if barrier.deleted and known is not None and known.version > barrier.version:
-            barrier = barrier._replace(version=known.version, resource_version=known.resource_version)
-        if (known is None or known.version <= barrier.version or not barrier.version) and not self.seen(key, barrier):
+        last = self._unseen.get(key)
+        if barrier.deleted and last is not None and last.version > barrier.version:
+            barrier = barrier._replace(version=last.version, resource_version=last.resource_version)
+        if (last is None or last.version <= barrier.version or not barrier.version) and not self.seen(key, barrier):
             self._unseen[key] = barrier
         return barrier
 
@@ -107,7 +107,7 @@ class Barriers:
                     future.set_result(False)
 
     def _drop(self, key: str, future: asyncio.Future[bool]) -> None:
-        rest = [each for each in self._waiting[key] if each[1] is not future]
+        rest = [waiter for waiter in self._waiting[key] if waiter[1] is not future]
         if rest:
             self._waiting[key] = rest
         else:

@@ -71,7 +71,7 @@ class Training:
         """
         # A quarter is held out for evaluation: the samples themselves are in the dictionary.
         judges = documents[3::4]
-        candidate = Dictionary.trained_on([each for place, each in enumerate(documents) if place % 4 != 3])
+        candidate = Dictionary.trained_on([document for place, document in enumerate(documents) if place % 4 != 3])
         before = sum(len(self._compressor.compress(document)[1]) for document in judges)
         in_use = before
         adopted = False

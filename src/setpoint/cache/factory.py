@@ -173,24 +173,24 @@ class InformerFactory:
                     raise
 
     def _last_error(self) -> Exception | None:
-        unsynced = (each for each in self._shared.values() if not each.has_synced)
-        return next((each.last_error for each in unsynced if each.last_error), None)
+        unsynced = (informer for informer in self._shared.values() if not informer.has_synced)
+        return next((informer.last_error for informer in unsynced if informer.last_error), None)
 
     def _sync_error(self, why: str) -> CacheSyncError:
-        unsynced = [each for each in self._shared.values() if not each.has_synced]
+        unsynced = [informer for informer in self._shared.values() if not informer.has_synced]
         if not unsynced:
             behind = [
-                f"{each.scope.resource} ({registration.name}: {registration.queued} waiting)"
-                for each in self._shared.values()
-                for registration in each.registrations
+                f"{informer.scope.resource} ({registration.name}: {registration.queued} waiting)"
+                for informer in self._shared.values()
+                for registration in informer.registrations
                 if not registration.has_synced
             ]
             resource = next(iter(self._shared.values())).scope.resource
             return CacheSyncError(
                 f"{why}: handlers are behind: {', '.join(behind)}", resource=resource, last_error=None
             )
-        lines = [f"{each.scope.describe()}: {each.last_error or 'no answer yet'}" for each in unsynced]
-        guilty = next((each for each in unsynced if each.last_error is not None), unsynced[0])
+        lines = [f"{informer.scope.describe()}: {informer.last_error or 'no answer yet'}" for informer in unsynced]
+        guilty = next((informer for informer in unsynced if informer.last_error is not None), unsynced[0])
         return CacheSyncError(
             f"{why}: " + "; ".join(lines), resource=guilty.scope.resource, last_error=guilty.last_error
         )
@@ -227,11 +227,11 @@ class InformerFactory:
         If it returns False, later calls do not wait for that write again: read the object from the server instead.
         """
         covering = [shared for shared in self._covering(kind, key) if shared.barriers.unseen(key) is not None]
-        seen = await self._wait(covering, key, lambda shared: shared.barriers.unseen(key), timeout)
-        if not seen:
+        is_covered = await self._wait(covering, key, lambda shared: shared.barriers.unseen(key), timeout)
+        if not is_covered:
             for shared in covering:
                 shared.barriers.give_up(key)
-        return seen
+        return is_covered
 
     @staticmethod
     async def _wait(

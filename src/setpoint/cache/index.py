@@ -58,7 +58,7 @@ class Index:
             if posting == key:
                 del self._postings[value]
         else:
-            keys = tuple(each for each in posting if each != key)
+            keys = tuple(other for other in posting if other != key)
             # A tuple has at least two keys, so one is left.
             self._postings[value] = keys if len(keys) > 1 else "".join(keys)
 
@@ -85,12 +85,12 @@ def answers(function: IndexFunction) -> Callable[[Any], tuple[str, ...]]:
         return by_owner
 
     def values_of(argument: Any) -> tuple[str, ...]:
-        found = function(argument)
-        if found is None:
+        result = function(argument)
+        if result is None:
             return ()
-        if isinstance(found, str):  # which is iterable, too: its letters are never meant
-            return (found,)
-        values = tuple(found)
+        if isinstance(result, str):  # which is iterable, too: its letters are never meant
+            return (result,)
+        values = tuple(result)
         for value in values:
             if not isinstance(value, str):
                 raise TypeError(f"an index function returns strings, not {value!r}")

@@ -79,8 +79,8 @@ class Indexes:
     ) -> str:
         """See `Store.add_index`."""
         number, free = 1, name
-        while (known := self._named.get(free)) is not None:
-            if known.function == function and known.projection is projection:
+        while (registered := self._named.get(free)) is not None:
+            if registered.function == function and registered.projection is projection:
                 return free
             number += 1
             free = f"{name}#{number}"
@@ -112,7 +112,7 @@ class Indexes:
         """A hash that shows, without decoding, whether an object's identity, owners or index values have changed."""
         owners = head.owner_references
         if owners:
-            refs = tuple([(each.uid, each.controller, each.kind, each.name, each.api_version) for each in owners])
+            refs = tuple([(owner.uid, owner.controller, owner.kind, owner.name, owner.api_version) for owner in owners])
             return hash((self.epoch, values, head.uid, refs)) & _MASK
         return hash((self.epoch, values, head.uid)) & _MASK
 

@@ -91,8 +91,8 @@ class Informer(Generic[K]):
         """The seconds since the server's last message about this resource (a bookmark counts), or None before the first
         message. Reads from the cache may miss the changes of this period.
         """
-        heard = self._shared.reflector.counters.heard_at
-        return None if heard is None else asyncio.get_running_loop().time() - heard
+        heard_at = self._shared.reflector.counters.heard_at
+        return None if heard_at is None else asyncio.get_running_loop().time() - heard_at
 
     @property
     def shared(self) -> SharedInformer:
@@ -143,7 +143,7 @@ class Informer(Generic[K]):
             name=name,
         )
         self._shared.add(registration)
-        self._registrations = [each for each in self._registrations if not each.is_removed]
+        self._registrations = [registration for registration in self._registrations if not registration.is_removed]
         self._registrations.append(registration)
         return registration
 
@@ -163,8 +163,8 @@ class Informer(Generic[K]):
             raise InformerStopped(f"the informer of {self.resource} has been stopped")
         store = self._shared.store
         if name in self._indexes or name == OWNER:
-            known = store.index(self._indexes.get(name, name))
-            if known.function != function or known.projection is not projection:
+            existing = store.index(self._indexes.get(name, name))
+            if existing.function != function or existing.projection is not projection:
                 raise ValueError(f"there is another index {name!r} already")
             return
         self._indexes[name] = store.add_index(name, function, projection=projection)

@@ -24,9 +24,9 @@ class Replacement:
     def add(self, key: str, item: Item) -> None:
         """Adds an object of the list; if the key is repeated, the later object replaces the earlier one."""
         version = version_number(item.head.resource_version)
-        known = self._store.record(key)
-        if known is not None and version and version == version_of(known):
-            self._fresh[key] = known
+        record = self._store.record(key)
+        if record is not None and version and version == version_of(record):
+            self._fresh[key] = record
             return
         self._fresh[key] = self._store.seal(item, version)[0]
 

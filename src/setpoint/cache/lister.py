@@ -18,7 +18,7 @@ P = TypeVar("P")
 
 logger = logging.getLogger("setpoint.cache")
 
-_MOST_TOLD = 1000
+_MAX_RECORDS = 1000
 _AS_THEY_ARE: Mapping[str, str] = {}
 AnySelector = str | Mapping[str, str] | LabelSelector | Selector | None
 
@@ -55,7 +55,7 @@ class Lister(Generic[K]):
     does not scan the cache. ``as_`` is a smaller struct to decode into; other fields are not decoded.
     """
 
-    __slots__ = ("_indexes", "_kind", "_readable", "_resource", "_told")
+    __slots__ = ("_indexes", "_kind", "_readable", "_records", "_resource")
 
     def __init__(
         self, readable: Readable, kind: type[K], resource: Resource, *, indexes: Mapping[str, str] = _AS_THEY_ARE
@@ -64,7 +64,7 @@ class Lister(Generic[K]):
         self._indexes = indexes
         self._kind = kind
         self._resource = resource
-        self._told: dict[str, Record] = {}
+        self._records: dict[str, Record] = {}
 
     @overload
     def get(self, key: str, namespace: str | None = None) -> K: ...
@@ -137,15 +137,15 @@ class Lister(Generic[K]):
             SelectorError: the selector is not valid.
         """
         readable, kind = self._readable, as_ or self._kind
-        found = []
+        objects = []
         for key in self._select(namespace, Selector.of(selector), index):
             record = readable.record(key)
             if record is not None:
                 try:
-                    found.append(decode(kind, readable.document(record)))
+                    objects.append(decode(kind, readable.document(record)))
                 except DecodeError as problem:
                     self._left_out(key, record, problem)
-        return found
+        return objects
 
     def heads(
         self,
@@ -185,10 +185,10 @@ class Lister(Generic[K]):
         return key in self._readable
 
     def _left_out(self, key: str, record: Record, problem: DecodeError) -> None:
-        if self._told.get(key) != record:
-            if len(self._told) >= _MOST_TOLD:
-                self._told.clear()
-            self._told[key] = record
+        if self._records.get(key) != record:
+            if len(self._records) >= _MAX_RECORDS:
+                self._records.clear()
+            self._records[key] = record
             logger.warning("%s %s is left out of a list: %s", self._resource.kind, key, problem)
 
     def _select(self, namespace: str | None, selector: Selector, index: tuple[str, str] | None) -> builtins.list[str]:

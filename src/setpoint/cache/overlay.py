@@ -108,7 +108,7 @@ class Overlay(Snapshot):
         return super().labelled(selector) if self else self._full_store.labelled(selector)
 
 
-def _document_after(record: WriteRecord, known: bytes | None) -> bytes | None:
+def _document_after(record: WriteRecord, body: bytes | None) -> bytes | None:
     """The object after the write as JSON; None if it is gone, or if the answer does not show it."""
     if record.after is None:
         return None
@@ -117,9 +117,9 @@ def _document_after(record: WriteRecord, known: bytes | None) -> bytes | None:
         return None  # the answer has the last state of an object that is gone
     if answer.get("kind") != "PartialObjectMetadata":
         return record.after
-    if known is None:
+    if body is None:
         return None
-    return msgspec.json.encode({**msgspec.json.decode(known), "metadata": answer["metadata"]})
+    return msgspec.json.encode({**msgspec.json.decode(body), "metadata": answer["metadata"]})
 
 
 def _remains(metadata: dict[str, Any]) -> bool:

@@ -292,24 +292,24 @@ class Reflector:
                                 raise _StreamingRefused("it repeats its objects endlessly")
                         continue
                     ordered = ordered or type != "ADDED"
-                    seen = sink.event(type, raw, ordered)
+                    observed = sink.event(type, raw, ordered)
                     counters.watched_events += 1
-                    if seen and ordered:
-                        self.last_resource_version = seen
+                    if observed and ordered:
+                        self.last_resource_version = observed
                 elif kind == b"BOOKMARK":
                     counters.bookmarks += 1
                     metadata = mark_of(raw)
-                    seen = metadata.resource_version
-                    if not seen:
+                    observed = metadata.resource_version
+                    if not observed:
                         continue
                     if initial is None:
-                        self.last_resource_version = seen
-                        sink.bookmark(seen)
+                        self.last_resource_version = observed
+                        sink.bookmark(observed)
                         self._rhythm.bookmark(loop.time())
                         response.idle_timeout = self._rhythm.silence
                     elif ends_list(metadata):
-                        sink.finish(seen)
-                        self.last_resource_version = seen
+                        sink.finish(observed)
+                        self.last_resource_version = observed
                         self._unavailable = False
                         counters.streamed_lists += 1
                         initial.complete = ordered = True

@@ -179,17 +179,19 @@ class SharedInformer:
         loop = asyncio.get_running_loop()
         while True:
             self._resync_wanted.clear()
-            due = [each.next_resync for each in self.registrations if each.next_resync is not None]
+            due = [
+                registration.next_resync for registration in self.registrations if registration.next_resync is not None
+            ]
             try:
                 async with asyncio.timeout_at(min(due, default=None)):
                     await self._resync_wanted.wait()
             except TimeoutError:
                 now = loop.time()
-                for each in list(self.registrations):
-                    if each.next_resync is not None and each.next_resync <= now:
-                        each.next_resync = now + each.resync
+                for registration in list(self.registrations):
+                    if registration.next_resync is not None and registration.next_resync <= now:
+                        registration.next_resync = now + registration.resync
                         if self.has_synced:
-                            each.resync_all()
+                            registration.resync_all()
 
     # -- the reflector's sink ------------------------------------------------------------------------------------------
 
@@ -302,13 +304,13 @@ class SharedInformer:
 
     def _remove(self, item: Item) -> None:
         key = key_of(item.head)
-        known = self.store.record(key)
-        if known is None or 0 < version_number(item.head.resource_version) < version_of(known):
+        record = self.store.record(key)
+        if record is None or 0 < version_number(item.head.resource_version) < version_of(record):
             return
         self.store.remove(key)
-        heads = HeadUpdate(self.store, known, None, last=item.head)
+        heads = HeadUpdate(self.store, record, None, last=item.head)
         for registration in list(self.registrations):
-            registration.offer(key, known, None, heads)
+            registration.offer(key, record, None, heads)
 
     def _on_error(self, problem: Exception) -> None:
         self._last_error = problem

@@ -91,6 +91,6 @@ class Snapshot:
         saved = self.saved
         if not saved:
             return iter(list(keys))
-        found = [key for key in keys if key not in saved]
-        found += [key for key, record in saved.items() if record is not None and belongs(key, record)]
-        return iter(found)
+        keys_left = [key for key in keys if key not in saved]
+        keys_left += [key for key, record in saved.items() if record is not None and belongs(key, record)]
+        return iter(keys_left)

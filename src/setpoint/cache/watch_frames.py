@@ -52,8 +52,8 @@ def split_event(line: bytes) -> tuple[bytes, bytes]:
         frame = _decode_frame(line)
     except (*_MALFORMED, RecursionError) as problem:
         try:
-            found = members(line)
-            return str(plain(found["type"])).encode(), found["object"]
+            parts = members(line)
+            return str(plain(parts["type"])).encode(), parts["object"]
         except (DecodeError, LookupError, UnicodeEncodeError):
             raise WatchBroken(f"not a watch event: {problem}; it begins with {line[:200]!r}") from None
     return frame.type.encode(), bytes(frame.object)

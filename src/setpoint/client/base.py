@@ -50,24 +50,24 @@ class ClientBase:
     ) -> K:
         """Sends a write of one object, reads the answer as ``kind`` and, if ``observed``, tells the observers."""
         answer = await self._requester.request(request, info, limit=MAX_OBJECT)
-        made = readable(kind, answer, info, named_by_server=named_by_server)
+        written = readable(kind, answer, info, named_by_server=named_by_server)
         if observed and self._observers:
             content_type = request.headers["content-type"]
             self._observe(
                 WriteRecord(
                     resource_of(kind),
-                    made.key,
-                    made.uid,
-                    made.metadata.resource_version,
+                    written.key,
+                    written.uid,
+                    written.metadata.resource_version,
                     "apply" if content_type == PatchType.APPLY.value else info.verb,  # type: ignore[arg-type]
-                    made.labels,
+                    written.labels,
                     before,
                     answer,
                     content_type,
                     request.body or b"",
                 )
             )
-        return made
+        return written
 
     def _observe(self, record: WriteRecord) -> None:
         for observer in tuple(self._observers):
@@ -108,12 +108,12 @@ def readable(
         if issubclass(kind, Object):
             own = resource_of(kind)
             check_kind(body, own, info.subresource if info.subresource and own == info.resource else "")
-        made = decode(kind, body)
-        if isinstance(made, Object) and not named_by_server:
-            check_key(made.key, ObjectKey(info.key))
+        model = decode(kind, body)
+        if isinstance(model, Object) and not named_by_server:
+            check_key(model.key, ObjectKey(info.key))
     except DecodeError as problem:
         raise UnreadableAnswer(problem, verb=info.verb, resource=info.target, key=info.key) from None
-    return made
+    return model
 
 
 def scope_of(namespace: str | None) -> str:

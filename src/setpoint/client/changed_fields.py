@@ -23,7 +23,9 @@ def sent_fields(content_type: str, body: bytes) -> tuple[str, ...]:
         operations: list[dict[str, Any]] = msgspec.json.decode(body)
         return tuple(
             dict.fromkeys(
-                _dotted(each["path"]) for each in operations if each["op"] != "test" and not _bookkept(each["path"])
+                _dotted(operation["path"])
+                for operation in operations
+                if operation["op"] != "test" and not _bookkept(operation["path"])
             )
         )[:MAX_FIELDS]
     if content_type in (PatchType.MERGE.value, PatchType.STRATEGIC.value):

@@ -140,16 +140,16 @@ class Client(PodConnections, Clientset):
         """A copy of this client that uses a different transport. The two share retries, limits and warnings, but the
         copy has its own observers of writes.
         """
-        made = Client(
+        client = Client(
             transport,
             namespace=self.namespace,
             field_manager=self.field_manager,
             config=self.config,
             random=self.random,
         )
-        made._requester = self._requester.over(transport)
-        made._made_over = self
-        return made
+        client._requester = self._requester.over(transport)
+        client._made_over = self
+        return client
 
     @property
     def lineage(self) -> Iterator[Client]:

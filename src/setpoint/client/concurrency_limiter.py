@@ -31,7 +31,7 @@ class AdaptiveLimiter:
     @property
     def in_flight(self) -> int:
         """The number of requests in flight."""
-        return self._places.taken
+        return self._places.held_places
 
     @property
     def waiting(self) -> int:
@@ -52,7 +52,7 @@ class AdaptiveLimiter:
         elif throttled:
             if self._epoch <= 0:
                 self.limit = max(float(self.least), self.limit / 2)
-                self._epoch = places.taken - 1
+                self._epoch = places.held_places - 1
             else:
                 self._epoch -= 1
         else:

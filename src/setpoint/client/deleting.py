@@ -110,12 +110,14 @@ class Deleting(ClientBase):
                 gone_uid = uid or (status.details.uid if status.details else "")
                 self._observe(WriteRecord(resource, key, gone_uid, "", "delete"))
             return status
-        gone: K = readable(kind, body, info)
+        answer: K = readable(kind, body, info)
         if not dry_run:
             self._observe(
-                WriteRecord(resource, key, gone.uid, gone.metadata.resource_version, "delete", gone.labels, after=body)
+                WriteRecord(
+                    resource, key, answer.uid, answer.metadata.resource_version, "delete", answer.labels, after=body
+                )
             )
-        return gone
+        return answer
 
     async def delete_all(
         self,

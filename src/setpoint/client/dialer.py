@@ -87,9 +87,9 @@ class Dialer:
     ) -> Connection:
         loop = asyncio.get_running_loop()
         host, port = _address(url)
-        found = _literal(host, port) or await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = _literal(host, port) or await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         # asyncio's own Happy Eyeballs loses sockets when it is cancelled
-        raw = await start_connection(found, happy_eyeballs_delay=EYEBALLS, interleave=1, loop=loop)
+        raw = await start_connection(addresses, happy_eyeballs_delay=EYEBALLS, interleave=1, loop=loop)
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for word, value in TCP_KEEP_ALIVE.items():
             option = getattr(socket, word, None)

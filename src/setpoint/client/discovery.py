@@ -132,7 +132,7 @@ class Discovery:
             ApiError: the server refuses even the list of groups.
             TransportError: there was no list of groups, or it can't be read.
         """
-        found: list[Resource] = []
+        resources: list[Resource] = []
         failed: dict[GroupVersion, str] = {}
         legacy: list[GroupVersion] = []
         for path in ("/api", "/apis"):
@@ -142,7 +142,7 @@ class Discovery:
                 continue
             if root.kind == "APIGroupDiscoveryList":
                 for group in root.items or ():
-                    _add_aggregated(group, found, failed)
+                    _add_aggregated(group, resources, failed)
             legacy += [GroupVersion("", version) for version in root.versions or ()]
             for listed in root.groups or ():
                 versions = [entry.version for entry in listed.versions]
@@ -158,8 +158,8 @@ class Discovery:
                 if isinstance(result, str):
                     failed[version] = result
                 else:
-                    found += result
-        return Discovered(tuple(found), failed)
+                    resources += result
+        return Discovered(tuple(resources), failed)
 
     async def _legacy(self, version: GroupVersion) -> list[Resource] | str:
         """The resources of one group version, or the reason why discovery failed."""
@@ -196,10 +196,10 @@ class Discovery:
     async def _get(self, path: str, kind: type[_Document], accept: str) -> _Document:
         body = await self._client._requester.request(build_request("GET", path, accept=accept, timeout=TIMEOUT))
         try:
-            found = msgspec.json.decode(body, type=kind)
-            if found.kind not in _KINDS:
-                raise msgspec.DecodeError(f"it is a {found.kind}")
-            return found
+            document = msgspec.json.decode(body, type=kind)
+            if document.kind not in _KINDS:
+                raise msgspec.DecodeError(f"it is a {document.kind}")
+            return document
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             shown = body[:200].decode("utf-8", "replace")
             raise TransportError(
@@ -207,7 +207,7 @@ class Discovery:
             ) from None
 
 
-def _add_aggregated(group: _AggregatedGroup, found: list[Resource], failed: dict[GroupVersion, str]) -> None:
+def _add_aggregated(group: _AggregatedGroup, resources: list[Resource], failed: dict[GroupVersion, str]) -> None:
     name = group.metadata.name
     for version in group.versions or ():
         if version.freshness == "Stale":
@@ -216,7 +216,7 @@ def _add_aggregated(group: _AggregatedGroup, found: list[Resource], failed: dict
             kind = entry.response_kind
             if kind is None or not kind.kind:
                 continue
-            found.append(
+            resources.append(
                 Resource(
                     group=name,
                     version=version.version,

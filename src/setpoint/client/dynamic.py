@@ -35,12 +35,14 @@ class DynamicObject(Object, omit_defaults=True):
             ValueError: ``document`` has a different kind, or its metadata is not valid.
         """
         resource = resource_of(cls)
-        said = (document.get("apiVersion", resource.api_version), document.get("kind", resource.kind))
-        if said != (resource.api_version, resource.kind):
-            raise ValueError(f"the document is a {said[0]} {said[1]}, not a {resource.api_version} {resource.kind}")
-        made = cls(metadata=msgspec.convert(document.get("metadata") or {}, ObjectMeta))
-        vars(made)[_CONTENT] = _content_of(document)
-        return made
+        identity = (document.get("apiVersion", resource.api_version), document.get("kind", resource.kind))
+        if identity != (resource.api_version, resource.kind):
+            raise ValueError(
+                f"the document is a {identity[0]} {identity[1]}, not a {resource.api_version} {resource.kind}"
+            )
+        obj = cls(metadata=msgspec.convert(document.get("metadata") or {}, ObjectMeta))
+        vars(obj)[_CONTENT] = _content_of(document)
+        return obj
 
     @property
     def raw(self) -> dict[str, Any]:
@@ -53,8 +55,8 @@ class DynamicObject(Object, omit_defaults=True):
         if content is None:
             read = raw_of(self)
             content = vars(self)[_CONTENT] = {} if read is None else _content_of(plain(read))
-        found: dict[str, Any] = content
-        return found
+        document: dict[str, Any] = content
+        return document
 
     def __getitem__(self, field: str) -> Any:
         return self.raw[field]
@@ -87,13 +89,13 @@ def dynamic(resource: Resource) -> type[DynamicObject]:
 
 @cache
 def _class_of(resource: Resource) -> type[DynamicObject]:
-    made: type[DynamicObject] = ModelMeta(
+    cls: type[DynamicObject] = ModelMeta(
         resource.kind,
         (DynamicObject,),
         {"resource": resource, "__doc__": f"A {resource.kind} of {resource.api_version}.", "__annotations__": {}},
         omit_defaults=True,
     )
-    return made
+    return cls
 
 
 def _content_of(document: dict[str, Any]) -> dict[str, Any]:

@@ -62,8 +62,8 @@ class UnreadableAnswer(TransportError, DecodeError):
     """
 
     def __init__(self, problem: DecodeError, *, verb: str, resource: Resource | str, key: str) -> None:
-        asked = " ".join(filter(None, (verb, str(resource), key)))
-        super().__init__(f"{asked}: the answer can't be read: {problem}", sent=True)
+        request = " ".join(filter(None, (verb, str(resource), key)))
+        super().__init__(f"{request}: the answer can't be read: {problem}", sent=True)
         self.verb = verb
         self.resource = str(resource)
         self.key = ObjectKey(key)
@@ -124,9 +124,9 @@ class ApiError(Exception):
         return self.status.details.causes if self.status.details is not None else []
 
     def _describe(self) -> str:
-        asked = " ".join(filter(None, (self.verb, self.resource, self.key)))
+        request = " ".join(filter(None, (self.verb, self.resource, self.key)))
         name = self.reason or type(self).__name__
-        text = f"{asked}: " if asked else ""
+        text = f"{request}: " if request else ""
         text += f"{name} ({self.code}): {self.message}"
         missing = [cause for cause in self.causes if cause.message and cause.message not in self.message]
         for cause in missing[:20]:

@@ -174,8 +174,8 @@ class ExecPlugin(Credentials):
             why = "nested too deeply" if isinstance(problem, RecursionError) else problem
             raise self._failed(f"printed no ExecCredential: {why}", stderr) from None
         if answer.kind != "ExecCredential" or answer.apiVersion != config.api_version:
-            said = f"{answer.apiVersion or '(none)'} {answer.kind or '(none)'}"
-            raise self._failed(f"printed {said}; a {config.api_version} ExecCredential was expected", stderr)
+            printed = f"{answer.apiVersion or '(none)'} {answer.kind or '(none)'}"
+            raise self._failed(f"printed {printed}; a {config.api_version} ExecCredential was expected", stderr)
         status = answer.status or _Status()
         if bool(status.clientCertificateData) != bool(status.clientKeyData):
             raise self._failed("printed a client certificate without its key, or a key without its certificate", stderr)
@@ -198,8 +198,8 @@ class ExecPlugin(Credentials):
     def _failed(self, why: str, stderr: bytearray | None = None, *, hint: bool = False) -> CredentialsError:
         config = self._config
         text = f"exec plugin {config.command!r}{f' of {config.source}' if config.source else ''} {why}"
-        if stderr and (said := stderr.decode("utf-8", "replace").strip()):
-            text += f"; its output: {said}"
+        if stderr and (output := stderr.decode("utf-8", "replace").strip()):
+            text += f"; its output: {output}"
         if hint and config.install_hint:
             text += f"\n{config.install_hint.strip()}"
         return CredentialsError(text)
@@ -218,12 +218,12 @@ async def _all(stream: asyncio.StreamReader) -> bytes | None:
     return bytes(parts)
 
 
-async def _drain(stream: asyncio.StreamReader, kept: bytearray) -> None:
-    """Reads the stream to its end, and copies it to this program's stderr; keeps the last part in ``kept``."""
+async def _drain(stream: asyncio.StreamReader, output: bytearray) -> None:
+    """Reads the stream to its end, and copies it to this program's stderr; keeps the last part in ``output``."""
     text = getincrementaldecoder("utf-8")("replace")
     while chunk := await stream.read(1 << 16):
-        kept += chunk
-        del kept[:-_SHOWN]
+        output += chunk
+        del output[:-_SHOWN]
         if sys.stderr is not None:
             sys.stderr.write(text.decode(chunk))
             sys.stderr.flush()

@@ -41,12 +41,12 @@ class TakingOver(Reading, Writing):
 
         manager = self._manager(field_manager)
         for attempt in range(TRIES):
-            found = await self.get(type(obj), obj.name, namespace=obj.namespace or None)
-            raw = raw_of(found)
+            current = await self.get(type(obj), obj.name, namespace=obj.namespace or None)
+            raw = raw_of(current)
             assert raw is not None
             operations = migration_patch(plain(raw), managers, manager, subresource=subresource)
             if operations is None:
-                return found
+                return current
             patch = Patch(operations, PatchType.JSON, before=raw)
             try:
                 return await self.patch(type(obj), obj.name, patch, namespace=obj.namespace or None)

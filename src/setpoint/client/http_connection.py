@@ -361,8 +361,8 @@ class Connection(asyncio.Protocol):
         self.reusable = False
         if self._problem is not None:
             return
-        said = self.headers
-        if properly and not self.complete and not self._headless and "content-length" not in said:
-            self.complete = "chunked" not in said.get("transfer-encoding", "").lower()
+        headers = self.headers
+        if properly and not self.complete and not self._headless and "content-length" not in headers:
+            self.complete = "chunked" not in headers.get("transfer-encoding", "").lower()
         self._problem = Broken(why)
         self._wake()

@@ -132,8 +132,8 @@ class HttpResponse(Response):
 
     @property
     def _encoding(self) -> str:
-        said = self.headers.get("content-encoding", "")
-        return "" if said == "identity" else said
+        encoding = self.headers.get("content-encoding", "")
+        return "" if encoding == "identity" else encoding
 
     def _unpacking(self) -> _Unpacking:
         return _Unpacking(self._encoding, f"{self._request.method} {self._request.path}", self._transport.shown)
@@ -142,10 +142,10 @@ class HttpResponse(Response):
 class _Unpacking:
     """Decompresses a body piece by piece."""
 
-    def __init__(self, encoding: str, asked: str, shown: str) -> None:
-        self._said = f"{asked}: the answer of {shown} broke off"
+    def __init__(self, encoding: str, request: str, shown: str) -> None:
+        self._prefix = f"{request}: the answer of {shown} broke off"
         if encoding.lower() not in ("gzip", "x-gzip"):
-            text = f"{asked}: {shown} answered with the encoding {encoding!r}, which was not requested"
+            text = f"{request}: {shown} answered with the encoding {encoding!r}, which was not requested"
             raise TransportError(text, sent=True)
         self._stream = zlib.decompressobj(wbits=31)
         self._empty = 0
@@ -159,14 +159,14 @@ class _Unpacking:
             try:
                 part = self._stream.decompress(data, PIECE)
             except zlib.error as problem:
-                raise TransportError(f"{self._said}: not gzip: {problem}", sent=True) from None
+                raise TransportError(f"{self._prefix}: not gzip: {problem}", sent=True) from None
             if part:
                 yield part
                 self._empty = 0
             if self._stream.eof:
                 self._empty += 1
                 if self._empty > MAX_EMPTY:
-                    raise TransportError(f"{self._said}: its gzip has too many empty members", sent=True)
+                    raise TransportError(f"{self._prefix}: its gzip has too many empty members", sent=True)
                 data = self._stream.unused_data
                 if data:
                     self._stream = zlib.decompressobj(wbits=31)
@@ -175,7 +175,7 @@ class _Unpacking:
 
     def end(self) -> None:
         if not self._stream.eof:
-            raise TransportError(f"{self._said}: its gzip ends too early", sent=True, reset=True)
+            raise TransportError(f"{self._prefix}: its gzip ends too early", sent=True, reset=True)
 
 
 def late(shown: str, request: Request) -> str:

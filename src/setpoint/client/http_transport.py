@@ -93,13 +93,13 @@ class HttpTransport(Transport):
             from setpoint.client.http_websocket import Handshake, HttpSocket  # most programs open none
 
         handshake = Handshake(protocols)
-        asked = replace(request, headers={**request.headers, **handshake.headers})
-        _, connection, deadline = await self.open(asked)
+        upgrade = replace(request, headers={**request.headers, **handshake.headers})
+        _, connection, deadline = await self.open(upgrade)
         try:
             if connection.status != 101:
-                body = await HttpResponse(self, asked, connection, deadline).read(MAX_REFUSAL)
-                said = connection.headers
-                raise error_from(connection.status, body, headers=said, verb="connect", resource=request.path)
+                body = await HttpResponse(self, upgrade, connection, deadline).read(MAX_REFUSAL)
+                headers = connection.headers
+                raise error_from(connection.status, body, headers=headers, verb="connect", resource=request.path)
             protocol = handshake.accepted(connection.headers, f"{request.method} {request.path}: {self.shown}")
         except BaseException:
             connection.abort()
@@ -228,19 +228,19 @@ class HttpTransport(Transport):
         body: bool = False,
     ) -> TransportError:
         """The error for ``problem``; it names the request and the server. ``idle`` is the idle timeout."""
-        asked = f"{request.method} {request.path}"
+        line = f"{request.method} {request.path}"
         if isinstance(problem, Late):
             if idle is not None and (deadline is None or asyncio.get_running_loop().time() < deadline - 0.001):
-                text = f"{asked}: {self.shown} sent nothing for {idle:g} s"
+                text = f"{line}: {self.shown} sent nothing for {idle:g} s"
             else:
                 text = late(self.shown, request)
             return TransportError(text, sent=True, timed_out=True)
         if body:
-            text = f"{asked}: the answer of {self.shown} broke off: {line_of(problem)}"
+            text = f"{line}: the answer of {self.shown} broke off: {line_of(problem)}"
             return TransportError(text, sent=True, reset=True)
         if problem.rubbish:
-            return TransportError(f"{asked}: the answer of {self.shown} is not HTTP: {line_of(problem)}", sent=True)
-        text = f"{asked}: the connection to {self.shown} broke: {line_of(problem)}"
+            return TransportError(f"{line}: the answer of {self.shown} is not HTTP: {line_of(problem)}", sent=True)
+        text = f"{line}: the connection to {self.shown} broke: {line_of(problem)}"
         return TransportError(text, sent=True, reset=True)
 
     # -- connections and certificates -------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ class HttpSocket(asyncio.Protocol):
 
     def __init__(self, connection: Connection, protocol: str, request: Request, shown: str, waits: Waits) -> None:
         self.protocol = protocol
-        self._asked = f"{request.method} {request.path}"
+        self._request = f"{request.method} {request.path}"
         self._shown = shown
         self._waits = waits
         self._loop = asyncio.get_running_loop()
@@ -99,12 +99,12 @@ class HttpSocket(asyncio.Protocol):
         Raises:
             TransportError: the connection broke or is closed.
         """
-        async with self._waits.until(None, self._asked):
+        async with self._waits.until(None, self._request):
             await self._writable.wait()
         if self._problem is not None:
             raise self._problem
         if self._frames.state is not ConnectionState.OPEN or self._transport.is_closing():
-            raise TransportError(f"{self._asked}: the connection to {self._shown} is closed", sent=True, reset=True)
+            raise TransportError(f"{self._request}: the connection to {self._shown} is closed", sent=True, reset=True)
         self._write(BytesMessage(data))
 
     async def receive(self) -> bytes | None:
@@ -113,7 +113,7 @@ class HttpSocket(asyncio.Protocol):
         Raises:
             TransportError: the connection broke.
         """
-        async with self._waits.until(None, self._asked):
+        async with self._waits.until(None, self._request):
             while not self._messages:
                 if self._problem is not None:
                     raise self._problem
@@ -166,7 +166,7 @@ class HttpSocket(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if exc is not None and not self._over and self._problem is None and not self._closing:
             why = f"the connection to {self._shown} broke: {line_of(exc)}"
-            self._problem = TransportError(f"{self._asked}: {why}", sent=True, reset=True)
+            self._problem = TransportError(f"{self._request}: {why}", sent=True, reset=True)
         self._end()
         if not self._lost.done():
             self._lost.set_result(None)
@@ -212,7 +212,7 @@ class HttpSocket(asyncio.Protocol):
 
     def _refuse(self, code: int, why: str) -> None:
         self._write(CloseConnection(code))
-        text = f"{self._asked}: the connection to {self._shown} broke: {why}"
+        text = f"{self._request}: the connection to {self._shown} broke: {why}"
         self._problem = TransportError(text, sent=True, reset=True)
         self._end()
 
@@ -222,7 +222,7 @@ class HttpSocket(asyncio.Protocol):
             self._timer = self._loop.call_later(HEARTBEAT / 2, self._silent)
 
     def _silent(self) -> None:
-        text = f"{self._asked}: {self._shown} did not answer a ping within {HEARTBEAT / 2:g} s"
+        text = f"{self._request}: {self._shown} did not answer a ping within {HEARTBEAT / 2:g} s"
         self._problem = TransportError(text, sent=True, timed_out=True)
         self._transport.abort()
         self._end()

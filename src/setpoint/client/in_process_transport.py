@@ -54,8 +54,8 @@ class InProcessTransport:
     @asynccontextmanager
     async def connect(self, request: Request, protocols: Sequence[str]) -> AsyncIterator[WebSocket]:
         """Opens a WebSocket to the handler; see `setpoint.client.websocket.WebSocketTransport`."""
-        asked = {"upgrade": "websocket", "connection": "Upgrade", "sec-websocket-protocol": ", ".join(protocols)}
-        request = replace(request, headers={**self._headers, **request.headers, **asked})
+        handshake = {"upgrade": "websocket", "connection": "Upgrade", "sec-websocket-protocol": ", ".join(protocols)}
+        request = replace(request, headers={**self._headers, **request.headers, **handshake})
         answer = await self._answer(request, self._deadline(request))
         upgrade = getattr(answer, "upgrade", None)
         if upgrade is None and answer.status < 300:
@@ -63,12 +63,12 @@ class InProcessTransport:
         if upgrade is None:
             body = answer.body if isinstance(answer.body, bytes) else b""
             raise error_from(answer.status, body, headers=answer.headers, verb="connect", resource=request.path)
-        here, there = _Pair(upgrade.protocol, self._waits), _Pair(upgrade.protocol, Waits())
-        here.other, there.other = there, here
+        here, peer = _Pair(upgrade.protocol, self._waits), _Pair(upgrade.protocol, Waits())
+        here.other, peer.other = peer, here
 
         async def serve() -> None:
             try:
-                await upgrade.serve(there)
+                await upgrade.serve(peer)
             finally:
                 here.close()
 
@@ -77,7 +77,7 @@ class InProcessTransport:
             try:
                 yield here
             finally:
-                there.close()
+                peer.close()
 
     async def close(self) -> None:
         self._waits.close()
@@ -171,14 +171,12 @@ class _InProcessResponse(Response):
                 yield body
             return
         loop = asyncio.get_running_loop()
-        asked = f"{self._request.method} {self._request.path}"
+        line = f"{self._request.method} {self._request.path}"
         waits = self._transport._waits
         while True:
             deadline = self._deadline
             idle = self.idle_timeout
-            what = (
-                f"{asked}: the answer did not end in time" if idle is None else f"{asked} sent nothing for {idle:g} s"
-            )
+            what = f"{line}: the answer did not end in time" if idle is None else f"{line} sent nothing for {idle:g} s"
             if idle is not None:
                 deadline = min(deadline or float("inf"), loop.time() + idle)
             try:

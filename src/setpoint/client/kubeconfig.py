@@ -101,7 +101,7 @@ class Kubeconfig:
             raise ConfigError(f"{path}: current-context must be a string, not {form(current)}")
         self.current_context = self.current_context or current or ""
         for section, what in _SECTIONS.items():
-            known: dict[str, Stanza] = getattr(self, section)
+            stanzas: dict[str, Stanza] = getattr(self, section)
             entries = document.get(section)
             if entries is None:
                 continue
@@ -113,7 +113,7 @@ class Kubeconfig:
                 content = entry.get(what)
                 if content is not None and not isinstance(content, dict):
                     raise ConfigError(f"{path}: {section}[{place}].{what} must be a mapping, not {form(content)}")
-                known.setdefault(entry["name"], Stanza(what, entry["name"], path, content or {}))
+                stanzas.setdefault(entry["name"], Stanza(what, entry["name"], path, content or {}))
 
     def config(self, context: str | None = None, *, environ: Mapping[str, str] | None = None) -> ClientConfig:
         """The configuration of a context, by default the current one. This neither opens a connection nor runs a
@@ -173,13 +173,13 @@ class Kubeconfig:
     def _context(self, context: str | None) -> Stanza:
         name = context or self.current_context
         files = " and ".join(map(str, self.files)) or "no file"
-        known = ", ".join(sorted(self.contexts)) or "none"
+        names = ", ".join(sorted(self.contexts)) or "none"
         if self.is_empty:
             raise ConfigError(f"kubeconfig {files} is empty: it has no clusters, users and contexts")
         if not name:
-            raise ConfigError(f"{files}: there is no current-context; choose one of the contexts: {known}")
+            raise ConfigError(f"{files}: there is no current-context; choose one of the contexts: {names}")
         if name not in self.contexts:
-            raise ConfigError(f"context {name!r} does not exist in {files}; there are: {known}")
+            raise ConfigError(f"context {name!r} does not exist in {files}; there are: {names}")
         return self.contexts[name]
 
     def _named(self, stanzas: Mapping[str, Stanza], what: str, context: Stanza) -> Stanza:
@@ -189,8 +189,8 @@ class Kubeconfig:
                 return Stanza("user", "", context.path, {})
             raise ConfigError(f"{context.where} names no {what}")
         if name not in stanzas:
-            known = ", ".join(sorted(stanzas)) or "none"
-            raise ConfigError(f"{context.where} names {what} {name!r}, which does not exist; there are: {known}")
+            names = ", ".join(sorted(stanzas)) or "none"
+            raise ConfigError(f"{context.where} names {what} {name!r}, which does not exist; there are: {names}")
         return stanzas[name]
 
 

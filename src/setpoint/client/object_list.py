@@ -99,14 +99,14 @@ class ObjectList(Sequence[K], Generic[K]):
     def __getitem__(self, place: slice) -> list[K]: ...
     def __getitem__(self, place: int | slice) -> K | list[K]:
         if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self._items)))]
+            return [self[index] for index in range(*place.indices(len(self._items)))]
         item = self._items[place]
         if not isinstance(item, Raw):
             return item
-        found = self._fitting(place % len(self._items), item)
-        if found is None:
+        obj = self._fitting(place % len(self._items), item)
+        if obj is None:
             raise self._broken[place % len(self._items)]
-        return found
+        return obj
 
     def __repr__(self) -> str:
         return f"ObjectList({self._kind.__name__}, {len(self._items)} objects, {self.metadata!r})"
@@ -116,23 +116,23 @@ class ObjectList(Sequence[K], Generic[K]):
         items = self._items[start:end]
         if Raw not in map(type, items):
             return cast("list[K]", items)
-        found: list[K] = []
+        objects: list[K] = []
         with _uncollected():
             for place, item in enumerate(items, start):
                 fitting = self._fitting(place, item) if isinstance(item, Raw) else item
                 if fitting is not None:
-                    found.append(fitting)
-        return found
+                    objects.append(fitting)
+        return objects
 
     def _fitting(self, place: int, raw: Raw) -> K | None:
         if place in self._broken:
             return None
         try:
-            found = self._items[place] = decode(self._kind, raw)
+            item = self._items[place] = decode(self._kind, raw)
         except DecodeError as problem:
             self._is_broken(place, problem)
             return None
-        return found
+        return item
 
     def _head(self, place: int) -> Head:
         item = self._items[place]
@@ -180,11 +180,11 @@ def split_list(body: bytes) -> RawList:
 def _split_deep(body: bytes) -> RawList:
     """Like `split_list`, for a list with an object that is nested too deeply for the parser."""
     try:
-        found = members(body)
-        metadata = decode(ListMeta, found["metadata"]) if found.get("metadata", b"null") != b"null" else None
+        parts = members(body)
+        metadata = decode(ListMeta, parts["metadata"]) if parts.get("metadata", b"null") != b"null" else None
         items: list[Raw] | UnsetType | None = UNSET
-        if "items" in found:
-            items = [Raw(each) for each in elements(found["items"])] if found["items"] != b"null" else None
+        if "items" in parts:
+            items = [Raw(item) for item in elements(parts["items"])] if parts["items"] != b"null" else None
         api_version, kind = kind_of(body)
     except DecodeError as problem:
         raise _no_list(problem, body) from None
@@ -202,12 +202,12 @@ def decode_list(kind: type[K], body: bytes) -> ObjectList[K]:
     Raises:
         TransportError: ``body`` is not a list of this kind.
     """
-    found = split_list(body)
+    raw = split_list(body)
     try:
-        check_list(resource_of(kind), found.api_version or "", found.kind or "", has_items=found.items is not UNSET)
+        check_list(resource_of(kind), raw.api_version or "", raw.kind or "", has_items=raw.items is not UNSET)
     except DecodeError as problem:
         raise _no_list(problem, body) from None
-    return ObjectList(kind, found.items or (), found.metadata or ListMeta())
+    return ObjectList(kind, raw.items or (), raw.metadata or ListMeta())
 
 
 @contextmanager

@@ -31,10 +31,10 @@ def metadata_only(kind: type[Object] | Resource) -> type[PartialObjectMetadata]:
 
 @cache
 def _class_of(resource: Resource) -> type[PartialObjectMetadata]:
-    made: type[PartialObjectMetadata] = ModelMeta(
+    cls: type[PartialObjectMetadata] = ModelMeta(
         f"{resource.kind}Metadata",
         (PartialObjectMetadata,),
         {"resource": resource, "__doc__": f"Metadata of a {resource.kind}.", "__annotations__": {}},
         omit_defaults=True,
     )
-    return made
+    return cls

@@ -84,8 +84,8 @@ class Reading(ClientBase):
             accept=accept_of(kind),
         )
         info = RequestInfo("get", resource, key, subresource)
-        found: K = readable(kind, await self._requester.request(request, info, limit=MAX_OBJECT), info)
-        return found
+        obj: K = readable(kind, await self._requester.request(request, info, limit=MAX_OBJECT), info)
+        return obj
 
     @overload
     async def list(
@@ -206,7 +206,7 @@ class Reading(ClientBase):
         """
         kind = await self._kind(kind)
         paging = Paging(resource_of(kind))
-        given: set[str] = set()
+        identities: set[str] = set()
         token = ""
         while True:
             try:
@@ -227,9 +227,9 @@ class Reading(ClientBase):
             is_new = bool(page.broken)
             for obj in page:
                 identity = obj.uid or obj.key  # what another API server computes, such as metrics, has no uid
-                if identity not in given:
+                if identity not in identities:
                     is_new = True
-                    given.add(identity)
+                    identities.add(identity)
                     yield obj
             if not token:
                 return

@@ -56,8 +56,8 @@ class RequestHead:
             lines += len(dialer.headers)
         head = "".join(parts)
         if head.count("\n") != lines or head.count("\r") != lines or "\0" in head:
-            asked = f"{request.method} {request.path}"
-            raise TransportError(f"{asked}: a header contains a line break or a zero byte", sent=False)
+            line = f"{request.method} {request.path}"
+            raise TransportError(f"{line}: a header contains a line break or a zero byte", sent=False)
         return f"{head}\r\n".encode()
 
 

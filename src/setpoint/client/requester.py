@@ -66,9 +66,9 @@ class Requester:
 
     def over(self, transport: Transport) -> Requester:
         """A requester that uses a different transport, and shares this one's limiter and its record of warnings."""
-        made = Requester(transport, retry=self._retry, on_warning=self._on_warning, limiter=self._limiter)
-        made._warned, made.answers = self._warned, self.answers
-        return made
+        requester = Requester(transport, retry=self._retry, on_warning=self._on_warning, limiter=self._limiter)
+        requester._warned, requester.answers = self._warned, self.answers
+        return requester
 
     async def request(self, request: Request, info: RequestInfo | None = None, *, limit: int = MAX_BODY) -> bytes:
         """The body of the answer. The request's ``timeout`` applies to each attempt; ``info`` is used only in error

@@ -30,14 +30,14 @@ def kind_of(body: bytes) -> tuple[str, str]:
         DecodeError: ``body`` is not a JSON object, or one of the two is not a string.
     """
     try:
-        found = _kinds.decode(body)
+        type_meta = _kinds.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # unusual, or nested too deeply to be skipped
         fields = members(body)
         values = [plain(fields.get(name, b'""')) for name in ("apiVersion", "kind")]
         if not all(isinstance(value, str | None) for value in values):
             raise DecodeError("apiVersion and kind must be strings") from None
         return values[0] or "", values[1] or ""
-    return found.api_version or "", found.kind or ""
+    return type_meta.api_version or "", type_meta.kind or ""
 
 
 def check_kind(body: bytes, resource: Resource, subresource: str = "") -> None:
@@ -96,5 +96,5 @@ def _described(body: bytes, api_version: str, kind: str) -> str:
         status = decode(Status, body)
     except DecodeError:
         return shown
-    said = ": ".join(filter(None, (status.reason, status.message)))
-    return f"{shown} ({said})" if said else shown
+    text = ": ".join(filter(None, (status.reason, status.message)))
+    return f"{shown} ({text})" if text else shown

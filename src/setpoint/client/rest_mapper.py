@@ -50,8 +50,8 @@ class RestMapper:
 
     def __init__(self, discovery: Discovery) -> None:
         self._discovery = discovery
-        self._known = Discovered(())
-        self._begun = float("-inf")
+        self._discovered = Discovered(())
+        self._started_at = float("-inf")
         self._fresh_until = float("-inf")
         self._unserved = 0
         """The number of answers about resources that are not served, before the last discovery."""
@@ -67,11 +67,11 @@ class RestMapper:
             NoMatchError: the server has no such resource.
             AmbiguousMatchError: several custom groups have a resource with this name.
         """
-        found = await self._find(lambda known: _by_name(known, name), name)
-        if len(found) > 1:
-            exact = " or ".join(f"{entry.plural}.{entry.group}" for entry in found)
+        resources = await self._find(lambda discovered: _by_name(discovered, name), name)
+        if len(resources) > 1:
+            exact = " or ".join(f"{entry.plural}.{entry.group}" for entry in resources)
             raise AmbiguousMatchError(f"the server has several resources {name!r}: say {exact}")
-        return found[0]
+        return resources[0]
 
     async def for_kind(self, kind: GroupVersionKind | GroupKind) -> Resource:
         """The resource of a kind, in the kind's version or, for a `GroupKind`, in the preferred version.
@@ -80,7 +80,7 @@ class RestMapper:
             NoMatchError: the server has no such kind.
         """
         version = kind.version if isinstance(kind, GroupVersionKind) else ""
-        return (await self._find(lambda known: _by_kind(known, kind.group, version, kind.kind), str(kind)))[0]
+        return (await self._find(lambda discovered: _by_kind(discovered, kind.group, version, kind.kind), str(kind)))[0]
 
     async def category(self, name: str) -> list[Resource]:
         """Every resource of a category such as ``all``, each in its preferred version.
@@ -88,7 +88,7 @@ class RestMapper:
         Raises:
             NoMatchError: the category is empty.
         """
-        return await self._find(lambda known: _preferred(known, lambda entry: name in entry.categories), name)
+        return await self._find(lambda discovered: _preferred(discovered, lambda entry: name in entry.categories), name)
 
     async def refresh(self) -> Discovered:
         """Runs discovery again, and returns its result."""
@@ -103,90 +103,92 @@ class RestMapper:
         return is_young and self._unserved == self._discovery._client._requester.unserved
 
     async def _discover(self) -> Discovered:
-        begun, unserved = asyncio.get_running_loop().time(), self._discovery._client._requester.unserved
+        started_at, unserved = asyncio.get_running_loop().time(), self._discovery._client._requester.unserved
         self._runs += 1
-        found = await self._discovery.resources()
-        listed = {(entry.group, entry.version) for entry in found.resources}
-        kept = [
+        fresh = await self._discovery.resources()
+        listed = {(entry.group, entry.version) for entry in fresh.resources}
+        remembered = [
             entry
-            for entry in self._known.resources
-            if GroupVersion(entry.group, entry.version) in found.failed and (entry.group, entry.version) not in listed
+            for entry in self._discovered.resources
+            if GroupVersion(entry.group, entry.version) in fresh.failed and (entry.group, entry.version) not in listed
         ]
-        self._known = Discovered((*found.resources, *kept), found.failed)
-        self._begun, self._fresh_until, self._unserved = begun, begun + MAX_AGE, unserved
-        return self._known
+        self._discovered = Discovered((*fresh.resources, *remembered), fresh.failed)
+        self._started_at, self._fresh_until, self._unserved = started_at, started_at + MAX_AGE, unserved
+        return self._discovered
 
     async def _find(self, search: Callable[[Discovered], list[Resource]], name: str) -> list[Resource]:
         loop, runs = asyncio.get_running_loop(), self._runs
-        found = search(self._known)
-        if found and self._is_fresh():
-            return found
+        resources = search(self._discovered)
+        if resources and self._is_fresh():
+            return resources
         await self._turn.acquire()
         try:
-            found = search(self._known)
-            is_due = not self._is_fresh() and loop.time() >= self._begun + REFRESH_PERIOD
-            if (found and is_due) or (not found and self._runs == runs):
-                await asyncio.sleep(max(0.0, self._begun + REFRESH_PERIOD - loop.time()))
+            resources = search(self._discovered)
+            is_due = not self._is_fresh() and loop.time() >= self._started_at + REFRESH_PERIOD
+            if (resources and is_due) or (not resources and self._runs == runs):
+                await asyncio.sleep(max(0.0, self._started_at + REFRESH_PERIOD - loop.time()))
                 try:
-                    found = search(await self._discover())
+                    resources = search(await self._discover())
                 except (ApiError, TransportError):
-                    if not found:
+                    if not resources:
                         raise
                     self._fresh_until = loop.time() + MAX_AGE
         finally:
             self._turn.release()
-        if found:
-            return found
-        known = self._known
-        text = f"the server has no resource {name!r}{_meant(known, name)}"
-        if known.failed:
+        if resources:
+            return resources
+        discovered = self._discovered
+        text = f"the server has no resource {name!r}{_suggestion(discovered, name)}"
+        if discovered.failed:
             text += "; the discovery of these groups failed: " + "; ".join(
-                f"{version}: {why}" for version, why in known.failed.items()
+                f"{version}: {why}" for version, why in discovered.failed.items()
             )
         raise NoMatchError(text)
 
 
-def _by_name(known: Discovered, name: str) -> list[Resource]:
+def _by_name(discovered: Discovered, name: str) -> list[Resource]:
     plural, _, rest = name.partition(".")
     if rest:
         version, _, group = rest.partition(".")
         exact = [
             entry
-            for entry in known.resources
+            for entry in discovered.resources
             if _called(entry, plural) and ((entry.group == rest) or (entry.version == version and entry.group == group))
         ]
         return exact[:1]
     for fits in (_called, _short):
-        found: dict[str, Resource] = {}
-        for entry in known.resources:
+        by_group: dict[str, Resource] = {}
+        for entry in discovered.resources:
             if fits(entry, plural):
-                found.setdefault(entry.group, entry)
-        if found:
-            own = [entry for group, entry in found.items() if "." not in group or group.endswith(".k8s.io")]
-            return own[:1] or list(found.values())
+                by_group.setdefault(entry.group, entry)
+        if by_group:
+            own = [entry for group, entry in by_group.items() if "." not in group or group.endswith(".k8s.io")]
+            return own[:1] or list(by_group.values())
     return []
 
 
-def _meant(known: Discovered, name: str) -> str:
-    spelt = dict.fromkeys(f"{entry.plural}.{entry.group}" if "." in name else entry.plural for entry in known.resources)
+def _suggestion(discovered: Discovered, name: str) -> str:
+    spelt = dict.fromkeys(
+        f"{entry.plural}.{entry.group}" if "." in name else entry.plural for entry in discovered.resources
+    )
     near = get_close_matches(name.lower(), spelt, 1, 0.75)
     return f" (is {near[0]} meant?)" if near else ""
 
 
-def _by_kind(known: Discovered, group: str, version: str, kind: str) -> list[Resource]:
+def _by_kind(discovered: Discovered, group: str, version: str, kind: str) -> list[Resource]:
     return [
         entry
-        for entry in known.resources
+        for entry in discovered.resources
         if entry.kind == kind and entry.group == group and (not version or entry.version == version)
     ][:1]
 
 
-def _preferred(known: Discovered, fits: Callable[[Resource], bool]) -> list[Resource]:
-    found: dict[tuple[str, str], Resource] = {}
-    for entry in known.resources:
+def _preferred(discovered: Discovered, fits: Callable[[Resource], bool]) -> list[Resource]:
+    preferred: dict[tuple[str, str], Resource] = {}
+    for entry in discovered.resources:
         if fits(entry):
-            found.setdefault((entry.group, entry.plural), entry)
-    return list(found.values())
+            preferred.setdefault((entry.group, entry.plural), entry)
+    return list(preferred.values())
 
 
 def _called(entry: Resource, name: str) -> bool:

@@ -255,7 +255,7 @@ def _log_query(
     limit_bytes: int | None,
 ) -> list[tuple[str, str]]:
     query = [("container", container)] if container else []
-    query += [(name, "true") for name, said in (("previous", previous), ("timestamps", timestamps)) if said]
+    query += [(name, "true") for name, value in (("previous", previous), ("timestamps", timestamps)) if value]
     numbers = (("tailLines", tail_lines), ("sinceSeconds", since_seconds), ("limitBytes", limit_bytes))
     query += [(name, str(number)) for name, number in numbers if number is not None]
     return query

@@ -93,8 +93,8 @@ class Waiting(Reading):
                     raise error
                 if event.type == "BOOKMARK":
                     continue
-                found = cast("K", event.object)
-                if wait.look(found, is_deleted=event.type == "DELETED"):
+                obj = cast("K", event.object)
+                if wait.look(obj, is_deleted=event.type == "DELETED"):
                     return True
         return False
 
@@ -122,26 +122,26 @@ class _Wait(Generic[K]):
         else:
             self._test = condition
 
-    def look(self, found: K | None, *, is_deleted: bool = False) -> bool:
-        """Whether the condition holds for the current state: ``found``, or None for a missing object.
+    def look(self, obj: K | None, *, is_deleted: bool = False) -> bool:
+        """Whether the condition holds for the current state: ``obj``, or None for a missing object.
 
         Raises:
             WaitFailed: the condition can't become true any more.
         """
         uid = self.wanted.uid
-        self._is_there = found is not None and not is_deleted and (not uid or found.uid == uid)
-        if found is not None and (not uid or found.uid == uid):
-            self.last = found
+        self._is_there = obj is not None and not is_deleted and (not uid or obj.uid == uid)
+        if obj is not None and (not uid or obj.uid == uid):
+            self.last = obj
         if self._word == "delete":
             return not self._is_there
         if not self._is_there:
             if uid:
-                there = "; another object has its name" if found is not None and found.uid != uid else ""
-                raise WaitFailed(f"{self}: it was deleted{there}", self.last)
+                other = "; another object has its name" if obj is not None and obj.uid != uid else ""
+                raise WaitFailed(f"{self}: it was deleted{other}", self.last)
             return False
-        assert found is not None
+        assert obj is not None
         if self._test is not None:
-            return self._test(found)
+            return self._test(obj)
         if self._word == "create":
             return True
         present = self._condition()
@@ -152,19 +152,19 @@ class _Wait(Generic[K]):
     def state(self) -> str:
         """The object's last state, and the reason why no newer one is known."""
         if not self._is_there:
-            said = "there is no such object"
+            text = "there is no such object"
         elif self._test is None and self._word not in ("create", "delete"):
             present = self._condition()
-            said = f"it has no condition {self._word}" if present is None else f"it is {_told(present)}"
+            text = f"it has no condition {self._word}" if present is None else f"it is {_text(present)}"
             if present is not None and (lag := self._lag(present)):
-                said += f", {lag}"
+                text += f", {lag}"
         else:
             assert self.last is not None
-            conditions = ", ".join(map(_told, _conditions(self.last)))
-            said = f"it is at version {self.last.metadata.resource_version}" + (
+            conditions = ", ".join(map(_text, _conditions(self.last)))
+            text = f"it is at version {self.last.metadata.resource_version}" + (
                 f" with {conditions}" if conditions else ""
             )
-        return said + (f"; the server could not be asked: {self.problem}" if self.problem is not None else "")
+        return text + (f"; the server could not be asked: {self.problem}" if self.problem is not None else "")
 
     def __str__(self) -> str:
         if self._test is not None:
@@ -176,8 +176,11 @@ class _Wait(Generic[K]):
         return f"{self._resource} {self.key}: {wanted}"
 
     def _condition(self) -> dict[str, Any] | None:
-        found = _conditions(self.last) if self.last is not None else []
-        return next((each for each in found if str(each.get("type", "")).lower() == self._word.lower()), None)
+        conditions = _conditions(self.last) if self.last is not None else []
+        return next(
+            (condition for condition in conditions if str(condition.get("type", "")).lower() == self._word.lower()),
+            None,
+        )
 
     def _lag(self, condition: dict[str, Any]) -> str:
         """The generations in words if the condition is about an earlier one than the object's; otherwise ``""``."""
@@ -200,10 +203,12 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 
 def _conditions(obj: Object) -> list[dict[str, Any]]:
-    found = _mapping(_document(obj).get("status")).get("conditions")
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    conditions = _mapping(_document(obj).get("status")).get("conditions")
+    return (
+        [condition for condition in conditions if isinstance(condition, dict)] if isinstance(conditions, list) else []
+    )
 
 
-def _told(condition: dict[str, Any]) -> str:
+def _text(condition: dict[str, Any]) -> str:
     why = ": ".join(str(condition[name]) for name in ("reason", "message") if condition.get(name))
     return f"{condition.get('type')}={condition.get('status')}" + (f" ({why})" if why else "")

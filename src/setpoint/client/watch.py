@@ -38,8 +38,8 @@ def _taken_apart(line: bytes) -> tuple[EventType, bytes]:
         frame = _frames.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         try:
-            found = members(line)
-            return decode(_Type, b'{"type":%b}' % found["type"]).type, found["object"]
+            parts = members(line)
+            return decode(_Type, b'{"type":%b}' % parts["type"]).type, parts["object"]
         except (DecodeError, KeyError):
             shown = line[:200].decode("utf-8", "replace")
             raise TransportError(f"not a watch event: {problem}: {shown}", sent=True) from None

@@ -20,13 +20,13 @@ class FairSemaphore:
     ``places`` must be at least 1. If `resize` leaves fewer places than holders, the holders keep their places.
     """
 
-    __slots__ = ("_places", "_waiting", "taken")
+    __slots__ = ("_places", "_waiting", "held_places")
 
     def __init__(self, places: int) -> None:
         if places < 1:
             raise ValueError(f"a semaphore needs at least one place, not {places}")
         self._places = places
-        self.taken = 0
+        self.held_places = 0
         """The number of places that are held."""
         self._waiting: dict[asyncio.Future[None], None] = {}
 
@@ -41,8 +41,8 @@ class FairSemaphore:
 
     async def acquire(self) -> None:
         """Waits for a place. Every `acquire` that has returned needs one `release`."""
-        if self.taken < self._places and not self._waiting:
-            self.taken += 1
+        if self.held_places < self._places and not self._waiting:
+            self.held_places += 1
             return
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting[place] = None
@@ -50,7 +50,7 @@ class FairSemaphore:
             await place
         except BaseException:
             if place.done() and not place.cancelled():
-                self.taken -= 1  # the place came together with the cancellation
+                self.held_places -= 1  # the place came together with the cancellation
             else:
                 self._waiting.pop(place, None)
             self._admit()
@@ -58,9 +58,9 @@ class FairSemaphore:
 
     def release(self) -> None:
         """Gives a place back. Raises `RuntimeError` if no place is held."""
-        if not self.taken:
+        if not self.held_places:
             raise RuntimeError("released more often than acquired")
-        self.taken -= 1
+        self.held_places -= 1
         if self._waiting:
             self._admit()
 
@@ -72,9 +72,9 @@ class FairSemaphore:
         self._admit()
 
     def _admit(self) -> None:
-        while self._waiting and self.taken < self._places:
+        while self._waiting and self.held_places < self._places:
             place = next(iter(self._waiting))
             del self._waiting[place]
             if not place.done():
-                self.taken += 1
+                self.held_places += 1
                 place.set_result(None)

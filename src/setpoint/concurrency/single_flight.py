@@ -32,10 +32,10 @@ class Shared(Generic[T]):
 
     async def __call__(self) -> T:
         """The result of the current run, or of a new run if none is in progress. Raises the exception of that run."""
-        seen = self._runs
+        runs = self._runs
         await self._turn.acquire()
         try:
-            if self._runs == seen:
+            if self._runs == runs:
                 await self._run()
             if self._failure is not None:
                 raise self._failure.with_traceback(None)

@@ -31,7 +31,7 @@ def stack_of(task: asyncio.Task[Any]) -> list[str]:
             frame, inner = awaited.gi_frame, awaited.gi_yieldfrom
         else:
             # The awaitable of an `async for` has no reference to its generator; a future has none to its owner.
-            awaited = next((each for each in get_referents(awaited) if isinstance(each, _RUNNING)), None)
+            awaited = next((referent for referent in get_referents(awaited) if isinstance(referent, _RUNNING)), None)
             continue
         if frame is None:
             break

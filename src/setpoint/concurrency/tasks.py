@@ -36,21 +36,21 @@ async def end(tasks: Iterable[asyncio.Task[Any]], *, within: float | None = None
     ordered = [task for task in tasks if not task.done()]
     if asyncio.current_task() in ordered:
         raise RuntimeError("a task can't wait for its own end")
-    left = set(ordered)
+    running = set(ordered)
     _cancel(ordered)
     moments = [] if within is None else [loop.time() + within / 2, loop.time() + within]
     cancelled: asyncio.CancelledError | None = None
     passed_on = -math.inf
-    while left:
+    while running:
         try:
-            _, left = await asyncio.wait(left, timeout=max(moments[0] - loop.time(), 0.0) if moments else None)
+            _, running = await asyncio.wait(running, timeout=max(moments[0] - loop.time(), 0.0) if moments else None)
         except asyncio.CancelledError as problem:
-            left = {task for task in left if not task.done()}
+            running = {task for task in running if not task.done()}
             cancelled = problem
             if loop.time() - passed_on >= _BETWEEN:
                 passed_on = loop.time()
                 _cancel(ordered)
-        if left and moments and loop.time() >= moments[0]:
+        if running and moments and loop.time() >= moments[0]:
             del moments[0]
             if not moments:
                 break
@@ -60,7 +60,7 @@ async def end(tasks: Iterable[asyncio.Task[Any]], *, within: float | None = None
             raise cancelled
         finally:
             cancelled = None  # the exception's frame is this one
-    return left
+    return running
 
 
 def _cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:
@@ -185,11 +185,11 @@ async def every(*works: Coroutine[Any, Any, T]) -> list[T]:
 
 
 def _failures(tasks: Iterable[asyncio.Task[Any]]) -> list[BaseException]:
-    found: list[BaseException] = []
+    problems: list[BaseException] = []
     for task in tasks:
-        if not task.cancelled() and (problem := task.exception()) is not None and problem not in found:
-            found.append(problem)
-    return found
+        if not task.cancelled() and (problem := task.exception()) is not None and problem not in problems:
+            problems.append(problem)
+    return problems
 
 
 def _report(tasks: Iterable[asyncio.Task[Any]], error: BaseException | None) -> None:

@@ -176,8 +176,8 @@ def having(objects: Iterable[T], indexes: Iterable[DeclaredIndex], index: tuple[
     for declaration in declared:
         if declaration.name == name:
             return [obj for obj in objects if value in _values(declaration, obj)]
-    there = ", ".join(sorted([OWNER, *(declaration.name for declaration in declared)]))
-    raise KeyError(f"no index {name!r} of {kind.__name__}; there are: {there}")
+    names = ", ".join(sorted([OWNER, *(declaration.name for declaration in declared)]))
+    raise KeyError(f"no index {name!r} of {kind.__name__}; there are: {names}")
 
 
 def _values(index: DeclaredIndex, obj: Object) -> tuple[str, ...]:

@@ -281,7 +281,7 @@ class Context(ContextReads):
             return await client.create(prepared, field_manager=self._env.field_manager)
         except BaseException as problem:
             if maybe_done(problem):
-                self._writer.memory.barriers.doubt(self.key, resource_of(type(obj)).gvr)
+                self._writer.memory.barriers.mark_stale(self.key, resource_of(type(obj)).gvr)
             raise
 
     async def delete(

@@ -39,7 +39,7 @@ class ContextReads:
         "age",
         "causes",
         "failures",
-        "kept",
+        "keep_calls",
         "key",
         "live",
         "object",
@@ -84,7 +84,7 @@ class ContextReads:
         """The objects of each kind whose cache is behind, read from the server by the reconciler; None if no cache is
         behind.
         """
-        self.kept: builtins.list[tuple[GroupVersionResource, Selector | None, builtins.list[dict[str, str]]]] = []
+        self.keep_calls: builtins.list[tuple[GroupVersionResource, Selector | None, builtins.list[dict[str, str]]]] = []
         """The calls to `Context.keep` so far, each with its resource, selector and labels."""
         self.reads: dict[tuple[str, bool], Read] | None = None
         """The reads so far, by kind and by whether they were from a cache; None before the first read."""

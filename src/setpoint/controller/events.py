@@ -166,7 +166,7 @@ class EventRecorder:
             and series.event.regarding.uid == uid
             and now - series.last <= SERIES_IDLE
         ]
-        return sorted(events, key=lambda each: each[2])
+        return sorted(events, key=lambda event: event[2])
 
     async def run(self) -> None:
         """Sends events until the call is cancelled. Refusals and lost connections raise no exception: events must not
@@ -216,17 +216,17 @@ class EventRecorder:
         """The report, or the combined report that stands for it and for many similar ones."""
         key = _identity(report)
         now = asyncio.get_running_loop().time()
-        seen = self._similar.pop(key, None) or deque(maxlen=AGGREGATE_AFTER)
-        self._similar[key] = seen
+        times = self._similar.pop(key, None) or deque(maxlen=AGGREGATE_AFTER)
+        self._similar[key] = times
         if len(self._similar) > MAX_OBJECTS:
             del self._similar[next(iter(self._similar))]
-        while seen and now - seen[0][0] > AGGREGATE_WITHIN:
-            seen.popleft()
-        notes = {note for _, note in seen}
+        while times and now - times[0][0] > AGGREGATE_WITHIN:
+            times.popleft()
+        notes = {note for _, note in times}
         if len(notes) >= AGGREGATE_AFTER and report.note not in notes:
             return report._replace(note=cut(f"(combined from similar events): {report.note}", MAX_NOTE))
         if report.note not in notes:
-            seen.append((now, report.note))
+            times.append((now, report.note))
         return report
 
     # -- sending -------------------------------------------------------------------------------------------------------

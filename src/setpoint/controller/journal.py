@@ -29,7 +29,7 @@ class Entry(NamedTuple):
     """
 
     id: str = ""
-    begun: datetime | None = None
+    started_at: datetime | None = None
 
 
 class Journal:
@@ -114,7 +114,7 @@ class Journal:
         if (
             entry is not None
             and entry.id
-            and (external_id == entry.id or (external_id is None and self._left(ctx, entry) > 0))
+            and (external_id == entry.id or (external_id is None and self._seconds_until_settled(ctx, entry) > 0))
         ):
             return entry.id
         if not obj.metadata.finalizers:
@@ -124,14 +124,14 @@ class Journal:
             )
         if obj.is_deleting:
             raise RuntimeError(f"{obj.kind} {obj.key} is being deleted: nothing is created for it any more")
-        begun = entry.begun if entry is not None else None
+        started_at = entry.started_at if entry is not None else None
         if external_id is None:
             if entry is not None and not entry.id:
                 self._wait(ctx, entry)
-            begun = ctx.now()
-            await self._write(ctx, Entry(begun=begun), is_guarded=True)
+            started_at = ctx.now()
+            await self._write(ctx, Entry(started_at=started_at), is_guarded=True)
             external_id = await create(token)
-        await self._write(ctx, Entry(external_id, begun))
+        await self._write(ctx, Entry(external_id, started_at))
         return external_id
 
     async def remove(self, ctx: Context, *, find: Find, delete: Delete) -> None:
@@ -155,16 +155,16 @@ class Journal:
 
     def _wait(self, ctx: Context, entry: Entry) -> None:
         """Returns if a create can no longer become visible; otherwise raises `Unsettled`."""
-        left = self._left(ctx, entry)
-        if left > 0:
+        remaining = self._seconds_until_settled(ctx, entry)
+        if remaining > 0:
             what = f"{ctx.object.kind} {ctx.object.key}"
-            raise Unsettled(f"whether {self.name} of {what} was created is known in {left:.0f} s", left)
+            raise Unsettled(f"whether {self.name} of {what} was created is known in {remaining:.0f} s", remaining)
 
-    def _left(self, ctx: Context, entry: Entry) -> float:
+    def _seconds_until_settled(self, ctx: Context, entry: Entry) -> float:
         """The number of seconds after which a create becomes visible at the latest; 0.0 if that time has passed."""
-        if entry.begun is None:
+        if entry.started_at is None:
             return 0.0
-        return max((entry.begun + timedelta(seconds=self.settle) - ctx.now()).total_seconds(), 0.0)
+        return max((entry.started_at + timedelta(seconds=self.settle) - ctx.now()).total_seconds(), 0.0)
 
     def _entry(self, obj: Object) -> Entry | None:
         text = (obj.metadata.annotations or {}).get(self.name)
@@ -174,8 +174,8 @@ class Journal:
             record = json.loads(text)
             if record["uid"] != obj.uid:
                 return None  # of the object that this one was copied from
-            begun = record.get("begun")
-            return Entry(str(record.get("id") or ""), parse_time(begun) if begun else None)
+            started_at = record.get("begun")
+            return Entry(str(record.get("id") or ""), parse_time(started_at) if started_at else None)
         except (ValueError, KeyError, TypeError, AttributeError):
             return Entry()  # another client has written over it: there may be something to be found
 
@@ -183,7 +183,11 @@ class Journal:
         obj = ctx.object
         text = None
         if entry is not None:
-            record = {"uid": obj.uid, "id": entry.id, "begun": format_time(entry.begun) if entry.begun else ""}
+            record = {
+                "uid": obj.uid,
+                "id": entry.id,
+                "begun": format_time(entry.started_at) if entry.started_at else "",
+            }
             text = json.dumps({name: value for name, value in record.items() if value})
         metadata: dict[str, Any] = {"annotations": {self.name: text}}
         if is_guarded:

@@ -32,7 +32,7 @@ class Applied(NamedTuple):
     version: str
 
 
-class Known(NamedTuple):
+class ManagedChildren(NamedTuple):
     """The record of the children that one `Context.keep` of a key manages: the children that were applied, those whose
     last write failed, and the names that were drawn for new children that may or may not exist.
     """
@@ -51,13 +51,13 @@ class AppliedChildren:
     __slots__ = ("_keys",)
 
     def __init__(self) -> None:
-        self._keys: dict[ObjectKey, dict[tuple[GroupVersionResource, str], Known]] = {}
+        self._keys: dict[ObjectKey, dict[tuple[GroupVersionResource, str], ManagedChildren]] = {}
 
-    def of(self, key: ObjectKey, gvr: GroupVersionResource, selector: Selector) -> Known:
+    def of(self, key: ObjectKey, gvr: GroupVersionResource, selector: Selector) -> ManagedChildren:
         """The record of the children of ``key`` that one `Context.keep` manages; it is created if it does not exist."""
         sorts = self._keys.setdefault(key, {})
         place = (gvr, str(selector))
-        children = sorts[place] = sorts.pop(place) if place in sorts else Known({}, set(), set())
+        children = sorts[place] = sorts.pop(place) if place in sorts else ManagedChildren({}, set(), set())
         if len(sorts) > MAX_SELECTORS:
             del sorts[next(iter(sorts))]
         return children
@@ -102,9 +102,9 @@ class KnownChildren:
 
 
 SOON: Final = 60.0
-"""The owner of a child is in doubt if the child is deleted within this number of seconds after the last write to it."""
-MAX_MADE: Final = 4096
-MAX_GONE: Final = 1024
+"""The owner of a child is suspect if the child is deleted within this number of seconds after the last write to it."""
+MAX_WRITTEN: Final = 4096
+MAX_DELETED: Final = 1024
 
 
 class SuspectOwners:
@@ -114,48 +114,48 @@ class SuspectOwners:
     an object at once; that event leads to the next reconcile, and so on, until the cache has caught up.
     """
 
-    __slots__ = ("_doubtful", "_gone", "_made")
+    __slots__ = ("_deleted", "_suspects", "_written")
 
     def __init__(self) -> None:
-        self._made: OrderedDict[str, float] = OrderedDict()
-        self._doubtful: set[ObjectKey] = set()
-        self._gone: OrderedDict[str, None] = OrderedDict()
+        self._written: OrderedDict[str, float] = OrderedDict()
+        self._suspects: set[ObjectKey] = set()
+        self._deleted: OrderedDict[str, None] = OrderedDict()
 
     def note_write(self, uid: str, *, deleted: bool) -> None:
         """Notes that a reconcile has created, changed or deleted the object with that uid."""
-        self._made.pop(uid, None)
+        self._written.pop(uid, None)
         now = asyncio.get_running_loop().time()
-        while self._made and (len(self._made) >= MAX_MADE or now - next(iter(self._made.values())) > SOON):
-            self._made.popitem(last=False)
+        while self._written and (len(self._written) >= MAX_WRITTEN or now - next(iter(self._written.values())) > SOON):
+            self._written.popitem(last=False)
         if not deleted:
-            self._made[uid] = now
+            self._written[uid] = now
 
     def note_deletion(self, uid: str, owner: ObjectKey) -> None:
         """Notes that a child of ``owner`` was deleted."""
-        written_at = self._made.get(uid)
+        written_at = self._written.get(uid)
         if written_at is not None and asyncio.get_running_loop().time() - written_at <= SOON:
-            self._doubtful.add(owner)
+            self._suspects.add(owner)
 
     def is_suspect(self, key: ObjectKey) -> bool:
         """Whether the object has to be read from the server."""
-        return key in self._doubtful
+        return key in self._suspects
 
-    def note_answer(self, key: ObjectKey, cached: str, found: str) -> None:
-        """Notes the server's answer. ``cached`` is the uid in the cache, and ``found`` is the uid on the server, ``""``
+    def note_answer(self, key: ObjectKey, cached: str, live: str) -> None:
+        """Notes the server's answer. ``cached`` is the uid in the cache, and ``live`` is the uid on the server, ``""``
         if the object does not exist there.
         """
-        self._doubtful.discard(key)
-        if cached != found:
-            self._gone[cached] = None
-            if len(self._gone) > MAX_GONE:
-                self._gone.popitem(last=False)
+        self._suspects.discard(key)
+        if cached != live:
+            self._deleted[cached] = None
+            if len(self._deleted) > MAX_DELETED:
+                self._deleted.popitem(last=False)
 
     def is_gone(self, uid: str) -> bool:
         """Whether the server has answered that no object with that uid exists any more."""
-        return uid in self._gone
+        return uid in self._deleted
 
     def forget(self, key: ObjectKey) -> None:
-        self._doubtful.discard(key)
+        self._suspects.discard(key)
 
 
 def expect_echo(
@@ -212,7 +212,7 @@ class WriteBarriers:
         self._informers = informers
         self._deadline = deadline
         self._written: dict[ObjectKey, dict[tuple[GroupVersionResource, ObjectKey], None]] = {}
-        self._doubtful: dict[ObjectKey, set[GroupVersionResource]] = {}
+        self._stale: dict[ObjectKey, set[GroupVersionResource]] = {}
         self._waits: dict[Deadline, None] = {}  # in their order, as sets are not
         self._abandoned = False
 
@@ -223,39 +223,39 @@ class WriteBarriers:
         self._written.setdefault(key, {})[gvr, written] = None
         return self._informers[gvr].shared.barriers.note(written, barrier)
 
-    def doubt(self, key: ObjectKey, *gvrs: GroupVersionResource) -> None:
-        """Marks the resources as in doubt, so `settle` returns them and they are read live. Call this method when a
-        create has ended without an answer, or when a cache is behind and a live read has failed. Resources without a
-        cache are ignored.
+    def mark_stale(self, key: ObjectKey, *gvrs: GroupVersionResource) -> None:
+        """Marks the caches of the resources as stale, so `settle` returns them and they are read live. Call this method
+        when a create has ended without an answer, or when a cache is behind and a live read has failed. Resources
+        without a cache are ignored.
         """
         if cached := self._informers.keys() & gvrs:
-            self._doubtful.setdefault(key, set()).update(cached)
+            self._stale.setdefault(key, set()).update(cached)
 
     def forget(self, key: ObjectKey) -> None:
         self._written.pop(key, None)
-        self._doubtful.pop(key, None)
+        self._stale.pop(key, None)
 
     def pending(self, key: ObjectKey) -> bool:
         """Whether `settle` has anything to do."""
-        return key in self._written or key in self._doubtful
+        return key in self._written or key in self._stale
 
     async def settle(self, key: ObjectKey) -> frozenset[GroupVersionResource]:
         """Waits until the caches show the key's writes, but not beyond the deadline.
 
-        Returns the resources that have to be read live because their cache is behind or because they are in doubt (see
-        `doubt`). They stay in doubt until `forget`: if reading them fails, the next attempt reads them live again.
+        Returns the resources that have to be read live because their cache is behind or because they are marked (see
+        `mark_stale`). They stay marked until `forget`: if reading them fails, the next attempt reads them live again.
 
         Raises:
             Abandoned: the controller is stopping; see `abandon`.
         """
-        behind = set(self._doubtful.get(key, ()))
+        behind = set(self._stale.get(key, ()))
         deadline = asyncio.get_running_loop().time() + self._deadline
         for gvr, written in list(self._written.get(key, ())):
             if gvr not in behind and not await self._wait(self._informers[gvr].shared.barriers, written, deadline):
                 behind.add(gvr)
         # Only now: a reconcile that is cancelled while it waits must not take the barriers along.
         self.forget(key)
-        self.doubt(key, *behind)
+        self.mark_stale(key, *behind)
         return frozenset(behind)
 
     def abandon(self) -> None:

@@ -89,13 +89,13 @@ def builtin_schema(kind: type) -> JSONSchema | None:
     name = f"{package}.{kind.__name__}"
     if name not in schemas():
         return None
-    made: JSONSchema = copy_json(_inlined(name))
+    schema: JSONSchema = copy_json(_inlined(name))
     if kind is Condition:
         # A controller may leave out fields that its framework fills in; the API's own type requires them all.
-        made["required"] = ["status", "type"]
+        schema["required"] = ["status", "type"]
         for field, limits in _CONDITION.items():
-            made["properties"][field] |= limits
-    return made
+            schema["properties"][field] |= limits
+    return schema
 
 
 @cache

@@ -57,13 +57,13 @@ def at_least_one_of(*fields: str) -> ValidationRule:
     return ValidationRule(rule=f"{_count(fields)} >= 1", message=f"at least one of {_list(fields)} must be set")
 
 
-def rules_of(given: Sequence[ValidationRule | str]) -> tuple[ValidationRule, ...]:
-    """The rules; each plain string in ``given`` becomes a rule without a message. Raises TypeError if ``given`` itself
+def rules_of(rules: Sequence[ValidationRule | str]) -> tuple[ValidationRule, ...]:
+    """The rules; each plain string in ``rules`` becomes a rule without a message. Raises TypeError if ``rules`` itself
     is a string.
     """
-    if isinstance(given, str):
-        raise TypeError(f"rules= is a sequence of rules, not the string {given!r}")
-    return tuple(rule if isinstance(rule, ValidationRule) else ValidationRule(rule=rule) for rule in given)
+    if isinstance(rules, str):
+        raise TypeError(f"rules= is a sequence of rules, not the string {rules!r}")
+    return tuple(rule if isinstance(rule, ValidationRule) else ValidationRule(rule=rule) for rule in rules)
 
 
 def document_of(rule: ValidationRule) -> dict[str, Any]:

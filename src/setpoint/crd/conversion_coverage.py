@@ -45,26 +45,26 @@ class Coverage:
                     self._compare(_at(old, move.old) or {}, _at(new, move.new) or {}, move.old, move.new)
 
     def _places(self, conversion: Conversion, old: JSONSchema, new: JSONSchema) -> None:
-        seen: set[tuple[str, Steps]] = set()
+        places: set[tuple[str, Steps]] = set()
         for move in conversion.moves:
             for steps, schema, version in ((move.old, old, self._old_name), (move.new, new, self._new_name)):
                 if steps is None:
                     continue
-                self._there(steps, schema, version)
-                if (version, steps) in seen:
+                self._check_place(steps, schema, version)
+                if (version, steps) in places:
                     self.problems.append(f"{written(steps)} of {version} is declared twice")
-                seen.add((version, steps))
+                places.add((version, steps))
                 if is_many(steps[-1]) and move.up is None:
                     self.problems.append(
                         f"{written(steps)}: name the list or map itself, without {steps[-1]} at the end"
                     )
         for function in conversion.functions:
             for steps in function.old:
-                self._there(steps, old, self._old_name)
+                self._check_place(steps, old, self._old_name)
             for steps in function.new:
-                self._there(steps, new, self._new_name)
+                self._check_place(steps, new, self._new_name)
 
-    def _there(self, steps: Steps, schema: JSONSchema, version: str) -> None:
+    def _check_place(self, steps: Steps, schema: JSONSchema, version: str) -> None:
         for length in range(1, len(steps) + 1):
             if _at(schema, steps[:length]) is None:
                 parent = _at(schema, steps[: length - 1]) or {}
@@ -98,18 +98,18 @@ class Coverage:
         before: JSONSchema = old.get("properties", {})
         after: JSONSchema = new.get("properties", {})
         for name, part in before.items():
-            here, there = (*at_old, name), (*at_new, name)
+            here, renamed = (*at_old, name), (*at_new, name)
             if here in self._old or (not at_old and name in _TOP):
                 continue
-            if name in after and there not in self._new:
-                self._compare(part, after[name], here, there)
+            if name in after and renamed not in self._new:
+                self._compare(part, after[name], here, renamed)
             else:
                 self._alone(part, here, self._old, self.old_only, (self._old_name, self._new_name), "drop")
         for name, part in after.items():
-            here, there = (*at_old, name), (*at_new, name)
-            if there in self._new or (not at_new and name in _TOP) or (name in before and here not in self._old):
+            here, renamed = (*at_old, name), (*at_new, name)
+            if renamed in self._new or (not at_new and name in _TOP) or (name in before and here not in self._old):
                 continue
-            self._alone(part, there, self._new, self.new_only, (self._new_name, self._old_name), "add")
+            self._alone(part, renamed, self._new, self.new_only, (self._new_name, self._old_name), "add")
 
     def _alone(
         self, part: JSONSchema, here: Steps, spoken: set[Steps], only: list[Steps], names: tuple[str, str], word: str
@@ -133,12 +133,12 @@ def _at(schema: JSONSchema, steps: Steps) -> JSONSchema | None:
     node: Any = schema
     for step in steps:
         if is_many(step):
-            found = node.get("items" if step == EACH else "additionalProperties")
+            inner = node.get("items" if step == EACH else "additionalProperties")
         else:
-            found = node.get("properties", {}).get(step)
-        if not isinstance(found, dict):
+            inner = node.get("properties", {}).get(step)
+        if not isinstance(inner, dict):
             return {_PRESERVE: True} if node.get(_PRESERVE) else None
-        node = found
+        node = inner
     return dict(node)
 
 

@@ -41,14 +41,14 @@ def round_trip_problems(versions: Versions, document: dict[str, JSON]) -> Iterat
     """
     start = str(document.get("apiVersion")).rpartition("/")[2]
     original = copy_json(document)
-    for there in versions.versions:
-        if there == start:
+    for target in versions.versions:
+        if target == start:
             continue
-        where = f"{start} to {there}"
+        where = f"{start} to {target}"
         try:
-            held = copy_json(versions.convert(document, there))
-            prune(versions.schemas[there], held)
-            if errors := validate(versions.schemas[there], held):
+            held = copy_json(versions.convert(document, target))
+            prune(versions.schemas[target], held)
+            if errors := validate(versions.schemas[target], held):
                 yield f"{where}: the result is not valid: {to_aggregate_message(errors)}"
             back = versions.convert(held, start)
         except ConversionError as problem:
@@ -74,11 +74,15 @@ def difference(before: JSON, after: JSON, path: str = "") -> str:
                 return f"{here} is lost: it was {_short(before[name])}"
             if name not in before:
                 return f"{here} was added by the conversion: {_short(after[name])}"
-            if found := difference(before[name], after[name], here):
-                return found
+            if difference_inside := difference(before[name], after[name], here):
+                return difference_inside
     if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         pairs = enumerate(zip(before, after, strict=True))
-        return next(found for index, (old, new) in pairs if (found := difference(old, new, f"{path}[{index}]")))
+        return next(
+            difference_inside
+            for index, (old, new) in pairs
+            if (difference_inside := difference(old, new, f"{path}[{index}]"))
+        )
     return f"{path} was {_short(before)} and is {_short(after)}"
 
 

@@ -119,10 +119,10 @@ class CustomResourceMeta(ModelMeta):
     else:
 
         def __new__(cls, name, bases, namespace, **options):
-            return _made(cls, name, bases, namespace, options)
+            return _create(cls, name, bases, namespace, options)
 
 
-def _made(
+def _create(
     metaclass: type[CustomResourceMeta],
     name: str,
     bases: tuple[type, ...],
@@ -130,18 +130,18 @@ def _made(
     options: dict[str, Any],
 ) -> Any:
     words = Keywords.__annotations__
-    taken = cast("Keywords", {word: options.pop(word) for word in list(options) if word in words})
-    made = made_by(metaclass, name, bases, namespace, options, also=words)
-    if "group" not in taken:
-        if taken:
-            raise DefinitionError(f"class {name}: {', '.join(sorted(taken))}= without group=")
-        return made
-    made.resource = _resource(made, taken["group"], taken)
-    made.definition = _definition(made, taken)
-    if not made.definition.installed_by:
-        check_fields(made)
-        check_conversions(made)
-    return made
+    keywords = cast("Keywords", {word: options.pop(word) for word in list(options) if word in words})
+    cls = made_by(metaclass, name, bases, namespace, options, also=words)
+    if "group" not in keywords:
+        if keywords:
+            raise DefinitionError(f"class {name}: {', '.join(sorted(keywords))}= without group=")
+        return cls
+    cls.resource = _resource(cls, keywords["group"], keywords)
+    cls.definition = _definition(cls, keywords)
+    if not cls.definition.installed_by:
+        check_fields(cls)
+        check_conversions(cls)
+    return cls
 
 
 class CustomResource(Object, metaclass=CustomResourceMeta):
@@ -184,14 +184,14 @@ def plural_of(kind: str) -> str:
     return word + "s"
 
 
-def _resource(made: type[CustomResource], group: str, said: Keywords) -> Resource:
-    where = f"class {made.__name__}"
-    version = said.get("version")
-    scope = said.get("scope", "Namespaced")
-    short_names, categories = said.get("short_names", ()), said.get("categories", ())
+def _resource(cls: type[CustomResource], group: str, keywords: Keywords) -> Resource:
+    where = f"class {cls.__name__}"
+    version = keywords.get("version")
+    scope = keywords.get("scope", "Namespaced")
+    short_names, categories = keywords.get("short_names", ()), keywords.get("categories", ())
     if version is None:
         raise DefinitionError(f"{where}: version= is missing, such as version='v1alpha1'")
-    if not _VERSION.fullmatch(version) and (not said.get("installed_by") or dns1035_label(version)):
+    if not _VERSION.fullmatch(version) and (not keywords.get("installed_by") or dns1035_label(version)):
         raise DefinitionError(f"{where}: version={version!r} is not of the form v1, v1beta1 or v1alpha1")
     if "." not in group or dns1123_subdomain(group):
         raise DefinitionError(f"{where}: group={group!r} must be a DNS name with a dot, such as 'grp.example.com'")
@@ -199,17 +199,17 @@ def _resource(made: type[CustomResource], group: str, said: Keywords) -> Resourc
         raise DefinitionError(f"{where}: scope={scope!r} must be 'Namespaced' or 'Cluster'")
     if isinstance(short_names, str) or isinstance(categories, str):
         raise DefinitionError(f"{where}: short_names= and categories= are tuples of strings, such as ('mk',)")
-    kind = said.get("kind") or made.__name__
-    plural = said.get("plural") or plural_of(kind)
-    singular = said.get("singular") or kind.lower()
+    kind = keywords.get("kind") or cls.__name__
+    plural = keywords.get("plural") or plural_of(kind)
+    singular = keywords.get("singular") or kind.lower()
     for word in (plural, singular, *short_names):
         if problems := dns1035_label(word):
             raise DefinitionError(f"{where}: name {word!r}: {problems[0]}")
     gvk = GroupVersionKind(group, version, kind)
     subresources = {}
-    if _has_status(made, said):
+    if _has_status(cls, keywords):
         subresources["status"] = gvk
-    if said.get("scale"):
+    if keywords.get("scale"):
         subresources["scale"] = GroupVersionKind("autoscaling", "v1", "Scale")
     return Resource(
         group=group,
@@ -217,7 +217,7 @@ def _resource(made: type[CustomResource], group: str, said: Keywords) -> Resourc
         kind=kind,
         plural=plural,
         singular=singular,
-        list_kind=said.get("list_kind") or f"{kind}List",
+        list_kind=keywords.get("list_kind") or f"{kind}List",
         namespaced=scope == "Namespaced",
         short_names=tuple(short_names),
         categories=tuple(categories),
@@ -225,21 +225,21 @@ def _resource(made: type[CustomResource], group: str, said: Keywords) -> Resourc
     )
 
 
-def _definition(made: type[CustomResource], said: Keywords) -> Definition:
-    where = f"class {made.__name__}"
-    project = said.get("installed_by", "")
-    if "installed_by" in said and (not isinstance(project, str) or not project.strip()):
+def _definition(cls: type[CustomResource], keywords: Keywords) -> Definition:
+    where = f"class {cls.__name__}"
+    project = keywords.get("installed_by", "")
+    if "installed_by" in keywords and (not isinstance(project, str) or not project.strip()):
         raise DefinitionError(f"{where}: installed_by={project!r} must be the name of the project that has the kind")
-    if project and said.get("conversions"):
+    if project and keywords.get("conversions"):
         raise DefinitionError(f"{where}: conversions= with installed_by=: {project} converts the versions of its kinds")
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         word: _CONVERTED[word](value or ()) if word in _CONVERTED else value
-        for word, value in said.items()
+        for word, value in keywords.items()
         if word in Definition.__struct_fields__
     }
-    return Definition(has_status=_has_status(made, said), **given)
+    return Definition(has_status=_has_status(cls, keywords), **options)
 
 
-def _has_status(made: type[CustomResource], said: Keywords) -> bool:
+def _has_status(cls: type[CustomResource], keywords: Keywords) -> bool:
     """Whether the kind has a status subresource."""
-    return "status" in made.__struct_fields__ and said.get("status_subresource", True)
+    return "status" in cls.__struct_fields__ and keywords.get("status_subresource", True)

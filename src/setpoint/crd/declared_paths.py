@@ -21,10 +21,10 @@ def field_at(schema: JSONSchema, path: str) -> JSONSchema | None:
     """
     node = schema
     for step in path.split(".")[1:]:
-        found = node.get("properties", {}).get(step) or node.get("additionalProperties")
-        if not isinstance(found, dict):
+        inner = node.get("properties", {}).get(step) or node.get("additionalProperties")
+        if not isinstance(inner, dict):
             return {_PRESERVE: True} if node.get(_PRESERVE) else None
-        node = found
+        node = inner
     return node
 
 
@@ -62,10 +62,10 @@ def _scale_problems(scale: Any, schema: JSONSchema) -> Iterator[str]:
         where = f": scale: {word}={path!r}"
         if not _SIMPLE.fullmatch(path) or not path.startswith(below):
             yield f"{where} must be a path of names below {' or '.join(part.strip('.') for part in below)}"
-        elif (found := field_at(schema, path)) is None:
+        elif (field := field_at(schema, path)) is None:
             yield f"{where} names a field that the class does not have (use wire names)"
-        elif found.get("type", wanted) != wanted:
-            yield f"{where} must name a field of type {wanted}, and this is of type {found['type']}"
+        elif field.get("type", wanted) != wanted:
+            yield f"{where} must name a field of type {wanted}, and this is of type {field['type']}"
 
 
 def _selectable_problems(paths: tuple[str, ...], schema: JSONSchema) -> Iterator[str]:
@@ -77,7 +77,7 @@ def _selectable_problems(paths: tuple[str, ...], schema: JSONSchema) -> Iterator
             yield f"{where}, which must be a path of names, such as '.spec.color'"
         elif path.startswith(".metadata."):
             yield f"{where}; fields of metadata are not allowed (name and namespace are always selectable)"
-        elif (found := field_at(schema, path)) is None:
+        elif (field := field_at(schema, path)) is None:
             yield f"{where}, which the class does not have (use wire names)"
-        elif found.get("type") not in ("string", "integer", "boolean"):
+        elif field.get("type") not in ("string", "integer", "boolean"):
             yield f"{where}, which must be a string, an integer or a boolean"

@@ -37,7 +37,7 @@ def crd_for(
         raise DefinitionError("crd_for() needs at least one class")
     kinds: list[type[CustomResource]] = []
     for kind in classes:
-        kinds += [found for found in Versions.of(kind).classes if found not in kinds]
+        kinds += [kind_in_family for kind_in_family in Versions.of(kind).classes if kind_in_family not in kinds]
     agree(kinds)
     first = resource_of(kinds[0])
     installed_by = kinds[0].definition.installed_by
@@ -45,8 +45,8 @@ def crd_for(
     if installed_by and not stored:
         stored = kinds[:1]
     if len(stored) != 1:
-        found = ", ".join(kind.__name__ for kind in stored) or "none"
-        raise DefinitionError(f"{first}: exactly one version must have storage=True, here it is {found}")
+        stored_names = ", ".join(kind.__name__ for kind in stored) or "none"
+        raise DefinitionError(f"{first}: exactly one version must have storage=True, here it is {stored_names}")
     if not installed_by:
         _check_unconverted(kinds)
     versions = [_version(kind, is_stored=kind is stored[0]) for kind in kinds]
@@ -62,9 +62,9 @@ def crd_for(
         names["categories"] = list(first.categories)
     metadata: dict[str, Any] = {"name": f"{first.plural}.{first.group}"}
     for part in ("labels", "annotations"):
-        said = {key: value for kind in reversed(classes) for key, value in getattr(kind.definition, part).items()}
-        if said:
-            metadata[part] = said
+        entries = {key: value for kind in reversed(classes) for key, value in getattr(kind.definition, part).items()}
+        if entries:
+            metadata[part] = entries
     spec: dict[str, Any] = {
         "group": first.group,
         "names": names,
@@ -93,9 +93,9 @@ def _check_unconverted(kinds: Sequence[type[CustomResource]]) -> None:
         DefinitionError: the schemas of two such versions differ.
     """
     newest, *others = kinds
-    known = Versions.of(newest).classes
+    classes = Versions.of(newest).classes
     for kind in others:
-        if kind not in known:
+        if kind not in classes:
             try:
                 covered(newest, Conversion(kind), schema_of(kind), schema_of(newest))
             except DefinitionError as problem:

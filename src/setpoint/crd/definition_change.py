@@ -37,8 +37,8 @@ class Change(Struct, frozen=True, kw_only=True):
     @property
     def severity(self) -> Severity:
         """The worst of the three effects."""
-        found = (self.stored, self.writers, self.readers)
-        return "breaks" if "breaks" in found else "may" if "may" in found else ""
+        severities = (self.stored, self.writers, self.readers)
+        return "breaks" if "breaks" in severities else "may" if "may" in severities else ""
 
     @property
     def place(self) -> str:

@@ -73,8 +73,8 @@ def compare(old: Document, new: Document) -> list[Change]:
 
 def _name(document: Document) -> str:
     if document.get("kind") != "CustomResourceDefinition" or document.get("apiVersion") != "apiextensions.k8s.io/v1":
-        found = f"{document.get('apiVersion')} {document.get('kind')}"
-        raise ValueError(f"expected a CustomResourceDefinition of apiextensions.k8s.io/v1, not {found}")
+        actual = f"{document.get('apiVersion')} {document.get('kind')}"
+        raise ValueError(f"expected a CustomResourceDefinition of apiextensions.k8s.io/v1, not {actual}")
     return str((document.get("metadata") or {}).get("name"))
 
 
@@ -83,8 +83,8 @@ def _by_name(document: Document) -> dict[str, Document]:
 
 
 def _schema(version: Document) -> Document:
-    found: Document = (version.get("schema") or {}).get("openAPIV3Schema") or {}
-    return found
+    schema: Document = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+    return schema
 
 
 def _names(name: str, old: Document, new: Document) -> Iterator[Change]:
@@ -98,8 +98,8 @@ def _names(name: str, old: Document, new: Document) -> Iterator[Change]:
             text = f"{part} was {before.get(part)!r} and is {after.get(part)!r}"
             yield _all(name, "", f"{part}-changed", text)
     for part, word in (("shortNames", "short name"), ("categories", "category")):
-        for gone in sorted({*(before.get(part) or ())} - {*(after.get(part) or ())}):
-            text = f"the {word} {gone!r} is removed, which breaks commands that use it"
+        for word_removed in sorted({*(before.get(part) or ())} - {*(after.get(part) or ())}):
+            text = f"the {word} {word_removed!r} is removed, which breaks commands that use it"
             yield Change(definition=name, what=f"{word.replace(' ', '-')}-removed", text=text, readers="may")
         for come in sorted({*(after.get(part) or ())} - {*(before.get(part) or ())}):
             yield Change(definition=name, what=f"{word.replace(' ', '-')}-added", text=f"has the {word} {come!r} now")
@@ -112,7 +112,7 @@ def _versions(name: str, old: Document, new: Document) -> Iterator[Change]:
     before, after = _by_name(old), _by_name(new)
     stored = (old.get("status") or {}).get("storedVersions")
     sure = stored is not None
-    stored = stored or [each for each, version in before.items() if version.get("storage")]
+    stored = stored or [name for name, version in before.items() if version.get("storage")]
     for version in before:
         if version in after:
             continue
@@ -188,14 +188,14 @@ def _version(name: str, version: str, old: Document, new: Document) -> Iterator[
         text = "status is no longer a subresource: requests to it are not found, and writers of spec overwrite it"
         yield change("status-subresource-removed", text, "status", "breaks", "breaks")
     yield from _scale(before.get("scale"), after.get("scale"), change)
-    paths = [{field["jsonPath"] for field in each.get("selectableFields") or ()} for each in (old, new)]
+    paths = [{field["jsonPath"] for field in document.get("selectableFields") or ()} for document in (old, new)]
     for path in sorted(paths[0] - paths[1]):
         text = "can no longer be used in field selectors"
         yield change("selectable-field-removed", text, path.removeprefix("."), readers="breaks")
     for path in sorted(paths[1] - paths[0]):
         yield change("selectable-field-added", "can be used in field selectors now", path.removeprefix("."))
     shown, shows = (
-        {column["name"]: column for column in each.get("additionalPrinterColumns") or ()} for each in (old, new)
+        {column["name"]: column for column in document.get("additionalPrinterColumns") or ()} for document in (old, new)
     )
     for column in sorted(shown.keys() | shows.keys()):
         if column not in shows:

@@ -94,14 +94,14 @@ def Field(**constraints: Unpack[Constraints]) -> msgspec.Meta:
     if unknown := sorted(constraints.keys() - Constraints.__annotations__.keys()):
         near = get_close_matches(unknown[0], Constraints.__annotations__, n=1)
         raise TypeError(f"Field has no keyword {unknown[0]}=" + (f"; did you mean {near[0]}=?" if near else ""))
-    given: dict[str, Any] = dict(constraints)
-    kept = {name: given.pop(name) for name in FieldOptions.__struct_fields__ if name in given}
-    kept["rules"] = rules_of(kept.get("rules", ()))
-    kept["list_map_keys"] = tuple(kept.get("list_map_keys", ()))
-    if kept["list_map_keys"] and not kept.get("list_type"):
-        kept["list_type"] = "map"
-    if given.get("examples") is not None:
-        given["examples"] = list(given["examples"])
-    if extra_schema := given.pop("extra_schema", None):
-        given["extra_json_schema"] = dict(extra_schema)
-    return msgspec.Meta(**given, extra={KUBERNETES: FieldOptions(**kept)})
+    options: dict[str, Any] = dict(constraints)
+    field_options = {name: options.pop(name) for name in FieldOptions.__struct_fields__ if name in options}
+    field_options["rules"] = rules_of(field_options.get("rules", ()))
+    field_options["list_map_keys"] = tuple(field_options.get("list_map_keys", ()))
+    if field_options["list_map_keys"] and not field_options.get("list_type"):
+        field_options["list_type"] = "map"
+    if options.get("examples") is not None:
+        options["examples"] = list(options["examples"])
+    if extra_schema := options.pop("extra_schema", None):
+        options["extra_json_schema"] = dict(extra_schema)
+    return msgspec.Meta(**options, extra={KUBERNETES: FieldOptions(**field_options)})

@@ -65,32 +65,32 @@ class Draft:
         """Takes every value at ``steps``; returns each with the indexes and keys that lead to it. Fields are removed;
         items of lists and entries of maps stay until `put` replaces them.
         """
-        found: list[tuple[Place, JSON]] = []
+        values: list[tuple[Place, JSON]] = []
         for parent, indexes in list(self._parents(self.root, steps[:-1], ())):
             last = steps[-1]
             if not is_many(last):
                 if isinstance(parent, dict) and last in parent:
-                    found.append((indexes, parent.pop(last)))
+                    values.append((indexes, parent.pop(last)))
             else:
-                found += [((*indexes, key), parent[key]) for key in _keys(parent)]  # `put` replaces them
-        return found
+                values += [((*indexes, key), parent[key]) for key in _keys(parent)]  # `put` replaces them
+        return values
 
     def put(self, steps: Steps, indexes: Place, value: JSON) -> bool:
         """Sets one value, creating missing objects on the path; returns False if there is no such item of a list or
         entry of a map.
         """
         node: JSON = self.root
-        left = iter(indexes)
+        remaining = iter(indexes)
         for step in steps[:-1]:
-            key: str | int = next(left) if is_many(step) else step
+            key: str | int = next(remaining) if is_many(step) else step
             if isinstance(node, dict) and not is_many(step) and not isinstance(node.get(key), dict | list):
-                made: dict[str, JSON] = {}
-                node[key] = made
-                self._own[id(made)] = made
+                child: dict[str, JSON] = {}
+                node[key] = child
+                self._own[id(child)] = child
             if not _has(node, key):
                 return False
             node = self._child(node, key)
-        last: str | int = next(left) if is_many(steps[-1]) else steps[-1]
+        last: str | int = next(remaining) if is_many(steps[-1]) else steps[-1]
         if isinstance(node, list):
             if not isinstance(last, int) or last >= len(node):
                 return False

@@ -87,7 +87,9 @@ def is_defined_in(definitions: Iterable[Mapping[str, Any]], kind: type[CustomRes
     """Whether one of the definitions is that of the kind, in whatever version."""
     resource = resource_of(kind)
     wanted = (resource.group, resource.kind)
-    return any((each["spec"]["group"], each["spec"]["names"]["kind"]) == wanted for each in definitions)
+    return any(
+        (definition["spec"]["group"], definition["spec"]["names"]["kind"]) == wanted for definition in definitions
+    )
 
 
 def warning_of_class(kind: type[CustomResource], remedy: str) -> str:

@@ -46,15 +46,15 @@ def loss(before: JSON, after: JSON, schema: Schema | None, others: frozenset[Ste
     if isinstance(before, dict) and isinstance(after, dict):
         fields = {}
         for name in before.keys() | after.keys():
-            found = loss(
+            lost = loss(
                 before.get(name, MISSING),
                 after.get(name, MISSING),
                 None if schema is None else schema.field(name),
                 others,
                 (*steps, ENTRY if schema is not None and schema.additional and name not in schema.properties else name),
             )
-            if found is not None:
-                fields[name] = found
+            if lost is not None:
+                fields[name] = lost
         return {"f": fields, "r": 1} if steps in others else {"f": fields}
     if isinstance(before, list) and isinstance(after, list):
         items = _items_lost(before, after, schema, others, (*steps, EACH))
@@ -79,9 +79,9 @@ def _items_lost(
     keyed = bool(keys) and values == [[item.get(key) for key in keys] for item in before]
     items = []
     for index, (old, new, value) in enumerate(zip(before, after, values, strict=True)):
-        found = loss(old, new, inner, others, steps)
-        if found is not None:
-            items.append([value, found] if keyed else [_mark(new), found, index])
+        lost = loss(old, new, inner, others, steps)
+        if lost is not None:
+            items.append([value, lost] if keyed else [_mark(new), lost, index])
     return {"k": keys, "i": items} if keyed else {"i": items}
 
 
@@ -107,14 +107,14 @@ def restore(tree: JSON, after: JSON) -> JSON:
             after = {}
         elif not isinstance(after, dict):
             return after
-        made = dict(after)
+        restored = dict(after)
         for name, inner in tree["f"].items():
-            value = restore(inner, made.get(name, MISSING))
+            value = restore(inner, restored.get(name, MISSING))
             if value is MISSING:
-                made.pop(name, None)
+                restored.pop(name, None)
             else:
-                made[name] = value
-        return made
+                restored[name] = value
+        return restored
     if isinstance(tree.get("i"), list):
         return _with_items(tree, after) if isinstance(after, list) else after
     if ("w" in tree) == (after is MISSING) or (after is not MISSING and tree.get("w") != _mark(after)):
@@ -123,29 +123,29 @@ def restore(tree: JSON, after: JSON) -> JSON:
 
 
 def _with_items(tree: Tree, after: list[JSON]) -> list[JSON]:
-    given = tree.get("k")
-    keys = [key for key in given if isinstance(key, str)] if isinstance(given, list) else []
+    stored_keys = tree.get("k")
+    keys = [key for key in stored_keys if isinstance(key, str)] if isinstance(stored_keys, list) else []
     marks: list[JSON] = [
         [item.get(key) for key in keys] if keys and isinstance(item, dict) else _mark(item) for item in after
     ]
-    made = list(after)
+    restored = list(after)
     free = set(range(len(marks)))
     entries = [entry for entry in tree["i"] if isinstance(entry, list) and len(entry) in (2, 3)]
     moved = []
     for mark, inner, *place in entries:
         index = place[0] if place and isinstance(place[0], int) else -1
         if index in free and marks[index] == mark:
-            made[index] = restore(inner, made[index])
+            restored[index] = restore(inner, restored[index])
             free.discard(index)
         else:
             moved.append((mark, inner))
     for mark, inner in moved:
         for index in sorted(free):
             if marks[index] == mark:
-                made[index] = restore(inner, made[index])
+                restored[index] = restore(inner, restored[index])
                 free.discard(index)
                 break
-    return made
+    return restored
 
 
 def _mark(value: JSON) -> JSON:

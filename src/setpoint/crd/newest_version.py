@@ -21,9 +21,9 @@ def newest_of(kind: type[CustomResource]) -> type[CustomResource]:
     Raises:
         DefinitionError: two classes list a conversion from the same older class.
     """
-    newer = [each for each in _below(CustomResource) if _converts(each, kind)]
+    newer = [subclass for subclass in _below(CustomResource) if _converts(subclass, kind)]
     if len(newer) > 1:
-        names = " and ".join(f"{each.__module__}.{each.__name__}" for each in newer)
+        names = " and ".join(f"{subclass.__module__}.{subclass.__name__}" for subclass in newer)
         raise DefinitionError(f"{names} both have a conversion from {kind.__name__}: versions form one line")
     return newest_of(newer[0]) if newer else kind
 
@@ -36,6 +36,6 @@ def _converts(newer: Any, older: type) -> bool:
 
 
 def _below(kind: type[CustomResource]) -> Iterator[type[CustomResource]]:
-    for each in kind.__subclasses__():
-        yield each
-        yield from _below(each)
+    for subclass in kind.__subclasses__():
+        yield subclass
+        yield from _below(subclass)

@@ -118,8 +118,8 @@ def schema_of_type(annotation: Any) -> JSONSchema:
 
 def _unshared(schema: JSONSchema) -> JSONSchema:
     """A copy in which no part occurs twice as the same object: YAML would write anchors and aliases for such parts."""
-    made: JSONSchema = copy_json(schema)
-    return made
+    copy: JSONSchema = copy_json(schema)
+    return copy
 
 
 class _NotYet(DefinitionError):
@@ -162,10 +162,10 @@ def _record(annotation: Any, walk: _Walk) -> JSONSchema:
         elif item.encode_name in properties:
             raise walk.error(f"two fields of {kind.__name__} have this name on the wire; rename one of them")
         else:
-            made = _field(item, described.get(item.name, ""), walk)
-            if problem := text_problem([item.encode_name, made]):
+            field_schema = _field(item, described.get(item.name, ""), walk)
+            if problem := text_problem([item.encode_name, field_schema]):
                 raise walk.error(problem)
-            properties[item.encode_name] = made
+            properties[item.encode_name] = field_schema
             if item.required:
                 required.append(item.encode_name)
         walk.path.pop()
@@ -184,8 +184,10 @@ def _fields(annotation: Any, kind: type, walk: _Walk) -> tuple[FieldInfo, ...]:
         return fields_of(annotation)
     except NameError as problem:
         missing = str(problem).partition("\n")[0]  # pydantic adds a link
-        found = f"a type of {kind.__name__} can't be found at run time ({missing}); import it outside TYPE_CHECKING"
-        raise _NotYet(str(walk.error(found))) from None
+        problem_text = (
+            f"a type of {kind.__name__} can't be found at run time ({missing}); import it outside TYPE_CHECKING"
+        )
+        raise _NotYet(str(walk.error(problem_text))) from None
     except TypeError as problem:
         raise walk.error(problem) from None
 
@@ -212,26 +214,26 @@ def _field(item: FieldInfo, described: str, walk: _Walk) -> JSONSchema:
 
 def _rules(kind: type, walk: _Walk) -> list[JSONSchema]:
     """The CEL rules of the class and its bases, and those in a custom resource's declaration."""
-    given = [rule for base in reversed(kind.__mro__) for rule in rules_of(base.__dict__.get("__rules__", ()))]
+    rules = [rule for base in reversed(kind.__mro__) for rule in rules_of(base.__dict__.get("__rules__", ()))]
     definition = getattr(kind, "definition", None)
     if definition is not None and kind is walk.root:
-        given += definition.rules
-    return [document_of(rule) for rule in given]
+        rules += definition.rules
+    return [document_of(rule) for rule in rules]
 
 
 def _default(item: FieldInfo, walk: _Walk) -> Any:
     """The field's default in the schema, or UNSET: statuses, absent values and empty collections need no default."""
     if walk.in_status or (not walk.path[1:] and item.name in ("spec", "status") and _is_foreign(walk.root)):
         return UNSET
-    made = item.default
+    value = item.default
     if item.default_factory is not msgspec.NODEFAULT:
         try:
-            made = item.default_factory()
+            value = item.default_factory()
         except TypeError as problem:
             raise walk.error(f"its default can't be created: {problem}") from None
-    if made is None or isinstance(made, Object | ObjectMeta | UnsetType | type(msgspec.NODEFAULT)):
+    if value is None or isinstance(value, Object | ObjectMeta | UnsetType | type(msgspec.NODEFAULT)):
         return UNSET
-    return UNSET if made in ([], {}, set()) else to_wire(made)
+    return UNSET if value in ([], {}, set()) else to_wire(value)
 
 
 def _is_foreign(kind: type) -> bool:
@@ -256,8 +258,8 @@ def _acceptable(schema: JSONSchema, default: Any) -> Any:
         return UNSET
     if isinstance(default, dict):
         parts = schema.get("properties", {})
-        made = {name: _acceptable(parts.get(name, {}), value) for name, value in default.items()}
-        return {name: value for name, value in made.items() if value is not UNSET}
+        defaults = {name: _acceptable(parts.get(name, {}), value) for name, value in default.items()}
+        return {name: value for name, value in defaults.items() if value is not UNSET}
     return default
 
 
@@ -266,8 +268,8 @@ def _type(annotation: Any, walk: _Walk, described: str = "") -> JSONSchema:
     while annotation is not (inner := _unalias(annotation)) or get_origin(annotation) is Annotated:
         annotation = inner
         if get_origin(annotation) is Annotated:
-            annotation, *found = get_args(annotation)
-            extras = [*found, *extras]
+            annotation, *annotated_extras = get_args(annotation)
+            extras = [*annotated_extras, *extras]
     try:
         metas = list(metas_of(extras))
     except ValueError as problem:
@@ -340,15 +342,15 @@ def _embedded(kind: type[Object], walk: _Walk) -> JSONSchema:
     if not hasattr(kind, "resource") or (walk.brief and is_builtin(kind)):
         return schema | _OPEN
     inner = builtin_schema(kind) or _record(kind, walk)
-    known = {
+    properties = {
         name: part
         for name, part in inner["properties"].items()
         if name not in ("apiVersion", "kind", "metadata", "status")
     }
-    if not known:
+    if not properties:
         return schema | _OPEN
-    schema["properties"] = known
-    if required := [name for name in inner.get("required", ()) if name in known]:
+    schema["properties"] = properties
+    if required := [name for name in inner.get("required", ()) if name in properties]:
         schema["required"] = required
     for keyword in ("description", "x-kubernetes-validations"):
         if keyword in inner:

@@ -91,10 +91,10 @@ def _has_rules(part: Any) -> bool:
 def _rule_problem(schema: dict[str, Any], error: FieldError) -> str:
     """The error in one line, with the rule's path and position."""
     why = error.detail.splitlines()[0].replace("compilation failed: ERROR: <input>:", "at ")
-    found = _RULE.fullmatch(error.field)
-    if found is None:
+    match = _RULE.fullmatch(error.field)
+    if match is None:
         return f"{place_of(error.field)}: {why}"
-    path, position, part = found[1], int(found[2]), found[3] or "rule"
+    path, position, part = match[1], int(match[2]), match[3] or "rule"
     rules: list[dict[str, Any]] = _node_at(schema, path).get("x-kubernetes-validations", [])
     text = rules[position].get(part if part in ("messageExpression", "fieldPath") else "rule", "")
     shown = "" if part == "rule" else f", {part}"

@@ -39,11 +39,11 @@ def class_description(kind: type) -> str:
 
 def field_descriptions(kind: type) -> dict[str, str]:
     """The string below each field of the class and its bases, by attribute."""
-    found: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         if not _is_ours(base) and ("__annotations__" in base.__dict__ or "__annotate_func__" in base.__dict__):
-            found |= _own(base)
-    return found
+            descriptions |= _own(base)
+    return descriptions
 
 
 def _is_ours(kind: type) -> bool:

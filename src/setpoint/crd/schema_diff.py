@@ -118,19 +118,19 @@ class _Comparison:
                 )
         for keyword in ("allOf", "anyOf", "oneOf"):
             parts, others = _parts(old, keyword), _parts(new, keyword)
-            gone = [part for part in parts if not any(json_equal(part, other) for other in others)]
+            removed = [part for part in parts if not any(json_equal(part, other) for other in others)]
             come = [other for other in others if not any(json_equal(part, other) for part in parts)]
-            if not gone and not come:
+            if not removed and not come:
                 continue
             code = _code(keyword)
             if keyword == "allOf":
                 if come:
                     yield self._tighter(path, f"{code}-added", f"must also be {_list(come)}")
-                if gone:
-                    yield self._looser(path, f"{code}-removed", f"no longer has to be {_list(gone)}")
+                if removed:
+                    yield self._looser(path, f"{code}-removed", f"no longer has to be {_list(removed)}")
             elif not others:
                 yield self._looser(path, f"{code}-removed", f"no longer has to be {keyword} {_list(parts)}")
-            elif gone or not parts or keyword == "oneOf":
+            elif removed or not parts or keyword == "oneOf":
                 word = "changed" if parts else "added"
                 yield self._tighter(path, f"{code}-{word}", f"must be {keyword} {_list(others)} now")
             else:
@@ -167,15 +167,15 @@ class _Comparison:
             strict = bool(old.get(flag)), bool(new.get(flag))
             if (before, strict[0] and before is not None) == (after, strict[1] and after is not None):
                 continue
-            said = f"{'above' if upward else 'below'} " if strict[1] else ""
+            exclusive = f"{'above' if upward else 'below'} " if strict[1] else ""
             if after is None:
                 yield self._looser(path, f"{_code(keyword)}-removed", f"the {name} {before} is removed")
             elif before is None:
-                yield self._tighter(path, f"{_code(keyword)}-added", f"has a {name} now: {said}{after}")
+                yield self._tighter(path, f"{_code(keyword)}-added", f"has a {name} now: {exclusive}{after}")
             else:
                 tighter = (after > before) == upward if after != before else strict[1]
                 word = "raised" if after > before or (after == before and strict[1] == upward) else "lowered"
-                text = f"the {name} changed from {before} to {said}{after}"
+                text = f"the {name} changed from {before} to {exclusive}{after}"
                 yield (self._tighter if tighter else self._looser)(path, f"{_code(keyword)}-{word}", text)
 
     def _texts(self, old: JSONSchema, new: JSONSchema, path: str) -> Iterator[Change]:
@@ -198,8 +198,8 @@ class _Comparison:
         elif after is None and before is not None:
             yield self._looser(path, "enum-removed", f"any value is allowed now, not only {_list(before)}")
         elif before is not None and after is not None:
-            if gone := [value for value in before if value not in after]:
-                yield self._tighter(path, "enum-value-removed", f"{_list(gone)} is no longer allowed")
+            if removed := [value for value in before if value not in after]:
+                yield self._tighter(path, "enum-value-removed", f"{_list(removed)} is no longer allowed")
             if come := [value for value in after if value not in before]:
                 yield self._looser(path, "enum-value-added", f"{_list(come)} is allowed now")
         if bool(old.get("nullable")) != bool(new.get("nullable")):

@@ -47,12 +47,12 @@ def metas_of(extras: Iterable[Any]) -> Iterator[msgspec.Meta]:
             # They are distinguished by their attributes, so that neither package has to be installed.
             if hasattr(extra, "metadata"):
                 yield from metas_of(extra.metadata)
-            said = {word: getattr(extra, word, None) for word in _WORDS}
-            said = {word: value for word, value in said.items() if value is not None}
-            compiled = said.pop("pattern", None)
+            constraints = {word: getattr(extra, word, None) for word in _WORDS}
+            constraints = {word: value for word, value in constraints.items() if value is not None}
+            compiled = constraints.pop("pattern", None)
             pattern = compiled.pattern if isinstance(compiled, re.Pattern) else compiled
-            if said or pattern is not None:
-                yield msgspec.Meta(**said, extra={KUBERNETES: FieldOptions(pattern=pattern)})
+            if constraints or pattern is not None:
+                yield msgspec.Meta(**constraints, extra={KUBERNETES: FieldOptions(pattern=pattern)})
 
 
 def options_of(metas: Iterable[msgspec.Meta]) -> list[FieldOptions]:
@@ -66,15 +66,15 @@ def apply(schema: JSONSchema, metas: Iterable[msgspec.Meta]) -> None:
     Raises:
         ValueError: a keyword does not apply to this schema, or a pattern is not valid. ``schema`` is then unchanged.
     """
-    made = dict(schema)
+    result = dict(schema)
     for meta in metas:
-        _apply_meta(made, meta)
+        _apply_meta(result, meta)
         for option in options_of([meta]):
-            _apply_options(made, option)
-    if "pattern" in made:
-        compile_pattern(made["pattern"])  # as in API servers: no look-around, no back-references
+            _apply_options(result, option)
+    if "pattern" in result:
+        compile_pattern(result["pattern"])  # as in API servers: no look-around, no back-references
     schema.clear()
-    schema.update(made)
+    schema.update(result)
 
 
 def _apply_meta(schema: JSONSchema, meta: msgspec.Meta) -> None:

@@ -39,15 +39,15 @@ def samples_of(schema: Schema, api_version: str, kind: str) -> list[dict[str, JS
     content = schema.replace(
         properties={name: part for name, part in schema.properties.items() if name not in ("metadata", *head)}
     )
-    found = []
+    samples = []
     for full in (False, True):
-        made = _value(content, full)
-        if isinstance(made, dict):
-            defaulted = copy_json(made)
+        sample = _value(content, full)
+        if isinstance(sample, dict):
+            defaulted = copy_json(sample)
             apply_defaults(content, defaulted)
-            found += [made, defaulted]
-    unique = [each for index, each in enumerate(found) if each not in found[:index]]
-    return [head | each for each in unique if not validate(schema, head | each)]
+            samples += [sample, defaulted]
+    unique = [sample for index, sample in enumerate(samples) if sample not in samples[:index]]
+    return [head | sample for sample in unique if not validate(schema, head | sample)]
 
 
 def _value(schema: Schema, full: bool) -> JSON:
@@ -69,25 +69,25 @@ def _value(schema: Schema, full: bool) -> JSON:
 
 
 def _object(schema: Schema, full: bool) -> JSON:
-    made: dict[str, JSON] = {}
+    document: dict[str, JSON] = {}
     if schema.embedded_resource:
-        made = {"apiVersion": "example.com/v1", "kind": "Sample", "metadata": {"name": "inner"}}
+        document = {"apiVersion": "example.com/v1", "kind": "Sample", "metadata": {"name": "inner"}}
     for name, part in schema.properties.items():
         if not full and name not in schema.required:
             continue
         value = _value(part, full)
         if value is not _IMPOSSIBLE:
-            made.setdefault(name, value)
+            document.setdefault(name, value)
         elif name in schema.required:
             return _IMPOSSIBLE
     if schema.additional is not None and (full or schema.min_properties):
         for index in range(max(schema.min_properties or 1, 1)):
             value = _value(schema.additional, full)
             if value is not _IMPOSSIBLE:
-                made[f"key{index}"] = value
+                document[f"key{index}"] = value
     if schema.preserve_unknown and not schema.properties and full:
-        made.setdefault("free", "form")
-    return made
+        document.setdefault("free", "form")
+    return document
 
 
 def _list(schema: Schema, full: bool) -> JSON:

@@ -10,7 +10,7 @@ import msgspec
 
 from setpoint.crd.conversion import Conversion
 from setpoint.crd.conversion_coverage import Coverage
-from setpoint.crd.conversion_direction import Way, ways
+from setpoint.crd.conversion_direction import Direction, directions
 from setpoint.crd.errors import ConversionError, DefinitionError
 from setpoint.crd.field_path import Steps
 from setpoint.crd.lost_values import largest, loss, restore
@@ -35,19 +35,19 @@ def family_of(kind: Any) -> tuple[Any, ...]:
         DefinitionError: the classes are not versions of one kind, the conversions lead to one of them twice, or a
             conversion is not from a CustomResource class.
     """
-    found = [kind]
-    for newer in found:
+    family = [kind]
+    for newer in family:
         for conversion in newer.definition.conversions:
             older = conversion.older
-            if older in found:
+            if older in family:
                 raise DefinitionError(
                     f"{newer.__name__}: conversions= leads to {older.__name__} twice; list one conversion"
                 )
             if not (isinstance(older, type) and issubclass(older, Object) and hasattr(older, "definition")):
                 raise DefinitionError(f"{newer.__name__}: Conversion({older!r}) needs a CustomResource class")
-            found.append(older)
-    agree(found)
-    return tuple(found)
+            family.append(older)
+    agree(family)
+    return tuple(family)
 
 
 def agree(classes: Iterable[Any]) -> None:
@@ -115,16 +115,18 @@ class Versions:
         self.group_kind = GroupKind(resource.group, resource.kind)
         self.annotation = f"{resource.group}/conversion"
         """The annotation for values that an object's version can't hold."""
-        self.by_name: Mapping[str, type[Object]] = {resource_of(each).version: each for each in self.classes}
-        definitions = {name: schema_of(each) for name, each in self.by_name.items()}
-        self.schemas: Mapping[str, Schema] = {name: structural.load(each) for name, each in definitions.items()}
-        self._ways: dict[str, dict[str, Way]] = {name: {} for name in self.by_name}
+        self.by_name: Mapping[str, type[Object]] = {resource_of(cls).version: cls for cls in self.classes}
+        definitions = {name: schema_of(cls) for name, cls in self.by_name.items()}
+        self.schemas: Mapping[str, Schema] = {name: structural.load(schema) for name, schema in definitions.items()}
+        self._directions: dict[str, dict[str, Direction]] = {name: {} for name in self.by_name}
         self._alone: dict[tuple[str, str], frozenset[Steps]] = {}
         for newer in self.classes:
             for conversion in cast("Any", newer).definition.conversions:
                 self._connect(newer, conversion, definitions)
         self._same = all(
-            way.exact and not way.takes and not way.fills for found in self._ways.values() for way in found.values()
+            direction.exact and not direction.sources and not direction.defaults
+            for targets in self._directions.values()
+            for direction in targets.values()
         )
 
     @staticmethod
@@ -159,12 +161,12 @@ class Versions:
         """
         group, _, version = str(document.get("apiVersion")).rpartition("/")
         if group != self.group_kind.group or document.get("kind") != self.group_kind.kind:
-            found = f"{document.get('kind')} of {document.get('apiVersion')}"
-            raise ConversionError(f"{found} is not a {self.group_kind}")
+            source_kind = f"{document.get('kind')} of {document.get('apiVersion')}"
+            raise ConversionError(f"{source_kind} is not a {self.group_kind}")
         for name in (version, to_version):
             if name not in self.by_name:
-                known = ", ".join(sorted(self.by_name))
-                raise ConversionError(f"there is no version {name!r} of {self.group_kind}, only {known}")
+                names = ", ".join(sorted(self.by_name))
+                raise ConversionError(f"there is no version {name!r} of {self.group_kind}, only {names}")
         for step in self._route(version, to_version):
             try:
                 document = self._hop(document, version, step)
@@ -196,8 +198,8 @@ class Versions:
         old, new = resource_of(conversion.older).version, resource_of(newer).version
         coverage = covered(newer, conversion, definitions[old], definitions[new])
         group = self.group_kind.group
-        up, down = ways(conversion, f"{group}/{old}", f"{group}/{new}", coverage.old_only, coverage.new_only)
-        self._ways[old][new], self._ways[new][old] = up, down
+        up, down = directions(conversion, f"{group}/{old}", f"{group}/{new}", coverage.old_only, coverage.new_only)
+        self._directions[old][new], self._directions[new][old] = up, down
         self._alone[old, new] = frozenset(coverage.old_only)
         self._alone[new, old] = frozenset(coverage.new_only)
 
@@ -208,27 +210,27 @@ class Versions:
         routes: dict[str, tuple[str, ...]] = {start: ()}
         waiting = [start]
         for here in waiting:
-            for there in self._ways[here]:
-                if there not in routes:
-                    routes[there] = (*routes[here], there)
-                    waiting.append(there)
+            for target in self._directions[here]:
+                if target not in routes:
+                    routes[target] = (*routes[here], target)
+                    waiting.append(target)
         return routes[end]
 
     def _hop(self, document: dict[str, JSON], start: str, end: str) -> dict[str, JSON]:
-        way, back = self._ways[start][end], self._ways[end][start]
-        source, kept = self._without_kept(document)
-        made = way.go(source)
-        returning = kept.pop(end, None)
+        direction, back = self._directions[start][end], self._directions[end][start]
+        source, preserved = self._without_kept(document)
+        document_after = direction.convert(source)
+        returning = preserved.pop(end, None)
         if returning is not None:
-            content = restore(returning, _content(made))
-            made = {**{key: made[key] for key in _TOP if key in made}, **content}
-        kept.pop(start, None)
-        if not way.exact:
-            left = _content(back.go(made))
-            lost = loss(_content(source), left, self.schemas[start], self._alone[start, end])
+            content = restore(returning, _content(document_after))
+            document_after = {**{key: document_after[key] for key in _TOP if key in document_after}, **content}
+        preserved.pop(start, None)
+        if not direction.exact:
+            content_back = _content(back.convert(document_after))
+            lost = loss(_content(source), content_back, self.schemas[start], self._alone[start, end])
             if lost is not None:
-                kept[start] = lost
-        return self._with_kept(made, kept) if kept else made
+                preserved[start] = lost
+        return self._with_kept(document_after, preserved) if preserved else document_after
 
     def _without_kept(self, document: dict[str, JSON]) -> tuple[dict[str, JSON], dict[str, JSON]]:
         metadata = document.get("metadata")
@@ -240,19 +242,19 @@ class Versions:
         if others:
             cleaned["annotations"] = others
         try:
-            kept = msgspec.json.decode(annotations[self.annotation])
+            preserved = msgspec.json.decode(annotations[self.annotation])
         except (TypeError, RecursionError, msgspec.DecodeError):
-            kept = None
+            preserved = None
         # A hand-edited annotation must not make the object unreadable.
-        return {**document, "metadata": cleaned}, dict(kept) if isinstance(kept, dict) else {}
+        return {**document, "metadata": cleaned}, dict(preserved) if isinstance(preserved, dict) else {}
 
-    def _with_kept(self, document: dict[str, JSON], kept: dict[str, JSON]) -> dict[str, JSON]:
+    def _with_kept(self, document: dict[str, JSON], preserved: dict[str, JSON]) -> dict[str, JSON]:
         metadata = document.get("metadata") or {}
-        text = msgspec.json.encode(kept, order="deterministic").decode()
+        text = msgspec.json.encode(preserved, order="deterministic").decode()
         annotations = {**(metadata.get("annotations") or {}), self.annotation: text}
         size = sum(len(f"{key}{value}".encode()) for key, value in annotations.items())
         if size > _MAX_ANNOTATIONS:
-            version, tree = max(kept.items(), key=lambda item: len(msgspec.json.encode(item[1])))
+            version, tree = max(preserved.items(), key=lambda item: len(msgspec.json.encode(item[1])))
             raise ConversionError(
                 f"{largest(tree)} of {version} would be kept in the annotation {self.annotation}, with which all "
                 f"annotations would take {size} bytes, and API servers allow {_MAX_ANNOTATIONS}; shorten the field, or "

@@ -47,7 +47,7 @@ def add_api(project: Project, api: Api) -> tuple[Project, dict[str, File]]:
         NameProblem: the name of the kind or version is not valid.
         ProjectError: a different kind has the same module or plural, or the kind exists with a different version.
     """
-    present = next((each for each in project.apis if each.kind == api.kind), None)
+    present = next((entry for entry in project.apis if entry.kind == api.kind), None)
     if present is not None and present.version != api.version:
         raise ProjectError(
             f"{api.kind} is there with the version {present.version}; setpoint create version {api.kind} {api.version}"

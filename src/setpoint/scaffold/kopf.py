@@ -43,7 +43,9 @@ _ABOUT: Final = {
     "probe": "was a health check: program.manager.readyz.add(name, check) in a lifespan",
 }
 _BUILTIN: Final = frozenset(
-    name.lower() for each in BUILTIN for name in (each.plural, each.singular, each.kind, *each.short_names)
+    name.lower()
+    for resource in BUILTIN
+    for name in (resource.plural, resource.singular, resource.kind, *resource.short_names)
 )
 
 
@@ -71,8 +73,8 @@ class Port:
         the program itself, and the handlers of kinds that are not the operator's own.
         """
         kind = self._kinds[api.kind]
-        others = [each for each in self._others if api is self.apis[0] or api == self.apis[0]]
-        found = template("kopf", words(project.names, project.kind_names(api)))
+        others = [other for other in self._others if api is self.apis[0] or api == self.apis[0]]
+        files = template("kopf", words(project.names, project.kind_names(api)))
         module = project.kind_names(api).module
         package = f"src/{project.names.package}/{module}"
         fields = [f"    {line}" for line in class_body(kind.fields)]
@@ -83,7 +85,7 @@ class Port:
             + _comments(others, (*RECONCILE, *FINALIZE), "", foreign=True),
             "\n    FIELDS: Any\n": "".join(f"\n{line}" for line in fields) + ("\n" if fields else ""),
         }
-        for path, file in found.items():
+        for path, file in files.items():
             text = file.text
             for marker, block in blocks.items():
                 text = text.replace(marker, block)
@@ -92,10 +94,10 @@ class Port:
                     text = text.replace("from typing import Any\n\n", "")
                 if any("= msgspec.field(" in line for line in fields):
                     text = text.replace("import setpoint as sp\n", "import msgspec\nimport setpoint as sp\n", 1)
-            if path == f"{package}/controller.py" and not any(each.what in FINALIZE for each in kind.handlers):
+            if path == f"{package}/controller.py" and not any(handler.what in FINALIZE for handler in kind.handlers):
                 text = _without_clean_up(text)
-            found[path] = File(text.rstrip("\n") + "\n" if text.strip() else text, once=True)
-        return found
+            files[path] = File(text.rstrip("\n") + "\n" if text.strip() else text, once=True)
+        return files
 
 
 def ported(path: Path, group: str = "") -> Port:
@@ -119,7 +121,7 @@ def ported(path: Path, group: str = "") -> Port:
         raise KopfProblem(f"{path}: not a Python file: {problem}") from None
     definitions = definitions_beside(path)
     handlers = named_by_definitions(handlers_in(tree, source, path), definitions)
-    groups = list(dict.fromkeys(each.resource[0] for each in handlers if _is_own(each.resource[0])))
+    groups = list(dict.fromkeys(handler.resource[0] for handler in handlers if _is_own(handler.resource[0])))
     if len(groups) > 1 and group not in groups:
         raise KopfProblem(
             f"{path}: handlers of the groups {', '.join(groups)}; port one group at a time: --group {groups[0]}"
@@ -153,9 +155,9 @@ def _apis(handlers: Iterable[Handler], group: str, spelled: dict[str, str], plur
         if not name or its_group not in ("", group) or (not its_group and name.lower() in _BUILTIN):
             continue
         kind = spelled[_kind_of(name).lower()]
-        known = apis.get(kind)
-        names = KindName(kind, version or (known.version if known is not None else "v1"), group)
-        plural = name if name.islower() and name != kind.lower() else known.plural if known is not None else ""
+        previous = apis.get(kind)
+        names = KindName(kind, version or (previous.version if previous is not None else "v1"), group)
+        plural = name if name.islower() and name != kind.lower() else previous.plural if previous is not None else ""
         plural = plurals.get(kind, plural)
         apis[kind] = Api(kind, names.version, plural=plural if plural != names.plural else "")
     return apis
@@ -163,7 +165,7 @@ def _apis(handlers: Iterable[Handler], group: str, spelled: dict[str, str], plur
 
 def _nothing(handlers: Iterable[Handler]) -> str:
     """The reason why there is nothing to port."""
-    unknown = next((each for each in handlers if each.unknown), None)
+    unknown = next((handler for handler in handlers if handler.unknown), None)
     if unknown is None:
         return ": no handlers of a custom resource, such as @kopf.on.create('example.com', 'v1', 'shops')"
     return f":{unknown.line}: @{unknown.unknown}: the resource's name is in neither this file nor one beside it"
@@ -173,11 +175,11 @@ def _spelled(names: Iterable[str]) -> dict[str, str]:
     """The kinds that these plurals, kinds and singulars stand for, by their lower-case names. The spelling with the
     most capitals is kept, because only the name of a kind shows where its words begin.
     """
-    found: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for kind in map(_kind_of, names):
-        known = found.setdefault(kind.lower(), kind)
-        found[kind.lower()] = max(known, kind, key=lambda each: sum(map(str.isupper, each)))
-    return found
+        spelling = spellings.setdefault(kind.lower(), kind)
+        spellings[kind.lower()] = max(spelling, kind, key=lambda text: sum(map(str.isupper, text)))
+    return spellings
 
 
 def _is_own(group: str) -> bool:
@@ -203,14 +205,14 @@ def _comments(handlers: list[Handler], kinds: tuple[str, ...], indent: str, *, f
         if handler.what in kinds:
             functions[handler.name, handler.line].append(handler)
     text = ""
-    for (name, line), found in functions.items():
-        whats = ", ".join(handler.what for handler in found)
-        about = _ABOUT[found[-1].what]
+    for (name, line), group in functions.items():
+        whats = ", ".join(handler.what for handler in group)
+        about = _ABOUT[group[-1].what]
         if foreign:
-            watched = found[0].resource[2] or "a resource that is known only when the program runs"
+            watched = group[0].resource[2] or "a resource that is known only when the program runs"
             about = f"watched {watched}: controller.watches(Kind, map)"
-        lines = [f"{name} (kopf, line {line}: {whats}) {about}", "", *found[0].source.splitlines()]
-        text += "".join(f"{indent}# {each}".rstrip() + "\n" for each in lines) + (f"{indent}#\n" if indent else "\n")
+        lines = [f"{name} (kopf, line {line}: {whats}) {about}", "", *group[0].source.splitlines()]
+        text += "".join(f"{indent}# {line}".rstrip() + "\n" for line in lines) + (f"{indent}#\n" if indent else "\n")
     return text
 
 

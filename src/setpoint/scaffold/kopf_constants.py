@@ -30,8 +30,8 @@ class Constants:
         self._own: dict[str, _Value] = {}
         for statement in tree.body:
             if isinstance(statement, ast.ClassDef):
-                for each in statement.body:
-                    self._assign(f"{statement.name}.", each)
+                for inner in statement.body:
+                    self._assign(f"{statement.name}.", inner)
             else:
                 self._assign("", statement)
 
@@ -43,15 +43,15 @@ class Constants:
             return node.value if isinstance(node.value, str) else None
         if isinstance(node, ast.Name | ast.Attribute):
             name = ast.unparse(node)
-            found = (self._find(prefix + name) if prefix else None) or self._find(name)
-            return found if isinstance(found, str) else None
+            value = (self._find(prefix + name) if prefix else None) or self._find(name)
+            return value if isinstance(value, str) else None
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             left, right = self.text(node.left, prefix), self.text(node.right, prefix)
             return None if left is None or right is None else left + right
         if isinstance(node, ast.JoinedStr):
-            values = [each.value if isinstance(each, ast.FormattedValue) else each for each in node.values]
-            parts = [self.text(each, prefix) for each in values]
-            return None if None in parts else "".join(each or "" for each in parts)
+            values = [part.value if isinstance(part, ast.FormattedValue) else part for part in node.values]
+            parts = [self.text(part, prefix) for part in values]
+            return None if None in parts else "".join(text or "" for text in parts)
         if isinstance(node, ast.Call) and len(node.args) == 2 and _reads_the_environment(node.func):
             return self.text(node.args[1], prefix)
         return None
@@ -63,9 +63,9 @@ class Constants:
         if not isinstance(node, ast.Starred):
             return [self.text(node)]
         if isinstance(node.value, ast.Tuple | ast.List):
-            return [self.text(each) for each in node.value.elts]
-        found = self._find(ast.unparse(node.value))
-        return found if isinstance(found, list) else [None]
+            return [self.text(element) for element in node.value.elts]
+        value = self._find(ast.unparse(node.value))
+        return value if isinstance(value, list) else [None]
 
     def _assign(self, prefix: str, statement: ast.stmt) -> None:
         if isinstance(statement, ast.Assign):
@@ -76,7 +76,7 @@ class Constants:
             return
         value: _Value | None
         if isinstance(statement.value, ast.Tuple | ast.List):
-            value = [self.text(each, prefix) for each in statement.value.elts]
+            value = [self.text(element, prefix) for element in statement.value.elts]
         else:
             value = self.text(statement.value, prefix)
         for target in targets:
@@ -94,26 +94,26 @@ class Constants:
             level, module, attribute = imported
             rest = [attribute, *parts[end:]] if attribute else parts[end:]
             # A name that is imported from a package is an attribute of it, or one of its modules.
-            for taken in range(min(2, len(rest))):
-                there = self._module(level, ".".join(filter(None, (module, *rest[:taken]))))
-                found = there._find(".".join(rest[taken:])) if there is not None else None
-                if found is not None:
-                    return found
+            for depth in range(min(2, len(rest))):
+                constants = self._module(level, ".".join(filter(None, (module, *rest[:depth]))))
+                value = constants._find(".".join(rest[depth:])) if constants is not None else None
+                if value is not None:
+                    return value
         return None
 
     def _module(self, level: int, name: str) -> Constants | None:
         """The constants of an imported module; None if its file does not exist."""
         folder = self._place.parent
         folders = [folder, *folder.parents][level - 1 : level] if level else [folder, *folder.parents][:_ABOVE]
-        for each in folders:
-            base = each.joinpath(*name.split(".")) if name else each
+        for root in folders:
+            base = root.joinpath(*name.split(".")) if name else root
             # `from .. import settings` means a folder, and the root folder has no name to put a suffix on.
             files = (base.with_name(base.name + ".py"), base / "__init__.py") if name else (base / "__init__.py",)
             for file in files:
                 if file not in self._modules:
                     self._modules[file] = self._read(file)
-                if (found := self._modules[file]) is not None:
-                    return found
+                if (module := self._modules[file]) is not None:
+                    return module
         return None
 
     def _read(self, file: Path) -> Constants | None:
@@ -136,8 +136,8 @@ def _imports(tree: ast.Module) -> Iterator[tuple[str, tuple[int, str, str]]]:
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            for each in node.names:
-                yield each.asname or each.name, (0, each.name, "")
+            for alias in node.names:
+                yield alias.asname or alias.name, (0, alias.name, "")
         elif isinstance(node, ast.ImportFrom):
-            for each in node.names:
-                yield each.asname or each.name, (node.level, node.module or "", each.name)
+            for alias in node.names:
+                yield alias.asname or alias.name, (node.level, node.module or "", alias.name)

@@ -27,7 +27,11 @@ def definitions_beside(path: Path) -> list[Document]:
             definitions += parse_definitions(file.read_text(), str(file), needed=False)
         except (DefinitionFileError, OSError, UnicodeDecodeError):
             continue
-    return [each for each in definitions if isinstance(each.get("spec"), dict) and "names" in each["spec"]]
+    return [
+        definition
+        for definition in definitions
+        if isinstance(definition.get("spec"), dict) and "names" in definition["spec"]
+    ]
 
 
 def named_by_definitions(handlers: Iterable[Handler], definitions: Sequence[Document]) -> list[Handler]:
@@ -37,7 +41,10 @@ def named_by_definitions(handlers: Iterable[Handler], definitions: Sequence[Docu
 
 def plurals_of(definitions: Iterable[Document]) -> dict[str, str]:
     """The plural of each kind."""
-    return {str(each["spec"]["names"]["kind"]): str(each["spec"]["names"]["plural"]) for each in definitions}
+    return {
+        str(definition["spec"]["names"]["kind"]): str(definition["spec"]["names"]["plural"])
+        for definition in definitions
+    }
 
 
 def _named(handler: Handler, definitions: Sequence[Document]) -> Handler:

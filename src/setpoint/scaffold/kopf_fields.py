@@ -28,29 +28,29 @@ class Guess(NamedTuple):
 
 def fields_read(node: ast.AST) -> dict[str, Guess]:
     """The fields that a handler reads, by their wire names, with types guessed from their defaults."""
-    found: dict[str, Guess] = {}
-    for each in ast.walk(node):
+    fields: dict[str, Guess] = {}
+    for inner in ast.walk(node):
         name: object = None
         default: object = None
-        if isinstance(each, ast.Subscript) and _is_spec(each.value) and isinstance(each.slice, ast.Constant):
-            name = each.slice.value
+        if isinstance(inner, ast.Subscript) and _is_spec(inner.value) and isinstance(inner.slice, ast.Constant):
+            name = inner.slice.value
         elif (
-            isinstance(each, ast.Call)
-            and isinstance(each.func, ast.Attribute)
-            and each.func.attr == "get"
-            and _is_spec(each.func.value)
-            and each.args
-            and isinstance(each.args[0], ast.Constant)
+            isinstance(inner, ast.Call)
+            and isinstance(inner.func, ast.Attribute)
+            and inner.func.attr == "get"
+            and _is_spec(inner.func.value)
+            and inner.args
+            and isinstance(inner.args[0], ast.Constant)
         ):
-            name = each.args[0].value
-            if len(each.args) == 2 and isinstance(each.args[1], ast.Constant):
-                default = each.args[1].value
+            name = inner.args[0].value
+            if len(inner.args) == 2 and isinstance(inner.args[1], ast.Constant):
+                default = inner.args[1].value
         if isinstance(name, str) and _attribute(name).isidentifier():
             kind = next((word for word, type_ in _TYPES.items() if type(default) is type_), "Any")
             guess = Guess(kind, _literal(default) if kind != "Any" else "None")
-            if name not in found or found[name].type == "Any":
-                found[name] = guess
-    return found
+            if name not in fields or fields[name].type == "Any":
+                fields[name] = guess
+    return fields
 
 
 def class_body(fields: Mapping[str, Guess]) -> list[str]:

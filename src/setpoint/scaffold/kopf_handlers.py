@@ -49,7 +49,7 @@ def handlers_in(tree: ast.Module, source: str, place: Path) -> list[Handler]:
     constants = Constants(tree, place)
     names = _decorators(tree)
     lines = source.splitlines()
-    found: list[Handler] = []
+    handlers: list[Handler] = []
     for node in ast.walk(tree):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
@@ -62,43 +62,43 @@ def handlers_in(tree: ast.Module, source: str, place: Path) -> list[Handler]:
             resource = _resource(call, constants) if call is not None and selected else ("", "", "")
             text = "\n".join(lines[node.decorator_list[0].lineno - 1 : node.end_lineno])
             unknown = ast.unparse(decorator) if selected and not resource[2] else ""
-            found.append(Handler(what, resource, node.name, node, textwrap.dedent(text), node.lineno, unknown))
-    return sorted(found, key=lambda handler: (handler.line, _ALL.index(handler.what)))
+            handlers.append(Handler(what, resource, node.name, node, textwrap.dedent(text), node.lineno, unknown))
+    return sorted(handlers, key=lambda handler: (handler.line, _ALL.index(handler.what)))
 
 
 def _decorators(tree: ast.Module) -> dict[str, str]:
     """The expressions that stand for kopf's decorators in this module, such as ``kopf.on.create``, each with the
     decorator's name in kopf, such as ``create``.
     """
-    modules, ons, found = {"kopf"}, set[str](), dict[str, str]()
+    modules, ons, decorators = {"kopf"}, set[str](), dict[str, str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            modules |= {each.asname for each in node.names if each.name == "kopf" and each.asname}
+            modules |= {alias.asname for alias in node.names if alias.name == "kopf" and alias.asname}
         elif isinstance(node, ast.ImportFrom) and node.module == "kopf":
-            for each in node.names:
-                if each.name == "on":
-                    ons.add(each.asname or "on")
-                elif each.name in _BESIDE:
-                    found[each.asname or each.name] = each.name
+            for alias in node.names:
+                if alias.name == "on":
+                    ons.add(alias.asname or "on")
+                elif alias.name in _BESIDE:
+                    decorators[alias.asname or alias.name] = alias.name
         elif isinstance(node, ast.ImportFrom) and node.module == "kopf.on":
-            found |= {each.asname or each.name: each.name for each in node.names if each.name in _ALL}
+            decorators |= {alias.asname or alias.name: alias.name for alias in node.names if alias.name in _ALL}
     ons |= {f"{module}.on" for module in modules}
-    found |= {f"{on}.{what}": what for on in ons for what in _ALL}
-    return found | {f"{module}.{what}": what for module in modules for what in _BESIDE}
+    decorators |= {f"{on}.{what}": what for on in ons for what in _ALL}
+    return decorators | {f"{module}.{what}": what for module in modules for what in _BESIDE}
 
 
 def _resource(call: ast.Call, constants: Constants) -> tuple[str, str, str]:
     """The group, version and plural, in any of the ways that kopf accepts; each of them is empty if it can't be
     determined.
     """
-    given = [text for each in call.args for text in constants.texts(each)]
-    named = {each.arg: constants.text(each.value) or "" for each in call.keywords if each.arg in _SELECTING}
-    if len(given) == 3:
-        return given[0] or "", given[1] or "", given[2] or ""
-    if len(given) == 2:
-        group, _, version = (given[0] or "").rpartition("/")
-        return (group, version, given[1] or "") if group else (version, "", given[1] or "")
-    only = given[0] or "" if len(given) == 1 else ""
+    texts = [text for argument in call.args for text in constants.texts(argument)]
+    named = {keyword.arg: constants.text(keyword.value) or "" for keyword in call.keywords if keyword.arg in _SELECTING}
+    if len(texts) == 3:
+        return texts[0] or "", texts[1] or "", texts[2] or ""
+    if len(texts) == 2:
+        group, _, version = (texts[0] or "").rpartition("/")
+        return (group, version, texts[1] or "") if group else (version, "", texts[1] or "")
+    only = texts[0] or "" if len(texts) == 1 else ""
     if "." in only:
         plural, _, rest = only.partition(".")
         version, _, group = rest.partition(".")

@@ -152,8 +152,8 @@ def _requirements() -> set[str]:
     """The names of the distributions that setpoint needs."""
     from importlib.metadata import requires  # imported only here, because the import is slow
 
-    found = (re.match(r"[A-Za-z0-9._-]+", each) for each in requires("setpoint") or ())
-    return {re.sub(r"[-_.]+", "-", each[0]).lower() for each in found if each is not None}
+    matches = (re.match(r"[A-Za-z0-9._-]+", requirement) for requirement in requires("setpoint") or ())
+    return {re.sub(r"[-_.]+", "-", match[0]).lower() for match in matches if match is not None}
 
 
 def check_version(version: str) -> None:

@@ -52,11 +52,11 @@ class Project(msgspec.Struct, frozen=True):
         Raises:
             ProjectError: there is no such kind.
         """
-        for each in self.apis:
-            if each.kind == kind:
-                return each
-        known = ", ".join(each.kind for each in self.apis)
-        raise ProjectError(f"there is no kind {kind} in this project, which has {known}; setpoint create api {kind}")
+        for api in self.apis:
+            if api.kind == kind:
+                return api
+        kinds = ", ".join(api.kind for api in self.apis)
+        raise ProjectError(f"there is no kind {kind} in this project, which has {kinds}; setpoint create api {kind}")
 
     def with_api(self, api: Api) -> Project:
         """The project with this kind, which replaces a kind of the same name.
@@ -65,20 +65,20 @@ class Project(msgspec.Struct, frozen=True):
             ProjectError: a different kind has the same module or plural.
         """
         mine = self.kind_names(api)
-        for each in self.apis:
-            names = self.kind_names(each)
-            if each.kind != api.kind and (names.module == mine.module or names.plural == mine.plural):
-                raise ProjectError(f"the kinds {each.kind} and {api.kind} would share the name {mine.plural}")
-        if any(each.kind == api.kind for each in self.apis):
-            changed = tuple(api if each.kind == api.kind else each for each in self.apis)
+        for existing in self.apis:
+            names = self.kind_names(existing)
+            if existing.kind != api.kind and (names.module == mine.module or names.plural == mine.plural):
+                raise ProjectError(f"the kinds {existing.kind} and {api.kind} would share the name {mine.plural}")
+        if any(existing.kind == api.kind for existing in self.apis):
+            changed = tuple(api if existing.kind == api.kind else existing for existing in self.apis)
         else:
             changed = (*self.apis, api)
         return msgspec.structs.replace(self, apis=changed)
 
     def document(self) -> dict[str, Any]:
         """The project as JSON values, for the record."""
-        found: dict[str, Any] = msgspec.to_builtins(self)
-        return found
+        document: dict[str, Any] = msgspec.to_builtins(self)
+        return document
 
     @classmethod
     def of(cls, folder: Path) -> Project | None:
@@ -89,11 +89,11 @@ class Project(msgspec.Struct, frozen=True):
             TreeError: the folder's record is damaged.
             OSError: the folder's record can't be read.
         """
-        found = recorded(folder).get("project")
-        if found is None:
+        record = recorded(folder).get("project")
+        if record is None:
             return None
         try:
-            project = msgspec.convert(found, cls)
+            project = msgspec.convert(record, cls)
             for api in project.apis:
                 project.kind_names(api)
             assert project.names

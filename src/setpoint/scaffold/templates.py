@@ -29,10 +29,10 @@ _GENERATED: Final = "src/acme_pkg/parts.py"
 
 def words(project: ProjectName, kind: KindName | None = None, version: str = "") -> dict[str, str]:
     """The words of the templates and their replacements."""
-    found = {"acme_pkg": project.package, "acme-dist": project.name, "acme-program": project.program}
-    found["acme.example.com"] = project.group
+    replacements = {"acme_pkg": project.package, "acme-dist": project.name, "acme-program": project.program}
+    replacements["acme.example.com"] = project.group
     if kind is not None:
-        found |= {
+        replacements |= {
             "Gizmo": kind.kind,
             "gizmos": kind.plural,
             "gizmokind": kind.kind.lower(),
@@ -40,17 +40,17 @@ def words(project: ProjectName, kind: KindName | None = None, version: str = "")
             "v1alpha1": kind.version,
         }
     if version:
-        found |= {"v9next1": version, "V9next1": version_class(version)}
-    return found
+        replacements |= {"v9next1": version, "V9next1": version_class(version)}
+    return replacements
 
 
 def template(name: str, replaced: Mapping[str, str]) -> dict[str, File]:
     """The files of ``templates/NAME``, with their words replaced. From then on they belong to the user."""
-    found: dict[str, File] = {}
+    tree: dict[str, File] = {}
     for path, content in _walk(files("setpoint.scaffold") / "templates" / name, ""):
         if path != _GENERATED:
-            found[_fill(path, replaced)] = File(_fill(content, replaced), once=True)
-    return found
+            tree[_fill(path, replaced)] = File(_fill(content, replaced), once=True)
+    return tree
 
 
 def parts_file(project: Project) -> dict[str, File]:
@@ -58,8 +58,8 @@ def parts_file(project: Project) -> dict[str, File]:
     source = files("setpoint.scaffold") / "templates" / "project" / f"{_GENERATED}{_SUFFIX}"
     lines: list[str] = []
     for line in source.read_text("utf-8").splitlines():
-        found = _EACH.match(line)
-        lines += [line] if found is None else sorted(_repeated(project, found[1], found[2]))
+        match = _EACH.match(line)
+        lines += [line] if match is None else sorted(_repeated(project, match[1], match[2]))
     text = "\n".join(_sorted_imports(lines)) + "\n"
     text = re.sub(r"= \[\n\]", "= []", text)
     replaced = words(project.names)
@@ -94,7 +94,7 @@ def _module(line: str) -> list[str]:
 def _fill(text: str, replaced: Mapping[str, str]) -> str:
     """The text with its words replaced in one pass, the longest first, so replacements are not replaced again."""
     pattern = "|".join(re.escape(word) for word in sorted(replaced, key=lambda word: (-len(word), word)))
-    filled = re.sub(pattern, lambda found: replaced[found[0]], text)
+    filled = re.sub(pattern, lambda match: replaced[match[0]], text)
     return _LONG_HEAD.sub(_broken_head, _LONG_IMPORT.sub(_broken, filled))
 
 
@@ -112,15 +112,15 @@ def _broken_head(line: re.Match[str]) -> str:
         return line[0]
     inside = f"    {line[2]}"
     if len(inside) > _WIDTH:
-        inside = "\n".join(f"    {each}," for each in line[2].split(", "))
+        inside = "\n".join(f"    {argument}," for argument in line[2].split(", "))
     return f"{line[1]}(\n{inside}\n){line[3] or ''}:"
 
 
 def _walk(place: Traversable, path: str) -> Iterable[tuple[str, str]]:
-    for each in sorted(place.iterdir(), key=lambda each: each.name):
-        name = f"{path}/{each.name}".lstrip("/")
-        if each.is_dir():
-            yield from _walk(each, name)
-        elif each.name.endswith(_SUFFIX):
+    for entry in sorted(place.iterdir(), key=lambda entry: entry.name):
+        name = f"{path}/{entry.name}".lstrip("/")
+        if entry.is_dir():
+            yield from _walk(entry, name)
+        elif entry.name.endswith(_SUFFIX):
             shown = re.sub(r"(^|/)dot\.", r"\1.", name.removesuffix(_SUFFIX))
-            yield shown, each.read_text("utf-8")
+            yield shown, entry.read_text("utf-8")

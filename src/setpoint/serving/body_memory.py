@@ -23,10 +23,10 @@ class BodyMemory:
     connection). A request whose client is slow is cut by the deadline of its connection, not here.
     """
 
-    __slots__ = ("_holders", "_left", "_waiting")
+    __slots__ = ("_free", "_holders", "_waiting")
 
     def __init__(self, size: int = LIMIT) -> None:
-        self._left = size
+        self._free = size
         self._holders: dict[_Holder, int] = {}
         self._waiting: dict[_Holder, None] = {}
 
@@ -40,8 +40,8 @@ class BodyMemory:
         ``read_on`` is called when it may.
         """
         self._holders[holder] = self._holders.get(holder, 0) + size
-        self._left -= size
-        if self._left >= 0 or holder is next(iter(self._holders)):
+        self._free -= size
+        if self._free >= 0 or holder is next(iter(self._holders)):
             return True
         self._waiting[holder] = None
         return False
@@ -50,8 +50,8 @@ class BodyMemory:
         """Forgets the bytes of a holder, and lets others read on."""
         size = self._holders.pop(holder, 0)
         self._waiting.pop(holder, None)
-        self._left += size
-        steps = self._left // _STEP
+        self._free += size
+        steps = self._free // _STEP
         first = next(iter(self._holders), None)
         for waiting in [holder for index, holder in enumerate(self._waiting) if index < steps or holder is first]:
             del self._waiting[waiting]

@@ -103,23 +103,23 @@ class HttpConnection(asyncio.BufferedProtocol):
     """One connection, whose requests are handled one after the other: each is answered before the next is read."""
 
     __slots__ = (
+        "_accounted",
         "_body",
         "_buffer",
         "_choked",
         "_closing",
         "_deadline",
         "_last",
-        "_left",
         "_limit",
         "_loop",
         "_paused",
         "_peer",
+        "_remaining",
         "_request",
         "_scanned",
         "_service",
         "_size",
         "_starved",
-        "_taken",
         "_timer",
         "_transport",
         "task",
@@ -131,11 +131,11 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._buffer = bytearray()
         self._scanned = 0
         self._request: HttpRequest | None = None
-        self._left = 0  # bytes of a body that has a length; -1 for one in chunks
+        self._remaining = 0  # bytes of a body that has a length; -1 for one in chunks
         self._limit = 0
         self._last = False
         self._size = 0
-        self._taken = 0  # bytes of the body that count in the memory
+        self._accounted = 0  # bytes of the body that count in the memory
         self._starved = False  # whether the body waits for memory
         self._body: list[bytes] = []
         self._deadline: float | None = None
@@ -170,12 +170,12 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._service.limit.close(self._transport)
         self._transport = None
         if self.task is None:
-            self._gone()
+            self._end()
         self._deadline = None
         if self._timer is not None:
             self._timer.cancel()
 
-    def _gone(self) -> None:
+    def _end(self) -> None:
         self._give_back()
         self._service.connections.discard(self)
         if not self._service.connections:
@@ -224,14 +224,14 @@ class HttpConnection(asyncio.BufferedProtocol):
         """Has the bytes of a body counted, unless they are few, and waits while there are too many."""
         held = self._size + len(self._buffer)
         if held > READ and not self._closing:
-            taken, self._taken = self._taken, held
-            if not self._service.memory.take(self, held - taken):
+            previous, self._accounted = self._accounted, held
+            if not self._service.memory.take(self, held - previous):
                 self._starved = True
                 self._pause()
 
     def _give_back(self) -> None:
-        if self._taken:
-            self._taken = 0
+        if self._accounted:
+            self._accounted = 0
             self._starved = False
             self._service.memory.give_back(self)
 
@@ -294,7 +294,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             self.task = None
             self._give_back()
             if self._transport is None:
-                self._gone()
+                self._end()
         self._reply(reply, method)
         self._advance()
 
@@ -332,9 +332,9 @@ class HttpConnection(asyncio.BufferedProtocol):
         request, last = parsed(head, self._peer)
         options = request.headers.get("connection")
         self._last = last or (options is not None and _CLOSE.search(options) is not None)
-        self._left = framing(request.headers)
+        self._remaining = framing(request.headers)
         self._limit = self._service.admit(request)
-        if self._left > self._limit:
+        if self._remaining > self._limit:
             raise Malformed(413, f"the body is larger than {self._limit} bytes")
         self._size = 0
         self._body = []
@@ -352,17 +352,17 @@ class HttpConnection(asyncio.BufferedProtocol):
 
     def _read_body(self) -> bytes | None:
         buffer = self._buffer
-        if self._left >= 0:
-            if len(buffer) == self._left:  # the common case: nothing is sent before an answer
+        if self._remaining >= 0:
+            if len(buffer) == self._remaining:  # the common case: nothing is sent before an answer
                 body = bytes(buffer)
                 buffer.clear()
                 return body
-            if len(buffer) < self._left:
+            if len(buffer) < self._remaining:
                 self._hurry()
                 return None
             with memoryview(buffer) as view:
-                body = bytes(view[: self._left])
-            del buffer[: self._left]
+                body = bytes(view[: self._remaining])
+            del buffer[: self._remaining]
             return body
         while True:
             line = buffer.find(b"\r\n", 0, 256)

@@ -171,19 +171,19 @@ def refusal(admission: Admission[Any], review: Review[Any]) -> Status:
     """
     if review.denial is None:
         return invalid(admission, review.name, review.errors)
-    found = status(review.denial.code, review.denial.reason, review.denial.message)
+    answer = status(review.denial.code, review.denial.reason, review.denial.message)
     if review.errors:
-        found.details = _details(admission, review.name, review.errors)
-    return found
+        answer.details = _details(admission, review.name, review.errors)
+    return answer
 
 
 def invalid(admission: Admission[Any], name: str, errors: Sequence[FieldError]) -> Status:
     """The status for an object with these errors: 422, with each error as a cause."""
     group = admission.gvk.group
     kind = f"{admission.gvk.kind}.{group}" if group else admission.gvk.kind
-    found = status(422, "Invalid", f'{kind} "{name}" is invalid: {to_aggregate_message(errors)}')
-    found.details = _details(admission, name, errors)
-    return found
+    answer = status(422, "Invalid", f'{kind} "{name}" is invalid: {to_aggregate_message(errors)}')
+    answer.details = _details(admission, name, errors)
+    return answer
 
 
 def _details(admission: Admission[Any], name: str, errors: Sequence[FieldError]) -> StatusDetails:
@@ -205,8 +205,8 @@ def _operation(admission: Admission[Any], request: AdmissionRequest) -> Operatio
         raise Misdirected(f"unknown operation {request.operation!r}")
     kind, resource, expected = request.kind, request.resource, admission.resource
     if (kind.group, kind.version, kind.kind) != admission.gvk:
-        came = f"{kind.group}/{kind.version} {kind.kind}".lstrip("/")
-        raise Misdirected(f"this webhook is for {admission.gvk.api_version} {admission.gvk.kind}, not for {came}")
+        actual = f"{kind.group}/{kind.version} {kind.kind}".lstrip("/")
+        raise Misdirected(f"this webhook is for {admission.gvk.api_version} {admission.gvk.kind}, not for {actual}")
     if (resource.group, resource.resource) != (expected.group, expected.plural):
         raise Misdirected(f"this webhook is for {expected}, not for {resource.resource}.{resource.group}".rstrip("."))
     if request.sub_resource != admission.subresource:
@@ -252,14 +252,14 @@ def _check_kind(document: bytes, admission: Admission[Any]) -> None:
     api_version, kind = kind_of(document)
     expected = admission.gvk
     if (api_version, kind) not in ((expected.api_version, expected.kind), ("", "")):
-        came = f"{api_version} {kind}".strip()
-        raise Misdirected(f"the request is for {expected.api_version} {expected.kind}, but an object in it is {came}")
+        actual = f"{api_version} {kind}".strip()
+        raise Misdirected(f"the request is for {expected.api_version} {expected.kind}, but an object in it is {actual}")
 
 
 def fresh_misfits(misfits: Iterable[Misfit], stored: Iterable[Misfit]) -> list[Misfit]:
     """The misfits that the stored object does not have."""
-    known = list(map(_without_indexes, stored))
-    return [misfit for misfit in misfits if _without_indexes(misfit) not in known]
+    without_indexes = list(map(_without_indexes, stored))
+    return [misfit for misfit in misfits if _without_indexes(misfit) not in without_indexes]
 
 
 def _without_indexes(misfit: Misfit) -> Misfit:

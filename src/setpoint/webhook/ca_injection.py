@@ -44,13 +44,13 @@ async def inject(client: Client, bundle: bytes, objects: Iterable[Trusting]) -> 
 async def _inject(client: Client, bundle: bytes, kind: type[Object], name: str) -> bool:
     for _ in range(_TRIES):
         try:
-            found = await client.get(kind, name)
-            configs = list(_client_configs(found))
+            configuration = await client.get(kind, name)
+            configs = list(_client_configs(configuration))
             if all(config.ca_bundle == bundle for config in configs):
                 return True
             for config in configs:
                 config.ca_bundle = bundle
-            await client.update(found)
+            await client.update(configuration)
         except NotFound:
             return True
         except Conflict:

@@ -55,13 +55,13 @@ class Pair:
 class Facts:
     """The names and times of a certificate: ``made`` is when it was issued, ``not_after`` when it expires (UTC)."""
 
-    made: datetime
+    issued_at: datetime
     not_after: datetime
     names: frozenset[str]
 
     def life_spent(self, now: datetime) -> float:
         """The fraction of the certificate's life that has passed: 0.0 when it was issued, 1.0 when it expires."""
-        return (now - self.made) / (self.not_after - self.made)
+        return (now - self.issued_at) / (self.not_after - self.issued_at)
 
 
 def service_names(service: str, namespace: str) -> list[str]:
@@ -120,9 +120,9 @@ def facts_of(certificate: bytes) -> Facts:
     loaded = load(certificate)
     names: set[str] = set()
     try:
-        found = loaded.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-        names.update(found.get_values_for_type(x509.DNSName))
-        names.update(map(str, found.get_values_for_type(x509.IPAddress)))
+        extension = loaded.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        names.update(extension.get_values_for_type(x509.DNSName))
+        names.update(map(str, extension.get_values_for_type(x509.IPAddress)))
     except x509.ExtensionNotFound:
         pass
     return Facts(loaded.not_valid_before_utc + BACKDATE, loaded.not_valid_after_utc, frozenset(names))

@@ -17,14 +17,14 @@ from setpoint.webhook.certificate_authority import (
     signed_by,
 )
 
-__all__ = ["Kept", "Rotation", "step"]
+__all__ = ["CertificateState", "Rotation", "step"]
 
 _RENEW_AT: Final = 2 / 3
 """The fraction of a certificate's lifetime after which it is renewed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CertificateState:
     """The trusted CAs, newest first, and the certificate that is served."""
 
     authorities: tuple[Pair, ...]
@@ -69,24 +69,30 @@ class Rotation:
 
 
 def step(
-    kept: Kept | None, names: Sequence[str], rotation: Rotation, now: datetime, *, name: str, in_force: bool
-) -> Kept:
-    """The certificates that should exist now; ``kept`` itself if nothing has to change.
+    state: CertificateState | None,
+    names: Sequence[str],
+    rotation: Rotation,
+    now: datetime,
+    *,
+    name: str,
+    in_force: bool,
+) -> CertificateState:
+    """The certificates that should exist now; ``state`` itself if nothing has to change.
 
-    ``in_force`` says whether all clients are known to have ``kept``'s bundle: a new CA is used only if they do.
+    ``in_force`` says whether all clients are known to have ``state``'s bundle: a new CA is used only if they do.
     ``name`` is the CAs' common name.
 
     *Guarantees*: the served certificate is always signed by one of the bundle's CAs, and if possible by one that has
     been in the bundle for at least ``overlap``.
     """
-    if kept is None or not _sound(kept):
+    if state is None or not _sound(state):
         authority = make_authority(name, now=now, lifetime=rotation.authority_lifetime)
-        return Kept((authority,), issue(authority, names, now=now, lifetime=rotation.serving_lifetime))
-    authorities = [each for each in kept.authorities if facts_of(each.certificate).not_after > now]
+        return CertificateState((authority,), issue(authority, names, now=now, lifetime=rotation.serving_lifetime))
+    authorities = [authority for authority in state.authorities if facts_of(authority.certificate).not_after > now]
     if not authorities or facts_of(authorities[0].certificate).life_spent(now) >= _RENEW_AT:
         authorities.insert(0, make_authority(name, now=now, lifetime=rotation.authority_lifetime))
         in_force = False
-    serving = kept.serving
+    serving = state.serving
     signer = _signer(authorities, serving, rotation, now, in_force)
     facts = facts_of(serving.certificate)
     if (
@@ -96,12 +102,12 @@ def step(
     ):
         serving = issue(signer, names, now=now, lifetime=rotation.serving_lifetime)
         facts = facts_of(serving.certificate)
-    if now - facts.made >= rotation.overlap:
+    if now - facts.issued_at >= rotation.overlap:
         newest = authorities.index(signer)
         authorities = authorities[: newest + 1]
-    if tuple(authorities) == kept.authorities and serving == kept.serving:
-        return kept
-    return Kept(tuple(authorities), serving)
+    if tuple(authorities) == state.authorities and serving == state.serving:
+        return state
+    return CertificateState(tuple(authorities), serving)
 
 
 def _signer(authorities: list[Pair], serving: Pair, rotation: Rotation, now: datetime, in_force: bool) -> Pair:
@@ -110,21 +116,23 @@ def _signer(authorities: list[Pair], serving: Pair, rotation: Rotation, now: dat
     """
     if in_force:
         for authority in authorities:
-            if now - facts_of(authority.certificate).made >= rotation.overlap:
+            if now - facts_of(authority.certificate).issued_at >= rotation.overlap:
                 return authority
-    lasting = [each for each in authorities if facts_of(each.certificate).not_after - now > rotation.overlap]
+    lasting = [
+        authority for authority in authorities if facts_of(authority.certificate).not_after - now > rotation.overlap
+    ]
     for authority in lasting:
         if signed_by(serving.certificate, authority.certificate):
             return authority
     return lasting[-1]
 
 
-def _sound(kept: Kept) -> bool:
+def _sound(state: CertificateState) -> bool:
     try:
         return (
-            bool(kept.authorities)
-            and all(matches(pair) for pair in (*kept.authorities, kept.serving))
-            and any(signed_by(kept.serving.certificate, each.certificate) for each in kept.authorities)
+            bool(state.authorities)
+            and all(matches(pair) for pair in (*state.authorities, state.serving))
+            and any(signed_by(state.serving.certificate, authority.certificate) for authority in state.authorities)
         )
     except CertificateError:
         return False

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from setpoint.webhook.certificate_authority import CertificateError, Pair
-from setpoint.webhook.certificate_rotation import Kept, Rotation, step
+from setpoint.webhook.certificate_rotation import CertificateState, Rotation, step
 from setpoint.webhook.metrics import WebhookMetrics
 from setpoint.webhook.server_tls import ServerTls
 
@@ -84,7 +84,7 @@ class CertificateFiles(Watched):
         self.key = Path(directory) / key
         self.period = period
         self.metrics = metrics or WebhookMetrics()
-        self._seen: tuple[bytes, bytes] | None = None
+        self._content: tuple[bytes, bytes] | None = None
 
     async def run(self) -> None:
         """Reads the files immediately and then every ``period`` seconds.
@@ -105,22 +105,22 @@ class CertificateFiles(Watched):
         unusable.
         """
         try:
-            found = self.certificate.read_bytes(), self.key.read_bytes()
+            content = self.certificate.read_bytes(), self.key.read_bytes()
         except OSError as problem:
             self.metrics.certificate_read_errors += 1
             raise CertificateError(
                 f"the serving certificate can't be read: {problem.filename}: {problem.strerror}"
             ) from None
-        if found == self._seen:
+        if content == self._content:
             return
         self.metrics.certificate_reads += 1
-        pair = Pair(*found)
+        pair = Pair(*content)
         try:
             ServerTls().use(pair)
         except CertificateError as problem:
             self.metrics.certificate_read_errors += 1
             raise CertificateError(f"{self.certificate} and {self.key}: {problem}") from None
-        self._seen = found
+        self._content = content
         self._become(pair)
 
 
@@ -149,24 +149,24 @@ class MemoryCertificates(Watched):
         self._now = now
         self._check_every = self._rotation.check_every.total_seconds()
         self._on_bundle = on_bundle
-        self._kept: Kept | None = None
+        self._state: CertificateState | None = None
         self.check()
 
     @property
     def bundle(self) -> bytes:
         """The CA bundle that clients must trust, PEM."""
-        assert self._kept is not None
-        return self._kept.bundle
+        assert self._state is not None
+        return self._state.bundle
 
     def check(self) -> None:
         """Renews the certificates that are due for renewal."""
-        before = self._kept
-        self._kept = kept = step(
+        before = self._state
+        self._state = state = step(
             before, self._names, self._rotation, self._now(), name="setpoint-webhook", in_force=before is not None
         )
-        if self._on_bundle is not None and (before is None or before.bundle != kept.bundle):
-            self._on_bundle(kept.bundle)
-        self._become(kept.serving)
+        if self._on_bundle is not None and (before is None or before.bundle != state.bundle):
+            self._on_bundle(state.bundle)
+        self._become(state.serving)
 
     async def run(self) -> None:
         while True:

@@ -105,9 +105,9 @@ class Conversions:
                 raise ConversionFailed(f"object {index} of the request can't be read: {problem}") from None
             except RecursionError:
                 raise ConversionFailed(f"object {index} of the request is nested too deeply") from None
-            made = self._convert(document, index, desired)
+            result = self._convert(document, index, desired)
             try:
-                converted.append(msgspec.Raw(_encode(made)))
+                converted.append(msgspec.Raw(_encode(result)))
             except RecursionError:
                 raise ConversionFailed(f"object {index} of the request is nested too deeply") from None
             except (TypeError, ValueError) as problem:
@@ -129,8 +129,8 @@ class Conversions:
         converter = self._converters.get(GroupKind(group, kind))
         where = _describe(kind, metadata)
         if converter is None:
-            known = ", ".join(sorted(map(str, self._converters))) or "nothing"
-            raise ConversionFailed(f"{where}: no conversion for {kind} of {api_version} is served, only {known}")
+            supported = ", ".join(sorted(map(str, self._converters))) or "nothing"
+            raise ConversionFailed(f"{where}: no conversion for {kind} of {api_version} is served, only {supported}")
         if group != desired_group:
             raise ConversionFailed(f"{where}: {api_version} can't become {desired}: the groups differ")
         for name in (version, desired_version):
@@ -154,8 +154,8 @@ class Conversions:
 def _verify(result: Any, where: str, desired: str, fixed: Mapping[str, Any]) -> None:
     """Raises `ConversionFailed` if API servers would refuse ``result``; their own message would not name the object."""
     if not isinstance(result, dict) or result.get("apiVersion") != desired:
-        found = result.get("apiVersion") if isinstance(result, dict) else type(result).__name__
-        raise ConversionFailed(f"{where}: its conversion returned {found!r} instead of {desired!r}", defect=True)
+        actual = result.get("apiVersion") if isinstance(result, dict) else type(result).__name__
+        raise ConversionFailed(f"{where}: its conversion returned {actual!r} instead of {desired!r}", defect=True)
     metadata = result.get("metadata")
     for name, value in fixed.items():
         now = metadata.get(name) if isinstance(metadata, dict) else None

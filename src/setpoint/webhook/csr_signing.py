@@ -59,15 +59,17 @@ def request_facts(request: bytes) -> RequestFacts:
     x509, _ = parts.library()
     loaded = _load(request)
     subject, oids = loaded.subject, x509.oid.NameOID
-    names = [str(each.value) for each in subject.get_attributes_for_oid(oids.COMMON_NAME)]
-    found = _alternatives(loaded)
+    names = [str(attribute.value) for attribute in subject.get_attributes_for_oid(oids.COMMON_NAME)]
+    alternatives = _alternatives(loaded)
     return RequestFacts(
         common_name=names[-1] if names else "",
-        organizations=tuple(str(each.value) for each in subject.get_attributes_for_oid(oids.ORGANIZATION_NAME)),
-        dns_names=_of(found, x509.DNSName),
-        addresses=_of(found, x509.IPAddress),
-        emails=_of(found, x509.RFC822Name),
-        uris=_of(found, x509.UniformResourceIdentifier),
+        organizations=tuple(
+            str(attribute.value) for attribute in subject.get_attributes_for_oid(oids.ORGANIZATION_NAME)
+        ),
+        dns_names=_of(alternatives, x509.DNSName),
+        addresses=_of(alternatives, x509.IPAddress),
+        emails=_of(alternatives, x509.RFC822Name),
+        uris=_of(alternatives, x509.UniformResourceIdentifier),
     )
 
 

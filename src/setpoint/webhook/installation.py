@@ -60,10 +60,10 @@ async def install(
         NotInForce: a webhook was not called, or a definition was not established, within ``timeout`` seconds.
         ApiError: the server refuses; NotFound names a CustomResourceDefinition that is missing.
     """
-    each = list(served)
+    webhooks = list(served)
     deadline = asyncio.get_running_loop().time() + timeout
     # Definitions first: if one is missing, no configuration points at webhooks that are not served.
-    for converter in converters_of(each):
+    for converter in converters_of(webhooks):
         wanted = conversion(target, bundle=bundle)
         config = wanted["webhook"]["clientConfig"]
         config.update({form: None for form in ("service", "url") if form not in config})  # of an earlier target
@@ -83,12 +83,12 @@ async def install(
             trusted = conversion(target, bundle=bundle)["webhook"]["clientConfig"]
             kinds = [kind for kind in converter.classes if issubclass(kind, CustomResource)]
             await _define(client, crd_for(*kinds, conversion_client_config=trusted), deadline)
-    for document in configurations(each, name, target, bundle=bundle, labels=labels):
+    for document in configurations(webhooks, name, target, bundle=bundle, labels=labels):
         kind = next(kind for kind in _KINDS if kind.__name__ == document["kind"])
         await client.apply(from_wire(kind, document), field_manager=FIELD_MANAGER)
     logger.info("webhooks are registered", extra={"fields": {"name": name}})
     for sample in samples:
-        for role in _roles(each, sample):
+        for role in _roles(webhooks, sample):
             await _in_force(client, sample, role, deadline)
 
 
@@ -132,12 +132,12 @@ async def uninstall(
 async def _end_conversion(client: Client, name: str) -> None:
     while True:
         try:
-            found = await client.get(CustomResourceDefinition, name)
-            spec = to_wire(found)["spec"]
+            definition = await client.get(CustomResourceDefinition, name)
+            spec = to_wire(definition)["spec"]
             if spec.get("conversion", {}).get("strategy", "None") == "None":
                 return
             patch = {
-                "metadata": {"resourceVersion": found.metadata.resource_version},
+                "metadata": {"resourceVersion": definition.metadata.resource_version},
                 "spec": {
                     "conversion": {"strategy": "None", "webhook": None},
                     "versions": [{**version, "served": version["storage"]} for version in spec["versions"]],
@@ -158,25 +158,27 @@ def generated_samples(served: Iterable[Admission[Any] | Converter], namespace: s
     ``namespace`` is the namespace in which they would be created. They fit the schema but may break CEL rules.
     Admissions of subresources, and those that select only some objects, are left out.
     """
-    found: dict[type[Object], Object] = {}
+    samples: dict[type[Object], Object] = {}
     for admission in served:
         if not isinstance(admission, Admission) or not issubclass(admission.kind, CustomResource):
             continue
         if admission.subresource or admission.match.namespace_selector or admission.match.object_selector:
             continue
         gvk, schema = admission.gvk, Versions.of(admission.kind).schemas[admission.gvk.version]
-        made = samples_of(schema, gvk.api_version, gvk.kind)
-        if made and not admission.match.conditions:
-            sample = from_wire(admission.kind, made[0])
+        generated = samples_of(schema, gvk.api_version, gvk.kind)
+        if generated and not admission.match.conditions:
+            sample = from_wire(admission.kind, generated[0])
             sample.metadata.namespace = namespace if admission.resource.namespaced else ""
-            found.setdefault(admission.kind, sample)
-    return list(found.values())
+            samples.setdefault(admission.kind, sample)
+    return list(samples.values())
 
 
 def _roles(served: Iterable[Admission[Any] | Converter], sample: Object) -> Iterable[Role]:
     roles: tuple[Role, ...] = ("mutate", "validate")
     for role in roles:
-        admissions = [each for each in served if isinstance(each, Admission) and isinstance(sample, each.kind)]
+        admissions = [
+            webhook for webhook in served if isinstance(webhook, Admission) and isinstance(sample, webhook.kind)
+        ]
         if any("create" in admission.operations(role) for admission in admissions):
             yield role
 

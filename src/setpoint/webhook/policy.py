@@ -159,7 +159,7 @@ class Policy:
                 "scalar or a list of scalars; use mutations= for everything else"
             )
         absent, place, types = "", "object", ["Object"]
-        made = json.dumps(value, ensure_ascii=False)
+        text = json.dumps(value, ensure_ascii=False)
         inside: list[str] = []
         for step, is_key in steps:
             deeper = f"{place}[{json.dumps(step)}]" if is_key else f"{place}.{step}"
@@ -170,8 +170,8 @@ class Policy:
             place = deeper
         for index in reversed(range(len(steps))):
             of_map = steps[index][1]
-            made = f"{{{inside[index]}: {made}}}" if of_map else f"{types[index]}{{{inside[index]}: {made}}}"
-        return f"{absent} ? {made} : Object{{}}"
+            text = f"{{{inside[index]}: {text}}}" if of_map else f"{types[index]}{{{inside[index]}: {text}}}"
+        return f"{absent} ? {text} : Object{{}}"
 
     def _check(self, on: Iterable[str], mutations: Sequence[str]) -> None:
         if isinstance(on, str) or not self._on or not {*on} <= {*_OPERATIONS}:

@@ -109,11 +109,13 @@ def configurations(
     """
     if problems := dns1123_subdomain(name):
         raise TargetError(f"the name {name!r} of the webhook configurations: {problems[0]}")
-    admissions = [each for each in served if isinstance(each, Admission)]
+    admissions = [webhook for webhook in served if isinstance(webhook, Admission)]
     documents: list[Document] = []
     for role, kind in _KINDS.items():
-        called = [each for each in admissions if each.functions(role)]
-        entries = [_entry(each, role, called_version(each, admissions), target, bundle) for each in called]
+        called = [admission for admission in admissions if admission.functions(role)]
+        entries = [
+            _entry(admission, role, called_version(admission, admissions), target, bundle) for admission in called
+        ]
         _distinguish(entries)
         if entries:
             metadata: Document = {"name": name}
@@ -139,17 +141,17 @@ def conversion(target: Target, *, bundle: bytes = b"") -> Document:
 
 def trusting(served: Iterable[Admission[Any] | Converter], name: str) -> list[Trusting]:
     """The kinds and names of all objects that must have the server's CA bundle: see `setpoint.webhook.ca_injection`."""
-    each = list(served)
-    admissions = [it for it in each if isinstance(it, Admission)]
-    found: list[Trusting] = [
+    webhooks = list(served)
+    admissions = [it for it in webhooks if isinstance(it, Admission)]
+    configurations_and_names: list[Trusting] = [
         (kind, name) for role, kind in _KINDS.items() if any(admission.functions(role) for admission in admissions)
     ]
-    found += [("CustomResourceDefinition", definition_name(it)) for it in converters_of(each)]
-    return found
+    configurations_and_names += [("CustomResourceDefinition", definition_name(it)) for it in converters_of(webhooks)]
+    return configurations_and_names
 
 
 def converters_of(served: Iterable[Admission[Any] | Converter]) -> list[Converter]:
-    return [each for each in served if not isinstance(each, Admission)]
+    return [webhook for webhook in served if not isinstance(webhook, Admission)]
 
 
 def definition_name(converter: Converter) -> str:

@@ -13,7 +13,7 @@ from setpoint.client import AlreadyExists, ApiError, Client, Conflict, NotFound,
 from setpoint.models.core_v1 import Secret
 from setpoint.webhook.ca_injection import Trusting, inject
 from setpoint.webhook.certificate_authority import CertificateError, Pair, split
-from setpoint.webhook.certificate_rotation import Kept, Rotation, step
+from setpoint.webhook.certificate_rotation import CertificateState, Rotation, step
 from setpoint.webhook.certificates import Watched
 from setpoint.webhook.metrics import WebhookMetrics
 
@@ -79,13 +79,13 @@ class SecretCertificates(Watched):
         self._client = client
         self._now = now
         self._random = random or Random()
-        self._kept: Kept | None = None
+        self._state: CertificateState | None = None
         self._in_force = b""
 
     @property
     def bundle(self) -> bytes:
         """The CA bundle that clients must trust, PEM; empty before the first check."""
-        return self._kept.bundle if self._kept is not None else b""
+        return self._state.bundle if self._state is not None else b""
 
     async def run(self) -> None:
         """Checks the Secret every ``rotation.check_every``.
@@ -99,7 +99,7 @@ class SecretCertificates(Watched):
                 await self.check()
             except (ApiError, TransportError, TimeoutError) as problem:
                 self.metrics.certificate_read_errors += 1
-                what = "serving the last certificate" if self._kept is not None else "there is no certificate yet"
+                what = "serving the last certificate" if self._state is not None else "there is no certificate yet"
                 fields = {"secret": f"{self.namespace}/{self.name}", "error": str(problem), "state": what}
                 logger.warning("could not check the certificates", extra={"fields": fields})
                 wait = delay
@@ -116,24 +116,24 @@ class SecretCertificates(Watched):
             TimeoutError: another client keeps writing the Secret.
             CertificateError: as `run`.
         """
-        kept = await self._settle()
+        state = await self._settle()
         self.metrics.certificate_reads += 1
-        self._kept = kept
-        self._become(kept.serving)
+        self._state = state
+        self._become(state.serving)
         self._in_force = b""
-        if await inject(self._client, kept.bundle, self.trusting):
-            self._in_force = kept.bundle
+        if await inject(self._client, state.bundle, self.trusting):
+            self._in_force = state.bundle
 
-    async def _settle(self) -> Kept:
+    async def _settle(self) -> CertificateState:
         """Renews the Secret's certificates that are due for renewal, and returns the certificates that the Secret then
         contains.
         """
         for _ in range(_TRIES):
             secret = await self._get()
-            kept = None if secret is None else self._read(secret)
-            in_force = kept is not None and self._in_force == kept.bundle
-            wanted = step(kept, self.names, self.rotation, self._now(), name=self.name, in_force=in_force)
-            if wanted is kept:
+            state = None if secret is None else self._read(secret)
+            in_force = state is not None and self._in_force == state.bundle
+            wanted = step(state, self.names, self.rotation, self._now(), name=self.name, in_force=in_force)
+            if wanted is state:
                 return wanted
             try:
                 await self._write(secret, wanted)
@@ -149,7 +149,7 @@ class SecretCertificates(Watched):
         except NotFound:
             return None
 
-    def _read(self, secret: Secret) -> Kept | None:
+    def _read(self, secret: Secret) -> CertificateState | None:
         """The Secret's certificates; None if the Secret is damaged, or is empty because it was created in advance."""
         data = secret.data
         if not data.get(CERTIFICATE) and not data.get(KEY):
@@ -164,14 +164,14 @@ class SecretCertificates(Watched):
         if len(certificates) != len(keys):
             return None
         authorities = tuple(Pair(*both) for both in zip(certificates, keys, strict=True))
-        return Kept(authorities, Pair(data.get(CERTIFICATE, b""), data.get(KEY, b"")))
+        return CertificateState(authorities, Pair(data.get(CERTIFICATE, b""), data.get(KEY, b"")))
 
-    async def _write(self, secret: Secret | None, kept: Kept) -> None:
+    async def _write(self, secret: Secret | None, state: CertificateState) -> None:
         data = {
-            BUNDLE: kept.bundle,
-            AUTHORITY_KEYS: b"".join(authority.key for authority in kept.authorities),
-            CERTIFICATE: kept.serving.certificate,
-            KEY: kept.serving.key,
+            BUNDLE: state.bundle,
+            AUTHORITY_KEYS: b"".join(authority.key for authority in state.authorities),
+            CERTIFICATE: state.serving.certificate,
+            KEY: state.serving.key,
         }
         if secret is None:
             await self._client.create(Secret.named(self.name, self.namespace, type=TYPE, data=data))

@@ -56,7 +56,7 @@ def called_version(admission: Admission[Any], admissions: Iterable[Admission[Any
     if versions is None or admission.match.policy != "Equivalent":
         return admission.resource.version
     kind = (admission.gvk.group, admission.gvk.kind)
-    alike = {each.gvk.version for each in admissions if (each.gvk.group, each.gvk.kind) == kind}
+    alike = {other.gvk.version for other in admissions if (other.gvk.group, other.gvk.kind) == kind}
     if len(alike) > 1:
         return admission.resource.version
     stored = [name for name, kind in versions.by_name.items() if _is_stored(kind)]
@@ -76,10 +76,10 @@ class Translation:
     """
 
     def __init__(self, admission: Admission[Any], version: str) -> None:
-        found = _versions(admission)
-        assert found is not None
+        versions = _versions(admission)
+        assert versions is not None
         self._admission = admission
-        self._versions = found
+        self._versions = versions
         self._version = version
 
     async def decide(self, role: Role, request: AdmissionRequest, reads: Reads = NO_READS) -> AdmissionResponse:
@@ -90,11 +90,11 @@ class Translation:
         """
         own = self._admission.gvk.version
         if request.kind.version != self._version:
-            came = f"{request.kind.group}/{request.kind.version} {request.kind.kind}"
-            raise Misdirected(f"this webhook is for {self._version} of {self._admission.gvk.kind}, not for {came}")
+            actual = f"{request.kind.group}/{request.kind.version} {request.kind.kind}"
+            raise Misdirected(f"this webhook is for {self._version} of {self._admission.gvk.kind}, not for {actual}")
         try:
-            sent, known = _document(request.object), _document(request.old_object)
-            here, stored = self._up(sent), self._up(known)
+            sent, old = _document(request.object), _document(request.old_object)
+            here, stored = self._up(sent), self._up(old)
         except (*UNREADABLE, ConversionError) as problem:
             return AdmissionResponse(
                 uid=request.uid, allowed=False, status=self._misfit(request) or status(400, "BadRequest", str(problem))

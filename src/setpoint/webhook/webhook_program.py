@@ -28,13 +28,13 @@ async def serve_webhooks(
     Raises the error with which the server, the caches or one of ``beside`` failed, after everything has ended.
     """
     async with TaskScope() as scope:
-        tasks = [scope.start(server.run()), *(scope.start(_kept(each)) for each in beside)]
+        tasks = [scope.start(server.run()), *(scope.start(_run_on(runnable)) for runnable in beside)]
         if await until(server.ready, *tasks) and factory is not None:
             scope.start(_entered(factory))
         await scope.first()
 
 
-async def _kept(runnable: _Runnable) -> None:
+async def _run_on(runnable: _Runnable) -> None:
     await runnable.run()
     await asyncio.Event().wait()  # one that returns early does not end the server
 

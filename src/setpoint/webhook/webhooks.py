@@ -108,17 +108,17 @@ class Webhooks:
         self.timeout = timeout
         self.metrics = metrics or WebhookMetrics()
         self._routes: dict[str, _Route] = {}
-        for each in served:
-            if isinstance(each, Admission):
-                self._admit_at(each, factory)
+        for webhook in served:
+            if isinstance(webhook, Admission):
+                self._admit_at(webhook, factory)
             else:
-                self.conversions.add(each)
-                if isinstance(each, Versions):
-                    verify(each, [sample for sample in samples if isinstance(sample, tuple(each.classes))])
+                self.conversions.add(webhook)
+                if isinstance(webhook, Versions):
+                    verify(webhook, [sample for sample in samples if isinstance(sample, tuple(webhook.classes))])
                 self._routes[CONVERT_PATH] = _Route(self._convert, at_once=True)
-        for each in served:
-            if isinstance(each, Admission):
-                self._understand(each, factory)
+        for webhook in served:
+            if isinstance(webhook, Admission):
+                self._understand(webhook, factory)
         for path in self._routes:
             self.metrics.at(path)
 
@@ -319,11 +319,11 @@ def _request(decoder: msgspec.json.Decoder[Any], body: bytes, kind: str, api_ver
             return failed(400, "BadRequest", f"the body is not a valid {kind}: {problem}")
         review = None
     if envelope.kind != kind or envelope.api_version != api_version:
-        found = f"{envelope.kind[:100]!r} of {envelope.api_version[:100]!r}"
+        actual = f"{envelope.kind[:100]!r} of {envelope.api_version[:100]!r}"
         hint = ""
         if envelope.kind == kind and envelope.api_version.startswith(f"{api_version.partition('/')[0]}/"):
             hint = f": {'admission' if kind == 'AdmissionReview' else 'conversion'}ReviewVersions must be [v1]"
-        return failed(400, "BadRequest", f"the body is {found}; this path takes only {kind} of {api_version}{hint}")
+        return failed(400, "BadRequest", f"the body is {actual}; this path takes only {kind} of {api_version}{hint}")
     if review is None:
         return failed(400, "BadRequest", f"the body is not a valid {kind} of {api_version}: {problem}")
     if review.request is None:
@@ -342,7 +342,7 @@ def _timeout_of(query: str, default: float) -> float:
     for part in query.split("&"):
         name, _, value = part.partition("=")
         if name == "timeout" and len(value) < 32 and value:
-            found = _DURATION.findall(value)
-            if found and "".join(number + unit for number, unit in found) == value:
-                return min(sum(float(number) * _UNITS[unit] for number, unit in found), default) or default
+            durations = _DURATION.findall(value)
+            if durations and "".join(number + unit for number, unit in durations) == value:
+                return min(sum(float(number) * _UNITS[unit] for number, unit in durations), default) or default
     return default

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from setpoint.controller.cache_reader import why_not
-from setpoint.controller.explain.verdict import Facts, Known, lasting, verdict
+from setpoint.controller.explain.verdict import CachedHead, Facts, lasting, verdict
 from setpoint.controller.history import Attempt
 from setpoint.controller.run.running import RunningController
 from setpoint.meta import GroupResource, ObjectKey
@@ -32,7 +32,7 @@ def facts_of(
         if among is not None and held and head.deletion_timestamp is not None:
             near = [other for other in among if other.env.cluster == run.env.cluster]
             sentence = Removers(near).sentence(run.controller.resource.group_resource, held)
-        shown = Known(head.generation, head.resource_version, head.deletion_timestamp is not None, held)
+        shown = CachedHead(head.generation, head.resource_version, head.deletion_timestamp is not None, held)
     limits = [
         f"{name} {value}"
         for name, value in (
@@ -54,7 +54,7 @@ def facts_of(
         unsynced=tuple(unsynced(run)),
         elsewhere=run.guard.elsewhere(key) if run.guard is not None else "",
         scope=f", which is limited to {', '.join(limits)}" if limits else "",
-        known=shown,
+        cached=shown,
         queue=run.queue.state(key),
         ahead=len(run.queue),
         ready_at=run.queue.ready_at(key),
@@ -230,8 +230,8 @@ def explain(
         since=clock(judgement.since),
         until=clock(judgement.until),
         failures=facts.failures,
-        generation=facts.known.generation if facts.known is not None else 0,
-        resource_version=facts.known.resource_version if facts.known is not None else "",
+        generation=facts.cached.generation if facts.cached is not None else 0,
+        resource_version=facts.cached.resource_version if facts.cached is not None else "",
         pending=[str(cause) for cause in facts.pending],
         caches=outdated(run),
         timeline=[moment(attempt) for attempt in facts.attempts],

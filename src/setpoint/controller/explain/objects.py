@@ -278,7 +278,7 @@ class _Tree:
 
     def __init__(self, caches: Iterable[Informer[Any]]) -> None:
         self._caches = list({id(informer.store): informer for informer in caches}.values())
-        self._left = MOST
+        self._budget = MOST
         self._met: set[str] = set()
 
     def below(self, uid: str, depth: int = DEPTH) -> list[Owned]:
@@ -289,9 +289,9 @@ class _Tree:
         for informer in self._caches:
             for key in sorted(informer.store.indexed(OWNER, uid)):
                 document = informer.store.get(key)
-                if document is None or self._left <= 0:
+                if document is None or self._budget <= 0:
                     continue
-                self._left -= 1
+                self._budget -= 1
                 read = msgspec.json.decode(document)
                 own = read["metadata"]
                 children.append(

@@ -35,7 +35,7 @@ STATES: Final[dict[State, str]] = {
 """The verdicts and their meanings. The first one that applies is given."""
 
 
-class Known(NamedTuple):
+class CachedHead(NamedTuple):
     """The object as the cache shows it; ``held_by`` has the names of its finalizers except the controller's own."""
 
     generation: int
@@ -54,7 +54,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     unsynced: tuple[str, ...] = ()
     elsewhere: str = ""
     scope: str = ""
-    known: Known | None = None
+    cached: CachedHead | None = None
     queue: str | None = None
     ahead: int = 0
     ready_at: float | None = None
@@ -103,17 +103,17 @@ def verdict(facts: Facts) -> Verdict:
         return Verdict("queued", f"ready for the next worker{others}; because of {_causes(facts.causes)}")
     if facts.queue == "delayed":
         return _delayed(facts, last)
-    if facts.known is None:
+    if facts.cached is None:
         if facts.deleted_at is not None:
             return Verdict("deleted", "the object is gone", since=facts.deleted_at)
         return Verdict("unknown", f"there is no such object in the cache{facts.scope}")
-    if facts.known.deleting and not facts.cleans_up:
-        text = facts.held or _held(facts.known.held_by)
+    if facts.cached.deleting and not facts.cleans_up:
+        text = facts.held or _held(facts.cached.held_by)
         return Verdict("being deleted", f"a deletion was asked for; it {text}")
     if last is not None and last.failed:
         text = f"terminal error, no retry until something changes: {last.detail}"
         return Verdict("failed", text, since=last.started + last.duration)
-    return _idle(facts, facts.known, last)
+    return _idle(facts, facts.cached, last)
 
 
 def lasting(seconds: float) -> str:
@@ -137,24 +137,24 @@ def _running(facts: Facts, since: float) -> Verdict:
 
 def _delayed(facts: Facts, last: Attempt | None) -> Verdict:
     until = facts.ready_at
-    left = lasting(max((until or facts.now) - facts.now, 0.0))
+    remaining = lasting(max((until or facts.now) - facts.now, 0.0))
     if facts.slowed:
-        return Verdict("slowed down", f"{facts.slowed}; next in {left}", until=until)
+        return Verdict("slowed down", f"{facts.slowed}; next in {remaining}", until=until)
     since = None if last is None else last.started + last.duration
     if last is None:
-        return Verdict("waiting", f"next in {left}", until=until)
+        return Verdict("waiting", f"next in {remaining}", until=until)
     if last.result == "requeue_after":
         reason = f": {last.detail}" if last.detail else ""
-        text = f"next in {left}, as its last reconcile asked for{reason}"
+        text = f"next in {remaining}, as its last reconcile asked for{reason}"
         if last.warning:
             text += f"; its last event was the warning {last.warning}"
         return Verdict("waiting", text, since=since, until=until)
     times = f" ({facts.failures} times in a row)" if facts.failures > 1 else ""
     after = f"after {last.detail}" if last.detail else "as its last reconcile asked for a retry"
-    return Verdict("backing off", f"next in {left}, {after}{times}", since=since, until=until)
+    return Verdict("backing off", f"next in {remaining}, {after}{times}", since=since, until=until)
 
 
-def _idle(facts: Facts, known: Known, last: Attempt | None) -> Verdict:
+def _idle(facts: Facts, head: CachedHead, last: Attempt | None) -> Verdict:
     filtered = facts.filtered
     if filtered is not None and last is not None and filtered.at < last.started:
         filtered = None
@@ -163,8 +163,8 @@ def _idle(facts: Facts, known: Known, last: Attempt | None) -> Verdict:
         what = f"the last change ({filtered.cause}) was kept out by the predicate {filtered.predicate}"
         if last is None:
             return Verdict("filtered", f"never reconciled that is remembered; {what}", since=filtered.at)
-        same = known.generation == last.generation if known.generation else False
-        if not same and known.resource_version != last.resource_version:
+        same = head.generation == last.generation if head.generation else False
+        if not same and head.resource_version != last.resource_version:
             return Verdict("filtered", f"{what}; last reconciled at version {last.resource_version}", since=filtered.at)
     if last is None:
         return Verdict("idle", "nothing to do; its last reconcile is not remembered any more")

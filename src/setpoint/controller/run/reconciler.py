@@ -259,7 +259,7 @@ class Reconciler(Generic[K]):
                 kind, namespace=space or None, selector=scope.selector, field_selector=scope.field_selector
             )
             live[gvr], places[gvr] = answer, space
-        memory.barriers.forget(context.key)  # no sooner: what could not be read is in doubt at the next attempt, too
+        memory.barriers.forget(context.key)  # no sooner: what could not be read is stale at the next attempt, too
         for gvr, objects in live.items():
             self._catch_up(context.key, resource_of(kinds[gvr]), places[gvr], objects.heads)
         context.live = {gvr: objects.items for gvr, objects in live.items()}
@@ -279,8 +279,8 @@ class Reconciler(Generic[K]):
             if cached_version is None or not version.isdecimal() or cached_version < int(version):
                 barriers.note(key, resource.gvr, head.key, Barrier(version_number(version), version, head.uid))
         for cached in list(store.namespace(namespace) if namespace else store):
-            if cached not in present and (gone := store.head(cached)) is not None:
-                barriers.note(key, resource.gvr, gone.key, Barrier(0, "", gone.uid, True))
+            if cached not in present and (deleted := store.head(cached)) is not None:
+                barriers.note(key, resource.gvr, deleted.key, Barrier(0, "", deleted.uid, True))
 
     # -- finalizer -----------------------------------------------------------------------------------------------------
 
@@ -306,7 +306,7 @@ class Reconciler(Generic[K]):
             await self._status.failed(problem, draft, obj, context)
             raise
         done = outcome is None or isinstance(outcome, Done)
-        if not done or any(each != self._controller.finalizer for each in obj.metadata.finalizers):
+        if not done or any(name != self._controller.finalizer for name in obj.metadata.finalizers):
             await self._status.succeeded(draft, obj, context)  # else the object goes, and its status with it
         if done:
             patch = patch_to_remove(obj, self._controller.finalizer)

@@ -206,15 +206,15 @@ class ShardGuard:
             version = item.metadata.resource_version
             cached_version = store.resource_version(item.key)
             if cached_version is None or not version.isdecimal() or cached_version < int(version):
-                seen = seen and await informer.observed(item.key, version, uid=item.uid, timeout=_left(deadline))
+                seen = seen and await informer.observed(item.key, version, uid=item.uid, timeout=_rest(deadline))
         for cached in list(store):
             head = store.head(cached)
             if cached not in present and head is not None:
-                seen = seen and await informer.observed(cached, uid=head.uid, deleted=True, timeout=_left(deadline))
+                seen = seen and await informer.observed(cached, uid=head.uid, deleted=True, timeout=_rest(deadline))
         if not seen:
             env.log.warning("keys wait to be taken over: the cache is behind", extra={"resource": str(gvr.resource)})
         return seen
 
 
-def _left(deadline: float) -> float:
+def _rest(deadline: float) -> float:
     return max(deadline - asyncio.get_running_loop().time(), 0.0)

@@ -42,7 +42,7 @@ class Reconciled(Protocol):
     object: Object
     key: ObjectKey
     live: dict[GroupVersionResource, list[Any]] | None
-    kept: list[tuple[GroupVersionResource, Selector | None, list[dict[str, str]]]]
+    keep_calls: list[tuple[GroupVersionResource, Selector | None, list[dict[str, str]]]]
     age: float | None
     failures: int
 
@@ -179,7 +179,7 @@ class Children(Generic[T]):
         objects which an earlier call wants.
         """
         labels = [obj.labels for obj in prepared]
-        for gvr, selector, others in self._context.kept:
+        for gvr, selector, others in self._context.keep_calls:
             if gvr == self._resource.gvr and (
                 (selector is not None and any(map(selector.matches, labels)))
                 or (prune and any(map(self._selector.matches, others)))
@@ -188,7 +188,7 @@ class Children(Generic[T]):
                     f"keep({self._kind.__name__}) was called before in this reconcile, and one call would delete what "
                     "the other one wants: pass everything in one call, or give each a selector of its own"
                 )
-        self._context.kept.append((self._resource.gvr, self._selector if prune else None, labels))
+        self._context.keep_calls.append((self._resource.gvr, self._selector if prune else None, labels))
 
     def _placed(self, prepared: list[T], mine: Mapping[ObjectKey, T]) -> Iterator[_Child[T]]:
         """Every wanted object with its name and with the object that exists under that name."""
@@ -217,7 +217,7 @@ class Children(Generic[T]):
                 f"keep({self._kind.__name__}): the wanted objects with generate_name {prefix!r} are not alike: "
                 "give each sort a generate_name of its own"
             )
-        there = [
+        candidates = [
             (self._child(_renamed(group[0], child.name), child), child)
             for key, child in mine.items()
             if key not in named
@@ -226,28 +226,28 @@ class Children(Generic[T]):
             and not child.is_deleting
         ]
         # Children that are as they should be stay before those that have to be changed, the older before the younger.
-        there.sort(key=lambda pair: (not self._carries(*pair), _age(pair[1])))
-        yield from (child for child, _ in there[: len(group)])
-        taken = set(named)
-        for obj in group[len(there) :]:
-            name = self._new_name(prefix, obj.namespace, taken)
+        candidates.sort(key=lambda pair: (not self._carries(*pair), _age(pair[1])))
+        yield from (child for child, _ in candidates[: len(group)])
+        names = set(named)
+        for obj in group[len(candidates) :]:
+            name = self._new_name(prefix, obj.namespace, names)
             yield self._child(_renamed(obj, name), None, new_name=True)
 
-    def _new_name(self, prefix: str, namespace: str, taken: set[ObjectKey]) -> str:
+    def _new_name(self, prefix: str, namespace: str, names: set[ObjectKey]) -> str:
         """A new name with the prefix. It is drawn here and not by the server: a write whose answer was lost is
         repeated under the same name, so it does not matter whether or when the first write is carried out.
         """
         random, start = self._writer.random, prefix[:_MAX_PREFIX]
-        for key in sorted(self._drawn - taken):
+        for key in sorted(self._drawn - names):
             alike = key.namespace == namespace and key.name.startswith(start)
             if alike and len(key.name) == len(start) + _SUFFIX and self._cached(key) is None:
-                taken.add(key)
+                names.add(key)
                 return key.name
         while True:
             name = start + "".join(random.choice(_LETTERS) for _ in range(_SUFFIX))
             key = ObjectKey.of(namespace, name)
-            if key not in taken and self._cached(key) is None:
-                taken.add(key)
+            if key not in names and self._cached(key) is None:
+                names.add(key)
                 return name
 
     def _child(self, obj: T, present: T | None, *, new_name: bool = False) -> _Child[T]:
@@ -349,7 +349,7 @@ class Children(Generic[T]):
             except BaseException as problem:
                 if child.new_name and maybe_done(problem):
                     self._drawn.add(child.key)
-                    writer.memory.barriers.doubt(self._context.key, self._resource.gvr)
+                    writer.memory.barriers.mark_stale(self._context.key, self._resource.gvr)
                 raise
             version = answer.metadata.resource_version
             self._applied[child.key] = Applied(answer.uid, child.digest, _carried(child.body, answer), version)
@@ -366,9 +366,9 @@ class Children(Generic[T]):
         last, so they do not block others forever. A batch with a failure is the last.
         """
         size = AT_ONCE if self._context.failures == 0 else 1
-        left = sorted(writes, key=self._failed.__contains__)
-        while left:
-            batch, left = left[:size], left[size:]
+        pending = sorted(writes, key=self._failed.__contains__)
+        while pending:
+            batch, pending = pending[:size], pending[size:]
             size = min(2 * size, AT_ONCE)
             problems: list[Exception] = []
             for key, problem in zip(batch, await every(*(_tried(writes[key]) for key in batch)), strict=True):

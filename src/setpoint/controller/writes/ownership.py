@@ -77,10 +77,10 @@ def placed_copy(owner: Object, dependent: K) -> K:
 
 def remove_owner_reference(owner: Object, dependent: Object) -> bool:
     """Removes every reference to ``owner``; returns whether there was one."""
-    kept = [reference for reference in dependent.metadata.owner_references if not _same(reference, owner)]
-    if len(kept) == len(dependent.metadata.owner_references):
+    references = [reference for reference in dependent.metadata.owner_references if not _same(reference, owner)]
+    if len(references) == len(dependent.metadata.owner_references):
         return False
-    dependent.metadata.owner_references = kept
+    dependent.metadata.owner_references = references
     return True
 
 

@@ -196,7 +196,9 @@ def _contested(base: Any, theirs: Any, ours: Any, path: tuple[str, ...] = ()) ->
     if _GONE not in (theirs, ours) and path == (_CONDITIONS,):
         by_type = [_by_type(value if isinstance(value, list) else []) for value in (base, theirs, ours)]
         if None not in by_type:
-            base, theirs, ours = ({name: _said(value) for name, value in (paths or {}).items()} for paths in by_type)
+            base, theirs, ours = (
+                {name: _without_time(value) for name, value in (paths or {}).items()} for paths in by_type
+            )
             names = [name for name in ours if _differ(*(value.get(name, _GONE) for value in (base, theirs, ours)))]
             return [(*path, name) for name in names]
     if not _differ(base, theirs, ours):
@@ -215,7 +217,7 @@ def _differ(base: Any, theirs: Any, ours: Any) -> bool:
     return bool(ours != theirs and ours != base and theirs != base)
 
 
-def _said(condition: Json) -> Json:
+def _without_time(condition: Json) -> Json:
     return {name: value for name, value in condition.items() if name != "lastTransitionTime"}
 
 
@@ -228,8 +230,8 @@ def _yielding(ours: Json, theirs: Json, path: tuple[str, ...]) -> Json:
         return {**ours, _CONDITIONS: list(merged.values())}
     if rest:
         return {**ours, name: _yielding(ours.get(name) or {}, theirs.get(name) or {}, tuple(rest))}
-    kept = {key: value for key, value in ours.items() if key != name}
-    return {**kept, name: theirs[name]} if name in theirs else kept
+    entries = {key: value for key, value in ours.items() if key != name}
+    return {**entries, name: theirs[name]} if name in theirs else entries
 
 
 def _by_type(conditions: list[Any]) -> dict[str, Any] | None:
@@ -255,7 +257,7 @@ def _spell_out(wanted: Json, status: Any) -> None:
 
 def _settle_conditions(original: Any, status: Any, generation: int, now: datetime) -> None:
     """Sets the transition times and generations of the conditions that were set during the reconcile."""
-    before = {found.type: found for found in getattr(original, _CONDITIONS, None) or ()}
+    before = {condition.type: condition for condition in getattr(original, _CONDITIONS, None) or ()}
     for condition in getattr(status, _CONDITIONS, None) or ():
         old = before.get(condition.type)
         if old == condition or not hasattr(condition, "last_transition_time"):

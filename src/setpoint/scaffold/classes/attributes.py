@@ -32,9 +32,11 @@ def snake_case(wire: str) -> str:
     return re.sub("_+", "_", name).strip("_").lower()
 
 
-def attributes_of(wires: Iterable[str], *, on_object: bool = False, taken: Container[str] = ()) -> dict[str, str]:
+def attributes_of(
+    wires: Iterable[str], *, on_object: bool = False, reserved_names: Container[str] = ()
+) -> dict[str, str]:
     """An attribute for each wire name of one class. ``on_object``: the class is a kind, whose own attributes such as
-    ``labels`` stay free. ``taken`` are names of classes that the module uses.
+    ``labels`` stay free. ``reserved_names`` are names of classes that the module uses.
 
     The attribute ends in ``_`` where the plain word means something else, and in a number where two wire names would
     have the same one.
@@ -46,7 +48,7 @@ def attributes_of(wires: Iterable[str], *, on_object: bool = False, taken: Conta
         if name[0].isdigit():
             name = f"field_{name}"
         reserved = on_object and name in _OBJECT and name != "metadata"
-        if keyword.iskeyword(name) or name in _IN_ANNOTATIONS or name in taken or reserved:
+        if keyword.iskeyword(name) or name in _IN_ANNOTATIONS or name in reserved_names or reserved:
             name += "_"
         number, free = 2, name
         while free in used:

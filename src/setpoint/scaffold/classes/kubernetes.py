@@ -57,16 +57,16 @@ def kubernetes_type(schema: JSONSchema) -> tuple[str, str] | None:
         return None
     best: tuple[float, float, str] | None = None
     for name in _candidates(frozenset(properties)):
-        known = schemas()[name].get("properties", {})
-        share = len(properties) / len(known)
+        source_properties = schemas()[name].get("properties", {})
+        share = len(properties) / len(source_properties)
         if share < _MOST or not _fits(schema, name):
             continue
-        alike = _alike(properties, known)
+        alike = _alike(properties, source_properties)
         if (alike or 0.0) < _ALIKE and (_size(schema) < _FEW or share < _ALMOST_ALL):
             continue
         rank = (alike or 0.0, share, name)
         if best is not None and rank[:2] == best[:2]:
-            rank = min(rank, best, key=lambda each: (_rank_of_package(each[2]), each[2]))
+            rank = min(rank, best, key=lambda entry: (_rank_of_package(entry[2]), entry[2]))
         if best is None or rank > best or rank[:2] == best[:2]:
             best = rank
     return None if best is None else _place(best[2])
@@ -90,12 +90,12 @@ def _types() -> dict[str, frozenset[str]]:
     packages = [package for package in DEFINITIONS if package.startswith("io.k8s.api.")]
     names = [name for name in schemas() if name.rpartition(".")[0] in packages]
     names += [f"{_META}.{name}" for name in _SHARED]
-    found = {name: frozenset(schemas()[name].get("properties", ())) for name in names}
-    return {name: fields for name, fields in found.items() if len(fields) > 1 and "apiVersion" not in fields}
+    properties = {name: frozenset(schemas()[name].get("properties", ())) for name in names}
+    return {name: fields for name, fields in properties.items() if len(fields) > 1 and "apiVersion" not in fields}
 
 
 def _candidates(fields: frozenset[str]) -> Iterator[str]:
-    return (name for name, known in _types().items() if fields <= known)
+    return (name for name, type_fields in _types().items() if fields <= type_fields)
 
 
 def _rank_of_package(name: str) -> int:
@@ -122,11 +122,11 @@ def _size(schema: JSONSchema) -> int:
     return len(parts) + sum(map(_size, (*parts, *inner)))
 
 
-def _alike(properties: JSONSchema, known: JSONSchema) -> float | None:
+def _alike(properties: JSONSchema, source_properties: JSONSchema) -> float | None:
     """The share of the fields whose descriptions begin as those of the type; None if no field has one."""
-    texts = [(part.get("description"), known[name].get("description")) for name, part in properties.items()]
-    told = [(_start(mine), _start(theirs)) for mine, theirs in texts if mine]
-    return sum(mine == theirs for mine, theirs in told) / len(told) if told else None
+    texts = [(part.get("description"), source_properties[name].get("description")) for name, part in properties.items()]
+    starts = [(_start(mine), _start(theirs)) for mine, theirs in texts if mine]
+    return sum(mine == theirs for mine, theirs in starts) / len(starts) if starts else None
 
 
 def _start(text: str | None) -> str:
@@ -137,8 +137,8 @@ def _fits(schema: JSONSchema, name: str) -> bool:
     """Whether every value that the schema allows can be a value of the type, and the schema has no rules beside."""
     if name == _OBJECT_META and schema.get("type") == "object" and not schema.get("additionalProperties"):
         parts = schema.get("properties", {})
-        known = schemas()[name]["properties"]
-        return all(part in known and _fits_node(parts[part], known[part]) for part in parts)
+        source_properties = schemas()[name]["properties"]
+        return all(part in source_properties and _fits_node(parts[part], source_properties[part]) for part in parts)
     return _fits_node(schema, schemas()[name])
 
 
@@ -163,13 +163,17 @@ def _fits_node(schema: JSONSchema, source: JSONSchema) -> bool:
 
 
 def _fits_record(schema: JSONSchema, source: JSONSchema) -> bool:
-    parts, known = schema.get("properties", {}), source["properties"]
+    parts, source_properties = schema.get("properties", {}), source["properties"]
     required = set(source.get("required", ()))
-    if schema.get("type") != "object" or schema.get("additionalProperties") or not parts.keys() <= known.keys():
+    if (
+        schema.get("type") != "object"
+        or schema.get("additionalProperties")
+        or not parts.keys() <= source_properties.keys()
+    ):
         return False
     if not required <= {*schema.get("required", ()), *(name for name, part in parts.items() if "default" in part)}:
         return False
-    return all(_fits_node(part, known[name]) for name, part in parts.items())
+    return all(_fits_node(part, source_properties[name]) for name, part in parts.items())
 
 
 def _fits_special(schema: JSONSchema, what: str) -> bool:

@@ -51,16 +51,16 @@ def definitions_to_source(definitions: Iterable[Document], *, own: bool = False,
             raise SchemaProblem(f"{_name_of(kind.definition)}: version {kind.version['name']} has no openAPIV3Schema")
         kind.fields = records.kind_fields(schema, (kind.name,))
     names = _class_names(records.all, {kind.name for kind in kinds})
-    taken = {module for _, module in records.modules}
+    modules = {module for _, module in records.modules}
     blocks: list[str] = []
     written: set[int] = set()
     for kind in kinds:
         for record in _needed(kind.fields, records.all, written):
             head = class_head(names[record.number], "sp.Model", {"rules": record.rules} if record.rules else {})
-            blocks.append(_class(head, record.doc, record.fields, names, taken, on_object=False))
+            blocks.append(_class(head, record.doc, record.fields, names, modules, on_object=False))
         head = class_head(kind.name, "sp.CustomResource", _keywords(kind, own=own, installed_by=installed_by))
         doc = str(kind.version["schema"]["openAPIV3Schema"].get("description", ""))
-        blocks.append(_class(head, doc, kind.fields, names, taken, on_object=True))
+        blocks.append(_class(head, doc, kind.fields, names, modules, on_object=True))
     body = "\n\n\n".join(blocks) + "\n"
     groups = ", ".join(dict.fromkeys(str(kind.definition["spec"]["group"]) for kind in kinds))
     return "\n".join([f'"""The kinds of {groups}."""', "", *_imports(body, records.modules)]) + "\n\n\n" + body
@@ -130,7 +130,7 @@ def _class_names(records: Sequence[Record], kinds: set[str]) -> list[str]:
     names: dict[int, str] = {}
     used = set(kinds) | _RESERVED
     candidates = {record.number: sorted({"".join(place) for place in record.places}, key=_length) for record in records}
-    for record in sorted(records, key=lambda each: _length(candidates[each.number][0])):
+    for record in sorted(records, key=lambda record: _length(candidates[record.number][0])):
         free = next((name for name in candidates[record.number] if name not in used), "")
         number = 2
         while not free:
@@ -158,12 +158,12 @@ def _needed(fields: Iterable[Field], records: Sequence[Record], written: set[int
 
 
 def _class(
-    head: Sequence[str], doc: str, fields: Sequence[Field], names: Sequence[str], taken: set[str], *, on_object: bool
+    head: Sequence[str], doc: str, fields: Sequence[Field], names: Sequence[str], modules: set[str], *, on_object: bool
 ) -> str:
     lines = [*head, *docstring(doc, "    ")]
     if len(lines) > len(head) and fields:
         lines.append("")
-    attributes = attributes_of((part.wire for part in fields), on_object=on_object, taken=taken)
+    attributes = attributes_of((part.wire for part in fields), on_object=on_object, reserved_names=modules)
     for part in fields:
         attribute, default = attributes[part.wire], _named(part.default, names)
         if wire_name(attribute) != part.wire:
@@ -235,8 +235,8 @@ def _keywords(kind: _Kind, *, own: bool, installed_by: str) -> dict[str, str | S
 
 def _project_of(definition: Document) -> str:
     labels = definition["metadata"].get("labels") or {}
-    found = next((labels[label] for label in _PROJECT_LABELS if isinstance(labels.get(label), str)), "")
-    return found if re.fullmatch(r"\w[\w. -]*", found) else str(definition["spec"]["group"])
+    project = next((labels[label] for label in _PROJECT_LABELS if isinstance(labels.get(label), str)), "")
+    return project if re.fullmatch(r"\w[\w. -]*", project) else str(definition["spec"]["group"])
 
 
 def _column(column: Document) -> str:
@@ -262,7 +262,7 @@ def _imports(body: str, modules: Iterable[tuple[str, str]]) -> list[str]:
     packages: dict[str, list[str]] = {}
     for package, module in sorted(modules):
         packages.setdefault(package, []).append(module)
-    lines += [f"from {package} import {', '.join(found)}" for package, found in packages.items()]
+    lines += [f"from {package} import {', '.join(names)}" for package, names in packages.items()]
     return lines
 
 

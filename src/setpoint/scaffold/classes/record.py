@@ -79,7 +79,7 @@ class Records:
         self.all: list[Record] = []
         self.modules: set[tuple[str, str]] = set()
         """The modules of Kubernetes' own types that the annotations name, with the package of each."""
-        self._known: dict[str, Record] = {}
+        self._by_key: dict[str, Record] = {}
 
     def kind_fields(self, schema: JSONSchema, place: Place) -> list[Field]:
         """The fields of a kind, without ``apiVersion``, ``kind`` and ``metadata``.
@@ -112,16 +112,16 @@ class Records:
     def _field(self, wire: str, schema: JSONSchema, place: Place, *, is_required: bool) -> Field:
         shape = self._shape(schema, (*place, class_word(wire)))
         annotation, keywords, default, absent = shape.annotation, shape.keywords, "", ""
-        given = schema.get("default")
-        if given is not None and self.own and _is_plain(given, annotation):
-            default = literal(given)
-        elif given is not None:
-            keywords["default"] = literal(given)
+        value = schema.get("default")
+        if value is not None and self.own and _is_plain(value, annotation):
+            default = literal(value)
+        elif value is not None:
+            keywords["default"] = literal(value)
         if schema.get("nullable") and annotation != "Any":
             keywords.pop("nullable", None)
             absent = " | msgspec.UnsetType | None"
-            default = default or ("" if is_required and given is None else "msgspec.UNSET")
-        elif not default and (given is not None or not is_required):
+            default = default or ("" if is_required and value is None else "msgspec.UNSET")
+        elif not default and (value is not None or not is_required):
             absent = "" if annotation == "Any" else " | None"
             default = "None"
         return Field(wire, annotation, keywords, default, str(schema.get("description", "")), absent)
@@ -187,8 +187,8 @@ class Records:
             return _raw(schema)
         if place[-1] == "Metadata" and fits_object_meta(schema):
             return _Shape("sp.ObjectMeta")
-        if (found := kubernetes_type(schema)) is not None:
-            return _Shape(self._imported(*found))
+        if (imported := kubernetes_type(schema)) is not None:
+            return _Shape(self._imported(*imported))
         record = self._record(schema, place, relaxed=relaxed)
         return _Shape(f"\0{record.number}\0", record=record)
 
@@ -205,11 +205,11 @@ class Records:
     def _record(self, schema: JSONSchema, place: Place, *, relaxed: bool) -> Record:
         content = {name: part for name, part in schema.items() if name not in ("description", "default", "nullable")}
         key = json.dumps([place[-1], relaxed, content], sort_keys=True)
-        record = self._known.get(key)
+        record = self._by_key.get(key)
         if record is None:
             record = Record(len(self.all))
             self.all.append(record)
-            self._known[key] = record
+            self._by_key[key] = record
             record.rules = rules_source(schema)
             required = () if relaxed else schema.get("required", ())
             for wire, part in (schema.get("properties") or {}).items():
