@@ -79,3 +79,15 @@ async def test_what_a_service_can_not_be_is_refused_with_its_field() -> None:
         for words, obj in refused.items():
             (await api.post(SERVICES, obj)).failed(422, "Invalid", words)
         assert len((await api.get(SERVICES)).ok()["items"]) == 1
+
+
+async def test_an_external_name_has_no_policy_for_internal_traffic() -> None:
+    async with serving() as api:
+        created = (await api.post(SERVICES, service("a", ports=[{"port": 80}]))).ok()
+        assert created["spec"]["internalTrafficPolicy"] == "Cluster"
+        changed = (await api.patch(f"{SERVICES}/a", {"spec": {"type": "ExternalName", "externalName": "x.y"}})).ok()
+        assert "internalTrafficPolicy" not in changed["spec"]
+        changed = (await api.patch(f"{SERVICES}/a", {"spec": {"type": "ClusterIP", "externalName": None}})).ok()
+        assert changed["spec"]["internalTrafficPolicy"] == "Cluster"
+        unknown = service("b", type="ExternalName", externalName="x.y", internalTrafficPolicy="Odd")
+        (await api.post(SERVICES, unknown)).failed(422, "Invalid", "spec.internalTrafficPolicy: Unsupported value")

@@ -215,7 +215,23 @@ SELECTOR = {"matchLabels": {"app": "web"}}
         ("serviceaccounts", {}, ["x", "4m30s"]),
         ("namespaces", {"status": {"phase": "Active"}}, ["x", "Active", "4m30s"]),
         ("leases.coordination.k8s.io", {"spec": {"holderIdentity": "me"}}, ["x", "me", "4m30s"]),
-        ("customresourcedefinitions.apiextensions.k8s.io", {}, ["x", BORN]),
+        (
+            "customresourcedefinitions.apiextensions.k8s.io",
+            {
+                "spec": {
+                    "group": "example.com",
+                    "scope": "Namespaced",
+                    "names": {"kind": "Foo", "plural": "foos", "shortNames": ["f", "fo"]},
+                    "versions": [
+                        {"name": "v2", "served": True, "storage": True},
+                        {"name": "v1", "served": True},
+                        {"name": "v1alpha1", "served": False},
+                    ],
+                },
+                "status": {"conditions": [{"type": "Established", "status": "True"}]},
+            },
+            ["x", "Namespaced", "v1,v2(storage)", BORN, "example.com", "Foo", "f,fo", True],
+        ),
         ("clusterroles.rbac.authorization.k8s.io", {}, ["x", BORN]),
         (
             "rolebindings.rbac.authorization.k8s.io",

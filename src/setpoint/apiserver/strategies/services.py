@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Services"]
 
 _TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
+_INTERNAL: Final = ("Cluster", "Local")
 _NODE_PORTS: Final = ("LoadBalancer", "NodePort")
 _PORT: Final = "must be between 1 and 65535, inclusive"
 _RANGES: Final = "service.beta.kubernetes.io/load-balancer-source-ranges"
@@ -65,7 +66,7 @@ _SPEC: Final = Table(
     (
         row("externalIPs[]", _address),
         row("externalName", _external_name),
-        row("internalTrafficPolicy", _policy("Cluster", "Local")),
+        row("internalTrafficPolicy", _policy(*_INTERNAL)),
         row("trafficDistribution", _policy("PreferClose", "PreferSameZone", "PreferSameNode")),
         row(
             "sessionAffinityConfig.clientIP.timeoutSeconds",
@@ -159,6 +160,8 @@ class Services(Strategy):
                     item.setdefault("ipMode", "VIP")
         if kind != "ExternalName":
             spec.setdefault("internalTrafficPolicy", "Cluster")
+        elif spec.get("internalTrafficPolicy") in _INTERNAL:  # upstream stores it and leaves it out of every answer
+            del spec["internalTrafficPolicy"]
         if _reachable(spec):
             spec.setdefault("externalTrafficPolicy", "Cluster")
         if kind == "LoadBalancer":

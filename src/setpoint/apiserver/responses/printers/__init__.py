@@ -6,7 +6,17 @@ parse them (``pkg/printers/internalversion`` in kubernetes/kubernetes).
 
 from __future__ import annotations
 
-from setpoint.apiserver.responses.printers import core, events, network, pods, policy, storage, usage, workloads
+from setpoint.apiserver.responses.printers import (
+    core,
+    definitions,
+    events,
+    network,
+    pods,
+    policy,
+    storage,
+    usage,
+    workloads,
+)
 from setpoint.apiserver.responses.printers.printer import DEFAULT, NAME_AND_AGE, Column, Printer
 from setpoint.meta import GroupResource
 
@@ -32,6 +42,7 @@ _PRINTERS: dict[str, Printer] = {
     "validatingadmissionpolicies.admissionregistration.k8s.io": policy.VALIDATING_POLICIES,
     "validatingadmissionpolicybindings.admissionregistration.k8s.io": policy.POLICY_BINDINGS,
     "validatingwebhookconfigurations.admissionregistration.k8s.io": core.VALIDATING_WEBHOOKS,
+    "customresourcedefinitions.apiextensions.k8s.io": definitions.DEFINITIONS,
     "apiservices.apiregistration.k8s.io": core.API_SERVICES,
     "controllerrevisions.apps": workloads.CONTROLLER_REVISIONS,
     "daemonsets.apps": workloads.DAEMON_SETS,
