@@ -133,6 +133,38 @@ async def test_the_cause_of_a_task_groups_failure_is_told() -> None:
         assert (condition.reason, condition.message) == ("KeyError", f"KeyError: 'x' ({HERE}:{line})")
 
 
+@pytest.mark.parametrize("part", ["reconcile", "finalize"])
+@pytest.mark.parametrize("timeout", [None, 60.0])
+@virtual_time
+async def test_a_task_that_was_cancelled_while_it_was_awaited_is_a_failure_in_condition_and_event(
+    part: str, timeout: float | None
+) -> None:
+    async def wait_for_cancelled(obj: Widget, ctx: sp.Context) -> None:
+        task = asyncio.ensure_future(asyncio.sleep(9))
+        task.cancel()
+        await task
+
+    async def pass_by(obj: Widget, ctx: sp.Context) -> None: ...
+
+    functions = [wait_for_cancelled, pass_by] if part == "reconcile" else [pass_by, wait_for_cancelled]
+    controller = sp.Controller(Widget, functions[0], timeout=timeout).finalize(functions[1])
+    async with cluster(controller, control_plane=False) as world:
+        await world.create(widget())
+        await world.settle(1, failing=True)
+        if part == "finalize":
+            await world.client.delete(Widget, "a", namespace="default")
+            await world.settle(1, failing=True)
+        condition = find_condition((await world.get(Widget, "a")).status.conditions, "Reconciled")
+        assert condition is not None
+        said = "reconcile awaited a task that was cancelled"
+        assert (condition.status, condition.reason, condition.message) == (
+            "False",
+            "RuntimeError",
+            f"RuntimeError: {said}",
+        )
+        assert said in [event.note for event in await world.client.list(Event)]
+
+
 @virtual_time
 async def test_an_outage_is_one_traceback_in_the_log_and_the_next_after_an_hour(
     caplog: pytest.LogCaptureFixture,

@@ -56,6 +56,7 @@ class Held(After, frozen=True, gc=False):
 
 Outcome: TypeAlias = Done | After | Retry
 
+AWAITED_CANCELLED: Final = "reconcile awaited a task that was cancelled"
 _DONE = Done()
 
 

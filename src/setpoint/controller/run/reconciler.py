@@ -29,6 +29,7 @@ from setpoint.controller.history import AttemptStart
 from setpoint.controller.hotloop import SOON
 from setpoint.controller.memory import Abandoned, expect_echo
 from setpoint.controller.outcome import (
+    AWAITED_CANCELLED,
     After,
     Done,
     Held,
@@ -189,28 +190,34 @@ class Reconciler(Generic[K]):
         """Calls the function and writes the status, even if the function raises; returns the function's outcome."""
         draft = self._status.draft(obj)
         try:
-            if self._controller.timeout is None:
-                outcome = _checked(await function(obj, context), self._controller.name)
-            else:
-                outcome = _checked(await self._limited(function, obj, context), self._controller.name)
+            outcome = await self._call(function, obj, context)
         except Exception as problem:
             await self._status.failed(problem, draft, obj, context)
             raise
         await self._status.succeeded(draft, obj, context)
         return outcome
 
-    async def _limited(self, function: Function[K], obj: K, context: Context) -> Any:
+    async def _call(self, function: Function[K], obj: K, context: Context) -> Outcome | None:
+        """Calls the function, within the controller's deadline. A cancellation that is not the worker's becomes an
+        error: the function awaited something that was cancelled.
+        """
         timeout = self._controller.timeout
-        if timeout is None:
-            return await function(obj, context)
-        scope = asyncio.timeout(timeout)
         try:
-            async with scope:
-                return await function(obj, context)
-        except TimeoutError as problem:
-            if scope.expired():
-                raise ReconcileTimeout(f"reconcile took longer than {timeout:g} s and was cancelled") from problem
-            raise
+            if timeout is None:
+                return _checked(await function(obj, context), self._controller.name)
+            scope = asyncio.timeout(timeout)
+            try:
+                async with scope:
+                    return _checked(await function(obj, context), self._controller.name)
+            except TimeoutError as problem:
+                if scope.expired():
+                    raise ReconcileTimeout(f"reconcile took longer than {timeout:g} s and was cancelled") from problem
+                raise
+        except asyncio.CancelledError:
+            worker = asyncio.current_task()
+            if worker is None or worker.cancelling():
+                raise
+            raise RuntimeError(AWAITED_CANCELLED) from None
 
     # -- the object ----------------------------------------------------------------------------------------------------
 
@@ -301,7 +308,7 @@ class Reconciler(Generic[K]):
             context.log.warning("cleaning up with the values as read", extra={"problem": _misfit_message(misfits)})
         draft = self._status.draft(obj)
         try:
-            outcome = _checked(await self._limited(finalize, obj, context), self._controller.name)
+            outcome = await self._call(finalize, obj, context)
         except Exception as problem:
             await self._status.failed(problem, draft, obj, context)
             raise

@@ -9,6 +9,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from setpoint.concurrency import TaskScope, stack_of, stack_of_thread
 from setpoint.controller.outcome import (
+    AWAITED_CANCELLED,
     BUGS,
     After,
     Done,
@@ -191,8 +192,7 @@ class WorkLoop(Generic[Key]):
         except asyncio.CancelledError:
             if me.cancelling() and await _is_to_end(me, scope):
                 raise
-            # The function awaited something that was cancelled. The end of a worker would not be noticed.
-            failed = RuntimeError("reconcile awaited a task that was cancelled")
+            failed = RuntimeError(AWAITED_CANCELLED)  # the end of a worker would not be noticed
             result, detail, next_in = self._failed(key, failed)
         except HandedOver as problem:
             if self._on_end is not None:
