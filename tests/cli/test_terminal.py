@@ -6,14 +6,19 @@ import asyncio
 import io
 import json
 import logging
+import subprocess
+import sys
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 import setpoint as sp
 from setpoint.apiserver import ApiServer
+from setpoint.apps.chronos.entry import Entry, PodState
 from setpoint.apps.error_reports import UsageError, reported
 from setpoint.cli.debug_client import DebugClient
 from setpoint.cli.explain import show
@@ -23,7 +28,7 @@ from setpoint.controller.explain.explanation import Explanation
 from setpoint.manager.debug_pages.controllers_page import PATH
 from setpoint.manager.logging import JsonFormatter, TextFormatter
 from setpoint.meta.text_escaping import indented, visible
-from setpoint.models.core_v1 import ConfigMap
+from setpoint.models.core_v1 import ConfigMap, Pod
 
 FORGED = "2026-01-31T12:00:00.000Z INFO    setpoint.controller: all is well"
 EVIL = f"\x1b[2J\x1b]0;owned\x07\r\x9b31m\u202egnp\n{FORGED}\nConfigMap default/other: idle: nothing to do"
@@ -65,6 +70,34 @@ def test_a_failure_of_a_command_shows_them_too(capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit), reported("x"):
         raise UsageError(EVIL)
     assert not OBEYED & set(capsys.readouterr().err)
+
+
+def test_the_traceback_of_a_programs_failure_shows_them_too() -> None:
+    program = f"""
+from setpoint.apps.program_runner import run
+
+async def work():
+    raise LookupError({EVIL!r})
+
+run("x", work())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Traceback (most recent call last)")
+    assert "LookupError: ␛[2J" in done.stderr
+    assert not OBEYED & set(done.stderr)
+
+
+@pytest.mark.parametrize("output", ["json", "yaml", "text"])
+def test_a_pods_change_in_the_log_of_chronos_shows_them_too(output: str) -> None:
+    pod = Pod.named("a", "default")
+    pod.metadata.annotations = {"said": EVIL}
+    entry = Entry(event="create", key=pod.key, time=datetime(2026, 1, 1, tzinfo=UTC), state=PodState.of(pod), pod=pod)
+    line = getattr(entry, output)()
+    assert not OBEYED & set(line)
+    if output != "text":
+        document = json.loads(line)["object"] if output == "json" else yaml.safe_load(line)
+        assert document["metadata"]["annotations"] == {"said": EVIL}
 
 
 @given(st.text())

@@ -10,11 +10,13 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Coroutine, Sequence
+from types import TracebackType
 from typing import Any, Final
 
 from setpoint.apps.error_reports import reported
 from setpoint.concurrency import end, stack_of_thread, told_of
 from setpoint.manager import stopping_on_signals
+from setpoint.meta.text_escaping import visible
 
 LEFT: Final = 5.0
 """Seconds to wait for abandoned tasks and threads to end."""
@@ -34,13 +36,23 @@ def run(
     ``waits_for``, a message names the work that the clean-up waits for. The second signal calls ``at_once`` and ends
     the process with status 1. If ``work`` leaves behind tasks or threads that don't end, a message names them, and the
     process ends with status 1.
+
+    The traceback of any other failure is written by the process's `sys.excepthook`, which escapes what a terminal would
+    obey, unless the program has set one of its own.
     """
+    if sys.excepthook is sys.__excepthook__:
+        sys.excepthook = _show
     with asyncio.Runner() as runner:
         try:
             with reported(program):
                 runner.run(_until_signalled(work, waits_for, at_once))
         finally:
             _leave(program, runner)
+
+
+def _show(kind: type[BaseException], problem: BaseException, trace: TracebackType | None) -> None:
+    """Writes a traceback to standard error. Messages may have the text of an object."""
+    sys.stderr.write(visible("".join(traceback.format_exception(kind, problem, trace))))
 
 
 async def _until_signalled(
@@ -85,7 +97,7 @@ def _leave(program: str, runner: asyncio.Runner) -> None:
         return
     problem = sys.exception()
     if problem is not None and not isinstance(problem, SystemExit):
-        traceback.print_exception(problem)
+        _show(type(problem), problem, problem.__traceback__)
     lines = "\n".join(told)
     print(f"{program}: exits, although these have not ended:\n{lines}", file=sys.stderr, flush=True)  # noqa: T201
     sys.stdout.flush()

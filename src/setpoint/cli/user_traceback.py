@@ -8,6 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
+from setpoint.meta.text_escaping import visible
+
 __all__ = ["told"]
 
 _OURS: Final = f"{Path(__file__).resolve().parents[1]}{os.sep}"
@@ -29,7 +31,7 @@ def told(problem: BaseException) -> tuple[list[traceback.FrameSummary], str]:
     if last is not None:
         last.tb_next = None
     frames = list(traceback.extract_tb(begin))
-    return frames, "".join(traceback.format_exception(type(problem), problem, begin))
+    return frames, visible("".join(traceback.format_exception(type(problem), problem, begin)))
 
 
 def _is_ours(frame: TracebackType) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 from collections.abc import Mapping
@@ -10,12 +9,9 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Literal, TextIO
 
-import msgspec
-
-from setpoint.meta.text_escaping import indented, visible
+from setpoint.meta.text_escaping import indented, json_line
 
 Format = Literal["text", "json"]
-_encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
 def configure(
@@ -70,7 +66,7 @@ class TextFormatter(_WithFields):
         for name, value in self._fields(record).items():
             if value is None or value == "":
                 continue
-            text = value if isinstance(value, str) else _json(value)
+            text = value if isinstance(value, str) else json_line(value)
             is_bare = not isinstance(value, str) or (text.isprintable() and " " not in text)
             line += f" {name}={text}" if is_bare else f" {name}={text!r}"
         if record.exc_info:
@@ -95,13 +91,4 @@ class JsonFormatter(_WithFields):
                 document[name if name not in document else f"{name}_"] = value
         if record.exc_info:
             document["stacktrace"] = self.formatException(record.exc_info)
-        return _json(document)
-
-
-def _json(value: Any) -> str:
-    """``value`` as JSON. Surrogates, which UTF-8 can't represent, and characters that a terminal obeys are escaped."""
-    try:
-        text = _encode(value).decode()
-    except UnicodeEncodeError:
-        return json.dumps(value, default=str)  # escapes what is not ASCII
-    return text if visible(text) == text else json.dumps(value, default=str, ensure_ascii=True)
+        return json_line(document)

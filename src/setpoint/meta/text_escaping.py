@@ -5,9 +5,13 @@ characters, and Go's programs quote strings in their own way.
 from __future__ import annotations
 
 import json
-from typing import Final
+from typing import Any, Final
 
-__all__ = ["cut", "indented", "quote", "unicode_text", "visible"]
+import msgspec
+
+__all__ = ["cut", "indented", "json_line", "quote", "unicode_text", "visible"]
+
+_encode: Final = msgspec.json.Encoder(enc_hook=str).encode
 
 _PICTURES: Final = {
     **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"},
@@ -44,6 +48,17 @@ def indented(text: str) -> str:
     with an entry on each line.
     """
     return visible(text).replace("\n", "\n    ")
+
+
+def json_line(value: Any) -> str:
+    """``value`` as JSON on one line. Surrogates, which UTF-8 can't represent, and characters that a terminal obeys are
+    escaped. A value that is not JSON is written as its text.
+    """
+    try:
+        text = _encode(value).decode()
+    except UnicodeEncodeError:
+        return json.dumps(value, default=str)  # escapes what is not ASCII
+    return text if visible(text) == text else json.dumps(value, default=str, ensure_ascii=True)
 
 
 def cut(text: str, limit: int) -> str:

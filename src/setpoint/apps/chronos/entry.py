@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal
 
-import msgspec
 import yaml
 from msgspec import Struct
 
 from setpoint.meta import ObjectKey, format_time, to_wire
+from setpoint.meta.text_escaping import json_line, visible
 from setpoint.models.core_v1 import Pod
 
 Event = Literal["create", "update", "delete"]
@@ -62,7 +62,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     def json(self) -> str:
         """One JSON object for programs: the parts of the line, and the Pod as ``object``."""
         state = self.state
-        return msgspec.json.encode(
+        return json_line(
             {
                 "time": format_time(self.time),
                 "event": self.event,
@@ -76,14 +76,17 @@ class Entry(Struct, frozen=True, kw_only=True):
                 "resourceVersion": state.resource_version,
                 "object": self._object(),
             }
-        ).decode()
+        )
 
     def yaml(self) -> str:
         """A YAML document: the line as a comment, and the Pod; after a deletion only the comment."""
         line = f"---\n# {self.text()}"
         if self.pod is None:
             return line
-        document = yaml.dump(self._object(), Dumper=_DUMPER, sort_keys=False, allow_unicode=True)
+        wire = self._object()
+        document = yaml.dump(wire, Dumper=_DUMPER, sort_keys=False, allow_unicode=True)
+        if visible(document) != document:
+            document = yaml.dump(wire, Dumper=_DUMPER, sort_keys=False)
         return f"{line}\n{document.rstrip()}"
 
     def _object(self) -> dict[str, Any] | None:
