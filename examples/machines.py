@@ -43,7 +43,7 @@ class Cloud:
         self.machines.pop(number, None)
 
 
-journal = sp.Journal("cloud.example.com/machine", settle=60)
+journal = sp.Journal("cloud.example.com/machine", visible_within=60)
 
 
 async def reconcile(machine: Machine, ctx: sp.Context) -> None:

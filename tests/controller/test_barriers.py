@@ -33,7 +33,7 @@ async def test_a_controller_can_stop_in_the_turn_in_which_a_barrier_is_late(firs
     tasks = []
     for key in keys:
         barriers.note(key, resource.gvr, key, Barrier(7, "7", "uid"))
-        tasks.append(asyncio.ensure_future(barriers.settle(key)))
+        tasks.append(asyncio.ensure_future(barriers.wait(key)))
         await asyncio.sleep(1)
     await settle()
     if first == "deadline":
@@ -42,4 +42,4 @@ async def test_a_controller_can_stop_in_the_turn_in_which_a_barrier_is_late(firs
     assert loop.time() == 5.0
     assert isinstance(tasks[1].exception(), Abandoned)
     with pytest.raises(Abandoned):
-        await barriers.settle(keys[1])
+        await barriers.wait(keys[1])

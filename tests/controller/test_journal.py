@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import setpoint as sp
-from setpoint.controller import Unsettled
+from setpoint.controller import Unconfirmed
 from setpoint.testing import advance, cluster, virtual_time
 
 from .world import Widget, widget
@@ -48,8 +48,8 @@ class Cloud:
         self.things.pop(id, None)
 
 
-def controlled(cloud: Cloud, *, settle: float = 30.0) -> sp.Controller[Widget]:
-    journal = sp.Journal(NAME, settle=settle)
+def controlled(cloud: Cloud, *, visible_within: float = 30.0) -> sp.Controller[Widget]:
+    journal = sp.Journal(NAME, visible_within=visible_within)
 
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
         await journal.ensure(ctx, create=cloud.create, find=cloud.find)
@@ -143,7 +143,7 @@ async def test_an_interrupted_create_is_cleaned_up_and_the_object_goes(made: boo
 @virtual_time
 async def test_a_journal_that_was_copied_or_written_over_is_looked_up_and_not_trusted() -> None:
     cloud = Cloud()
-    async with bare(controlled(cloud, settle=5.0)) as world:
+    async with bare(controlled(cloud, visible_within=5.0)) as world:
         copied = widget("copy")
         copied.metadata.annotations = {NAME: json.dumps({"uid": "another", "id": "b-77"})}
         garbage = widget("garbage")
@@ -205,7 +205,7 @@ async def test_the_answer_to_a_second_create_may_be_lost_too() -> None:
 
 
 @virtual_time
-async def test_a_journal_of_an_earlier_version_has_no_time_and_is_settled() -> None:
+async def test_a_journal_of_an_earlier_version_has_no_time_to_wait_for() -> None:
     cloud = Cloud()
     async with bare(controlled(cloud)) as world:
         await world.create(widget())
@@ -215,6 +215,65 @@ async def test_a_journal_of_an_earlier_version_has_no_time_and_is_settled() -> N
         await world.update(found)
         await world.settle()
         assert list(cloud.things) == ["b-1"]
+
+
+@virtual_time
+async def test_with_recheck_a_thing_is_looked_for_only_now_and_then_and_comes_back_all_the_same() -> None:
+    cloud = Cloud()
+    journal = sp.Journal(NAME, recheck=300)
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome:
+        ctx.status.ready = int((await journal.ensure(ctx, create=cloud.create, find=cloud.find)).removeprefix("b-"))
+        return sp.after(60)
+
+    async def clean_up(obj: Widget, ctx: sp.Context) -> None:
+        await journal.remove(ctx, find=cloud.find, delete=cloud.delete)
+
+    async with bare(sp.Controller(Widget, reconcile).finalize(clean_up)) as world:
+        await world.create(widget())
+        await advance(290)
+        assert cloud.finds == 0, "it was created less than 300 s ago"
+        await advance(20)
+        assert cloud.finds == 1
+        cloud.things.clear()
+        await advance(280)
+        assert not cloud.things
+        await advance(20)
+        assert list(cloud.things) == ["b-2"]
+        assert (await world.get(Widget, "a")).status.ready == 2
+
+
+@pytest.mark.parametrize("is_gone", [True, False])
+@virtual_time
+async def test_after_forget_the_thing_is_looked_for_and_made_only_if_it_is_gone(is_gone: bool) -> None:
+    cloud = Cloud()
+    journal = sp.Journal(NAME, recheck=3600)
+    ids: list[str] = []
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        id = await journal.ensure(ctx, create=cloud.create, find=cloud.find)
+        if id not in cloud.things or (len(ids) == 1 and not is_gone):
+            await journal.forget(ctx)
+            assert journal.id(obj) == ""
+            await journal.forget(ctx)
+            id = await journal.ensure(ctx, create=cloud.create, find=cloud.find)
+        ids.append(id)
+
+    async def clean_up(obj: Widget, ctx: sp.Context) -> None:
+        await journal.remove(ctx, find=cloud.find, delete=cloud.delete)
+
+    async with bare(sp.Controller(Widget, reconcile).finalize(clean_up)) as world:
+        await world.create(widget())
+        await world.settle()
+        await advance(60)
+        if is_gone:
+            cloud.things.clear()
+        obj = await world.get(Widget, "a")
+        obj.spec.size = 2
+        await world.update(obj)
+        await world.settle()
+        assert list(cloud.things) == (["b-2"] if is_gone else ["b-1"])
+        assert set(ids) == ({"b-1", "b-2"} if is_gone else {"b-1"})
 
 
 @virtual_time
@@ -238,6 +297,8 @@ async def test_a_journal_needs_a_clean_up() -> None:
 def test_a_name_or_a_time_that_can_not_be_is_refused() -> None:
     with pytest.raises(ValueError, match=r"Journal\('not a name'\)"):
         sp.Journal("not a name")
-    with pytest.raises(ValueError, match="settle must not be negative"):
-        sp.Journal(NAME, settle=-1)
-    assert issubclass(Unsettled, Exception)
+    with pytest.raises(ValueError, match="visible_within must not be negative"):
+        sp.Journal(NAME, visible_within=-1)
+    with pytest.raises(ValueError, match="recheck must not be negative"):
+        sp.Journal(NAME, recheck=-1)
+    assert issubclass(Unconfirmed, Exception)

@@ -16,7 +16,7 @@ from setpoint.client.errors import Conflict, Forbidden, NotFound, TooManyRequest
 from setpoint.client.transport import TransportError
 from setpoint.concurrency import end, stack_of
 from setpoint.controller import LoopMetrics, TerminalError, WorkLoop, after, done, retry
-from setpoint.controller.outcome import Outdated, ReconcileTimeout, StatusNotServed, TooManyDeletions, Unsettled
+from setpoint.controller.outcome import Outdated, ReconcileTimeout, StatusNotServed, TooManyDeletions, Unconfirmed
 from setpoint.controller.writes.ownership import AdoptionError
 from setpoint.meta import Status, StatusCause, StatusDetails
 from setpoint.testing import advance, settle, virtual_time
@@ -58,7 +58,7 @@ ROWS = [
     Row("retry(reason, after=7)", lambda: retry("soon", after=7), 7, 1, "requeue", (), logging.INFO),
     Row("TerminalError", raising(TerminalError("bad")), None, 0, "error", ("errors", "terminal_errors"), logging.ERROR),
     Row("Conflict", raising(api_error("Conflict", 409)), 0.005, 1, "requeue", ("conflicts",), logging.DEBUG),
-    Row("Unsettled", raising(Unsettled("who knows", 7.0)), 7.0, 1, "requeue", ("conflicts",), logging.DEBUG),
+    Row("Unconfirmed", raising(Unconfirmed("who knows", 7.0)), 7.0, 1, "requeue", ("conflicts",), logging.DEBUG),
     Row("Outdated", raising(Outdated("moved")), 0.005, 1, "requeue", ("conflicts",), logging.DEBUG),
     Row(
         "TooManyRequests",

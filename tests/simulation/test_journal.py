@@ -11,7 +11,7 @@ import setpoint as sp
 from setpoint.simulation import Budget, Counterexample, External, call, check
 
 SOME = Budget(runs=150)
-JOURNAL = sp.Journal("cloud.example.com/machine", settle=5.0)
+JOURNAL = sp.Journal("cloud.example.com/machine", visible_within=5.0)
 
 
 class Cloud(External):

@@ -70,9 +70,9 @@ async def test_a_controller_whose_caches_do_not_sync_is_told() -> None:
             await world.settle(5)
 
 
-def journaled(settle: float, seconds_until_visible: float) -> tuple[sp.Controller[ConfigMap], External]:
+def journaled(visible_within: float, seconds_until_visible: float) -> tuple[sp.Controller[ConfigMap], External]:
     """A controller whose external system loses the answer to the first create."""
-    journal = sp.Journal("cloud.example.com/thing", settle=settle)
+    journal = sp.Journal("cloud.example.com/thing", visible_within=visible_within)
     things: External = {}
 
     async def create(token: str) -> str:
@@ -98,7 +98,7 @@ async def test_a_journal_that_waits_longer_than_the_tests_patience_is_told() -> 
     controller, _ = journaled(3600, 7200)
     async with cluster(controller, control_plane=False) as world:
         await world.create(ConfigMap.named("a", "default"))
-        with pytest.raises(NotSettled, match=r"default/a waits: Unsettled: whether cloud\.example\.com/thing of"):
+        with pytest.raises(NotSettled, match=r"default/a waits: Unconfirmed: whether cloud\.example\.com/thing of"):
             await world.settle()
 
 
@@ -106,7 +106,7 @@ async def test_a_journal_that_waits_longer_than_the_tests_patience_is_told() -> 
 def test_a_journal_with_its_usual_wait_is_no_false_alarm(patience: list[float]) -> None:
     @virtual_time
     async def check() -> None:
-        controller, things = journaled(sp.Journal("cloud.example.com/thing").settle, 29.9)
+        controller, things = journaled(sp.Journal("cloud.example.com/thing").visible_within, 29.9)
         async with cluster(controller, control_plane=False) as world:
             await world.create(ConfigMap.named("a", "default"))
             await world.settle(*patience)

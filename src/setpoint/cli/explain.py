@@ -84,8 +84,8 @@ def _details(moment: AttemptEntry) -> Iterator[str]:
     parts = []
     if moment.waited is not None:
         parts.append(f"{_short(moment.waited)} in the queue")
-    if moment.settled >= 0.001:
-        parts.append(f"{_short(moment.settled)} until the caches showed its last writes")
+    if moment.cache_wait >= 0.001:
+        parts.append(f"{_short(moment.cache_wait)} until the caches showed its last writes")
     if moment.resource_version:
         parts.append(f"seen {_as_of(moment.age)}")
     if parts:

@@ -37,6 +37,7 @@ class ContextReads:
         "_parent_log",
         "_random",
         "age",
+        "cache_wait",
         "causes",
         "failures",
         "keep_calls",
@@ -44,7 +45,6 @@ class ContextReads:
         "live",
         "object",
         "reads",
-        "settled",
         "warning",
         "writes",
     )
@@ -78,7 +78,7 @@ class ContextReads:
         """The age of the cache when ``object`` was read from it: the number of seconds since the server's last message
         to the cache. None if ``object`` was read from the server.
         """
-        self.settled = start.settled
+        self.cache_wait = start.cache_wait
         """Seconds that the caches took to show what the last reconcile wrote."""
         self.live: dict[GroupVersionResource, builtins.list[Any]] | None = None
         """The objects of each kind whose cache is behind, read from the server by the reconciler; None if no cache is

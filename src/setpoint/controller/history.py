@@ -133,8 +133,8 @@ class Attempt(NamedTuple):
     ``result`` is the value of the metrics' label (success, requeue, requeue_after, error) or ``handed over``,
     ``detail`` is the reason or the error, and ``next_in`` is the number of seconds until the next planned attempt, None
     if no attempt is planned. ``waited`` is the time that the key spent in the queue before the attempt, None if
-    unknown. ``settled`` is the part of the duration that the caches took to show the writes of the last reconcile, and
-    ``age`` is the age of the reconciled object in the cache (see `Read`).
+    unknown. ``cache_wait`` is the part of the duration that the caches took to show the writes of the last reconcile,
+    and ``age`` is the age of the reconciled object in the cache (see `Read`).
     """
 
     started: float
@@ -147,7 +147,7 @@ class Attempt(NamedTuple):
     detail: str
     next_in: float | None
     waited: float | None = None
-    settled: float = 0.0
+    cache_wait: float = 0.0
     age: float | None = None
     reads: tuple[Read, ...] = ()
     more_writes: int = 0
@@ -171,7 +171,7 @@ class AttemptStart(NamedTuple):
     causes: tuple[Cause, ...] = ()
     failures: int = 0
     age: float | None = None
-    settled: float = 0.0
+    cache_wait: float = 0.0
 
 
 class Timeline:

@@ -10,26 +10,27 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from setpoint.controller.context import Context
-from setpoint.controller.outcome import Unsettled
+from setpoint.controller.outcome import Unconfirmed
 from setpoint.meta import Object, format_time, parse_time
 from setpoint.meta.names import qualified_name
 
 Create: TypeAlias = Callable[[str], Awaitable[str]]
 Find: TypeAlias = Callable[[str], Awaitable[str | None]]
 Delete: TypeAlias = Callable[[str], Awaitable[None]]
-SETTLE: Final = 30.0
 
 
 class Entry(NamedTuple):
-    """The record of an external resource in the journal: its ``id``, empty while a create may be unfinished, and the
-    time at which the create began. Both are empty if another client has overwritten the record.
+    """The record of an external resource in the journal: its ``id``, empty while a create may be unfinished, the time
+    at which the create began, and the time at which the resource was last found. All are empty if another client has
+    overwritten the record.
     """
 
     id: str = ""
     started_at: datetime | None = None
+    checked: datetime | None = None
 
 
 class Journal:
@@ -57,34 +58,40 @@ class Journal:
 
     - Nothing is created before the intent is on the server. The write of the intent names the version of the object
       that was read, so only one of two processes goes on.
-    - After an unfinished create, nothing is created again until ``find`` has found no resource and ``settle`` seconds
-      have passed since the intent. So only one resource exists, provided that ``find`` sees a create no later than
-      ``settle`` seconds after the create was begun.
-    - A resource that was deleted in the external system is created again: `ensure` calls ``find`` each time, and an
-      absence counts when ``settle`` seconds have passed since the create was begun.
-    - No object is stuck: after ``settle`` seconds `ensure` creates once more, with the same token, and `remove`
+    - After an unfinished create, nothing is created again until ``find`` has found no resource and ``visible_within``
+      seconds have passed since the intent. So only one resource exists, provided that ``find`` sees a create no later
+      than ``visible_within`` seconds after the create was begun.
+    - A resource that was deleted in the external system is created again: `ensure` calls ``find`` each time, or with
+      ``recheck`` when that many seconds have passed since the resource was last found. An absence counts when
+      ``visible_within`` seconds have passed since the create was begun.
+    - No object is stuck: after ``visible_within`` seconds `ensure` creates once more, with the same token, and `remove`
       assumes that nothing was created.
     - `remove` deletes the resource that an interrupted create left behind.
 
-    *Caveats*: ``settle`` is measured with the clocks of the processes, so it has to be longer than the difference
-    between them. No program can safely use a system that can neither store a token nor find a resource by its token.
+    *Caveats*: ``visible_within`` is measured with the clocks of the processes, so it has to be longer than the
+    difference between them. Nothing wakes the object when its resource is deleted: return `after` from the reconcile.
+    No program can safely use a system that can neither store a token nor find a resource by its token.
     The annotation is bound to one object: a copy of the object with a different uid begins with an empty journal.
 
     Args:
         name: name of the annotation, such as ``cloud.example.com/bucket``.
-        settle: seconds that a create may take to become visible.
+        visible_within: seconds that a create may take to become visible to ``find``.
+        recheck: seconds for which `ensure` trusts the journal after it has found the resource, so that it does not ask
+            the external system at every reconcile; the time is written to the object. By default it asks each time.
 
     Raises:
-        ValueError: the name is not a qualified name, or ``settle`` is negative.
+        ValueError: the name is not a qualified name, or a number of seconds is negative.
     """
 
-    def __init__(self, name: str, *, settle: float = SETTLE) -> None:
+    def __init__(self, name: str, *, visible_within: float = 30.0, recheck: float = 0.0) -> None:
         if problems := qualified_name(name):
             raise ValueError(f"Journal({name!r}): {problems[0]}")
-        if settle < 0:
-            raise ValueError(f"Journal({name!r}): settle must not be negative, not {settle}")
+        for option, seconds in (("visible_within", visible_within), ("recheck", recheck)):
+            if seconds < 0:
+                raise ValueError(f"Journal({name!r}): {option} must not be negative, not {seconds}")
         self.name = name
-        self.settle = settle
+        self.visible_within = visible_within
+        self.recheck = recheck
 
     def id(self, obj: Object) -> str:
         """The id in the object's journal; ``""`` if the journal has none."""
@@ -96,26 +103,30 @@ class Journal:
         return f"{self.name.rpartition('/')[2]}-{obj.uid}"
 
     async def ensure(self, ctx: Context, *, create: Create, find: Find) -> str:
-        """Creates the resource if it does not exist, and returns its id. Each call looks for the resource once with
-        ``find``.
+        """Creates the resource if it does not exist, and returns its id. A call looks for the resource once with
+        ``find``, unless it was found less than ``recheck`` seconds ago.
 
         An exception that ``create`` raises propagates to the reconcile; the next reconcile looks for a resource that
         may have been created.
 
         Raises:
-            Unsettled: it is not known yet whether the resource exists; the reconcile is tried again when it is known.
+            Unconfirmed: it is not known yet whether the resource exists; the reconcile is tried again when it is known.
             Conflict: the object has changed since it was read; the reconcile is tried again.
             RuntimeError: the controller has no clean-up, or the object is being deleted.
         """
         obj = ctx.object
         entry = self._entry(obj)
         token = self.token(obj)
+        if entry is not None and entry.id and self._seconds_until(ctx, entry.checked, self.recheck) > 0:
+            return entry.id
         external_id = await find(token) if entry is not None else None
         if (
             entry is not None
             and entry.id
-            and (external_id == entry.id or (external_id is None and self._seconds_until_settled(ctx, entry) > 0))
+            and (external_id == entry.id or (external_id is None and self._seconds_until_visible(ctx, entry) > 0))
         ):
+            if external_id is not None and self.recheck:
+                await self._write(ctx, entry._replace(checked=ctx.now()))
             return entry.id
         if not obj.metadata.finalizers:
             raise RuntimeError(
@@ -131,15 +142,25 @@ class Journal:
             started_at = ctx.now()
             await self._write(ctx, Entry(started_at=started_at), is_guarded=True)
             external_id = await create(token)
-        await self._write(ctx, Entry(external_id, started_at))
+        await self._write(ctx, Entry(external_id, started_at, ctx.now() if self.recheck else None))
         return external_id
+
+    async def forget(self, ctx: Context) -> None:
+        """Forgets the id: the next `ensure` looks for the resource with ``find``, and creates one if there is none.
+
+        Call this method when the external system says that the resource is gone, or after deleting it to have another
+        one. It does nothing if the journal has no id.
+        """
+        entry = self._entry(ctx.object)
+        if entry is not None and entry.id:
+            await self._write(ctx, Entry(started_at=entry.started_at))
 
     async def remove(self, ctx: Context, *, find: Find, delete: Delete) -> None:
         """Deletes the resource if it exists, even if an interrupted create left it behind. Call this method in
         clean-ups.
 
         Raises:
-            Unsettled: it is not known yet whether the resource exists; the clean-up is tried again when it is known.
+            Unconfirmed: it is not known yet whether the resource exists; the clean-up is tried again when it is known.
         """
         entry = self._entry(ctx.object)
         if entry is None:
@@ -154,17 +175,20 @@ class Journal:
         await self._write(ctx, None)
 
     def _wait(self, ctx: Context, entry: Entry) -> None:
-        """Returns if a create can no longer become visible; otherwise raises `Unsettled`."""
-        remaining = self._seconds_until_settled(ctx, entry)
+        """Returns if a create can no longer become visible; otherwise raises `Unconfirmed`."""
+        remaining = self._seconds_until_visible(ctx, entry)
         if remaining > 0:
             what = f"{ctx.object.kind} {ctx.object.key}"
-            raise Unsettled(f"whether {self.name} of {what} was created is known in {remaining:.0f} s", remaining)
+            raise Unconfirmed(f"whether {self.name} of {what} was created is known in {remaining:.0f} s", remaining)
 
-    def _seconds_until_settled(self, ctx: Context, entry: Entry) -> float:
+    def _seconds_until_visible(self, ctx: Context, entry: Entry) -> float:
         """The number of seconds after which a create becomes visible at the latest; 0.0 if that time has passed."""
-        if entry.started_at is None:
+        return self._seconds_until(ctx, entry.started_at, self.visible_within)
+
+    def _seconds_until(self, ctx: Context, since: datetime | None, seconds: float) -> float:
+        if since is None:
             return 0.0
-        return max((entry.started_at + timedelta(seconds=self.settle) - ctx.now()).total_seconds(), 0.0)
+        return max((since + timedelta(seconds=seconds) - ctx.now()).total_seconds(), 0.0)
 
     def _entry(self, obj: Object) -> Entry | None:
         text = (obj.metadata.annotations or {}).get(self.name)
@@ -174,8 +198,10 @@ class Journal:
             record = json.loads(text)
             if record["uid"] != obj.uid:
                 return None  # of the object that this one was copied from
-            started_at = record.get("begun")
-            return Entry(str(record.get("id") or ""), parse_time(started_at) if started_at else None)
+            started_at, checked = (
+                parse_time(at) if (at := record.get(name)) else None for name in ("begun", "checked")
+            )
+            return Entry(str(record.get("id") or ""), started_at, checked)
         except (ValueError, KeyError, TypeError, AttributeError):
             return Entry()  # another client has written over it: there may be something to be found
 
@@ -183,11 +209,9 @@ class Journal:
         obj = ctx.object
         text = None
         if entry is not None:
-            record = {
-                "uid": obj.uid,
-                "id": entry.id,
-                "begun": format_time(entry.started_at) if entry.started_at else "",
-            }
+            times = {"begun": entry.started_at, "checked": entry.checked}
+            record = {"uid": obj.uid, "id": entry.id}
+            record |= {name: format_time(time) for name, time in times.items() if time is not None}
             text = json.dumps({name: value for name, value in record.items() if value})
         metadata: dict[str, Any] = {"annotations": {self.name: text}}
         if is_guarded:

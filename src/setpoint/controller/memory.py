@@ -201,7 +201,7 @@ class WriteBarriers:
     A cache knows which writes it has not seen yet (`setpoint.cache.barriers`); this class knows which objects the last
     reconcile of each key wrote.
 
-    *Guarantees*: after `settle` has returned the empty set, every cache in ``informers`` shows every write that was
+    *Guarantees*: after `wait` has returned the empty set, every cache in ``informers`` shows every write that was
     noted for the key, or a newer state.
 
     *Caveats*: writes to kinds without a cache are not waited for, because such kinds are read live anyway. Nothing has
@@ -224,7 +224,7 @@ class WriteBarriers:
         return self._informers[gvr].shared.barriers.note(written, barrier)
 
     def mark_stale(self, key: ObjectKey, *gvrs: GroupVersionResource) -> None:
-        """Marks the caches of the resources as stale, so `settle` returns them and they are read live. Call this method
+        """Marks the caches of the resources as stale, so `wait` returns them and they are read live. Call this method
         when a create has ended without an answer, or when a cache is behind and a live read has failed. Resources
         without a cache are ignored.
         """
@@ -236,10 +236,10 @@ class WriteBarriers:
         self._stale.pop(key, None)
 
     def pending(self, key: ObjectKey) -> bool:
-        """Whether `settle` has anything to do."""
+        """Whether `wait` has anything to do."""
         return key in self._written or key in self._stale
 
-    async def settle(self, key: ObjectKey) -> frozenset[GroupVersionResource]:
+    async def wait(self, key: ObjectKey) -> frozenset[GroupVersionResource]:
         """Waits until the caches show the key's writes, but not beyond the deadline.
 
         Returns the resources that have to be read live because their cache is behind or because they are marked (see
@@ -259,7 +259,7 @@ class WriteBarriers:
         return frozenset(behind)
 
     def abandon(self) -> None:
-        """Ends every current and future `settle` with `Abandoned`, because the controller is stopping."""
+        """Ends every current and future `wait` with `Abandoned`, because the controller is stopping."""
         self._abandoned = True
         for wait in self._waits:
             wait.expire()

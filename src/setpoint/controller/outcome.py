@@ -144,7 +144,7 @@ class Outdated(Exception):
     """A reconcile or a write is based on a state of an object that no longer exists. It is handled as a conflict."""
 
 
-class Unsettled(Outdated):
+class Unconfirmed(Outdated):
     """It is not yet known whether an action was carried out in an external system; it will be known after ``seconds``
     seconds.
     """
@@ -197,7 +197,7 @@ def classify(problem: Exception) -> Failure:
         return max(map(classify, problem.exceptions), key=_weight)
     if isinstance(problem, TerminalError):
         return _TERMINAL
-    if isinstance(problem, Unsettled):
+    if isinstance(problem, Unconfirmed):
         return Failure("requeue", True, problem.seconds, logging.DEBUG, False)
     if isinstance(problem, Outdated):
         return _CONFLICT

@@ -130,7 +130,7 @@ class AttemptEntry(msgspec.Struct, rename="camel", kw_only=True):
     is the same in every answer.
     """
     waited: float | None
-    settled: float
+    cache_wait: float
     seconds: float
     causes: list[str]
     generation: int
@@ -187,7 +187,7 @@ def explain(
             at=wall + timedelta(seconds=attempt.started - facts.now),
             started=attempt.started,
             waited=attempt.waited,
-            settled=attempt.settled,
+            cache_wait=attempt.cache_wait,
             seconds=attempt.duration,
             causes=[str(cause) for cause in attempt.causes],
             generation=attempt.generation,

@@ -88,7 +88,7 @@ class Activity:
                 end.detail,
                 end.next_in,
                 waited(context.causes, end.started),
-                context.settled,
+                context.cache_wait,
                 context.age,
                 tuple(context.reads.values()) if context.reads else (),
                 len(context.writes) - len(writes),

@@ -110,15 +110,15 @@ class Reconciler(Generic[K]):
                 return Held(wait, "slowed down: it is in a hot loop")
         causes = activity.causes.take(key, asyncio.get_running_loop().time())
         behind: frozenset[GroupVersionResource] = frozenset()
-        settled = 0.0
+        cache_wait = 0.0
         if memory.barriers.pending(key):
             clock = asyncio.get_running_loop().time
             began = clock()
             try:
-                behind = await memory.barriers.settle(key)
+                behind = await memory.barriers.wait(key)
             except Abandoned:
                 return None
-            settled = clock() - began
+            cache_wait = clock() - began
         if memory.echoes:
             memory.echoes.pop(key, None)
         obj: K | None
@@ -143,7 +143,7 @@ class Reconciler(Generic[K]):
         )
         if deleting and not cleaning and not self._controller.reconcile_deleting:
             return None
-        start = AttemptStart(causes, self._failures(key), age, settled)
+        start = AttemptStart(causes, self._failures(key), age, cache_wait)
         context = Context(self._env, self._writer, obj, start, add_write=activity.add_write)
         activity.running[key] = context
         token: Token[Context | None] | None = current.set(context)
