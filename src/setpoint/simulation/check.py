@@ -67,7 +67,7 @@ def check(
         options: the cluster, the program's processes and the promises; see `SetupOptions`.
 
     Warns:
-        UserWarning: the budget was used up before the first fault or, if it is one of seconds, before half of the
+        UserWarning: the budget ended before the first fault or, if it is one of seconds, before half of the
             single faults; or there is an object that comes or goes without any fault, so that its existence can't be
             compared.
 

@@ -23,7 +23,11 @@ Progress = Callable[[Report, str], None]
 
 @dataclass(frozen=True)
 class Budget:
-    """The limit of a search, in runs and in seconds of real time; None means no limit of that kind."""
+    """The limit of a search, in runs and in seconds of real time; None means no limit of that kind.
+
+    The runs without faults come first and are always carried out; they count. With ``Budget(runs=1)`` there are no
+    others, so the promises are checked without any fault.
+    """
 
     runs: int | None = None
     seconds: float | None = None
