@@ -16,7 +16,7 @@ from tests.tasks import drop, stop
 
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, CredentialsError, InProcessTransport, Request, Response, Transport, TransportError
-from setpoint.manager import FencedTransport, LeaderElection, LeaderElector, LeaderShard, LeadershipLost, WriteRefused
+from setpoint.manager import FencedTransport, LeaderElection, LeaderElector, LeadershipLost, WriteRefused
 from setpoint.meta import MicroTime
 from setpoint.models.coordination_v1 import Lease, LeaseSpec
 from setpoint.models.core_v1 import ConfigMap
@@ -244,7 +244,7 @@ async def test_a_process_that_was_paused_may_not_act_before_it_knows() -> None:
         await advance(60)
         # As a paused process looks from outside: nothing of it runs. Its renewal is stopped here without
         # telling its work.
-        fenced = Client(FencedTransport(a.cable, LeaderShard(a.elector)))
+        fenced = Client(FencedTransport(a.cable, a.elector))
         await fenced.create(ConfigMap.named("before", "default"))
         paused_at = asyncio.get_running_loop().time()
         a.cable.cut = True

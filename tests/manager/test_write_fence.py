@@ -11,20 +11,20 @@ from aiohttp import web
 
 from setpoint.client import Client, ClientConfig, HttpTransport, StaticToken, TransportError
 from setpoint.manager import FencedTransport, WriteRefused
+from setpoint.manager.key_partition import WHOLE
+from setpoint.manager.processes import ParentLease
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import ConfigMap
 
 
-class Lease:
-    """A fence with a switch."""
+class Lease(ParentLease):
+    """A lease with a switch."""
 
     def __init__(self) -> None:
+        super().__init__(WHOLE)
         self.leads = True
 
-    def may_act(self) -> bool:
-        return self.leads
-
-    def may_write(self, controller: str, key: ObjectKey) -> bool:
+    def may_act(self, work: tuple[str, ObjectKey] | None = None) -> bool:
         return self.leads
 
 

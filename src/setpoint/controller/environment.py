@@ -69,11 +69,24 @@ class Share(Protocol):
 
 
 class Shard(Protocol):
-    """One of several processes, this one, that share the keys of their controllers."""
+    """The keys on which this process may act, and until when: for one of several processes that share the keys of their
+    controllers, or that elect a leader, which has all keys.
+    """
 
     @property
     def share(self) -> Share:
         """The current share: the keys whose reconciles may begin now."""
+        ...
+
+    @property
+    def until(self) -> float:
+        """The loop time from which another process may take over; in the past if this process has no keys."""
+        ...
+
+    def may_act(self, work: tuple[str, ObjectKey] | None = None) -> bool:
+        """Whether no other process can have taken over yet, according to this process's clock. With ``work`` (the name
+        of a controller and a key), also whether the key's reconcile is running here by permission of `begin`.
+        """
         ...
 
     def on_change(self, listener: Callable[[Share], None]) -> Callable[[], None]:

@@ -8,7 +8,6 @@ from setpoint.manager.fleet.kubeconfig_providers import KubeconfigFolder, Kubeco
 from setpoint.manager.health_checks import HealthChecks
 from setpoint.manager.leader_election.config import LeaderElection
 from setpoint.manager.leader_election.leader_elector import LeaderElector
-from setpoint.manager.leader_election.leader_shard import LeaderShard
 from setpoint.manager.leader_election.leadership import Leadership, LeadershipLost
 from setpoint.manager.manager import Lifespan, Manager
 from setpoint.manager.metrics import ProcessMetrics
@@ -28,7 +27,6 @@ __all__ = [
     "KubeconfigSecrets",
     "LeaderElection",
     "LeaderElector",
-    "LeaderShard",
     "Leadership",
     "LeadershipLost",
     "Lifespan",

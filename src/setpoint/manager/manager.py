@@ -14,6 +14,7 @@ from setpoint.client import Client
 from setpoint.concurrency import end, until
 from setpoint.controller import Controller, ProgramState, RunningController
 from setpoint.controller.context import current
+from setpoint.controller.environment import Shard
 from setpoint.controller.events import EventRecorder
 from setpoint.manager.debug_pages.controllers_page import ControllersPage
 from setpoint.manager.debug_pages.manager_page import ManagerPage, ObjectsPage
@@ -24,7 +25,6 @@ from setpoint.manager.fleet.fleet_cluster import Host
 from setpoint.manager.health_checks import HealthChecks
 from setpoint.manager.leader_election.config import LeaderElection
 from setpoint.manager.leader_election.leader_elector import LeaderElector
-from setpoint.manager.leader_election.leader_shard import LeaderShard
 from setpoint.manager.leader_election.leadership import Leadership
 from setpoint.manager.lifecycle import GroupName, Lifecycle
 from setpoint.manager.lifespan import opened
@@ -109,7 +109,8 @@ class Manager:
             self.metrics.add_client(client)
         self.elector: Leadership | None = None
         self.shards: ShardMember | None = None
-        self._shard = self._join(leader_election, sharding)
+        self._join(leader_election, sharding)
+        self._shard: Shard | None = self.elector or self.shards
         self._leading_client = client
         if self._shard is not None:
             self._leading_client = client.over(FencedTransport(client.transport, self._shard))
@@ -167,27 +168,19 @@ class Manager:
         if fleet is not None:
             self._host(fleet, namespace)
 
-    def _join(
-        self, election: LeaderElection | ParentLease | None, sharding: Sharding | None
-    ) -> ShardMember | LeaderShard | None:
-        """The membership in the group of processes with which this process shares its work; None without an election or
-        sharding.
-        """
+    def _join(self, election: LeaderElection | ParentLease | None, sharding: Sharding | None) -> None:
+        """Makes this process a member of the group of processes with which it shares its work, if there is one."""
         now, random = self.options.now, self.options.random
         if election is not None and sharding is not None:
             raise ValueError("a manager has leader_election or sharding, not both: with shards every process works")
         if sharding is not None:
             self.shards = ShardMember(self.client, sharding, now=now, random=random, ready=self._caches_synced)
-            return self.shards
-        if election is None:
-            return None
-        if isinstance(election, ParentLease):
+        elif isinstance(election, ParentLease):
             self.elector = election
-            return LeaderShard(election, election.partition)
-        elector = self.elector = LeaderElector(self.client, election, now=now, random=random)
-        if self.metrics is not None:
-            self.metrics.add_elector(elector)
-        return LeaderShard(elector)
+        elif election is not None:
+            elector = self.elector = LeaderElector(self.client, election, now=now, random=random)
+            if self.metrics is not None:
+                self.metrics.add_elector(elector)
 
     def _host(self, fleet: Fleet, namespace: str | None) -> None:
         run = self.options

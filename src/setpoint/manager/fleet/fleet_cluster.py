@@ -13,6 +13,7 @@ from setpoint.cache import Informer, InformerFactory, Lister, UndeclaredRead
 from setpoint.client import Client
 from setpoint.concurrency import end
 from setpoint.controller import Controller, ProgramState, RunningController
+from setpoint.controller.environment import Shard
 from setpoint.controller.events import EventRecorder
 from setpoint.controller.explain.explanation import outdated
 from setpoint.controller.outcome import describe
@@ -21,9 +22,7 @@ from setpoint.manager.write_fence import FencedTransport
 from setpoint.meta import GroupVersionResource, Object, resource_of
 
 if TYPE_CHECKING:
-    from setpoint.manager.leader_election.leader_shard import LeaderShard
     from setpoint.manager.metrics import ProcessMetrics
-    from setpoint.manager.sharding.shard_member import ShardMember
 
 K = TypeVar("K", bound=Object)
 FIRST_PAUSE: Final = 1.0
@@ -44,7 +43,7 @@ class Host(NamedTuple):
     instance: str
     namespace: str | None = None
     metrics: ProcessMetrics | None = None
-    shard: ShardMember | LeaderShard | None = None
+    shard: Shard | None = None
     state: ProgramState | None = None
 
 

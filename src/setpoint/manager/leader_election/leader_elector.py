@@ -23,15 +23,15 @@ from setpoint.client import (
 )
 from setpoint.concurrency import TaskScope
 from setpoint.manager.leader_election.config import LeaderElection
-from setpoint.manager.leader_election.leadership import LeadershipLost
+from setpoint.manager.leader_election.leadership import Leadership, LeadershipLost
 from setpoint.meta import MicroTime
 from setpoint.models.coordination_v1 import Lease, LeaseSpec
 
 logger = logging.getLogger("setpoint.leader")
 
 
-class LeaderElector:
-    """One candidate: a `setpoint.manager.leader_election.leadership.Leadership`.
+class LeaderElector(Leadership):
+    """One candidate.
 
     *Guarantees*
 
@@ -100,10 +100,6 @@ class LeaderElector:
     def until(self) -> float:
         """The loop time at which other candidates may take the lease; ``-inf`` if this candidate does not lead."""
         return self._renewed_at + self.election.lease_duration if self.is_leader else float("-inf")
-
-    def may_act(self) -> bool:
-        """Whether this candidate leads, and no other can have taken the lease yet, according to the local clock."""
-        return asyncio.get_running_loop().time() < self.until
 
     def check(self, tolerance: float) -> str:
         """The reason why the health check fails, or ``""``. The check fails if this candidate is the recorded leader,

@@ -17,7 +17,7 @@ import msgspec
 
 from setpoint.manager.http_server import Answer, Handler
 from setpoint.manager.key_partition import Partition
-from setpoint.manager.leader_election.leadership import LeadershipLost
+from setpoint.manager.leader_election.leadership import Leadership, LeadershipLost
 from setpoint.manager.processes.messages import Answered, Ask, Channel, Lead, Lost, State, Stop
 from setpoint.models.coordination_v1 import Lease
 
@@ -58,8 +58,8 @@ class Seat(msgspec.Struct):
         return Partition(self.index, self.count)
 
 
-class ParentLease:
-    """A `setpoint.manager.Leadership`: this process leads its partition while its supervisor leads.
+class ParentLease(Leadership):
+    """The leadership of a child process, which leads its partition while its supervisor leads.
 
     Both processes read the same monotonic clock, so the supervisor's lease ends at the same moment in this process,
     even if this process was suspended and does not know yet.
@@ -68,32 +68,18 @@ class ParentLease:
     identity = ""
     release_on_cancel = False
     grace = GRACE
+    lease: Lease | None = None  # the supervisor reports the events about the Lease
+    until = float("-inf")
 
     def __init__(self, partition: Partition) -> None:
         self.partition = partition
-        self._until = float("-inf")
-        self._now: Callable[[], float] = float  # every write asks; to find the running loop costs more than its time
         self._led = asyncio.Event()
         self._reason = ""
         self._lost = asyncio.Event()
 
     @property
-    def lease(self) -> Lease | None:
-        """Always None: the supervisor reports the events about the Lease."""
-        return None
-
-    @property
     def is_leader(self) -> bool:
         return self._led.is_set() and not self._reason
-
-    @property
-    def until(self) -> float:
-        """The time at which another process may take over from the supervisor, according to this machine's clock."""
-        return self._until
-
-    def may_act(self) -> bool:
-        """False once another process may have taken over from the supervisor, according to this machine's clock."""
-        return self._now() < self._until
 
     def check(self, tolerance: float) -> str:
         """Always ``""``: the supervisor has the health check of its lease."""
@@ -101,15 +87,14 @@ class ParentLease:
 
     def lead(self, until: float) -> None:
         """Notes that the supervisor leads, or has renewed its lease."""
-        self._now = asyncio.get_running_loop().time
         if not self._reason:
-            self._until = until
+            self.until = until
         self._led.set()
 
     def lose(self, reason: str) -> None:
         """Notes that the supervisor does not lead any more, or has ended."""
         self._reason = self._reason or reason
-        self._until = float("-inf")
+        self.until = float("-inf")
         self._lost.set()
 
     async def acquire(self) -> None:

@@ -109,13 +109,16 @@ class ShardMember:
         if self._under_way.pop((controller, key), None) is not None:
             self._wake.set()
 
-    def may_act(self) -> bool:
-        """Whether no other process can have taken this process's keys yet, according to this process's clock."""
-        return self._lease.age() < self.sharding.lease_duration
+    @property
+    def until(self) -> float:
+        """The loop time from which other processes may take over this process's keys."""
+        return self._lease.renewed_at + self.sharding.lease_duration
 
-    def may_write(self, controller: str, key: ObjectKey) -> bool:
-        """Whether a reconcile of the key is running here and `may_act` is true."""
-        return self.may_act() and (controller, key) in self._under_way
+    def may_act(self, work: tuple[str, ObjectKey] | None = None) -> bool:
+        """Whether no other process can have taken this process's keys yet, according to this process's clock, and the
+        reconcile of ``work``, if it is given, is running here.
+        """
+        return asyncio.get_running_loop().time() < self.until and (work is None or work in self._under_way)
 
     def elsewhere(self, controller: str, key: ObjectKey) -> str:
         """The reason why the key is not reconciled here; ``""`` if it may be."""
