@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from functools import cache
 from random import Random
@@ -16,6 +15,7 @@ import setpoint as sp
 from setpoint.cache import Head, InformerFactory
 from setpoint.concurrency import Deadline
 from setpoint.controller import RunningController
+from setpoint.controller.environment import Process
 from setpoint.controller.events import EventRecorder
 from setpoint.controller.predicates import Test
 from setpoint.manager.key_partition import Partition
@@ -26,7 +26,6 @@ from setpoint.testing import advance, cluster, virtual_time
 MONTH = 30 * 24 * 3600.0
 KEYS = 2_000
 FEW = 300
-QUIET = logging.Logger("quiet", logging.CRITICAL)
 SECRETS = resource_of(Secret).gvr
 
 MEMORIES: dict[str, Callable[[Any], int]] = {
@@ -133,11 +132,9 @@ def after_a_month(predicate: Test, count: int, is_sharded: bool) -> tuple[dict[s
             run = declared.bind(
                 world.client,
                 factory,
-                now=world.now,
-                random=Random(2),
+                process=Process(now=world.now, random=Random(2)),
                 recorder=recorder,
                 shard=shard,
-                logger=QUIET,
             )
             tasks = [asyncio.create_task(run.run()), asyncio.create_task(recorder.run())]
             for number in range(count):

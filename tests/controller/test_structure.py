@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from functools import cache
 from pathlib import Path
+from textwrap import dedent
 
 import setpoint.controller
 
@@ -12,6 +13,8 @@ PACKAGE = "setpoint.controller"
 FOLDER = Path(setpoint.controller.__file__).parent
 MAX_FILES = 34
 MAX_FLOORS = 8
+MAX_PARTS = 7
+"""The most parameters of a constructor, without self."""
 
 
 def module_files(folder: Path, package: str) -> dict[str, Path]:
@@ -44,6 +47,48 @@ def longest_chain(modules: dict[str, Path]) -> list[str]:
         return (name, *max((chain_from(below) for below in sorted(imports[name])), key=len, default=()))
 
     return list(max((chain_from(name) for name in sorted(imports)), key=len))
+
+
+def constructors(tree: ast.AST) -> dict[str, int]:
+    """The number of parameters of each class's constructor: of ``__init__``, or the fields of a dataclass."""
+    counts = {}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ClassDef):
+            continue
+        if any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list):
+            fields = [ast.unparse(line) for line in node.body if isinstance(line, ast.AnnAssign)]
+            counts[node.name] = sum("ClassVar[" not in line and "init=False" not in line for line in fields)
+        for function in node.body:
+            if isinstance(function, ast.FunctionDef) and function.name == "__init__":
+                given = function.args
+                counts[node.name] = len([*given.posonlyargs, *given.args, *given.kwonlyargs]) - 1
+    return counts
+
+
+def test_fields_of_dataclasses_and_parameters_of_init_are_counted() -> None:
+    text = """
+        @dataclass(frozen=True)
+        class Wheel:
+            size: int
+            label: str = ""
+            _turns: int = field(init=False)
+            count: ClassVar[int] = 0
+
+        class Car:
+            seats: int
+            def __init__(self, a, /, b, *, c): ...
+    """
+    assert constructors(ast.parse(dedent(text))) == {"Wheel": 2, "Car": 3}
+
+
+def test_no_constructor_has_more_than_7_parameters() -> None:
+    counts = {
+        f"{path.relative_to(FOLDER)} {name}": count
+        for path in sorted(FOLDER.rglob("*.py"))
+        for name, count in constructors(ast.parse(path.read_text())).items()
+    }
+    assert len(counts) > MAX_FILES
+    assert {name: count for name, count in counts.items() if count > MAX_PARTS} == {}
 
 
 def test_the_package_has_at_most_34_files() -> None:

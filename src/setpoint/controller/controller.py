@@ -11,7 +11,8 @@ from setpoint.cache import InformerFactory
 from setpoint.client import Client
 from setpoint.controller.context import Context
 from setpoint.controller.declaration import ControllerOptions, Declaration
-from setpoint.controller.environment import Host
+from setpoint.controller.environment import Host, Process, Shard
+from setpoint.controller.events import EventRecorder
 from setpoint.controller.outcome import Outcome
 from setpoint.controller.run.running import RunningController
 from setpoint.controller.telemetry import find_tracer, traced
@@ -154,23 +155,26 @@ class Controller(Declaration[K]):
         Raises:
             CacheSyncError: a cache did not sync within ``sync_timeout``.
         """
-        await self.bind(client, factory, now=now, random=random).run()
+        process = Process(now=now, random=random or Random())
+        await self.bind(client, factory, process=process).run()
 
     def bind(
         self,
         client: Client,
         factory: InformerFactory,
         *,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        random: Random | None = None,
-        **options: Any,
+        process: Process | None = None,
+        recorder: EventRecorder | None = None,
+        shard: Shard | None = None,
+        cluster: str = "",
     ) -> RunningController[K]:
-        """A new run of this declaration, which is not started yet. ``options`` are the other fields of
-        `setpoint.controller.environment.Host`.
+        """A new run of this declaration, which is not started yet. For the arguments, see
+        `setpoint.controller.environment.Host` and its `Process`.
         """
         if (tracer := find_tracer()) is not None:
             client = traced(client, tracer)
-        host = Host(client=client, factory=factory, now=now, random=random or Random(), **options)
+        process = process or Process()
+        host = Host(client=client, factory=factory, process=process, recorder=recorder, shard=shard, cluster=cluster)
         return RunningController(self, host)
 
 

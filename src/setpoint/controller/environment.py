@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from random import Random
 from typing import Any, Final, Protocol, TypeVar
 
@@ -19,10 +19,10 @@ from setpoint.controller.declaration import Declaration
 from setpoint.controller.events import EventRecorder
 from setpoint.controller.telemetry import BoundLogger, ControllerMetrics
 from setpoint.meta import Object, ObjectKey, Resource
-from setpoint.workqueue import QueueMetricsProvider
 
 T = TypeVar("T")
 _NOTHING: Final = object()
+_LOGGER: Final = logging.getLogger("setpoint.controller")
 
 
 class ProgramState:
@@ -110,25 +110,33 @@ class Shard(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Host:
-    """The things that a process provides to the runs of its controllers.
+class Process:
+    """The things that one process provides to all runs of its controllers, in any cluster: ``now`` returns the time of
+    day, ``random`` is for jitter and names, ``metrics`` take the figures of the runs, and ``state`` has the object of
+    the program's lifespan.
+    """
 
-    ``recorder`` sends events; without it they are only logged. ``metrics`` and ``queue_metrics`` take the figures of
-    the run. ``shard`` is set if another process may take over keys of this run, because processes share the keys or
-    elect a leader. ``cluster`` is the name of the cluster in a fleet, ``""`` for the manager's own.
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    random: Random = field(default_factory=Random)
+    metrics: ControllerMetrics | None = None
+    state: ProgramState = field(default_factory=lambda: ProgramState())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Host:
+    """The things that are provided to one run: those of its process and those of its cluster.
+
+    ``recorder`` sends events; without it they are only logged. ``shard`` is set if another process may take over keys
+    of this run, because processes share the keys or elect a leader. ``cluster`` is the name of the cluster in a fleet,
+    ``""`` for the manager's own.
     """
 
     client: Client
     factory: InformerFactory
-    now: Callable[[], datetime]
-    random: Random
+    process: Process
     recorder: EventRecorder | None = None
-    metrics: ControllerMetrics | None = None
-    queue_metrics: QueueMetricsProvider | None = None
-    logger: logging.Logger = logging.getLogger("setpoint.controller")  # noqa: RUF009 - it is the same at each call
     shard: Shard | None = None
     cluster: str = ""
-    state: ProgramState = field(default_factory=lambda: ProgramState())
 
 
 class Environment:
@@ -164,12 +172,12 @@ class Environment:
         self.field_manager = declaration.field_manager
         self.reporter = declaration.reporter
         self.client = host.client
-        self.now = host.now
-        self.random = host.random
+        self.now = host.process.now
+        self.random = host.process.random
         self.recorder = host.recorder
         names = {"controller": self.controller, "kind": self.resource.kind}
-        self.log = BoundLogger(host.logger, {**names, "cluster": cluster} if cluster else names)
-        self.program = host.state
+        self.log = BoundLogger(_LOGGER, {**names, "cluster": cluster} if cluster else names)
+        self.program = host.process.state
         self.is_guarded = host.shard is not None
         """Whether another process may take over keys of this run, because processes share the keys or elect a leader.
         """

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from setpoint.client import Client, Request, Response, Transport, WebSocket, connect_over
 from setpoint.controller.history import Cause, waited
 from setpoint.meta import Object
+from setpoint.workqueue import PrometheusQueueMetrics
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -63,14 +64,14 @@ class LoopMetrics:
 
 
 class ControllerMetrics:
-    """The metrics of all controllers of one process in one registry of prometheus_client. The names of the controllers
-    must differ.
+    """The metrics of all controllers of one process, and of their queues, in one registry of prometheus_client. The
+    names of the controllers must differ.
     """
 
-    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+    def __init__(self, registry: CollectorRegistry) -> None:
         self._loops: dict[str, LoopMetrics] = {}
-        if registry is not None:
-            registry.register(self)
+        registry.register(self)
+        self.queues = PrometheusQueueMetrics(registry)
 
     def add(self, metrics: LoopMetrics) -> None:
         """Adds the metrics of a controller. Raises `ValueError` if the name is taken."""
@@ -83,6 +84,7 @@ class ControllerMetrics:
 
     def remove(self, name: str) -> None:
         self._loops.pop(name, None)
+        self.queues.remove(name)
 
     def collect(self) -> Iterator[Metric]:
         """The metrics of all controllers. The registry calls this method at each scrape."""

@@ -12,9 +12,9 @@ from typing import Any, Self, TypeAlias
 from setpoint.cache import InformerFactory
 from setpoint.client import Client
 from setpoint.concurrency import end, until
-from setpoint.controller import Controller, ProgramState, RunningController
+from setpoint.controller import Controller, RunningController
 from setpoint.controller.context import current
-from setpoint.controller.environment import Shard
+from setpoint.controller.environment import Process, Shard
 from setpoint.controller.events import EventRecorder
 from setpoint.manager.debug_pages.controllers_page import ControllersPage
 from setpoint.manager.debug_pages.manager_page import ManagerPage, ObjectsPage
@@ -102,11 +102,16 @@ class Manager:
         serving, options = serving or Serving(), options or ManagerOptions()
         self.client = client
         self.options = options
-        self.state = ProgramState()
+        metrics = self.metrics = serving.collected()
+        if metrics is not None:
+            metrics.add_client(client)
+        self._process = Process(
+            now=options.now,
+            random=options.random,
+            metrics=metrics.controllers if metrics is not None else None,
+        )
+        self.state = self._process.state
         """The holder of the object that the lifespan yields."""
-        self.metrics = serving.collected()
-        if self.metrics is not None:
-            self.metrics.add_client(client)
         self.elector: Leadership | None = None
         self.shards: ShardMember | None = None
         self._join(leader_election, sharding)
@@ -183,8 +188,7 @@ class Manager:
                 self.metrics.add_elector(elector)
 
     def _host(self, fleet: Fleet, namespace: str | None) -> None:
-        run = self.options
-        host = Host(run.now, run.random, run.instance, namespace, self.metrics, self._shard, self.state)
+        host = Host(self._process, self.options.instance, namespace, self.metrics, self._shard)
         caches, others, leaders = fleet.attach(host, self.client)
         self._life.add("caches", caches)
         self._life.add("others", others)
@@ -277,13 +281,9 @@ class Manager:
             running = runnable.bind(
                 self._leading_client if leading else self.client,
                 self.factory,
-                now=self.options.now,
-                random=self.options.random,
+                process=self._process,
                 recorder=self.recorder,
-                metrics=self.metrics.controllers if self.metrics is not None else None,
-                queue_metrics=self.metrics.queues if self.metrics is not None else None,
                 shard=self._shard if leading else None,
-                state=self.state,
             )
             self.controllers[runnable.name] = running
             self.readyz.add(f"controller-{runnable.name}", self._readiness(running))

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 from setpoint.cache import InformerMetrics
 from setpoint.controller import ControllerMetrics
 from setpoint.manager.http_server import Answer
-from setpoint.workqueue import PrometheusQueueMetrics
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -43,7 +42,6 @@ class ProcessMetrics:
 
         self.registry = registry or CollectorRegistry()
         self.controllers = ControllerMetrics(self.registry)
-        self.queues = PrometheusQueueMetrics(self.registry)
         self.informers = InformerMetrics()
         self.registry.register(self.informers)
         self._electors: list[LeaderElector] = []

@@ -48,14 +48,15 @@ class RunningController(Generic[K]):
         """The name that distinguishes this run from all others of its manager."""
         self.memory = Memory(env.informers)
         self.metrics = LoopMetrics(self.name, controller.workers)
-        if host.metrics is not None:
-            host.metrics.add(self.metrics)
+        metrics = self._process_metrics = host.process.metrics
+        if metrics is not None:
+            metrics.add(self.metrics)
         self.activity = Activity(
             env, self.memory, self.metrics, controller.hot_loop, reports=controller.reports_failures
         )
         self.state = "new"
         self.problem = ""
-        self._host = host
+        self._factory = host.factory
         self.writer = ObjectWriter(env.client, env.informers, self.memory, env.resource, env.field_manager, env.random)
         self.threads = FunctionThreads(env.name, controller.name, controller.workers)
         functions: Functions[K] = _functions_of(controller, self.threads)
@@ -71,7 +72,7 @@ class RunningController(Generic[K]):
             self.metrics,
             self.reconciler.handle if self.guard is None else self.guard.handle,
             rate_limiter=controller.rate_limiter() if controller.rate_limiter else None,
-            queue_metrics=host.queue_metrics,
+            queue_metrics=metrics.queues if metrics is not None else None,
             log=self.log,
             on_end=self.activity.add_end,
         )
@@ -103,7 +104,7 @@ class RunningController(Generic[K]):
         for watch in self.controller.watched:
             gvr = resource_of(watch.kind).gvr
             if gvr not in self.informers:
-                self.informers[gvr] = self._host.factory.informer(
+                self.informers[gvr] = self._factory.informer(
                     watch.kind,
                     namespace=watch.namespace,
                     selector=watch.selector,
@@ -176,11 +177,8 @@ class RunningController(Generic[K]):
             self.threads.close()
             for informer in self.informers.values():
                 await informer.close()
-            if self._host.metrics is not None:
-                self._host.metrics.remove(self.name)
-            remove = getattr(self._host.queue_metrics, "remove", None)
-            if remove is not None:
-                remove(self.name)
+            if self._process_metrics is not None:
+                self._process_metrics.remove(self.name)
 
     def stop(self) -> None:
         """Takes no more keys; `run` returns when the reconciles under way have ended."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from datetime import datetime
-from random import Random
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from setpoint.cache import Informer, InformerFactory, Lister, UndeclaredRead
 from setpoint.client import Client
 from setpoint.concurrency import end
-from setpoint.controller import Controller, ProgramState, RunningController
-from setpoint.controller.environment import Shard
+from setpoint.controller import Controller, RunningController
+from setpoint.controller.environment import Process, Shard
 from setpoint.controller.events import EventRecorder
 from setpoint.controller.explain.explanation import outdated
 from setpoint.controller.outcome import describe
@@ -38,13 +36,11 @@ logger = logging.getLogger("setpoint.fleet")
 class Host(NamedTuple):
     """The parts of a manager that a fleet uses."""
 
-    now: Callable[[], datetime]
-    random: Random
+    process: Process
     instance: str
     namespace: str | None = None
     metrics: ProcessMetrics | None = None
     shard: Shard | None = None
-    state: ProgramState | None = None
 
 
 class Read(NamedTuple):
@@ -74,10 +70,10 @@ class FleetCluster:
             self.client = client.over(FencedTransport(client.transport, host.shard, reconciles_only=True))
         self.runs: dict[str, RunningController[Any]] = {}
         """The runs of the fleet's controllers here, by the controllers' names."""
-        self.factory = InformerFactory(client, namespace=host.namespace, random=host.random)
+        self.factory = InformerFactory(client, namespace=host.namespace, random=host.process.random)
         self._host = host
         self._controllers = controllers
-        self._recorder = EventRecorder(client, now=host.now, random=host.random, instance=host.instance)
+        self._recorder = EventRecorder(client, now=host.process.now, random=host.process.random, instance=host.instance)
         self._failures: dict[str, str] = {}
         self._tasks: dict[bool, dict[str, asyncio.Task[None]]] = {True: {}, False: {}}
         self._informers: dict[GroupVersionResource, Informer[Any]] = {
@@ -195,7 +191,7 @@ class FleetCluster:
                     extra={"fields": {"cluster": self.name, "controller": controller.name, "error": describe(problem),
                                       "again_in": pause}},
                 )  # fmt: skip
-            await asyncio.sleep(pause * (1 + self._host.random.random() / 10))
+            await asyncio.sleep(pause * (1 + self._host.process.random.random() / 10))
             pause = min(pause * 2, LONGEST_PAUSE)
             self._failures.pop(controller.name, None)
 
@@ -205,18 +201,13 @@ class FleetCluster:
         client = self.given
         if shard is not None:
             client = client.over(FencedTransport(client.transport, shard))
-        metrics = host.metrics
         run = self.runs[controller.name] = controller.bind(
             client,
             self.factory,
-            now=host.now,
-            random=host.random,
+            process=host.process,
             recorder=self._recorder,
-            metrics=metrics.controllers if metrics is not None else None,
-            queue_metrics=metrics.queues if metrics is not None else None,
             shard=shard,
             cluster=self.name,
-            state=host.state,
         )
         return run
 
