@@ -159,8 +159,8 @@ async def reconcile(owner: BlueGreenDeployment, ctx: sp.Context) -> None:
     other = OTHER[color]
     now_active = await scale(ctx, sets.get(color), replica_set(owner, color, count, running))
     now_inactive = await scale(ctx, sets.get(other), replica_set(owner, other, reserve, waiting))
-    ctx.status.active_color = color
-    ctx.status.active, ctx.status.inactive = told(now_active), told(now_inactive)
+    owner.status.active_color = color
+    owner.status.active, owner.status.inactive = told(now_active), told(now_inactive)
 
 
 controller = sp.Controller(BlueGreenDeployment, reconcile).owns(ReplicaSet).owns(Service)

@@ -94,7 +94,7 @@ async def step(catset: CatSet, ctx: sp.Context, replicas: int) -> int:
     ready = 0
     while ready < replicas and ready in pods and pods[ready].is_ready and not pods[ready].is_deleting:
         ready += 1
-    ctx.status.replicas, ctx.status.ready_replicas = len(pods), ready
+    catset.status.replicas, catset.status.ready_replicas = len(pods), ready
     if ready == replicas:
         surplus = [ordinal for ordinal in pods if ordinal >= replicas]
         if going := surplus or outdated:

@@ -44,7 +44,7 @@ async def reconcile(database: Database, ctx: sp.Context) -> None:
         return
     data = {"host": f"{database.name}.{database.namespace}.svc", "passwordIn": secret.name}
     await ctx.keep(ConfigMap, [ConfigMap.named(database.name, data=data)])
-    ctx.status.password_version = secret.metadata.resource_version
+    database.status.password_version = secret.metadata.resource_version
     ctx.set_condition("Ready", True, "Connected")
 
 

@@ -28,9 +28,9 @@ class Mykind(
     version="v1alpha1",
     short_names=("mk",),
     columns=(
-        sp.Column("Wanted", ".spec.numpods", type="integer"),
-        sp.Column("Ready", ".status.ready", type="integer"),
-        sp.Column("Age", ".metadata.creationTimestamp", type="date"),
+        sp.Column("Wanted", ".spec.numpods"),
+        sp.Column("Ready", ".status.ready"),
+        sp.Column("Age", ".metadata.creationTimestamp"),
     ),
     scale=sp.ScaleSubresource(spec_replicas=".spec.numpods", status_replicas=".status.ready"),
 ):

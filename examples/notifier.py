@@ -76,10 +76,10 @@ class KeepAwake:
 
 
 async def reconcile(announcement: Announcement, ctx: sp.Context) -> sp.Outcome:
-    if ctx.status.told == announcement.spec.text:
+    if announcement.status.told == announcement.spec.text:
         return sp.done()
-    if ctx.status.told:  # this text is over now, even if the note of the next one is lost and this one comes back
-        ctx.status.told = ""
+    if announcement.status.told:  # this text is over, even if the note of the next one is lost and this one comes back
+        announcement.status.told = ""
         return sp.after(0)
     await ctx.ensure_current()  # no server guards the endpoint: an old view would tell it an old text
     app = ctx.state(App)
@@ -88,7 +88,7 @@ async def reconcile(announcement: Announcement, ctx: sp.Context) -> sp.Outcome:
             app.told.inc()
     except (aiohttp.ClientError, TimeoutError) as problem:
         return sp.retry(f"{app.endpoint} did not take the text: {problem or type(problem).__name__}")
-    ctx.status.told = announcement.spec.text
+    announcement.status.told = announcement.spec.text
     return sp.done()
 
 

@@ -72,6 +72,7 @@ from setpoint.apiserver import ApiServer
 from setpoint.blocking import Client as BlockingClient
 from setpoint.client import InProcessTransport
 from setpoint.models.core_v1 import ConfigMap
+from setpoint.webhook import Webhooks
 
 
 class Ferry(sp.CustomResource, group="ferries.example.com", version="v1"): ...
@@ -85,7 +86,7 @@ async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
 
 
 async def main() -> None:
-    sp.Webhooks(sp.Admission(Ferry).validates(judge))
+    Webhooks(sp.Admission(Ferry).validates(judge))
     async with ApiServer() as server, sp.Client(InProcessTransport(server.handle)) as client:
         await client.create(ConfigMap.named("a", "default"))
         async with sp.Manager(client, controllers=[sp.Controller(ConfigMap, reconcile)]):

@@ -73,12 +73,12 @@ async def children(server: str, how: str) -> None:
             if name not in there:
                 pod = Pod.named(name, spec=PodSpec(containers=[Container(name="main", image="busybox")]))
                 await (ctx.apply(pod) if how == "apply" else ctx.create(pod))
-        ctx.status.pods = len(owned)
+        mykind.status.pods = len(owned)
 
     async def keep(mykind: Mykind, ctx: sp.Context) -> None:
         spec = PodSpec(containers=[Container(name="main", image="busybox")])
         wanted = [Pod.named(f"{mykind.name}-{number}", spec=spec) for number in range(mykind.spec.numpods)]
-        ctx.status.pods = len(await ctx.keep(Pod, wanted))
+        mykind.status.pods = len(await ctx.keep(Pod, wanted))
 
     controller = sp.Controller(Mykind, keep if how == "keep" else reconcile, workers=WORKERS).owns(Pod)
     async with sp.Client.from_config(ClientConfig(server=server)) as client:

@@ -88,8 +88,8 @@ class QueueScaler(
     short_names=("qs",),
     columns=(
         sp.Column("Target", ".spec.scaleTargetRef.name"),
-        sp.Column("Messages", ".status.messages", type="integer"),
-        sp.Column("Replicas", ".status.currentReplicas", type="integer"),
+        sp.Column("Messages", ".status.messages"),
+        sp.Column("Replicas", ".status.currentReplicas"),
         sp.Column("Active", ".status.conditions[?(@.type=='ScalingActive')].status"),
         sp.Column("Reason", ".status.conditions[?(@.type=='ScalingActive')].reason"),
     ),

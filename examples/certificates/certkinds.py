@@ -100,7 +100,7 @@ class Certificate(
         sp.Column("Ready", ".status.conditions[?(@.type=='Ready')].status"),
         sp.Column("Secret", ".spec.secretName"),
         sp.Column("Reason", ".status.conditions[?(@.type=='Ready')].reason"),
-        sp.Column("Revision", ".status.revision", type="integer"),
+        sp.Column("Revision", ".status.revision"),
     ),
 ):
     """A certificate that is kept valid in a Secret."""

@@ -79,7 +79,7 @@ class Database(
         sp.Column("Storage", ".spec.storage"),
         sp.Column("Ready", '.status.conditions[?(@.type=="Ready")].status'),
         sp.Column("Primary", ".status.primary"),
-        sp.Column("Backup", ".status.lastBackup", type="date"),
+        sp.Column("Backup", ".status.lastBackup"),
     ),
     conversions=(
         sp.Conversion(DatabaseV1alpha1)

@@ -56,7 +56,7 @@ class EventSink(
     version="v1",
     scope="Cluster",
     columns=(
-        sp.Column("Forwarded", ".status.forwarded", type="integer"),
+        sp.Column("Forwarded", ".status.forwarded"),
         sp.Column("Delivering", ".status.conditions[?(@.type=='Delivering')].status"),
         sp.Column("Reason", ".status.conditions[?(@.type=='Delivering')].reason"),
     ),

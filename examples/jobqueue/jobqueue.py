@@ -33,7 +33,7 @@ class Queue(
     version="v1",
     scope="Cluster",
     columns=(
-        sp.Column("Pods", ".spec.pods", type="integer"),
+        sp.Column("Pods", ".spec.pods"),
         sp.Column("Running", ".status.running"),
         sp.Column("Waiting", ".status.waiting"),
     ),

@@ -29,9 +29,9 @@ class MykindV1alpha1(
     short_names=("mk",),
     deprecated="grp.example.com/v1alpha1 Mykind is deprecated; v1alpha2 has replicas where this has numpods",
     columns=(
-        sp.Column("Wanted", ".spec.numpods", type="integer"),
-        sp.Column("Ready", ".status.ready", type="integer"),
-        sp.Column("Age", ".metadata.creationTimestamp", type="date"),
+        sp.Column("Wanted", ".spec.numpods"),
+        sp.Column("Ready", ".status.ready"),
+        sp.Column("Age", ".metadata.creationTimestamp"),
     ),
     scale=sp.ScaleSubresource(spec_replicas=".spec.numpods", status_replicas=".status.ready"),
 ):
@@ -53,10 +53,10 @@ class Mykind(
     version="v1alpha2",
     short_names=("mk",),
     columns=(
-        sp.Column("Wanted", ".spec.replicas", type="integer"),
-        sp.Column("Ready", ".status.ready", type="integer"),
+        sp.Column("Wanted", ".spec.replicas"),
+        sp.Column("Ready", ".status.ready"),
         sp.Column("Image", ".spec.template.spec.containers[0].image"),
-        sp.Column("Age", ".metadata.creationTimestamp", type="date"),
+        sp.Column("Age", ".metadata.creationTimestamp"),
     ),
     scale=sp.ScaleSubresource(spec_replicas=".spec.replicas", status_replicas=".status.ready"),
     conversions=(sp.Conversion(MykindV1alpha1).rename("spec.numpods", "spec.replicas").add("spec.template"),),

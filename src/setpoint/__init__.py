@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from setpoint.cache import InformerFactory as InformerFactory
     from setpoint.cli.program import main as main
     from setpoint.cli.program_options import Program as Program
+    from setpoint.client import AlreadyExists as AlreadyExists
     from setpoint.client import ApiError as ApiError
     from setpoint.client import Client as Client
     from setpoint.client import Conflict as Conflict
+    from setpoint.client import Forbidden as Forbidden
+    from setpoint.client import Invalid as Invalid
     from setpoint.client import NotFound as NotFound
     from setpoint.controller import CacheReader as CacheReader
     from setpoint.controller import Context as Context
@@ -38,11 +41,9 @@ if TYPE_CHECKING:
     from setpoint.crd import ScaleSubresource as ScaleSubresource
     from setpoint.crd import ValidationRule as ValidationRule
     from setpoint.manager import Fleet as Fleet
-    from setpoint.manager import LeaderElection as LeaderElection
     from setpoint.manager import Manager as Manager
     from setpoint.manager import ManagerOptions as ManagerOptions
     from setpoint.manager import Serving as Serving
-    from setpoint.manager import Sharding as Sharding
     from setpoint.meta import Condition as Condition
     from setpoint.meta import Duration as Duration
     from setpoint.meta import LabelSelector as LabelSelector
@@ -51,17 +52,17 @@ if TYPE_CHECKING:
     from setpoint.meta import ObjectKey as ObjectKey
     from setpoint.meta import ObjectMeta as ObjectMeta
     from setpoint.meta import Quantity as Quantity
+    from setpoint.models.rbac_v1 import PolicyRule as PolicyRule
     from setpoint.testing.checks import check as check
     from setpoint.webhook import Admission as Admission
     from setpoint.webhook import Policy as Policy
     from setpoint.webhook import Review as Review
-    from setpoint.webhook import Webhooks as Webhooks
-    from setpoint.webhook import WebhookServer as WebhookServer
     from setpoint.workqueue import RateLimitingQueue as RateLimitingQueue
     from setpoint.workqueue import default_controller_rate_limiter as default_controller_rate_limiter
 
 _HOMES = {
     "Admission": "webhook",
+    "AlreadyExists": "client",
     "ApiError": "client",
     "CacheReader": "controller",
     "Client": "client",
@@ -76,11 +77,12 @@ _HOMES = {
     "Duration": "meta",
     "Field": "crd",
     "Fleet": "manager",
+    "Forbidden": "client",
     "Head": "cache",
     "InformerFactory": "cache",
+    "Invalid": "client",
     "Journal": "controller",
     "LabelSelector": "meta",
-    "LeaderElection": "manager",
     "Manager": "manager",
     "Model": "meta",
     "NotFound": "client",
@@ -89,6 +91,7 @@ _HOMES = {
     "ObjectMeta": "meta",
     "Outcome": "controller",
     "Policy": "webhook",
+    "PolicyRule": "models.rbac_v1",
     "Program": "cli.program_options",
     "Quantity": "meta",
     "RateLimitingQueue": "workqueue",
@@ -97,11 +100,8 @@ _HOMES = {
     "ManagerOptions": "manager",
     "ScaleSubresource": "crd",
     "Serving": "manager",
-    "Sharding": "manager",
     "SyncContext": "controller",
     "TerminalError": "controller",
-    "WebhookServer": "webhook",
-    "Webhooks": "webhook",
     "after": "controller",
     "check": "testing.checks",
     "default_controller_rate_limiter": "workqueue",
@@ -112,6 +112,7 @@ _HOMES = {
 
 __all__ = [
     "Admission",
+    "AlreadyExists",
     "ApiError",
     "CacheReader",
     "Client",
@@ -126,11 +127,12 @@ __all__ = [
     "Duration",
     "Field",
     "Fleet",
+    "Forbidden",
     "Head",
     "InformerFactory",
+    "Invalid",
     "Journal",
     "LabelSelector",
-    "LeaderElection",
     "Manager",
     "ManagerOptions",
     "Model",
@@ -140,18 +142,16 @@ __all__ = [
     "ObjectMeta",
     "Outcome",
     "Policy",
+    "PolicyRule",
     "Program",
     "Quantity",
     "RateLimitingQueue",
     "Review",
     "ScaleSubresource",
     "Serving",
-    "Sharding",
     "SyncContext",
     "TerminalError",
     "ValidationRule",
-    "WebhookServer",
-    "Webhooks",
     "after",
     "check",
     "default_controller_rate_limiter",

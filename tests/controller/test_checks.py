@@ -38,7 +38,7 @@ async def test_the_reconciler_sees_defaults_and_the_server_never_does() -> None:
 
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
         seen.append(obj.spec.size)
-        ctx.status.ready = obj.spec.size
+        obj.status.ready = obj.spec.size
 
     async def clean_up(obj: Widget, ctx: sp.Context) -> None:
         seen.append(-obj.spec.size)

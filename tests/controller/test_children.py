@@ -31,7 +31,7 @@ def keeping(want: Want, seen: list[list[str]] | None = None, **options: Any) -> 
 
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
         children = await ctx.keep(ConfigMap, want(obj), **options)
-        ctx.status.ready = len(children)
+        obj.status.ready = len(children)
         if seen is not None:
             seen.append([child.name for child in children])
 
@@ -328,7 +328,7 @@ async def test_what_makes_no_sense_is_said_at_once() -> None:
 
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
         async def tried(name: str, kind: type[Any], wanted: Any, **options: Any) -> None:
-            ctx.keep_calls.clear()
+            ctx._keep_calls.clear()
             try:
                 await ctx.keep(kind, wanted, **options)
             except (ValueError, TypeError, LookupError) as problem:
@@ -344,7 +344,7 @@ async def test_what_makes_no_sense_is_said_at_once() -> None:
         await tried("undeclared", Secret, [Secret.named("x")])
         await tried("not ours", ConfigMap, [ConfigMap.named("x", "other")])
         await tried("not namespaced", Namespace, [Namespace.named("x")])
-        ctx.keep_calls.clear()
+        ctx._keep_calls.clear()
         await ctx.keep(ConfigMap, [config("x")], selector="!other")
         with pytest.raises(ValueError, match="was called before in this reconcile"):
             await ctx.keep(ConfigMap, [config("y")])

@@ -28,7 +28,7 @@ class Source:
 
 def keeping(source: Source, **options: Any) -> sp.Controller[Widget]:
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
-        ctx.status.ready = len(await ctx.keep(ConfigMap, source.wanted(), **options))
+        obj.status.ready = len(await ctx.keep(ConfigMap, source.wanted(), **options))
 
     return sp.Controller(Widget, reconcile).owns(ConfigMap)
 

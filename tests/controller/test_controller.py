@@ -332,7 +332,7 @@ async def test_plain_functions_run_in_threads_with_a_context_that_blocks() -> No
     def reconcile(obj: Widget, ctx: Any) -> sp.Outcome:
         assert ctx.get(ConfigMap, "nothing") is None
         ctx.apply(config(f"{obj.name}-child", size=str(obj.spec.size)))
-        ctx.status.ready = len(ctx.owned(ConfigMap))
+        obj.status.ready = len(ctx.owned(ConfigMap))
         return sp.done()
 
     async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
@@ -782,7 +782,7 @@ async def test_a_cache_that_stays_behind_is_not_waited_for_for_ever_but_read_pas
             child = ConfigMap()
             child.metadata.generate_name = f"{obj.name}-"
             await ctx.create(child)
-        ctx.status.ready = len(children)
+        obj.status.ready = len(children)
         return sp.retry("look again") if missing > 0 else sp.done()
 
     controller = sp.Controller(Widget, reconcile).owns(ConfigMap)
@@ -936,7 +936,7 @@ async def test_the_status_is_written_once_and_only_if_it_changed_and_its_echo_is
         nonlocal calls
         calls += 1
         for number in range(obj.spec.size + 1):
-            ctx.status.ready = number
+            obj.status.ready = number
         ctx.set_condition("Ready", True, "AsWanted")
 
     async with bare(sp.Controller(Widget, reconcile)).over(wires) as world:
@@ -987,7 +987,7 @@ async def test_somebody_elses_change_between_read_and_status_write_is_not_taken_
             other = await ctx.client.get(Widget, "a", namespace="default")
             other.spec.size = 7
             await ctx.client.update(other)
-        ctx.status.ready = obj.spec.size
+        obj.status.ready = obj.spec.size
 
     async with bare(sp.Controller(Widget, reconcile)) as world:
         await world.create(widget(size=1))
@@ -1000,7 +1000,7 @@ async def test_somebody_elses_change_between_read_and_status_write_is_not_taken_
 async def test_an_object_that_goes_while_it_is_reconciled_is_no_error() -> None:
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
         await ctx.client.delete(Widget, "a", namespace="default")
-        ctx.status.ready = 3
+        obj.status.ready = 3
 
     async with bare(sp.Controller(Widget, reconcile)) as world:
         await world.create(widget())
@@ -1022,7 +1022,7 @@ async def test_the_finalizer_is_there_before_the_first_act_and_goes_after_the_la
         assert "test.example.com/widget" in stored.metadata.finalizers
         if obj.name not in outside:
             outside.append(obj.name)
-        ctx.status.ready = 1
+        obj.status.ready = 1
 
     tries = 0
 
@@ -1034,7 +1034,7 @@ async def test_the_finalizer_is_there_before_the_first_act_and_goes_after_the_la
         if tries == 2:
             return sp.retry("nearly")
         outside.remove(obj.name)
-        ctx.status.ready = 0
+        obj.status.ready = 0
         return None
 
     controller = sp.Controller(Widget, reconcile).finalize(clean_up)

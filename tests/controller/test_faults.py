@@ -37,7 +37,7 @@ class World:
             await ctx.create(child)
         for child in children[obj.spec.size :]:
             await ctx.delete(child)
-        ctx.status.ready = len(children)
+        obj.status.ready = len(children)
 
     async def clean_up(self, obj: Widget, ctx: sp.Context) -> None:
         self.outside.discard(obj.uid)

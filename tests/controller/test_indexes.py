@@ -274,8 +274,8 @@ async def test_a_list_that_is_read_live_is_filtered_as_the_cache_would(argument:
     found: list[list[str]] = []
 
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
-        ctx.status.ready += 1
-        if ctx.status.ready == 2:
+        obj.status.ready += 1
+        if obj.status.ready == 2:
             found.append([each.name for each in await ctx.list(Widget, index=("it", "2"))])
 
     controller = sp.Controller(Widget, reconcile)

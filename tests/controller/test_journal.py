@@ -53,7 +53,7 @@ def controlled(cloud: Cloud, *, visible_within: float = 30.0) -> sp.Controller[W
 
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
         await journal.ensure(ctx, create=cloud.create, find=cloud.find)
-        ctx.status.ready = 1
+        obj.status.ready = 1
 
     async def clean_up(obj: Widget, ctx: sp.Context) -> None:
         await journal.remove(ctx, find=cloud.find, delete=cloud.delete)
@@ -223,7 +223,7 @@ async def test_with_recheck_a_thing_is_looked_for_only_now_and_then_and_comes_ba
     journal = sp.Journal(NAME, recheck=300)
 
     async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome:
-        ctx.status.ready = int((await journal.ensure(ctx, create=cloud.create, find=cloud.find)).removeprefix("b-"))
+        obj.status.ready = int((await journal.ensure(ctx, create=cloud.create, find=cloud.find)).removeprefix("b-"))
         return sp.after(60)
 
     async def clean_up(obj: Widget, ctx: sp.Context) -> None:

@@ -84,7 +84,7 @@ class Observed:
 
     async def reconcile(self, thing: Thing, ctx: sp.Context) -> None:
         self.reconciled.append(thing.name)
-        ctx.status.seen = thing.spec.n
+        thing.status.seen = thing.spec.n
 
     async def finalize(self, thing: Thing, ctx: sp.Context) -> None:
         self.finalized[thing.name] = thing
@@ -149,7 +149,7 @@ async def test_the_clean_up_gets_the_values_as_read_and_may_set_the_status() -> 
 
     async def finalize(thing: Thing, ctx: sp.Context) -> sp.Outcome | None:
         calls.append((thing.spec.n, thing.spec.every, thing.spec.tiers))
-        ctx.status.seen = len(calls)
+        thing.status.seen = len(calls)
         return sp.retry("not yet", after=60) if len(calls) == 1 else None
 
     async def reconcile(thing: Thing, ctx: sp.Context) -> None:

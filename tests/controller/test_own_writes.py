@@ -45,7 +45,7 @@ async def take(ctx: sp.Context, step: Step) -> None:
         created = ConfigMap(metadata=ObjectMeta(name=name, labels={"tier": value}), data={"size": value})
         await ctx.create(created, controlled=value == "x")
     elif verb == "keep":
-        if ctx.keep_calls:
+        if ctx._keep_calls:
             return  # a second call with the same selector is refused
         wanted = ConfigMap(
             metadata=ObjectMeta(name="kept", labels={"set": "kept", "tier": value}), data={"size": value}

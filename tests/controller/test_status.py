@@ -523,10 +523,10 @@ async def test_a_reconcile_that_writes_its_status_before_the_end_contests_nothin
 @virtual_time
 async def test_the_last_status_of_a_clean_up_is_written_as_long_as_other_finalizers_keep_the_object() -> None:
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
-        ctx.status.ready = 1
+        obj.status.ready = 1
 
     async def clean_up(obj: Widget, ctx: sp.Context) -> None:
-        ctx.status.ready = 0
+        obj.status.ready = 0
 
     async with bare(sp.Controller(Widget, reconcile).finalize(clean_up)) as world:
         made = widget()

@@ -97,7 +97,7 @@ async def test_what_its_writes_changed_by_field_and_never_by_value() -> None:
         found = await ctx.client.get(ConfigMap, "x", namespace="default")
         found.metadata.annotations["size"] = size
         await ctx.client.update(found)
-        ctx.status.ready = obj.spec.size
+        obj.status.ready = obj.spec.size
 
     present = config("x")
     present.metadata.namespace = "default"

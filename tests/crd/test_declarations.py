@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Generic, Literal, NewType, TypeVar
 
@@ -30,6 +30,7 @@ from setpoint.crd import (
     schema_of,
     schema_of_type,
 )
+from setpoint.crd.declared_paths import column_type
 from setpoint.crd.schema_keywords import apply
 from setpoint.meta import Condition, LabelSelector, Model, Object, ObjectMeta, Quantity, decode
 from setpoint.models.batch_v1 import JobTemplateSpec
@@ -453,3 +454,59 @@ def test_a_schema_is_unchanged_by_keywords_that_are_refused() -> None:
     with pytest.raises(ValueError, match="unsupported Perl syntax"):
         apply(schema, [msgspec.Meta(max_length=9), Field(pattern="^(?=a)")])
     assert schema == {"type": "string", "maxLength": 5}
+
+
+class Part(Model):
+    weight: float = 0.0
+    seen: datetime | None = None
+
+
+class CrateSpec(Model):
+    count: int = 0
+    sealed: bool = False
+    size: Quantity = Quantity("1")
+    parts: list[Part] = []
+    labels: dict[str, int] = {}
+
+
+class Crate(CustomResource, group="test.example.com", version="v1"):
+    spec: CrateSpec = CrateSpec()
+    status: ConditionedStatus = ConditionedStatus()
+
+
+@pytest.mark.parametrize(
+    ("path", "type"),
+    [
+        (".spec.count", "integer"),
+        (".spec.sealed", "boolean"),
+        (".spec.size", "string"),
+        (".spec.parts", "string"),
+        (".spec.parts[0].weight", "number"),
+        (".spec.parts[*].seen", "date"),
+        (".spec.labels.colour", "integer"),
+        (".status.observedGeneration", "integer"),
+        ('.status.conditions[?(@.type=="Ready")].status', "string"),
+        ('.status.conditions[?(@.type=="Ready")].lastTransitionTime', "date"),
+        (".metadata.creationTimestamp", "date"),
+        (".metadata.name", "string"),
+        ("..count", "string"),
+    ],
+)
+def test_a_column_has_the_type_of_its_field(path: str, type: str) -> None:
+    assert column_type(schema_of(Crate), path) == type
+
+
+def test_the_type_of_a_column_is_inferred_unless_it_is_given() -> None:
+    class Box(
+        Crate,
+        group="test.example.com",
+        version="v1",
+        columns=[
+            Column("Count", ".spec.count"),
+            Column("As text", ".spec.count", type="string"),
+            Column("Size", ".spec.size"),
+        ],
+    ): ...
+
+    columns = crd_for(Box)["spec"]["versions"][0]["additionalPrinterColumns"]
+    assert [column["type"] for column in columns] == ["integer", "string", "string"]

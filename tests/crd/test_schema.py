@@ -66,7 +66,7 @@ class Gadget(
     version="v1",
     short_names=("gd",),
     categories=("all",),
-    columns=(Column("Ready", ".status.ready", type="integer"),),
+    columns=(Column("Ready", ".status.ready"),),
     scale=ScaleSubresource(spec_replicas=".spec.replicas", status_replicas=".status.ready"),
     rules=(ValidationRule(rule="self.spec.replicas < 100", message="too many"),),
 ):

@@ -43,7 +43,7 @@ def gizmos_in(group: str) -> type[Gizmos]:
         kind="Gizmo",
         plural="gizmos",
         short_names=("gz",),
-        columns=(Column("Size", ".spec.size", type="integer"),),
+        columns=(Column("Size", ".spec.size"),),
         scale=ScaleSubresource(spec_replicas=".spec.size", status_replicas=".status.ready"),
     ):
         """A thing of some size."""

@@ -41,7 +41,7 @@ class Cloud(External):
 def made(cloud: Cloud) -> list[sp.Controller[App]]:
     async def reconcile(app: App, ctx: sp.Context) -> None:
         await JOURNAL.ensure(ctx, create=cloud.create, find=cloud.find)
-        ctx.status.ready = 1
+        app.status.ready = 1
 
     async def clean_up(app: App, ctx: sp.Context) -> None:
         await JOURNAL.remove(ctx, find=cloud.find, delete=cloud.delete)

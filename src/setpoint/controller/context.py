@@ -49,8 +49,8 @@ class Context(ContextReads):
     *Writes* go to the server at once. They are not undone if the reconcile fails later, so use writes that are harmless
     to repeat, such as `apply`.
 
-    *Status.* `status` is the status of the object; change it in place. It is written once, when the function has
-    returned or raised an exception, and only if it changed.
+    *Status.* Change ``obj.status``, of the object that the function is given, in place. It is written once, when the
+    function has returned or raised an exception, and only if it changed.
 
     A context is valid for one call to the function. After the end of the reconcile, every method that reads or writes
     objects, `event` and `client` raise a RuntimeError, so a task that the function has left behind cannot disturb the
@@ -108,18 +108,6 @@ class Context(ContextReads):
         """
         return self._env.program.of(kind)
 
-    @property
-    def status(self) -> Any:
-        """The status of the object; change it in place.
-
-        Raises:
-            AttributeError: the kind has no status.
-        """
-        try:
-            return self.object.status  # type: ignore[attr-defined]
-        except AttributeError:
-            raise AttributeError(f"{type(self.object).__name__} has no status") from None
-
     def now(self) -> datetime:
         """The wall-clock time in UTC, with a time zone. For intervals use the running loop's ``time()``."""
         return self._env.now()
@@ -139,7 +127,11 @@ class Context(ContextReads):
         condition = Condition(
             type=type, status=word, reason=reason, message=message[:MAX_MESSAGE], observed_generation=generation
         )
-        return set_condition(self.status.conditions, condition, now=self.now())
+        try:
+            conditions = self.object.status.conditions  # type: ignore[attr-defined]
+        except AttributeError:
+            raise AttributeError(f"{self.object.kind} has no status, or one without conditions") from None
+        return set_condition(conditions, condition, now=self.now())
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
@@ -182,7 +174,7 @@ class Context(ContextReads):
                 await client.take_over(prepared, takes_over, field_manager=manager)
             memory.note_taken_over(self.key, place)
         if controlled:
-            read_live = self.live is not None and resource.gvr in self.live
+            read_live = self._live is not None and resource.gvr in self._live
             return await self._writer.apply_child(self.object, prepared, read_live=read_live, force=force)
         before = self._informers.document(resource, prepared.key)
         return await client.apply(prepared, force=force, field_manager=manager, before=before)
@@ -359,7 +351,7 @@ class Context(ContextReads):
         """
         self._check_open()
         if about is None or about.uid == self.object.uid:
-            self.warning = f"{reason}: {message}" if type == "Warning" else ""
+            self._warning = f"{reason}: {message}" if type == "Warning" else ""
         self._env.event(about or self.object, type, reason, message, action=action, related=related)
 
     # -- inside --------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from setpoint.client import Client, NotFound, WriteRecord
 from setpoint.client.partial_metadata import metadata_only
 from setpoint.controller.cache_reader import CacheReader, DeclaredInformers, having
 from setpoint.controller.history import AttemptStart, Read, Write
+from setpoint.controller.memory import KeepCall
 from setpoint.controller.outcome import Outdated
 from setpoint.controller.telemetry import BoundLogger
 from setpoint.meta import GroupVersionResource, LabelSelector, Object, ObjectKey, Resource, Selector, resource_of
@@ -32,21 +33,21 @@ class ContextReads:
         "_caches",
         "_informers",
         "_is_open",
+        "_keep_calls",
+        "_live",
         "_log",
         "_overlays",
         "_parent_log",
         "_random",
+        "_reads",
+        "_warning",
+        "_writes",
         "age",
         "cache_wait",
         "causes",
         "failures",
-        "keep_calls",
         "key",
-        "live",
         "object",
-        "reads",
-        "warning",
-        "writes",
     )
 
     def __init__(
@@ -80,20 +81,20 @@ class ContextReads:
         """
         self.cache_wait = start.cache_wait
         """Seconds that the caches took to show what the last reconcile wrote."""
-        self.live: dict[GroupVersionResource, builtins.list[Any]] | None = None
+        self._live: dict[GroupVersionResource, builtins.list[Any]] | None = None
         """The objects of each kind whose cache is behind, read from the server by the reconciler; None if no cache is
         behind.
         """
-        self.keep_calls: builtins.list[tuple[GroupVersionResource, Selector | None, builtins.list[dict[str, str]]]] = []
-        """The calls to `Context.keep` so far, each with its resource, selector and labels."""
-        self.reads: dict[tuple[str, bool], Read] | None = None
+        self._keep_calls: builtins.list[KeepCall] = []
+        """The calls to `Context.keep` so far."""
+        self._reads: dict[tuple[str, bool], Read] | None = None
         """The reads so far, by kind and by whether they were from a cache; None before the first read."""
-        self.writes: builtins.list[Write] = []
+        self._writes: builtins.list[Write] = []
         """The writes of this reconcile so far."""
-        self.warning = ""
+        self._warning = ""
         """The last event of this reconcile about ``object``, if its type was ``Warning``: reason and message."""
 
-    def close(self) -> None:
+    def _close(self) -> None:
         """Ends the reconcile: every later read, write or event raises a RuntimeError."""
         self._is_open = False
 
@@ -161,10 +162,10 @@ class ContextReads:
         """Makes the reads of this reconcile show a write, until the cache of the kind has seen it as ``barrier``."""
         gvr = record.resource.gvr
         self._overlay(gvr).add(record, barrier)
-        if self.live is not None and gvr in self.live:
+        if self._live is not None and gvr in self._live:
             written = self._informers[gvr].lister_of(self._overlay(gvr)).try_get(record.key)
-            others = [obj for obj in self.live[gvr] if obj.key != record.key]
-            self.live[gvr] = others if written is None else [*others, written]
+            others = [obj for obj in self._live[gvr] if obj.key != record.key]
+            self._live[gvr] = others if written is None else [*others, written]
 
     def _overlay(self, gvr: GroupVersionResource) -> Overlay:
         if self._overlays is None:
@@ -199,9 +200,9 @@ class ContextReads:
     def _read(self, kind: str, objects: int, informer: Informer[Any] | None = None) -> None:
         """Notes a read from the informer's cache, or from the server if there is no informer."""
         age = None if informer is None else informer.age()
-        reads = self.reads
+        reads = self._reads
         if reads is None:
-            reads = self.reads = {}
+            reads = self._reads = {}
         place = (kind, informer is not None)
         total = reads.get(place)
         if total is None:
@@ -225,7 +226,7 @@ class ContextReads:
         resource = resource_of(kind)
         space = self._namespace(resource, namespace)
         key = ObjectKey.of(space, name)
-        live = self.live
+        live = self._live
         obj: T | None
         if (live is None or resource.gvr not in live) and self._is_cached(resource, key):
             self._check_open()
@@ -289,7 +290,7 @@ class ContextReads:
         """
         resource = resource_of(kind)
         space = "" if namespace == "*" else self._namespace(resource, namespace)
-        live = self.live
+        live = self._live
         scope = self._scope(resource, space)
         if scope is not None and (live is None or resource.gvr not in live):
             self._check_open()
@@ -315,10 +316,10 @@ class ContextReads:
         resource = resource_of(kind)
         gvr = resource.gvr
         uid = self.object.uid
-        if self.live is not None and gvr in self.live:
+        if self._live is not None and gvr in self._live:
             children: builtins.list[T] = [
                 item
-                for item in self.live[gvr]
+                for item in self._live[gvr]
                 if any(reference.uid == uid for reference in item.metadata.owner_references)
             ]
             self._read(resource.kind, len(children))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -40,6 +40,10 @@ class ManagedChildren(NamedTuple):
     applied: dict[ObjectKey, Applied]
     failed: set[ObjectKey]
     drawn: set[ObjectKey]
+
+
+KeepCall: TypeAlias = tuple[GroupVersionResource, Selector | None, list[dict[str, str]]]
+"""A call to `Context.keep`: its resource, its selector (None if it deletes nothing) and its objects' labels."""
 
 
 class AppliedChildren:

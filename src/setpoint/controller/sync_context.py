@@ -75,11 +75,6 @@ class SyncContext:
         return self._context.state(kind)
 
     @property
-    def status(self) -> Any:
-        """See `Context.status`."""
-        return self._context.status
-
-    @property
     def failures(self) -> int:
         """See `Context.failures`."""
         return self._context.failures

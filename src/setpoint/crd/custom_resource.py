@@ -24,13 +24,13 @@ _VERSION = re.compile(r"v[0-9]+((alpha|beta)[0-9]+)?")
 class Column(Struct, frozen=True):
     """An additional column of ``kubectl get``. ``json_path`` starts with a dot: ``.status.ready``.
 
-    ``type`` is integer, number, string, boolean or date. Columns with a ``priority`` above 0 are shown only with ``-o
-    wide``.
+    ``type`` is integer, number, string, boolean or date; by default that of the field, and string for a field of
+    another type. Columns with a ``priority`` above 0 are shown only with ``-o wide``.
     """
 
     name: str
     json_path: str
-    type: Literal["integer", "number", "string", "boolean", "date"] = "string"
+    type: Literal["integer", "number", "string", "boolean", "date"] | None = None
     description: str = ""
     priority: int = 0
     format: str = ""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["field_at", "path_problems"]
+__all__ = ["column_type", "field_at", "path_problems"]
 
 JSONSchema = dict[str, Any]
 _SIMPLE = re.compile(r"(\.[A-Za-z_][A-Za-z0-9_-]*)+")
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _MOST_SELECTABLE = 8
 _COLUMN_TYPES = ("integer", "number", "string", "boolean", "date")
+_STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_-]*)|\[[^\]]*\]")
+_METADATA = {"creationTimestamp": "date", "deletionTimestamp": "date", "generation": "integer"}
 
 
 def field_at(schema: JSONSchema, path: str) -> JSONSchema | None:
@@ -28,6 +30,27 @@ def field_at(schema: JSONSchema, path: str) -> JSONSchema | None:
     return node
 
 
+def column_type(schema: Mapping[str, Any], path: str) -> str:
+    """The type of a column that shows the field at ``path``, which may select items of lists. It is ``string`` for
+    fields that are not scalars, and for paths that are not made of names and selections.
+    """
+    name = path.removeprefix(".metadata.")
+    if name != path:
+        return _METADATA.get(name, "string")
+    node: Any = schema
+    end = 0
+    for step in _STEP.finditer(path):
+        if step.start() != end or not isinstance(node, dict):
+            return "string"
+        end = step.end()
+        node = field_at(node, step[0]) if step[1] else node.get("items")
+    if end != len(path) or not isinstance(node, dict):
+        return "string"
+    if node.get("format") == "date-time":
+        return "date"
+    return str(node["type"]) if node.get("type") in ("integer", "number", "boolean") else "string"
+
+
 def path_problems(kind: Any, schema: JSONSchema) -> Iterator[str]:
     """The errors in the paths of a custom resource's declaration, each as ``: message``."""
     definition = getattr(kind, "definition", None)
@@ -35,7 +58,7 @@ def path_problems(kind: Any, schema: JSONSchema) -> Iterator[str]:
         return
     for column in definition.columns:
         where = f": column {column.name!r}"
-        if column.type not in _COLUMN_TYPES:
+        if column.type is not None and column.type not in _COLUMN_TYPES:
             yield f"{where}: type={column.type!r} is not one of {', '.join(_COLUMN_TYPES)}"
         if not column.json_path.startswith("."):
             yield f"{where}: json_path={column.json_path!r} must start with a dot: '.status.ready'"

@@ -7,6 +7,7 @@ from typing import Any
 
 from setpoint.crd.conversion import Conversion
 from setpoint.crd.custom_resource import Column, CustomResource, Definition
+from setpoint.crd.declared_paths import column_type
 from setpoint.crd.errors import DefinitionError
 from setpoint.crd.schema import schema_of
 from setpoint.crd.schema_checks import text_problem
@@ -107,17 +108,18 @@ def _check_unconverted(kinds: Sequence[type[CustomResource]]) -> None:
 def _version(kind: type[CustomResource], *, is_stored: bool) -> dict[str, Any]:
     definition = kind.definition
     _check_decoding(kind)
+    schema = schema_of(kind)
     version: dict[str, Any] = {
         "name": resource_of(kind).version,
         "served": definition.served,
         "storage": is_stored,
-        "schema": {"openAPIV3Schema": schema_of(kind)},
+        "schema": {"openAPIV3Schema": schema},
     }
     subresources = _subresources(definition)
     if subresources:
         version["subresources"] = subresources
     if definition.columns:
-        version["additionalPrinterColumns"] = [_column(column) for column in definition.columns]
+        version["additionalPrinterColumns"] = [_column(column, schema) for column in definition.columns]
     if definition.selectable_fields:
         version["selectableFields"] = [{"jsonPath": path} for path in definition.selectable_fields]
     if definition.deprecated:
@@ -153,8 +155,9 @@ def _subresources(definition: Definition) -> dict[str, Any]:
     return subresources
 
 
-def _column(column: Column) -> dict[str, Any]:
-    document: dict[str, Any] = {"name": column.name, "type": column.type, "jsonPath": column.json_path}
+def _column(column: Column, schema: dict[str, Any]) -> dict[str, Any]:
+    path = column.json_path
+    document: dict[str, Any] = {"name": column.name, "type": column.type or column_type(schema, path), "jsonPath": path}
     if column.description:
         document["description"] = column.description
     if column.priority:

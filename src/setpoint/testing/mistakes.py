@@ -96,10 +96,8 @@ class Mistakes:
 
 
 def _document(obj: Object) -> dict[str, Any]:
-    document: dict[str, Any] = to_wire(obj)
-    if (spec := getattr(obj, "spec", None)) is not None:
-        document["spec"] = to_wire(spec)  # left out of the object's own if it has only defaults
-    return document
+    """The object without its status, which the framework writes."""
+    return {name: to_wire(getattr(obj, name)) for name in obj.__struct_fields__ if name != "status"}
 
 
 def _unwritten(obj: Object, before: dict[str, Any], context: Context) -> list[str]:
@@ -108,11 +106,10 @@ def _unwritten(obj: Object, before: dict[str, Any], context: Context) -> list[st
         write.kind == obj.kind
         and write.key == obj.key
         and not (write.fields and all(path.startswith("status") for path in write.fields))
-        for write in context.writes
+        for write in context._writes
     ):
         return []
-    paths = [operation["path"][1:].replace("/", ".") for operation in diff(before, _document(obj))]
-    return [path for path in paths if path.partition(".")[0] != "status"]
+    return [operation["path"][1:].replace("/", ".") for operation in diff(before, _document(obj))]
 
 
 _watching: list[Mistakes] = []

@@ -50,7 +50,7 @@ class Activity:
         resource, key, verb = record.resource, record.key, record.verb
         informer = env.informers.get(resource.gvr)
         barrier = None if informer is None else informer.shared.barrier_of(record)
-        context.writes.append(_entry_of(record, len(context.writes), barrier is not None))
+        context._writes.append(_entry_of(record, len(context._writes), barrier is not None))
         if informer is not None and barrier is not None:
             barrier = memory.barriers.note(context.key, resource.gvr, key, barrier)
             context._show_write(record, barrier)
@@ -76,7 +76,7 @@ class Activity:
         context = self.running.pop(key, None)
         if context is not None:
             at = context.object.metadata
-            writes = tuple(context.writes[:MAX_WRITES])
+            writes = tuple(context._writes[:MAX_WRITES])
             attempt = Attempt(
                 end.started,
                 end.duration,
@@ -90,9 +90,9 @@ class Activity:
                 waited(context.causes, end.started),
                 context.cache_wait,
                 context.age,
-                tuple(context.reads.values()) if context.reads else (),
-                len(context.writes) - len(writes),
-                context.warning,
+                tuple(context._reads.values()) if context._reads else (),
+                len(context._writes) - len(writes),
+                context._warning,
                 end.problem is not None,
             )
             if end.problem is not None and end.result == "error" and self._reports:

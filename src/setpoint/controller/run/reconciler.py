@@ -176,7 +176,7 @@ class Reconciler(Generic[K]):
             token = None  # its loop has ended: what destroys the task now runs in another context
             raise
         finally:
-            context.close()
+            context._close()
             if token is not None:
                 current.reset(token)
 
@@ -269,7 +269,7 @@ class Reconciler(Generic[K]):
         memory.barriers.forget(context.key)  # no sooner: what could not be read is stale at the next attempt, too
         for gvr, objects in live.items():
             self._catch_up(context.key, resource_of(kinds[gvr]), places[gvr], objects.heads)
-        context.live = {gvr: objects.items for gvr, objects in live.items()}
+        context._live = {gvr: objects.items for gvr, objects in live.items()}
         context.log.warning("the cache is behind, reading live", extra={"resources": sorted(map(str, behind))})
 
     def _catch_up(self, key: ObjectKey, resource: Resource, namespace: str, heads: Sequence[Head]) -> None:

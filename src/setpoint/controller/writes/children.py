@@ -15,7 +15,7 @@ from setpoint.cache.indexes import OWNER
 from setpoint.client import ApiError, TooManyRequests
 from setpoint.client.apply_configuration import configuration_of
 from setpoint.concurrency import every
-from setpoint.controller.memory import Applied
+from setpoint.controller.memory import Applied, KeepCall
 from setpoint.controller.outcome import AdoptionError, TooManyDeletions, maybe_done
 from setpoint.controller.telemetry import BoundLogger
 from setpoint.controller.writes.ownership import ObjectWriter, owned_copy, standing_of
@@ -41,8 +41,8 @@ class Reconciled(Protocol):
 
     object: Object
     key: ObjectKey
-    live: dict[GroupVersionResource, list[Any]] | None
-    keep_calls: list[tuple[GroupVersionResource, Selector | None, list[dict[str, str]]]]
+    _live: dict[GroupVersionResource, list[Any]] | None
+    _keep_calls: list[KeepCall]
     age: float | None
     failures: int
 
@@ -179,7 +179,7 @@ class Children(Generic[T]):
         objects which an earlier call wants.
         """
         labels = [obj.labels for obj in prepared]
-        for gvr, selector, others in self._context.keep_calls:
+        for gvr, selector, others in self._context._keep_calls:
             if gvr == self._resource.gvr and (
                 (selector is not None and any(map(selector.matches, labels)))
                 or (prune and any(map(self._selector.matches, others)))
@@ -188,7 +188,7 @@ class Children(Generic[T]):
                     f"keep({self._kind.__name__}) was called before in this reconcile, and one call would delete what "
                     "the other one wants: pass everything in one call, or give each a selector of its own"
                 )
-        self._context.keep_calls.append((self._resource.gvr, self._selector if prune else None, labels))
+        self._context._keep_calls.append((self._resource.gvr, self._selector if prune else None, labels))
 
     def _placed(self, prepared: list[T], mine: Mapping[ObjectKey, T]) -> Iterator[_Child[T]]:
         """Every wanted object with its name and with the object that exists under that name."""
@@ -261,7 +261,7 @@ class Children(Generic[T]):
         """The object with this ``key``, whatever its owner; None if it does not exist. It comes from the cache, or from
         the live reads if this reconcile reads the kind live.
         """
-        live = self._context.live
+        live = self._context._live
         if live is not None and self._resource.gvr in live:
             if self._live is None:
                 self._live = {item.key: item for item in live[self._resource.gvr]}
@@ -274,7 +274,7 @@ class Children(Generic[T]):
         since they are deleted or mended like any other.
         """
         owned = self._context.owned(self._kind)
-        live = self._context.live
+        live = self._context._live
         if live is None or self._resource.gvr not in live:
             keys = {child.key for child in owned}
             for key in self._lister.keys(index=(OWNER, self._context.object.uid)):

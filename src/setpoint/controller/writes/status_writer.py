@@ -114,7 +114,7 @@ class StatusWriter(Generic[K]):
         for attempt in range(TRIES):
             # A version that this reconcile has made by itself has no other writer's fields.
             yields = refusal is not None and not any(
-                onto.metadata.resource_version == write.resource_version for write in context.writes
+                onto.metadata.resource_version == write.resource_version for write in context._writes
             )
             patch = draft.patch(observed=observed, now=self._env.now, onto=onto, yields=yields)
             if patch is None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from setpoint.crd.custom_resource import plural_of
+from setpoint.crd.declared_paths import column_type
 from setpoint.meta import wire_name
 from setpoint.scaffold.classes.attributes import attributes_of
 from setpoint.scaffold.classes.record import Field, Record, Records, SchemaProblem, rules_source
@@ -227,7 +228,8 @@ def _keywords(kind: _Kind, *, own: bool, installed_by: str) -> dict[str, str | S
     if version.get("selectableFields"):
         keywords["selectable_fields"] = literal([field["jsonPath"] for field in version["selectableFields"]])
     if version.get("additionalPrinterColumns"):
-        keywords["columns"] = [_column(column) for column in version["additionalPrinterColumns"]]
+        schema = version["schema"]["openAPIV3Schema"]
+        keywords["columns"] = [_column(column, schema) for column in version["additionalPrinterColumns"]]
     if rules := rules_source(version["schema"]["openAPIV3Schema"]):
         keywords["rules"] = rules
     return keywords
@@ -239,9 +241,9 @@ def _project_of(definition: Document) -> str:
     return project if re.fullmatch(r"\w[\w. -]*", project) else str(definition["spec"]["group"])
 
 
-def _column(column: Document) -> str:
+def _column(column: Document, schema: Document) -> str:
     keywords = {"name": literal(column["name"]), "json_path": literal(column["jsonPath"])}
-    if column["type"] != "string":
+    if column["type"] != column_type(schema, column["jsonPath"]):
         keywords["type"] = literal(column["type"])
     for name in ("description", "priority", "format"):
         if column.get(name):

@@ -46,7 +46,7 @@ class Trace:
             if context is not None:
                 seen = context.object
                 saw = f"{seen.kind} {seen.key} of generation {seen.metadata.generation}"
-                if context.live is None and context.age is not None:
+                if context._live is None and context.age is not None:
                     saw += " from its cache"
                 place = find_user_line()
                 if self.details:
@@ -82,6 +82,6 @@ class Trace:
 
 def _reads(context: Context) -> Iterator[str]:
     """A sentence for each kind that the reconcile has read so far."""
-    for read in (context.reads or {}).values():
+    for read in (context._reads or {}).values():
         where = "from the server" if read.age is None else f"from its cache, which was {read.age:.3g} s old"
         yield f"it had read {int(read.objects) or 'no'} {read.kind} {where}"
