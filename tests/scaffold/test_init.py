@@ -99,7 +99,9 @@ def test_a_project_with_everything_passes_its_own_tests_and_lint(
     assert definitions == {"Shop": ["v1beta1", "v1alpha1"], LONG: ["v1"]}
 
 
-def test_with_a_lifespan_and_defaults_that_are_lists_a_project_keeps_its_lint_and_its_demo(tmp_path: Path) -> None:
+def test_with_a_lifespan_and_defaults_that_are_lists_a_project_keeps_its_lint_its_demo_and_its_tests(
+    tmp_path: Path,
+) -> None:
     assert setpoint("init", "shop") == 0
     package = tmp_path / "shop" / "src" / "shop"
     types, lifespan, controller = package / "shop" / "types.py", package / "lifespan.py", package / "shop/controller.py"
@@ -115,6 +117,9 @@ def test_with_a_lifespan_and_defaults_that_are_lists_a_project_keeps_its_lint_an
     done = subprocess.run([sys.executable, "shop/demo.py"], env=environ, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "demo: converged" in done.stdout
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "shop"]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
     with importable(package.parent), loaded(str(package / "__main__.py")) as program:
         assert program.module.lifespan.__module__ == "shop.lifespan"
 

@@ -21,6 +21,7 @@ __all__ = ["parts_file", "template", "words"]
 
 _SUFFIX: Final = ".txt"
 _EACH: Final = re.compile(r"^(.*\S)  # for each (kind|webhook|version)$")
+_IMPORTS: Final = re.compile(r"(?:^from \S+ import [^(\n]+\n){2,}", re.MULTILINE)
 _LONG_IMPORT: Final = re.compile(r"^(from \S+) import (.+)$", re.MULTILINE)
 _LONG_HEAD: Final = re.compile(r"^(class \w+|(?:async )?def \w+)\((.+)\)( ->.+)?:$", re.MULTILINE)
 _WIDTH: Final = 120
@@ -92,9 +93,12 @@ def _module(line: str) -> list[str]:
 
 
 def _fill(text: str, replaced: Mapping[str, str]) -> str:
-    """The text with its words replaced in one pass, the longest first, so replacements are not replaced again."""
+    """The text with its words replaced in one pass, the longest first, so replacements are not replaced again. Imports
+    that are next to each other are sorted anew.
+    """
     pattern = "|".join(re.escape(word) for word in sorted(replaced, key=lambda word: (-len(word), word)))
     filled = re.sub(pattern, lambda match: replaced[match[0]], text)
+    filled = _IMPORTS.sub(lambda match: "".join(sorted(match[0].splitlines(keepends=True), key=_module)), filled)
     return _LONG_HEAD.sub(_broken_head, _LONG_IMPORT.sub(_broken, filled))
 
 
