@@ -37,6 +37,7 @@ def follow(path: str) -> None:
                 for line in lines:
                     event = json.loads(line)
                     if event["type"] == "ERROR":
+                        time.sleep(1.5)  # client-go's reflector waits as long before it lists again
                         break
                     name = event["object"]["metadata"]["name"]
                     if event["type"] == "DELETED":

@@ -110,6 +110,8 @@ class Monitor:
         self._last: Entry | None = None
         self._outside: dict[str, Counter[str]] = {}
         self._catch_up: Callable[[], None] | None = None
+        self._caught_up = -1
+        """The step in which faults were ended because objects were made for an owner that is gone."""
         self._travelled = False
 
     def report(self, oracle: str, subject: str, message: str, **more: Any) -> None:
@@ -237,9 +239,12 @@ class Monitor:
             catch_up, self._catch_up = self._catch_up, None
             catch_up()
             return
-        if circles and (entry.orphan or self._is_for_the_gone()) and self._world.catch_up():
-            self._forget_circles()
-            return
+        if circles and (entry.orphan or self._is_for_the_gone()):
+            if self._world.catch_up():
+                self._caught_up = entry.step
+            if self._caught_up == entry.step:  # a client that has to list again takes a second or two to do so
+                self._forget_circles()
+                return
         if "hot loop" not in self._off and (circles or self._step_writes > MOST_WRITES):
             if again >= CIRCLES:
                 what = f"kept returning to the same states: {sum(seen.values())} writes"
