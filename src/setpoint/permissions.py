@@ -24,6 +24,7 @@ __all__ = [
     "injection",
     "leases",
     "of_the_framework",
+    "pause_switch",
     "rules",
 ]
 
@@ -153,6 +154,11 @@ def leases() -> set[Grant]:
     verbs = ("create", "delete", "get", "list", "patch", "update")
     events = {Grant("events.k8s.io", "events", verb) for verb in ("create", "patch")}
     return events | {Grant("coordination.k8s.io", "leases", verb) for verb in verbs}
+
+
+def pause_switch(name: str) -> set[Grant]:
+    """The grants with which a program follows the ConfigMap that pauses its controllers, in its own namespace."""
+    return {Grant("", "configmaps", verb, name) for verb in READ}
 
 
 def access_reviews() -> set[Grant]:

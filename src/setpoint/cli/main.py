@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
+from setpoint.cli.run_flags import KubeconfigFlags
 from setpoint.cli.security_flags import SecurityFlags
 from setpoint.cli.torture_flags import TortureFlags
 
@@ -18,6 +19,7 @@ Port = Annotated[int, Parameter(validator=Number(gte=0, lte=65535))]
 
 _DEFAULT_ACCESS = SecurityFlags()
 _DEFAULT_TORTURE = TortureFlags()
+_DEFAULT_CLUSTER = KubeconfigFlags()
 
 
 @Parameter(name="*")
@@ -284,6 +286,106 @@ def top(
         token_file=token_file,
         ca_file=ca_file,
     )
+
+
+@app.command
+def pause(
+    kind: str,
+    name: str,
+    *,
+    reason: str = "",
+    namespace: Annotated[str | None, Parameter(name=["--namespace", "-n"])] = None,
+    annotation: str = "",
+    config_map: str = "",
+    cluster: KubeconfigFlags = _DEFAULT_CLUSTER,
+) -> None:
+    """Stop the reconciles of one object, or of a whole controller (pause controller NAME), until resume.
+
+    Parameters
+    ----------
+    kind
+        The kind of the object, as in kubectl get; or the word controller.
+    name
+        The name of the object (NAME or NAMESPACE/NAME) or of the controller, as in its metrics and logs.
+    reason
+        The reason, which the object's condition, explain and top show.
+    namespace
+        The object's namespace, or the one in which the controller's program runs; default: that of the context.
+    annotation
+        The annotation that the controller declares (pause_annotation=), if it is not GROUP/paused.
+    config_map
+        The ConfigMap that the program follows (--pause-switch), if it is not setpoint-paused.
+    """
+    from setpoint.cli.pause import Target
+    from setpoint.cli.pause import pause as stop
+
+    stop(Target(kind=kind, name=name, namespace=namespace, annotation=annotation, switch=config_map), reason, cluster)
+
+
+@app.command
+def resume(
+    kind: str,
+    name: str,
+    *,
+    namespace: Annotated[str | None, Parameter(name=["--namespace", "-n"])] = None,
+    annotation: str = "",
+    config_map: str = "",
+    cluster: KubeconfigFlags = _DEFAULT_CLUSTER,
+) -> None:
+    """Go on with an object or a controller that was paused.
+
+    Parameters
+    ----------
+    kind
+        The kind of the object, as in kubectl get; or the word controller.
+    name
+        The name of the object (NAME or NAMESPACE/NAME) or of the controller.
+    namespace
+        The object's namespace, or the one in which the controller's program runs; default: that of the context.
+    annotation
+        The annotation that the controller declares (pause_annotation=), if it is not GROUP/paused.
+    config_map
+        The ConfigMap that the program follows (--pause-switch), if it is not setpoint-paused.
+    """
+    from setpoint.cli.pause import Target
+    from setpoint.cli.pause import resume as go_on
+
+    go_on(Target(kind=kind, name=name, namespace=namespace, annotation=annotation, switch=config_map), cluster)
+
+
+@app.command
+def reconcile(
+    kind: str,
+    name: str,
+    *,
+    wait: Annotated[bool, Parameter(negative="")] = False,
+    timeout: Annotated[float, Parameter(validator=Number(gt=0))] = 300.0,
+    namespace: Annotated[str | None, Parameter(name=["--namespace", "-n"])] = None,
+    annotation: str = "",
+    cluster: KubeconfigFlags = _DEFAULT_CLUSTER,
+) -> None:
+    """Request a reconcile of one object now, before all others and whatever it waits for.
+
+    Parameters
+    ----------
+    kind
+        The kind of the object, as in kubectl get.
+    name
+        The name of the object: NAME or NAMESPACE/NAME.
+    wait
+        Wait until the reconcile has ended; the exit status is 1 if a condition says that it failed.
+    timeout
+        With --wait: the number of seconds after which the command gives up.
+    namespace
+        The object's namespace; default: that of the context.
+    annotation
+        The annotation that the controller declares (request_annotation=), if it is not GROUP/reconcile-at.
+    """
+    from setpoint.cli.pause import Target
+    from setpoint.cli.reconcile import reconcile as request
+
+    target = Target(kind=kind, name=name, namespace=namespace, annotation=annotation)
+    request(target, cluster, timeout if wait else None)
 
 
 @app.command

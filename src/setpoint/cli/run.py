@@ -211,5 +211,7 @@ class _Run:
                 ui=serving.ui,
                 health_probe_bind_address=serving.health_probe_bind_address,
             ),
-            options=ManagerOptions(blocked_after=BLOCKED_AFTER),
+            options=ManagerOptions(
+                blocked_after=BLOCKED_AFTER, pause_switch=self._replicas.pause_switch if works else None
+            ),
         )

@@ -105,6 +105,9 @@ class ReplicaFlags:
     processes
         Split the objects among this many processes, so that as many cores are used. This process starts them,
         replaces those that die, takes part in the election for them, and serves their metrics and health.
+    pause_switch
+        Follow this ConfigMap in the namespace of the kubeconfig's context: setpoint pause controller NAME stops a
+        controller by it.
     """
 
     leader_elect: bool = False
@@ -112,6 +115,7 @@ class ReplicaFlags:
     leader_election_namespace: str | None = None
     shards: _Switch = False
     processes: Annotated[int, Parameter(validator=Number(gte=1, lte=256))] = 1
+    pause_switch: str | None = None
 
     @property
     def elects(self) -> bool:

@@ -76,6 +76,13 @@ class Controller(Declaration[K]):
         sync_timeout: seconds that the caches may take to sync at the start.
         hot_loop: limits beyond which a key in a hot loop is slowed down: by default 30 changes of one object in 30 s,
             or 10 repetitions of the same change in 10 minutes, while the spec stays the same. None for no limits.
+        pause_annotation: name of the annotation that pauses an object: while the object has it, with a reason or
+            ``true`` as its value, there is no reconcile and no clean-up. By default ``GROUP/paused``, and none for
+            built-in kinds; ``""`` for none.
+        request_annotation: name of the annotation that requests a reconcile: each new value makes the object the next
+            one, and its failures are forgotten. The value is acknowledged after the reconcile, in the status field
+            ``last_handled_reconcile_at`` if the class has it, otherwise in the annotation ``GROUP/reconciled-at``. By
+            default ``GROUP/reconcile-at``, and none for built-in kinds; ``""`` for none.
 
     Raises:
         TypeError: ``kind`` has no resource.

@@ -28,6 +28,7 @@ from setpoint.controller.cache_reader import (
     keys_of,
     takes_caches,
 )
+from setpoint.controller.controls import Controls, control_annotation
 from setpoint.controller.hotloop import HotLoopLimits
 from setpoint.controller.permissions import Need, need_of_kind, need_of_rule
 from setpoint.controller.predicates import Test, check_predicates
@@ -73,6 +74,8 @@ class ControllerOptions(TypedDict, total=False):
     leader_only: bool
     sync_timeout: float
     hot_loop: HotLoopLimits | None
+    pause_annotation: str | None
+    request_annotation: str | None
 
 
 _DEFAULTS: Final[ControllerOptions] = {
@@ -90,6 +93,8 @@ _DEFAULTS: Final[ControllerOptions] = {
     "leader_only": True,
     "sync_timeout": 120.0,
     "hot_loop": HotLoopLimits(),
+    "pause_annotation": None,
+    "request_annotation": None,
 }
 
 
@@ -142,6 +147,11 @@ class Declaration(Generic[K]):
         self.leader_only = chosen["leader_only"]
         self.sync_timeout = chosen["sync_timeout"]
         self.hot_loop = chosen["hot_loop"]
+        self.controls = Controls(
+            pause=control_annotation("paused", chosen["pause_annotation"], self.resource),
+            request=control_annotation("reconcile-at", chosen["request_annotation"], self.resource),
+        )
+        """The annotations with which people control the reconciles of an object."""
         self.reports_failures = True
         """Whether failed reconciles are reported as events about their objects."""
         self.watched: list[WatchedKind] = [

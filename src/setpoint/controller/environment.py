@@ -15,6 +15,7 @@ from setpoint.cache import InformerFactory
 from setpoint.client import ApiError, Client, TransportError
 from setpoint.concurrency import Deadline
 from setpoint.controller.cache_reader import CacheReader, DeclaredInformers
+from setpoint.controller.controls import PausedControllers
 from setpoint.controller.declaration import Declaration
 from setpoint.controller.events import EventRecorder
 from setpoint.controller.telemetry import BoundLogger, ControllerMetrics
@@ -112,14 +113,15 @@ class Shard(Protocol):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Process:
     """The things that one process provides to all runs of its controllers, in any cluster: ``now`` returns the time of
-    day, ``random`` is for jitter and names, ``metrics`` take the figures of the runs, and ``state`` has the object of
-    the program's lifespan.
+    day, ``random`` is for jitter and names, ``metrics`` take the figures of the runs, ``state`` has the object of the
+    program's lifespan, and ``paused`` the controllers that people have paused.
     """
 
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     random: Random = field(default_factory=Random)
     metrics: ControllerMetrics | None = None
     state: ProgramState = field(default_factory=lambda: ProgramState())
+    paused: PausedControllers | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,10 +145,13 @@ class Environment:
     """The names, client, clock, caches and log of one run. Nothing in it belongs to a single key."""
 
     __slots__ = (
+        "_full_name",
+        "_paused",
         "caches",
         "client",
         "cluster",
         "controller",
+        "controls",
         "field_manager",
         "informers",
         "is_guarded",
@@ -170,6 +175,8 @@ class Environment:
         self.resource = declaration.resource
         """The resource of the objects that are reconciled."""
         self.field_manager = declaration.field_manager
+        self.controls = declaration.controls
+        """The annotations with which people control the reconciles of an object."""
         self.reporter = declaration.reporter
         self.client = host.client
         self.now = host.process.now
@@ -181,9 +188,21 @@ class Environment:
         self.is_guarded = host.shard is not None
         """Whether another process may take over keys of this run, because processes share the keys or elect a leader.
         """
+        self._paused = host.process.paused
+        self._full_name = declaration.full_name
         self.informers = DeclaredInformers(self.name, declaration.indexes)
         """The informers of all declared kinds, once the run is prepared."""
         self.caches = CacheReader(self.informers, host.factory, self.name, host.client, cluster)
+
+    def controller_pause(self) -> str:
+        """A sentence that says why people have paused the controller as a whole; ``""`` if it is not paused."""
+        paused = self._paused
+        why = (paused.reason(self._full_name) or paused.reason(self.controller)) if paused is not None else ""
+        return f"the controller is paused: {why}" if why else ""
+
+    def on_controller_pause(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Calls ``listener`` whenever controllers were paused or resumed. The returned function removes it."""
+        return self._paused.on_change(listener) if self._paused is not None else lambda: None
 
     async def read_document(self, resource: Resource, key: ObjectKey) -> dict[str, Any] | None:
         """Reads the object from the server and returns it as decoded JSON; None if it cannot be read."""

@@ -25,16 +25,17 @@ _TOLERANCE: Final = 0.001
 before its cause is recorded.
 """
 
-Change = Literal["create", "update", "delete", "sync", "external", "after", "retry"]
+Change = Literal["create", "update", "delete", "sync", "external", "after", "retry", "resume", "request"]
 
 
 class Cause(NamedTuple):
     """One reason for a reconcile.
 
     ``change`` is the type of the event. ``kind`` and ``key`` name the changed object, and ``resource_version`` is its
-    new version. The change ``sync`` stands for an object that existed at the start or was delivered again, and
-    ``external`` for a source outside the cluster. If no object of the cluster caused the reconcile (``external``, or a
-    reconcile that the controller itself has planned: ``after`` and ``retry``), ``kind``, ``key`` and
+    new version. The change ``sync`` stands for an object that existed at the start or was delivered again, ``external``
+    for a source outside the cluster, ``request`` for an annotation by which people request a reconcile, and ``resume``
+    for a controller that is no longer paused. If no object of the cluster caused the reconcile (``external``,
+    ``resume``, or a reconcile that the controller itself has planned: ``after`` and ``retry``), ``kind``, ``key`` and
     ``resource_version`` are empty.
     """
 

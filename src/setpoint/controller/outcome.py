@@ -50,6 +50,12 @@ class Retry(Struct, frozen=True, gc=False):
     after: float | None = None
 
 
+class Paused(Done, frozen=True, gc=False):
+    """No attempt was made, because people have paused the object or the controller; ``reason`` says so."""
+
+    reason: str = ""
+
+
 class Held(After, frozen=True, gc=False):
     """No attempt was made, because the key is slowed down. Earlier failures stay counted, as there was no success."""
 

@@ -36,7 +36,7 @@ class LoopMetrics:
 
     __slots__ = (
         "active_workers", "buckets", "conflicts", "errors", "filtered", "hot_loops", "max_concurrent", "name", "panics",
-        "results", "seconds", "stale_reads", "suppressed", "terminal_errors", "timeouts",
+        "paused", "results", "seconds", "stale_reads", "suppressed", "terminal_errors", "timeouts",
     )  # fmt: skip
 
     def __init__(self, name: str, max_concurrent: int) -> None:
@@ -53,6 +53,7 @@ class LoopMetrics:
         self.suppressed = 0
         self.stale_reads = 0
         self.hot_loops = 0
+        self.paused = 0
         self.seconds = 0.0
         self.buckets = [0] * (len(BUCKETS) + 1)
 
@@ -128,6 +129,7 @@ class ControllerMetrics:
                     "max_concurrent",
                 ),
                 ("controller_runtime_active_workers", "Number of currently used workers", "active_workers"),
+                ("setpoint_paused_objects", "Objects that wait for people to resume them", "paused"),
             )
         ]
         for loop in self._loops.values():

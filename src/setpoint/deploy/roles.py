@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from setpoint.deploy.operator import Operator
+from setpoint.manager.pause_switch import PAUSE_SWITCH
 from setpoint.meta import Resource, resource_of
 from setpoint.permissions import (
     READ,
@@ -16,6 +17,7 @@ from setpoint.permissions import (
     declared,
     injection,
     leases,
+    pause_switch,
     rules,
 )
 from setpoint.webhook.registration import trusting
@@ -52,7 +54,8 @@ def roles(operator: Operator) -> list[Document]:
     }
     documents = [account, *_manager(operator)]
     if operator.controllers:
-        documents += _bound(operator, _role("Role", operator.metadata("leader-election", "rbac"), rules(leases())))
+        grants = leases() | pause_switch(PAUSE_SWITCH)
+        documents += _bound(operator, _role("Role", operator.metadata("leader-election", "rbac"), rules(grants)))
     if operator.served and operator.certificates == "own":
         grants = certificates(operator.secret)
         documents += _bound(operator, _role("Role", operator.metadata("certificates", "rbac"), rules(grants)))

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from setpoint.deploy.operator import HEALTH_PORT, METRICS_PORT, WEBHOOK_PORT, Operator
 from setpoint.manager.options import SHUTDOWN_TIMEOUT
+from setpoint.manager.pause_switch import PAUSE_SWITCH
 from setpoint.manager.runnable_group import CANCEL_WITHIN
 
 __all__ = ["CERTIFICATE_FOLDER", "USER", "deployment", "disruption_budget", "grace_seconds", "namespace"]
@@ -44,6 +45,7 @@ def arguments(operator: Operator) -> list[str]:
         f"--metrics-bind-address=:{METRICS_PORT}",
         f"--health-probe-bind-address=:{HEALTH_PORT}",
         "--log-format=json",
+        *([f"--pause-switch={PAUSE_SWITCH}"] if operator.controllers else []),
     ]
     if operator.name_given:
         found.append(f"--name={operator.name_given}")

@@ -30,6 +30,7 @@ from setpoint.manager.lifecycle import GroupName, Lifecycle
 from setpoint.manager.lifespan import opened
 from setpoint.manager.loop_watchdog import LoopWatch
 from setpoint.manager.options import Browser, ManagerOptions, Serving
+from setpoint.manager.pause_switch import PauseSwitch
 from setpoint.manager.processes import ParentLease, Supervisor
 from setpoint.manager.processes.merged_pages import MergedMetrics, MergedPages
 from setpoint.manager.runnable_group import Runnable
@@ -105,13 +106,6 @@ class Manager:
         metrics = self.metrics = serving.collected()
         if metrics is not None:
             metrics.add_client(client)
-        self._process = Process(
-            now=options.now,
-            random=options.random,
-            metrics=metrics.controllers if metrics is not None else None,
-        )
-        self.state = self._process.state
-        """The holder of the object that the lifespan yields."""
         self.elector: Leadership | None = None
         self.shards: ShardMember | None = None
         self._join(leader_election, sharding)
@@ -126,6 +120,17 @@ class Manager:
             watch_options=options.watch_options,
             metrics=self.metrics.informers if self.metrics is not None else None,
         )
+        switch = None
+        if options.pause_switch is not None:
+            switch = PauseSwitch(self.factory, options.pause_switch, client.namespace)
+        self._process = Process(
+            now=options.now,
+            random=options.random,
+            metrics=metrics.controllers if metrics is not None else None,
+            paused=switch,
+        )
+        self.state = self._process.state
+        """The holder of the object that the lifespan yields."""
         self.recorder = EventRecorder(client, now=options.now, random=options.random, instance=options.instance)
         self.healthz = HealthChecks("healthz")
         self.readyz = HealthChecks("readyz")
@@ -148,6 +153,8 @@ class Manager:
         self.elected = self._life.elected
         """Set when this process leads, or at the start if there is no election."""
         self._life.add("caches", _Caches(self.factory))
+        if switch is not None:
+            self._life.add("caches", switch)
         if self.shards is not None:
             self._life.add("caches", self.shards)  # it ends when the controllers have
             self.readyz.add("sharding", self.shards.problem)

@@ -91,6 +91,8 @@ class ManagerOptions:
         blocked_after: seconds after which the event loop counts as blocked, for example by ``time.sleep`` in a
             reconcile. A thread then reports the blocking key and the line of code (`setpoint.manager.loop_watchdog`).
             None switches the watch off, as in virtual time; the command ``run`` uses 1.
+        pause_switch: name of the ConfigMap in the client's namespace in which people pause whole controllers
+            (`setpoint.manager.pause_switch`); None for none.
     """
 
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -99,3 +101,4 @@ class ManagerOptions:
     shutdown_timeout: float | None = SHUTDOWN_TIMEOUT
     watch_options: WatchOptions | None = None
     blocked_after: float | None = None
+    pause_switch: str | None = None

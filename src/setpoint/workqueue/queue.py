@@ -13,6 +13,8 @@ from setpoint.workqueue.ready_list import AGEING, ReadyList
 
 LOW_PRIORITY: Final = -100
 """The priority of keys from first syncs and resyncs. It is lower than 0, the priority of keys with changes."""
+HIGH_PRIORITY: Final = 100
+"""The priority of keys whose reconciles people have requested."""
 
 
 class ShutDown(Exception):

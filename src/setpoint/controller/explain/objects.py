@@ -24,7 +24,8 @@ from setpoint.meta import ObjectKey
 TURN: Final = 250
 """The number of keys to examine before other tasks may run."""
 URGENCY: Final[tuple[State, ...]] = (
-    "stopped", "failed", "backing off", "slowed down", "not synced", "being deleted", "warned", "running", "queued",
+    "stopped", "failed", "backing off", "slowed down", "not synced", "being deleted", "warned", "paused",
+    "running", "queued",
     "waiting", "filtered", "standby", "not in this shard", "unknown", "deleted", "idle",
 )  # fmt: skip
 """The states in the order in which objects are listed."""
@@ -134,6 +135,8 @@ class Survey:
             if key in run.activity.hot_loops.slowed:
                 return "slowed down"
             return "waiting" if last is None or last.result == "requeue_after" else "backing off"
+        if key in run.activity.paused:
+            return "paused"
         if run.activity.events.last_filtered(key) is not None:
             return verdict(facts_of(run, key)).state
         informer = run.informers.get(run.controller.resource.gvr)

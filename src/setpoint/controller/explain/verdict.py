@@ -11,7 +11,7 @@ from setpoint.meta import ObjectKey
 
 State = Literal[
     "running", "stopped", "standby", "not synced", "not in this shard", "queued", "slowed down", "waiting",
-    "backing off", "unknown", "deleted", "being deleted", "failed", "filtered", "warned", "idle",
+    "backing off", "paused", "unknown", "deleted", "being deleted", "failed", "filtered", "warned", "idle",
 ]  # fmt: skip
 
 STATES: Final[dict[State, str]] = {
@@ -24,6 +24,7 @@ STATES: Final[dict[State, str]] = {
     "slowed down": "it is in a hot loop and held back",
     "waiting": "its last reconcile asked to be called again later",
     "backing off": "its last reconcile failed, or asked for a retry",
+    "paused": "people have paused the object or its controller",
     "deleted": "the object is gone",
     "unknown": "there is no such object in the cache",
     "being deleted": "finalizers of others hold it",
@@ -62,6 +63,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     running_since: float | None = None
     settling: bool = False
     slowed: str = ""
+    paused: str = ""
+    """The reason why people have paused the object or the controller; ``""`` if they have not."""
     causes: tuple[Cause, ...] = ()
     """The causes of the running reconcile or, if none is running, of the next one."""
     pending: tuple[Cause, ...] = ()
@@ -107,6 +110,8 @@ def verdict(facts: Facts) -> Verdict:
         if facts.deleted_at is not None:
             return Verdict("deleted", "the object is gone", since=facts.deleted_at)
         return Verdict("unknown", f"there is no such object in the cache{facts.scope}")
+    if facts.paused:
+        return Verdict("paused", facts.paused)
     if facts.cached.deleting and not facts.cleans_up:
         text = facts.held or _held(facts.cached.held_by)
         return Verdict("being deleted", f"a deletion was asked for; it {text}")

@@ -24,7 +24,18 @@ class Activity:
     which does not repeat the reason; equal failures are one event with a count.
     """
 
-    __slots__ = ("_env", "_memory", "_reports", "causes", "events", "hot_loops", "metrics", "running", "timeline")
+    __slots__ = (
+        "_env",
+        "_memory",
+        "_reports",
+        "causes",
+        "events",
+        "hot_loops",
+        "metrics",
+        "paused",
+        "running",
+        "timeline",
+    )
 
     def __init__(
         self, env: Environment, memory: Memory, metrics: LoopMetrics, limits: HotLoopLimits | None, *, reports: bool
@@ -39,6 +50,8 @@ class Activity:
         self.metrics = metrics
         self.running: dict[ObjectKey, ContextReads] = {}
         """The reconciles under way."""
+        self.paused: dict[ObjectKey, str] = {}
+        """The keys that wait for people to resume them, and the reasons."""
 
     def is_running(self, context: ContextReads) -> bool:
         """Whether the context is that of a reconcile of this run that is under way."""
@@ -63,6 +76,20 @@ class Activity:
         generation = context.object.metadata.generation
         if self.hot_loops.count_write(context.key, generation, record, is_answer=is_answer, is_own=is_own):
             self.metrics.hot_loops += 1
+
+    def pause(self, key: ObjectKey, why: str) -> bool:
+        """Notes that the key is not reconciled because people have paused its object or the controller. Returns whether
+        that, or the reason, is new.
+        """
+        is_new = self.paused.get(key) != why
+        self.paused[key] = why
+        self.metrics.paused = len(self.paused)
+        return is_new
+
+    def resume(self, key: ObjectKey) -> None:
+        """Notes that the key is not paused."""
+        if self.paused.pop(key, None) is not None:
+            self.metrics.paused = len(self.paused)
 
     def expect_write(self, record: WriteRecord) -> None:
         """Notes that the cache of the written kind has to show a write; see `Context.caught_up`."""
@@ -115,6 +142,7 @@ class Activity:
         """
         self._memory.forget(key)
         self.hot_loops.forget(key)
+        self.resume(key)
 
 
 def _entry_of(record: WriteRecord, number: int, is_covered: bool) -> Write:

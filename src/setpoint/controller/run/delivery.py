@@ -22,6 +22,7 @@ from setpoint.controller.predicates import name_of as name_of_predicate
 from setpoint.controller.run.activity import Activity
 from setpoint.meta import Object, ObjectKey, Resource, resource_of
 from setpoint.workqueue import LOW_PRIORITY, RateLimitingQueue
+from setpoint.workqueue.queue import HIGH_PRIORITY
 
 UnlessStopped: TypeAlias = Callable[[Coroutine[Any, Any, None]], Awaitable[None]]
 
@@ -57,6 +58,7 @@ def subscribe(
     clock = asyncio.get_running_loop().time
 
     asks = wants if primary else None
+    controls = env.controls
 
     def deliver(
         changed: ObjectKey, old: Head | None, new: Head | None, change: str, version: str, priority: int
@@ -116,7 +118,13 @@ def subscribe(
                 if own is not None and version in own and heads.old.resource_version in own:
                     metrics.suppressed += 1
                     return None
+            if new.annotations and controls.is_requested(heads):
+                queue.forget(key)
+                activity.hot_loops.forget(key)
+                return deliver(key, None, new, "request", version, HIGH_PRIORITY)
             needs_old = bool(predicates)
+            if needs_old and controls.pauses_differ(heads.old, new):
+                return deliver(key, None, new, "update", version, 0)  # predicates of changes don't know the controls
         else:
             needs_old = bool(predicates) or not owns or not heads.same_owners
         return deliver(key, heads.old if needs_old else new, new, "update", version, 0)

@@ -36,6 +36,7 @@ from setpoint.controller.outcome import (
     InvalidObject,
     Outcome,
     Outdated,
+    Paused,
     ReconcileTimeout,
     Retry,
 )
@@ -143,6 +144,9 @@ class Reconciler(Generic[K]):
         )
         if deleting and not cleaning and not self._controller.reconcile_deleting:
             return None
+        why = self._pause_of(obj)
+        if why and (self._env.controller_pause() or self._status.shows_pause(obj, why)):
+            return Paused(why)
         start = AttemptStart(causes, self._failures(key), age, cache_wait)
         context = Context(self._env, self._writer, obj, start, add_write=activity.add_write)
         activity.running[key] = context
@@ -157,6 +161,10 @@ class Reconciler(Generic[K]):
                 if behind:
                     activity.metrics.stale_reads += 1
                     await self._prefetch(context, behind)
+                outcome: Outcome | None
+                if why:
+                    await self._status.paused(obj, context, why)
+                    return Paused(why)
                 if cleaning:
                     outcome = await self._clean_up(obj, context, misfits)
                 elif misfits:
@@ -179,6 +187,18 @@ class Reconciler(Generic[K]):
             context._close()
             if token is not None:
                 current.reset(token)
+
+    def _pause_of(self, obj: K) -> str:
+        """The reason why there is no reconcile of the object now; ``""`` if there is one."""
+        deleting = obj.metadata.deletion_timestamp is not None
+        why = self._env.controller_pause() or self._controller.controls.pause_message(
+            obj.metadata.annotations, deleting=deleting
+        )
+        if not why:
+            self._activity.resume(obj.key)
+        elif self._activity.pause(obj.key, why) and deleting:
+            self._env.event(obj, "Warning", "DeletionPaused", why)
+        return why
 
     def _spun(self, obj: K) -> bool:
         """Whether the key became hot by asking for its next reconcile at once."""

@@ -29,6 +29,7 @@ from setpoint.controller.sync_context import FunctionThreads
 from setpoint.controller.telemetry import LoopMetrics
 from setpoint.controller.writes.ownership import ObjectWriter
 from setpoint.meta import GroupVersionResource, Object, ObjectKey, resource_of
+from setpoint.workqueue import LOW_PRIORITY
 
 K = TypeVar("K", bound=Object)
 
@@ -137,7 +138,8 @@ class RunningController(Generic[K]):
         self.state = "syncing"
         self.prepare()
         try:
-            with self._observing_writes():
+            with self._observing_writes(), ExitStack() as stack:
+                stack.callback(self.env.on_controller_pause(self._reconsider_paused))
                 wants = self.guard.wants if self.guard is not None else None
                 for watch in self.controller.watched:
                     registration = subscribe(
@@ -236,6 +238,12 @@ class RunningController(Generic[K]):
             return
         self.activity.causes.add(key, cause)
         self.queue.add(key, priority=priority)
+
+    def _reconsider_paused(self) -> None:
+        """Looks at all paused keys again, because controllers were paused or resumed."""
+        at = asyncio.get_running_loop().time()
+        for key in list(self.activity.paused):
+            self.enqueue(key, Cause("resume", at=at), priority=LOW_PRIORITY)
 
     def _take_over(self, key: ObjectKey, cause: Cause, priority: int) -> None:
         self.enqueue(key, cause, priority=priority)

@@ -16,6 +16,7 @@ from setpoint.controller.outcome import (
     HandedOver,
     Held,
     Outcome,
+    Paused,
     ReconcileTimeout,
     TerminalError,
     classify,
@@ -40,6 +41,8 @@ the loop.
 TRACEBACK_EVERY: Final = 3600.0
 """Seconds for which a traceback is left out of the log after it was there: an outage makes every key fail alike."""
 _MAX_TRACES: Final = 64
+PAUSED_RESULT: Final = "paused"
+"""The result of an attempt that only reported a pause. It does not count as a reconcile."""
 
 
 class End(NamedTuple):
@@ -202,7 +205,10 @@ class WorkLoop(Generic[Key]):
             failed = problem
             result, detail, next_in = self._failed(key, failed)
         else:
-            if outcome is None or isinstance(outcome, Done):
+            if isinstance(outcome, Paused):
+                self.queue.forget(key)
+                result, detail = PAUSED_RESULT, outcome.reason
+            elif outcome is None or isinstance(outcome, Done):
                 self.queue.forget(key)
                 result = "success"
             elif isinstance(outcome, After):
@@ -215,7 +221,8 @@ class WorkLoop(Generic[Key]):
                 result, detail = "requeue", outcome.reason
                 self.log.info("not there yet", extra={"key": key, "reason": outcome.reason, "retry_in": next_in})
         duration = clock() - started
-        self.metrics.observe(result, duration)
+        if result != PAUSED_RESULT:
+            self.metrics.observe(result, duration)
         if self._on_end is not None:
             self._on_end(key, End(started, duration, result, detail, next_in, failed))
 

@@ -10,8 +10,19 @@ from typing import Any, Final, TypeAlias, cast, get_args, get_origin
 import msgspec
 
 from setpoint.client.patches import edited
+from setpoint.controller.controls import HANDLED, PAUSED, PAUSED_REASON
 from setpoint.controller.declaration import RECONCILED
-from setpoint.meta import ApiModel, Condition, Object, decode_as_read, raw_of, remove_condition, set_condition, to_wire
+from setpoint.meta import (
+    ApiModel,
+    Condition,
+    Object,
+    decode_as_read,
+    find_condition,
+    raw_of,
+    remove_condition,
+    set_condition,
+    to_wire,
+)
 from setpoint.meta.model_fields import alternatives, bare, fields_of, is_record
 from setpoint.patch import merge_patch
 
@@ -70,6 +81,44 @@ class StatusDraft:
             condition.type == self._failure and condition.status != "True" for condition in conditions
         ):
             remove_condition(conditions, self._failure)
+
+    def shows_pause(self, annotation: str, message: str) -> bool:
+        """Whether the status says that ``annotation`` pauses the object, or can't say so: it has no conditions, belongs
+        to another program, or has a condition about another annotation.
+        """
+        conditions = self._conditions()
+        present = find_condition(conditions or [], PAUSED)
+        if conditions is None or present is None or present.reason != PAUSED_REASON:
+            return conditions is None
+        if annotation not in present.message:
+            return True
+        return (present.message, present.observed_generation) == (message[:MAX_MESSAGE], self._generation)
+
+    def pause(self, message: str, *, now: datetime) -> None:
+        """Sets the condition of a paused object."""
+        condition = Condition(type=PAUSED, status="True", reason=PAUSED_REASON, message=message[:MAX_MESSAGE])
+        condition.observed_generation = self._generation
+        if (conditions := self._conditions()) is not None:
+            set_condition(conditions, condition, now=now)
+
+    @property
+    def acknowledged(self) -> str | None:
+        """The last request for a reconcile in the status; None if the status has no field for it."""
+        status = getattr(self._obj, "status", None)
+        value = getattr(status, HANDLED, None) if self._owned else None
+        return value if isinstance(value, str) else None
+
+    def acknowledge(self, request: str) -> None:
+        """Notes in the status that the request for a reconcile was carried out."""
+        status: Any = getattr(self._obj, "status", None)
+        status.last_handled_reconcile_at = request
+
+    def resume(self, annotation: str) -> None:
+        """Removes the condition of an object that ``annotation`` pauses."""
+        conditions = self._conditions() or []
+        present = find_condition(conditions, PAUSED)
+        if present is not None and present.reason == PAUSED_REASON and annotation in present.message:
+            remove_condition(conditions, PAUSED)
 
     def patch(
         self, *, observed: bool, now: Callable[[], datetime], onto: Object | None = None, yields: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, Generic, TypeVar
 
 from setpoint.client import ApiError, Conflict, NotFound, PatchType, TransportError, dynamic
+from setpoint.client.partial_metadata import metadata_only
 from setpoint.controller.cache_reader import INSTALL
 from setpoint.controller.context_reads import ContextReads
 from setpoint.controller.declaration import Declaration
@@ -42,6 +43,12 @@ class StatusWriter(Generic[K]):
         self._subresource = "status" if "status" in declared.resource.subresources else ""
 
     def draft(self, obj: K) -> StatusDraft:
+        """The draft of the status of an object that is not paused."""
+        draft = self._draft(obj)
+        draft.resume(self._controller.controls.pause)
+        return draft
+
+    def _draft(self, obj: K) -> StatusDraft:
         declared = self._controller
         return StatusDraft(
             obj,
@@ -49,6 +56,16 @@ class StatusWriter(Generic[K]):
             generations=bool(self._subresource),
             failure=declared.failure_condition,
         )
+
+    def shows_pause(self, obj: K, why: str) -> bool:
+        """Whether the status of a paused object says so already, or can't."""
+        return self._draft(obj).shows_pause(self._controller.controls.pause, why)
+
+    async def paused(self, obj: K, context: ContextReads, why: str) -> None:
+        """Writes the condition of a paused object that does not show it yet. Raises the same errors as `succeeded`."""
+        draft = self._draft(obj)
+        draft.pause(why, now=self._env.now())
+        await self._write(draft, obj, context, observed=False)
 
     async def succeeded(self, draft: StatusDraft, obj: K, context: ContextReads) -> None:
         """Writes the status of a reconcile that raised no exception, if the status has changed.
@@ -60,20 +77,25 @@ class StatusWriter(Generic[K]):
         """
         if self._controller.owns_status:
             draft.succeeded()
+        request = self._acknowledge(draft, obj)
         try:
             await self._write(draft, obj, context, observed=True)
         except Exception as problem:
             await self._tell_refusal(problem, draft, context)
             raise
+        await self._annotate(request, obj, context)
 
     async def failed(self, problem: Exception, draft: StatusDraft, obj: K, context: ContextReads) -> Exception | None:
         """Writes the status that the function left behind, and the reason for its failure. A conflict is not reported.
         If the write fails, the error is logged and returned, because the caller raises the function's own failure.
         """
+        request = ""
         if not is_conflict(problem):
             draft.report(reason=reason_of(problem), message=describe(problem), now=self._env.now())
+            request = self._acknowledge(draft, obj)
         try:
             await self._write(draft, obj, context, observed=False)
+            await self._annotate(request, obj, context)
         except Exception as second:  # noqa: BLE001 - logged; the caller raises the first one
             if is_conflict(second):
                 context.log.debug("status not written", extra={"error": describe(second)})
@@ -82,6 +104,29 @@ class StatusWriter(Generic[K]):
             await self._tell_refusal(second, draft, context, first=None if is_conflict(problem) else problem)
             return second
         return None
+
+    def _acknowledge(self, draft: StatusDraft, obj: K) -> str:
+        """Acknowledges the request for a reconcile in the draft. Returns the request if the status has no field for it,
+        so that an annotation has to acknowledge it; otherwise ``""``.
+        """
+        acknowledged = draft.acknowledged
+        request = self._controller.controls.open_request(obj.metadata.annotations, acknowledged)
+        if not request or acknowledged is None:
+            return request
+        draft.acknowledge(request)
+        return ""
+
+    async def _annotate(self, request: str, obj: K, context: ContextReads) -> None:
+        """Acknowledges a request by an annotation. A refusal is logged: the reconcile itself has ended."""
+        if not request:
+            return
+        annotations = {self._controller.controls.acknowledgement: request}
+        patch = {"metadata": {"uid": obj.uid, "annotations": annotations}}
+        kind = metadata_only(self._controller.resource)
+        try:
+            await self._env.client.patch(kind, obj.name, patch, namespace=obj.namespace or None)
+        except (ApiError, TransportError) as problem:
+            context.log.warning("a request for a reconcile was not acknowledged", extra={"error": describe(problem)})
 
     async def _tell_refusal(
         self, refusal: Exception, draft: StatusDraft, context: ContextReads, *, first: Exception | None = None
@@ -102,6 +147,7 @@ class StatusWriter(Generic[K]):
             message = f"the status was refused: {message}"
         obj: Any = draft.pristine()
         again = self.draft(obj)
+        self._acknowledge(again, obj)
         again.report(reason=reason_of(reported), message=message, now=self._env.now())
         try:
             await self._write(again, obj, context, observed=False)

@@ -8,6 +8,7 @@ export const MEANING = {
   'not synced': 'a cache is not complete yet',
   'being deleted': 'finalizers of others hold it',
   warned: 'the last reconcile ended without an error, and its last event was a warning',
+  paused: 'people have paused the object or its controller',
   running: 'a worker is at it',
   queued: 'it waits for a worker',
   waiting: 'the last reconcile asked to be called again later',
