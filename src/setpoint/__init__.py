@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from setpoint.cache import Head as Head
     from setpoint.cache import InformerFactory as InformerFactory
     from setpoint.cli.program import main as main
-    from setpoint.cli.program_options import Program as Program
     from setpoint.client import AlreadyExists as AlreadyExists
     from setpoint.client import ApiError as ApiError
     from setpoint.client import Client as Client
@@ -53,6 +52,8 @@ if TYPE_CHECKING:
     from setpoint.meta import ObjectMeta as ObjectMeta
     from setpoint.meta import Quantity as Quantity
     from setpoint.models.rbac_v1 import PolicyRule as PolicyRule
+    from setpoint.operator import Operator as Operator
+    from setpoint.operator import Program as Program
     from setpoint.testing.checks import check as check
     from setpoint.webhook import Admission as Admission
     from setpoint.webhook import Policy as Policy
@@ -89,10 +90,11 @@ _HOMES = {
     "Object": "meta",
     "ObjectKey": "meta",
     "ObjectMeta": "meta",
+    "Operator": "operator",
     "Outcome": "controller",
     "Policy": "webhook",
     "PolicyRule": "models.rbac_v1",
-    "Program": "cli.program_options",
+    "Program": "operator",
     "Quantity": "meta",
     "RateLimitingQueue": "workqueue",
     "Review": "webhook",
@@ -140,6 +142,7 @@ __all__ = [
     "Object",
     "ObjectKey",
     "ObjectMeta",
+    "Operator",
     "Outcome",
     "Policy",
     "PolicyRule",

@@ -19,7 +19,7 @@ async def reconcile(vault: Vault, ctx: sp.Context) -> None:
 
 
 def check(*words: str) -> int:
-    app = program("vaults.py", [sp.Controller(Vault, reconcile)], [ADMISSION])
+    app = program("vaults.py", sp.Operator([sp.Controller(Vault, reconcile)], [ADMISSION]))
     with pytest.raises(SystemExit) as end:
         app(["check", *words])
     assert isinstance(end.value.code, int)
@@ -79,4 +79,4 @@ def test_files_in_which_nothing_can_be_checked_are_named(tmp_path: Path, text: s
     if text is not None:
         file.write_text(text)
     with pytest.raises(UsageError, match=problem):
-        program("vaults.py", [sp.Controller(Vault, reconcile)], [ADMISSION])(["check", str(file)])
+        program("vaults.py", sp.Operator([sp.Controller(Vault, reconcile)], [ADMISSION]))(["check", str(file)])

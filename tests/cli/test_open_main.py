@@ -105,14 +105,14 @@ def test_the_help_names_the_options_of_the_program(tmp_path: Path, capsys: pytes
     class Options:
         region: str = "eu"
 
-    app = program("seer.py", [sp.Controller(ConfigMap, reconcile)], options=Options)
+    app = program("seer.py", sp.Operator([sp.Controller(ConfigMap, reconcile)], options=Options))
     with pytest.raises(SystemExit) as ended:
         app(["run", "--help"])
     assert ended.value.code == 0
     help = capsys.readouterr().out
     assert "--region" in help
     assert "--own" not in help
-    app = program("seer.py", [sp.Controller(ConfigMap, reconcile)])
+    app = program("seer.py", sp.Operator([sp.Controller(ConfigMap, reconcile)]))
     with pytest.raises(SystemExit):
         app(["run", "--help"])
     assert "--own" not in capsys.readouterr().out

@@ -24,7 +24,7 @@ async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
 
 
 def test_shards_and_an_election_exclude_each_other() -> None:
-    app = program("mykind.py", [sp.Controller(ConfigMap, reconcile)])
+    app = program("mykind.py", sp.Operator([sp.Controller(ConfigMap, reconcile)]))
     with pytest.raises(UsageError, match="--shards and --leader-elect exclude each other"):
         app(["run", "--shards", "--leader-elect"])
 
@@ -51,14 +51,14 @@ def test_the_role_allows_to_ask_who_may_read_metrics_and_debug_pages() -> None:
 
 
 def test_clusters_of_a_folder_and_an_embedded_one_exclude_each_other() -> None:
-    app = program("mykind.py", [sp.Controller(ConfigMap, reconcile)])
+    app = program("mykind.py", sp.Operator([sp.Controller(ConfigMap, reconcile)]))
     with pytest.raises(UsageError, match="--clusters and --embedded exclude each other"):
         app(["run", "--clusters", "folder", "--embedded"])
 
 
 @pytest.mark.parametrize("flag", ["--kubeconfig", "--context"])
 def test_a_cluster_that_is_named_and_an_embedded_one_exclude_each_other(flag: str) -> None:
-    app = program("mykind.py", [sp.Controller(ConfigMap, reconcile)])
+    app = program("mykind.py", sp.Operator([sp.Controller(ConfigMap, reconcile)]))
     with pytest.raises(UsageError, match=f"{flag} and --embedded exclude each other"):
         app(["run", flag, "mine", "--embedded"])
 
@@ -77,7 +77,7 @@ def test_flags_of_pages_are_checked_before_a_cluster_is_looked_for(
     flags: list[str], problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "missing"))
-    app = program("mykind.py", [sp.Controller(ConfigMap, reconcile)])
+    app = program("mykind.py", sp.Operator([sp.Controller(ConfigMap, reconcile)]))
     with pytest.raises(UsageError, match=re.escape(problem)):
         app(["run", *flags])
 

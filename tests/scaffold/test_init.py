@@ -121,7 +121,7 @@ def test_with_a_lifespan_and_defaults_that_are_lists_a_project_keeps_its_lint_it
     done = subprocess.run(command, env=environ, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     with importable(package.parent), loaded(str(package / "__main__.py")) as program:
-        assert program.module.lifespan.__module__ == "shop.lifespan"
+        assert program.module.operator.lifespan.__module__ == "shop.lifespan"
 
 
 @pytest.mark.parametrize("name", ["y", "n", "yes", "no", "on", "off", "true", "false", "null"])

@@ -15,12 +15,12 @@ from setpoint.cli.check_command import check_command
 from setpoint.cli.manifests import manifests_command
 from setpoint.cli.program_arguments import Parts
 from setpoint.cli.program_loader import SourceError, being_loaded
-from setpoint.cli.program_options import ProgramLifespan
 from setpoint.cli.run import run_command
 from setpoint.cli.simulate_command import simulate_command
 from setpoint.cli.uninstall import uninstall_command
 from setpoint.controller import Controller
 from setpoint.manager import Runnable
+from setpoint.operator import Operator, ProgramLifespan
 from setpoint.webhook import Admission, Policy
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 Own = TypeVar("Own")
 
 
+@overload
+def main(operator: Operator[Any], /, *, argv: Sequence[str] | None = None) -> None: ...
 @overload
 def main(
     *parts: Controller[Any] | Admission[Any] | Policy | Runnable,
@@ -49,15 +51,15 @@ def main(
 
 
 def main(
-    *parts: Controller[Any] | Admission[Any] | Policy | Runnable,
+    *parts: Operator[Any] | Controller[Any] | Admission[Any] | Policy | Runnable,
     name: str | None = None,
     argv: Sequence[str] | None = None,
     options: type[Any] | None = None,
     lifespan: ProgramLifespan[Any] | None = None,
     registry: CollectorRegistry | None = None,
 ) -> None:
-    """Runs the command line of a program: ``run``, ``manifests`` and other commands, for the controllers, admissions,
-    policies and runnables in ``parts``.
+    """Runs the command line of a program: ``run``, ``manifests`` and other commands, for one `Operator`, or for the
+    controllers, admissions, policies and runnables in ``parts``.
 
     Call it under ``if __name__ == "__main__":``. ``argv`` defaults to the process's arguments. The program's webhooks
     are the admissions, and the conversions of the controllers' kinds. An ``--embedded`` server calls them
@@ -82,48 +84,52 @@ def main(
     if source := being_loaded():
         raise SourceError(f"sp.main() is called while {source} is imported; put it under if __name__ == '__main__':")
     script = Path(sys.argv[0])
-    shown = script.parent.name if script.name == "__main__.py" else script.name
-    controllers = [part for part in parts if isinstance(part, Controller)]
-    admissions = [part for part in parts if isinstance(part, Admission)]
-    policies = [part for part in parts if isinstance(part, Policy)]
-    runnables = [part for part in parts if not isinstance(part, Controller | Admission | Policy)]
-    with reported(shown):
+    command = script.parent.name if script.name == "__main__.py" else script.name
+    with reported(command):
+        operators = [part for part in parts if isinstance(part, Operator)]
+        if operators and (len(parts) > 1 or name or options or lifespan or registry):
+            raise UsageError(
+                "sp.main() takes one Operator and nothing else: its other arguments belong into the Operator"
+            )
+        others: list[Any] = [part for part in parts if not isinstance(part, Operator)]
+        runnables = [part for part in others if not isinstance(part, Controller | Admission | Policy)]
         for part in runnables:
             if isinstance(part, type) or not inspect.iscoroutinefunction(getattr(part, "run", None)):
                 raise UsageError(
-                    "sp.main() takes controllers, admissions, policies and runnables (with async def run(self)), not "
-                    f"{part!r}"
+                    "sp.main() takes an Operator, or controllers, admissions, policies and runnables (with async def "
+                    f"run(self)), not {part!r}"
                 )
-        if not controllers and not admissions:
-            raise UsageError("there is neither a controller to run nor an admission to serve")
-        app = program(
-            shown,
-            controllers,
-            admissions,
-            name=name,
-            runnables=runnables,
-            options=options,
-            lifespan=lifespan,
-            registry=registry,
-            policies=policies,
+        operator = (
+            operators[0]
+            if operators
+            else Operator(
+                [part for part in others if isinstance(part, Controller)],
+                [part for part in others if isinstance(part, Admission)],
+                lifespan,
+                options,
+                policies=[part for part in others if isinstance(part, Policy)],
+                runnables=runnables,
+                name=name,
+                registry=registry,
+            )
         )
-        app(list(sys.argv[1:] if argv is None else argv))
+        program(command, operator)(list(sys.argv[1:] if argv is None else argv))
 
 
-def program(
-    command: str,
-    controllers: Sequence[Controller[Any]],
-    admissions: Sequence[Admission[Any]] = (),
-    *,
-    name: str | None = None,
-    runnables: Sequence[Runnable] = (),
-    options: type[Any] | None = None,
-    lifespan: ProgramLifespan[Any] | None = None,
-    registry: CollectorRegistry | None = None,
-    policies: Sequence[Policy] = (),
-) -> App:
-    """The commands of a program with these controllers and admissions; see `main`."""
-    parts = Parts(command, controllers, admissions, name, runnables, options, lifespan, registry, policies)
+def program(command: str, operator: Operator[Any]) -> App:
+    """The commands of a program; see `main`.
+
+    Raises:
+        UsageError: there is neither a controller nor an admission, or an option has no default but is needed for one.
+    """
+    try:
+        controllers = operator.controllers_for()
+    except TypeError as problem:
+        raise UsageError(str(problem)) from None
+    admissions, policies, name = operator.admissions, operator.policies, operator.name
+    if not controllers and not admissions:
+        raise UsageError("there is neither a controller to run nor an admission to serve")
+    parts = Parts(command, operator, controllers)
     names = ", ".join(controller.name for controller in controllers)
     kinds = ", ".join(dict.fromkeys(admission.kind.__name__ for admission in admissions))
     app = App(name=command, help=f"Controllers: {names}." if names else f"Webhooks for {kinds}.", version_flags=[])

@@ -1,28 +1,30 @@
-"""Parts: the arguments of `setpoint.main`, as the commands of a program receive them."""
+"""Parts: a program, as its commands receive it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from setpoint.cli.program_options import ProgramLifespan
 from setpoint.controller import Controller
-from setpoint.manager import Runnable
-from setpoint.webhook import Admission, Policy
-
-if TYPE_CHECKING:
-    from prometheus_client import CollectorRegistry
+from setpoint.operator import Operator
+from setpoint.webhook import Admission
 
 
 class Parts(NamedTuple):
-    """The arguments of `setpoint.main`. ``command`` is the command that starts the program, as messages show it."""
+    """A program: ``command`` starts it, as messages show it; ``controllers`` are those for the options in force."""
 
     command: str
+    operator: Operator[Any]
     controllers: Sequence[Controller[Any]]
-    admissions: Sequence[Admission[Any]] = ()
-    name: str | None = None
-    runnables: Sequence[Runnable] = ()
-    options: type[Any] | None = None
-    lifespan: ProgramLifespan[Any] | None = None
-    registry: CollectorRegistry | None = None
-    policies: Sequence[Policy] = ()
+
+    @property
+    def admissions(self) -> Sequence[Admission[Any]]:
+        return self.operator.admissions
+
+    def with_options(self, own: Any) -> Parts:
+        """The program with other options. The controllers are the same unless they are made of options."""
+        return (
+            self._replace(controllers=self.operator.controllers_for(own))
+            if callable(self.operator.controllers)
+            else self
+        )

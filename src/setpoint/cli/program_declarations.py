@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from setpoint.cli.program_loader import Loaded, SourceError
 from setpoint.controller import Controller, watched_kinds
 from setpoint.crd import CustomResource, Versions
+from setpoint.operator import Operator
 from setpoint.webhook import Admission, Converter, with_conversions
 
 __all__ = ["Declared", "declared_by", "served_by"]
@@ -35,7 +36,7 @@ class Declared:
 def declared_by(values: Iterable[Any]) -> Declared:
     """The declarations among ``values``; other objects are ignored."""
     found: list[Any] = []
-    for value in values:
+    for value in _expanded(values):
         is_kind = isinstance(value, type) and issubclass(value, CustomResource) and hasattr(value, "definition")
         if (is_kind or isinstance(value, Controller | Admission | Versions)) and not any(
             each is value for each in found
@@ -47,6 +48,13 @@ def declared_by(values: Iterable[Any]) -> Declared:
         [each for each in found if isinstance(each, Versions)],
         [each for each in found if isinstance(each, type)],
     )
+
+
+def _expanded(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        yield value
+        if isinstance(value, Operator):
+            yield from (*value.controllers_for(), *value.admissions)
 
 
 def served_by(program: Loaded) -> list[Admission[Any] | Converter]:

@@ -14,7 +14,7 @@ from setpoint.cli.cluster_connection import connected
 from setpoint.cli.default_names import manager_name, program_name, shard_group, webhook_name
 from setpoint.cli.processes import connect, kubeconfig_of, launcher, shared_with
 from setpoint.cli.program_arguments import Parts
-from setpoint.cli.program_options import bound, with_options
+from setpoint.cli.program_options import with_options
 from setpoint.cli.resource_measurement import Measuring
 from setpoint.cli.run_flags import ClusterFlags, LogFlags, ReplicaFlags, ServingFlags, WebhookFlags
 from setpoint.cli.webhook_serving import serve_webhooks
@@ -67,10 +67,10 @@ def run_command(parts: Parts) -> Callable[..., None]:
         name
             The program's name in the cluster; default: the first controller and its API group.
         """
-        _Run(parts, name or parts.name, own, cluster, replicas, serving, webhooks).run(log)
+        _Run(parts.with_options(own), name or parts.operator.name, own, cluster, replicas, serving, webhooks).run(log)
 
     names = {"name", "own"} | {field.name for group in _GROUPS for field in dataclasses.fields(group)}
-    return with_options(run_the_controllers, parts.options, names)
+    return with_options(run_the_controllers, parts.operator.options, names)
 
 
 class _Run:
@@ -102,7 +102,7 @@ class _Run:
         self._field_manager = manager_name(controllers, name, self._served)
         admits = bool(admissions) and bool(webhooks.place)
         self._configuration = webhook_name(self._served, name) if admits else ""
-        self._collects = parts.registry is not None or serving.serves_metrics
+        self._collects = parts.operator.registry is not None or serving.serves_metrics
         self._seat = Seat.taken() if replicas.processes > 1 else None
         self._launcher: Launcher | None = None
         self._supervisor: Supervisor | None = None
@@ -159,7 +159,7 @@ class _Run:
             except ValueError as problem:
                 raise UsageError(str(problem)) from None
             if embedded is not None:
-                await apply_policies(embedded.client, self._parts.policies, "embedded")
+                await apply_policies(embedded.client, self._parts.operator.policies, "embedded")
             if embedded is not None and self._served:
                 await embedded.serve(Webhooks(*self._served, factory=manager.factory))
             elif self._webhooks.place is not None:
@@ -170,7 +170,7 @@ class _Run:
             if self._seat is not None and self._parent is not None:
                 connect(manager, self._seat, self._parent)
             if self._supervisor is None and (self._seat is None or self._seat.index == 0):
-                for runnable in self._parts.runnables:
+                for runnable in self._parts.operator.runnables:
                     manager.add(runnable)
             self._managers.append(manager)
             with shared_with(self._launcher, embedded):
@@ -182,7 +182,7 @@ class _Run:
         works = self._supervisor is None
         metrics = None
         if self._collects:
-            metrics = ProcessMetrics(parts.registry)
+            metrics = ProcessMetrics(parts.operator.registry)
             metrics.add_process()
         identity = f"{socket.gethostname()}_{uuid4()}"
         space = self._replicas.leader_election_namespace or client.namespace
@@ -197,7 +197,7 @@ class _Run:
             election = LeaderElection(name=self._lease, identity=identity, namespace=space)
         return Manager(
             client,
-            lifespan=bound(parts.lifespan, parts.options, self._own) if works else None,
+            lifespan=parts.operator.lifespan_of(self._own) if works else None,
             controllers=self._supervisor or (() if clusters else parts.controllers),
             fleet=Fleet(*parts.controllers, provider=KubeconfigFolder(clusters)) if works and clusters else None,
             leader_election=election,

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Final
 
 from setpoint.cli.program_arguments import Parts
-from setpoint.cli.program_options import bound
 from setpoint.cli.simulate_flags import SimulateFlags
 
 NOT_ENTERED: Final = (
     "the program's lifespan was not entered, since it may open real connections, so ctx.state() has no object: add "
-    "--lifespan if it opens nothing, or call sp.simulation.check(..., lifespan=...) in a test with a fake"
+    "--lifespan if it opens nothing, or give sp.Operator a stand_in= that acts like the other system"
 )
 
 
@@ -20,7 +19,8 @@ _DEFAULT: Final = SimulateFlags()
 
 def simulate_command(parts: Parts) -> Callable[..., None]:
     """The command ``simulate`` of a program with these parts."""
-    controllers, admissions, lifespan, options = parts.controllers, parts.admissions, parts.lifespan, parts.options
+    tested = parts.operator.for_tests()
+    is_safe = parts.operator.stand_in is not None
 
     def simulate(*, flags: SimulateFlags = _DEFAULT) -> None:
         """Run the controllers in virtual time under every fault that can occur in a cluster; exit with status 1 on a
@@ -28,12 +28,13 @@ def simulate_command(parts: Parts) -> Callable[..., None]:
         """
         from setpoint.cli.simulate import simulate as run_simulation  # imports the server
 
+        enters = flags.own_lifespan or is_safe
         status = run_simulation(
-            controllers,
-            admissions,
+            parts.controllers,
+            parts.admissions,
             flags,
-            lifespan=bound(lifespan, options, None) if flags.own_lifespan else None,
-            notes=[NOT_ENTERED] if lifespan is not None and not flags.own_lifespan else [],
+            lifespan=tested.lifespan_of() if enters else None,
+            notes=[NOT_ENTERED] if tested.lifespan is not None and not enters else [],
         )
         raise SystemExit(status)
 

@@ -64,11 +64,11 @@ def uninstall_command(parts: Parts) -> Callable[..., None]:
             parts.controllers,
             parts.admissions,
             image="none",  # what is deleted has the same names for every image
-            given=name or parts.name,
+            given=name or parts.operator.name,
             namespace=namespace,
             watch_namespace=watch_namespace,
             service=service,
-            policies=parts.policies,
+            policies=parts.operator.policies,
         )
 
         async def remove(*, first: bool) -> None:

@@ -32,10 +32,10 @@ _IMPORTED: Final = frozenset({
 _SPOKEN: Final = frozenset({
     "admission", "admissions", "asynccontextmanager", "check_conversions", "clean_up", "cluster", "controller",
     "controllers", "ctx", "demo", "deployment", "deployment_of", "document", "fill_in", "from_wire", "image", "int",
-    "is_ready", "judge", "kinds", "labels", "len", "lifespan", "list", "main", "manager", "object", "parts", "pod",
-    "print", "program", "pytest", "ready", "reconcile", "replicas", "review", "sample", "scenario", "selector", "show",
-    "sorted", "sp", "spec", "stand_in", "status", "str", "template", "type", "versions", "wanted", "what", "why",
-    "yaml",
+    "is_ready", "judge", "kinds", "labels", "len", "lifespan", "list", "main", "manager", "object", "operator", "parts",
+    "pod", "print", "program", "pytest", "ready", "reconcile", "replicas", "review", "sample", "scenario", "selector",
+    "show", "sorted", "sp", "spec", "stand_in", "status", "str", "template", "type", "versions", "wanted", "what",
+    "why", "yaml",
 })  # fmt: skip
 """The other names in the code of the templates. A kind with one of these names has the module ``NAME_kind``."""
 _TAKEN: Final = ("setpoint", "tests", "test", "src", "demo", "deploy", "samples")

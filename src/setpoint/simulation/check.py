@@ -6,8 +6,9 @@ import asyncio
 import os
 import warnings
 from pathlib import Path
-from typing import Final, Unpack
+from typing import Any, Final, Unpack
 
+from setpoint.operator import Operator
 from setpoint.simulation.faults.plan import PREFIX, Plan, PlanError
 from setpoint.simulation.report.counterexample import Counterexample
 from setpoint.simulation.report.html_page import render_page
@@ -26,7 +27,7 @@ HALF: Final = 0.5
 
 def check(
     scenario: Scenario,
-    factory: Factory,
+    factory: Factory | Operator[Any],
     *,
     budget: Budget | float = DEFAULT_BUDGET,
     seed: int = 0,
@@ -52,7 +53,8 @@ def check(
             `until`, `eventually`) divide the run into steps; some faults strike at the end of a step, and some last for
             one.
         factory: makes the controllers of one process; it is called for every process that starts. With ``fleet``, it
-            may also return a `setpoint.Fleet`.
+            may also return a `setpoint.Fleet`. A `setpoint.Operator` stands for its controllers, admissions, and its
+            stand-in or lifespan.
         budget: seconds of real time, or a `Budget`; 60 s by default. Combinations are drawn after the single faults.
         seed: the seed of all random choices.
         workers: the number of processes that run at the same time; by default the number of cores. With 0, all runs

@@ -40,6 +40,7 @@ from setpoint.manager import Lifespan, Manager, ManagerOptions
 from setpoint.meta import LabelSelector, Object, Selector, resource_of
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import Pod
+from setpoint.operator import Operator
 from setpoint.permissions import access_reviews, declared, leases
 from setpoint.testing.failure_reports import LostEvent, NotSettled, described, errors_of, restless_keys
 from setpoint.testing.faults import Faults
@@ -75,7 +76,7 @@ class Cluster:
 
     def __init__(
         self,
-        *controllers: Controller[Any],
+        *controllers: Controller[Any] | Operator[Any],
         objects: Iterable[Object] = (),
         crds: Iterable[Definitions] | None = None,
         nodes: int | Sequence[HollowNode] = 1,
@@ -86,11 +87,11 @@ class Cluster:
         rbac: bool = True,
         seed: int = 0,
     ) -> None:
-        for each in controllers:
-            if not isinstance(each, Controller):
-                raise TypeError(f"cluster() takes controllers as separate arguments, cluster(one, other), not {each!r}")
-        self._lifespan = lifespan
-        self._controllers = controllers
+        self._controllers = tuple(_controllers_of(controllers))
+        operator = next((part.for_tests() for part in controllers if isinstance(part, Operator)), None)
+        if operator is not None:
+            webhooks = (*operator.admissions, *operator.policies, *webhooks)
+        self._lifespan = lifespan or (None if operator is None else operator.lifespan_of())
         self._objects = tuple(objects)
         self._classes, self._given = _split(crds)
         parts = tuple(webhooks)
@@ -108,7 +109,7 @@ class Cluster:
         self._record = AccessRecord.from_environment()
         rbac = rbac and self._record is None  # a record holds the requests that are made where nothing is refused
         if rbac:
-            grants = declared(controllers, self._served) | leases() | access_reviews()
+            grants = declared(self._controllers, self._served) | leases() | access_reviews()
             authorizer = RoleOfControllers(storage, grants)
         self.server = ApiServer(
             storage=storage,
@@ -380,6 +381,18 @@ class Cluster:
             await asyncio.sleep(_STEP)
 
 
+def _controllers_of(parts: Sequence[Controller[Any] | Operator[Any]]) -> Iterable[Controller[Any]]:
+    if len(parts) > 1 and any(isinstance(part, Operator) for part in parts):
+        raise TypeError("cluster() takes one Operator, or controllers")
+    for part in parts:
+        if isinstance(part, Operator):
+            yield from part.controllers_for()
+        elif isinstance(part, Controller):
+            yield part
+        else:
+            raise TypeError(f"cluster() takes an Operator, or controllers as separate arguments, not {part!r}")
+
+
 def _split(
     crds: Iterable[Definitions] | None,
 ) -> tuple[tuple[type[CustomResource], ...] | None, builtins.list[Mapping[str, Any]]]:
@@ -406,7 +419,7 @@ def _next_event() -> float:
 
 
 def cluster(
-    *controllers: Controller[Any],
+    *controllers: Controller[Any] | Operator[Any],
     objects: Iterable[Object] = (),
     crds: Iterable[Definitions] | None = None,
     nodes: int | Sequence[HollowNode] = 1,
@@ -417,7 +430,8 @@ def cluster(
     rbac: bool = True,
     seed: int = 0,
 ) -> Cluster:
-    """A cluster in which ``controllers`` run, for ``async with``.
+    """A cluster in which ``controllers`` run, for ``async with``. An `Operator` in their place stands for its
+    controllers, admissions and policies, and for its stand-in or lifespan.
 
     Use it in virtual time (`virtual_time`); the cluster ends with the block.
 
@@ -441,7 +455,7 @@ def cluster(
         seed: the seed of all random choices.
 
     Raises:
-        TypeError: an argument among ``controllers`` is not a controller.
+        TypeError: an argument among ``controllers`` is neither a controller nor the only `Operator`.
         DefinitionFileError: a path in ``crds`` can't be read or has no definition.
     """
     return Cluster(

@@ -11,6 +11,7 @@ from setpoint.cache.watch_options import FirstList
 from setpoint.controller import Controller
 from setpoint.manager import Fleet, Lifespan
 from setpoint.meta import Object
+from setpoint.operator import Operator
 from setpoint.simulation.scenario.externals import External
 from setpoint.simulation.scenario.predicates import Predicate
 from setpoint.testing.clusters import Cluster, Definitions
@@ -103,7 +104,7 @@ class Setup:
         check_scenario(self.scenario)
 
     @classmethod
-    def build(cls, scenario: Scenario, factory: Factory, **options: Unpack[SetupOptions]) -> Setup:
+    def build(cls, scenario: Scenario, factory: Factory | Operator[Any], **options: Unpack[SetupOptions]) -> Setup:
         """A setup of options that may be iterators, which are read only once.
 
         Raises:
@@ -113,6 +114,11 @@ class Setup:
         if unknown := sorted(options.keys() - SetupOptions.__annotations__.keys()):
             raise TypeError(f"a simulation has no option {unknown[0]}=")
         values: dict[str, Any] = dict(options)
+        if isinstance(factory, Operator):
+            operator = factory.for_tests()
+            factory = operator.controllers_for
+            values["webhooks"] = (*operator.admissions, *(values.get("webhooks") or ()))
+            values.setdefault("lifespan", operator.lifespan_of())
         for name in ("objects", "crds", "webhooks", "externals", "predicates"):
             if values.get(name) is not None:
                 values[name] = tuple(values[name])
