@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import weakref
 from collections.abc import AsyncIterator
 from typing import ClassVar
 
@@ -412,18 +413,36 @@ async def test_errors_say_what_was_asked_of_whom(connect: Connect) -> None:
 
 
 async def test_a_long_list_leaves_the_garbage_collector_as_it_was(connect: Connect) -> None:
-    document = {"metadata": {}, "items": [THING] * 150}
+    document = {"metadata": {}, "items": [THING] * 300}
     async with connect(lambda request: answer(document)) as (client, _):
         for collecting in (True, False):
             try:
                 if not collecting:
                     gc.disable()
                 things = await client.list(Thing)
-                assert len(things.heads) == len(things.items) == 150
+                assert len(things.heads) == len(things.items) == 300
                 assert gc.isenabled() is collecting
                 assert gc.get_freeze_count() == 0
             finally:
                 gc.enable()
+
+
+async def test_lists_do_not_hide_garbage_from_the_collector(connect: Connect) -> None:
+    class Ring:
+        """A piece of cyclic garbage."""
+
+        def __init__(self) -> None:
+            self.itself = self
+
+    documents = [{"metadata": {}, "items": [THING] * length} for length in (1, 300)]
+    for document in documents:
+        async with connect(lambda request, document=document: answer(document)) as (client, _):
+            rings = []
+            for _round in range(3):
+                rings.append(weakref.ref(Ring()))
+                assert len((await client.list(Thing)).items) == len(document["items"])
+                gc.collect(1)  # what the lists moved to the oldest generation would survive this
+            assert [ring() for ring in rings] == [None] * 3
 
 
 class Verdict(Object, omit_defaults=True):

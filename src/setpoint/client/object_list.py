@@ -76,7 +76,7 @@ class ObjectList(Sequence[K], Generic[K]):
         An object whose metadata can't be read counts as broken, and its metadata is empty here.
         """
         if self._heads is None:
-            with _uncollected():
+            with _uncollected(len(self._items)):
                 self._heads = [self._head(place) for place in range(len(self._items))]
         return self._heads
 
@@ -117,7 +117,7 @@ class ObjectList(Sequence[K], Generic[K]):
         if Raw not in map(type, items):
             return cast("list[K]", items)
         objects: list[K] = []
-        with _uncollected():
+        with _uncollected(len(items)):
             for place, item in enumerate(items, start):
                 fitting = self._fitting(place, item) if isinstance(item, Raw) else item
                 if fitting is not None:
@@ -211,21 +211,25 @@ def decode_list(kind: type[K], body: bytes) -> ObjectList[K]:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """Pauses cyclic garbage collection. The collector would otherwise traverse all decoded objects again and again
-    without freeing any, which would take most of the time needed to decode a long list. The block must not await.
+def _uncollected(objects: int) -> Iterator[None]:
+    """Pauses cyclic garbage collection while ``objects`` objects are decoded, if they are many. The collector would
+    otherwise traverse all decoded objects again and again without freeing any, which would take most of the time needed
+    to decode a long list. The block must not await.
 
-    Freezing and unfreezing moves new objects to the oldest generation without traversing them; later collections still
-    find them. In a program that has frozen objects of its own, this step is skipped, because it would unfreeze them;
-    so it is where nothing is collected anyway.
+    Freezing and unfreezing moves new objects to the oldest generation without traversing them. Python does not count
+    them there, and so a program that lists again and again would never collect its oldest generation. For this reason
+    the younger ones are collected first, and short lists are left to the collector. In a program that has frozen
+    objects of its own, nothing is moved, because that would unfreeze them; so it is where nothing is collected anyway.
     """
-    collecting = gc.isenabled()
+    if objects < BATCH or not gc.isenabled():
+        yield
+        return
+    gc.collect(1)
     gc.disable()
     try:
         yield
     finally:
-        if collecting:
-            if gc.get_freeze_count() == 0:  # the count visits every frozen object
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()
+        if gc.get_freeze_count() == 0:  # the count visits every frozen object
+            gc.freeze()
+            gc.unfreeze()
+        gc.enable()
