@@ -34,7 +34,7 @@ def restless_keys(running: RunningController[Any]) -> Iterator[str]:
         yield f"{running.name}: a mapping function has not ended"
     for work in running.under_way():
         stack = "".join(f"\n    {line}" for line in work.stack())
-        age = f"{work.seconds:g} s of virtual time"  # none if what it waits for sets no timer
+        age = f"{work.seconds:g} s of virtual time" if work.seconds else "all that was due"
         yield f"{running.name}: the reconcile of {work.key} has not ended after {age}:{stack}"
     for key in sorted(running.queue.states()):
         slow = running.activity.hot_loops.slowed.get(key)
