@@ -78,7 +78,7 @@ def test_the_kinds_of_its_admissions_are_defined_and_it_needs_no_lease(
 
 @pytest.mark.parametrize(("served", "reads"), [(admission, False), (sp.Admission(Pod).reads(Namespace), True)])
 def test_in_a_cluster_all_replicas_answer_and_none_leads(served: sp.Admission[Any], reads: bool) -> None:
-    found = parts(operator_of([], [served.defaults(label)], image="labels:1.0.0", given=NAME))
+    found = parts(operator_of([], [served.defaults(label)], image="labels:1.0.0", given_name=NAME))
     (deployment,) = found["manager"]
     words = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
     assert not {"--leader-elect", "--shards"} & set(words)

@@ -243,9 +243,9 @@ async def test_flags_about_users_need_auth(tmp_path: Path) -> None:
 
 
 def test_plain_http_goes_with_no_flag_about_tls_or_users() -> None:
-    assert SecurityFlags(http=True).made() is None
-    assert SecurityFlags().made() == Security()
+    assert SecurityFlags(http=True).security() is None
+    assert SecurityFlags().security() == Security()
     with pytest.raises(UsageError, match="--http serves every client"):
-        SecurityFlags(http=True, auth=True).made()
+        SecurityFlags(http=True, auth=True).security()
     with pytest.raises(UsageError, match="give it as NAME=VALUE"):
-        SecurityFlags(auth=True, oidc_issuer_url="https://x", oidc_required_claim=("x",)).made()
+        SecurityFlags(auth=True, oidc_issuer_url="https://x", oidc_required_claim=("x",)).security()

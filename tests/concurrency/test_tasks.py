@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.concurrency import TaskScope, end, every, first, stack_of, told_of, until
+from setpoint.concurrency import TaskScope, end, every, first, stack_of, task_report, until
 from setpoint.testing import UnhandledErrors, settle, virtual_time
 from setpoint.testing import virtual_clock as virtual_clock
 
@@ -404,6 +404,6 @@ async def test_the_stack_of_a_task_names_the_lines_it_waits_at() -> None:
     lines = stack_of(task)
     assert [line.rpartition(".")[2] for line in lines] == ["outer", "items", "inner", "wait"]
     assert all(__file__ in line for line in lines[:3])
-    assert told_of(task).splitlines()[0] == "  reader"
+    assert task_report(task).splitlines()[0] == "  reader"
     await end([task])
     assert stack_of(task) == []

@@ -44,19 +44,19 @@ def test_files_of_a_person_are_kept_and_named_and_replaced_only_by_force(tmp_pat
     (tmp_path / "mine").write_text("changed")
     again = {"a": File("2"), "b": File("2"), "mine": File("2", once=True)}
     done = write(tmp_path, again)
-    assert (done.kept, done.updated, done.removed) == (["a", "mine"], ["b"], ["c"])
+    assert (done.modified, done.updated, done.removed) == (["a", "mine"], ["b"], ["c"])
     assert "kept (it has changes of yours; --force replaces it): a" in done.lines()
     left = contents(tmp_path)
     del left[".setpoint.json"]
     assert left == {"a": "changed", "b": "2", "mine": "changed"}
-    assert write(tmp_path, again).kept == ["a", "mine"], "it is still theirs"
+    assert write(tmp_path, again).modified == ["a", "mine"], "it is still theirs"
     assert write(tmp_path, again, force=True).replaced == ["a", "mine"]
     assert write(tmp_path, again) == Written()
 
 
 def test_a_file_that_was_there_before_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("precious")
-    assert write(tmp_path, {"a": File("1")}).kept == ["a"]
+    assert write(tmp_path, {"a": File("1")}).modified == ["a"]
     assert (tmp_path / "a").read_text() == "precious"
 
 

@@ -54,7 +54,7 @@ async def record(path: Path, monkeypatch: pytest.MonkeyPatch, made: sp.Controlle
 async def test_an_apply_that_is_not_declared_is_found_and_one_that_is_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = await record(tmp_path / "asked", monkeypatch, controller())
+    asked = await record(tmp_path / "requests", monkeypatch, controller())
     found = compare(declared([controller()]), asked)
     assert {each.resource for each in found.undeclared} == {"configmaps"}
     assert {"create", "patch"} <= {each.verb for each in found.undeclared}
@@ -67,11 +67,11 @@ async def test_an_apply_that_is_not_declared_is_found_and_one_that_is_is_not(
 async def test_only_what_controllers_ask_for_is_recorded_and_nothing_without_being_told_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = await record(tmp_path / "asked", monkeypatch, controller())
+    asked = await record(tmp_path / "requests", monkeypatch, controller())
     assert Grant("", "secrets", "create") not in asked, "a user made it"
     assert Grant("", "secrets", "delete") not in asked
     monkeypatch.delenv(VARIABLE)
-    (tmp_path / "asked").unlink()
+    (tmp_path / "requests").unlink()
     async with cluster(controller(), rbac=False) as world:
         await world.create(Secret.named("source", "default"))
         await world.settle()
@@ -84,9 +84,9 @@ def test_the_simulation_is_recorded_without_its_rehearsal(tmp_path: Path, monkey
         await world.create(Secret.named("source", "default"))
         await world.settle()
 
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "asked"))
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "requests"))
     sp.simulation.check(scenario, lambda: [controller()], budget=sp.simulation.Budget(runs=1), workers=0)
-    asked = read(tmp_path / "asked")
+    asked = read(tmp_path / "requests")
     assert {each.resource for each in asked} <= {"secrets", "configmaps", "events", "secrets/status"}
     assert any(each.resource == "configmaps" and each.verb == "create" for each in asked)
 
@@ -198,10 +198,10 @@ async def test_a_url_that_is_not_declared_is_refused_and_the_rule_to_add_is_name
     line = '.needs(PolicyRule(non_resource_urls=["/metrics"], verbs=["get"]))'
     with pytest.raises(MissingPermission, match=re.escape(f"get /metrics: add controller{line}")):
         await once(sp.Controller(Secret, ask))
-    await record(tmp_path / "asked", monkeypatch, sp.Controller(Secret, ask))
+    await record(tmp_path / "requests", monkeypatch, sp.Controller(Secret, ask))
     monkeypatch.chdir(tmp_path)
     Path("app.py").write_text(PROGRAM)
-    assert run("app.py", "--asked", "asked") == 1
+    assert run("app.py", "--requests", "requests") == 1
     said = capfd.readouterr().out
     assert line in said
     assert "/version" not in said
@@ -232,15 +232,15 @@ def test_the_command_prints_the_declaration_to_add_and_its_status_is_for_ci(
     Path("app.py").write_text(PROGRAM)
     line = b'{"group":"","resource":"configmaps","verb":"%s"}\\n'
     write = f"import os; open(os.environ['{VARIABLE}'], 'ab').write(b'''{(line % b'create').decode()}''')"
-    assert run("app.py", "--asked", "asked", "--", sys.executable, "-c", write) == 1
+    assert run("app.py", "--requests", "requests", "--", sys.executable, "-c", write) == 1
     assert '.needs(ConfigMap, "create")' in capfd.readouterr().out
-    assert read(Path("asked")) == [Access("", "configmaps", "create")]
+    assert read(Path("requests")) == [Access("", "configmaps", "create")]
     granted = [*declared([controller()]), MAPS]
     Path("role.yaml").write_text(to_yaml([role(*granted)]))
     Path("app.py").write_text(PROGRAM.replace("reconcile)\n", "reconcile).needs(ConfigMap, 'create')\n").replace(
         "import Secret", "import ConfigMap, Secret"
     ))  # fmt: skip
-    assert run("app.py", "--asked", "asked", "--role", "role.yaml") == 1, "no Leases, no reviews"
+    assert run("app.py", "--requests", "requests", "--role", "role.yaml") == 1, "no Leases, no reviews"
     assert "leases.coordination.k8s.io: create, delete, get, list, patch, update" in capfd.readouterr().out
 
 
@@ -253,7 +253,7 @@ def test_the_command_prints_the_declaration_to_add_and_its_status_is_for_ci(
         (["app.py", "--role", "none.yaml"], "none.yaml: No such file"),
         (["app.py", "--role", "empty.yaml"], "empty.yaml: it contains neither a Role nor a ClusterRole"),
         (["app.py", "--role", "bad.yaml"], "bad.yaml: not YAML"),
-        (["app.py", "--asked", "bad.yaml"], "not a record of setpoint rbac"),
+        (["app.py", "--requests", "bad.yaml"], "not a record of setpoint rbac"),
         (["app.py", "--", "false"], "false ended with 1"),
         (["app.py", "--", "true"], "true recorded no request"),
         (["app.py", "--", "no-such-program"], "no-such-program: No such file"),

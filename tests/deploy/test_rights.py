@@ -36,7 +36,7 @@ async def installed(api: Api, operator: Operator) -> None:
 
 
 def operator(**more: Any) -> Operator:
-    return operator_of([mykind.controller], [], image="mykind:1", given=None, namespace=SPACE, **more)
+    return operator_of([mykind.controller], [], image="mykind:1", given_name=None, namespace=SPACE, **more)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,12 @@ async def test_users_may_do_with_the_kinds_what_their_roles_say() -> None:
 
 def test_the_operator_with_webhooks_may_write_its_own_certificates_only() -> None:
     made = operator_of(
-        [mykinds.controller], [mykinds.admission], image="mykind:1", given=None, namespace=SPACE, certificates="own"
+        [mykinds.controller],
+        [mykinds.admission],
+        image="mykind:1",
+        given_name=None,
+        namespace=SPACE,
+        certificates="own",
     )
     named = [
         (resource, tuple(rule["resourceNames"]), rule["verbs"])

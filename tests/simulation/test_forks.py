@@ -44,13 +44,13 @@ def test_a_run_begins_where_a_forked_process_has_forgotten_its_loop(monkeypatch:
 
     monkeypatch.setattr(os, "fork", fork)
     with WorkerPool(Setup(scenario=one, factory=factory), 1) as pool:
-        results = [result for _, _, result in pool.each([(Plan(), Options()), (Plan(), Options(since=2))])]
+        results = [result for _, _, result in pool.results([(Plan(), Options()), (Plan(), Options(since=2))])]
     assert [result.findings for result in results] == [[], []]
 
 
 def test_a_pool_whose_workers_are_all_busy_refuses_a_further_run() -> None:
     with WorkerPool(Setup(scenario=one, factory=factory), 1) as pool:
-        results = pool.each([(Plan(), Options())] * 3)
+        results = pool.results([(Plan(), Options())] * 3)
         next(results)
         with pytest.raises(RuntimeError, match="all workers are busy"):
             pool.one(Plan(), Options())
@@ -61,7 +61,7 @@ def test_a_pool_whose_workers_are_all_busy_refuses_a_further_run() -> None:
 def test_ctrl_c_ends_a_search_though_it_ends_the_workers_too() -> None:
     with WorkerPool(Setup(scenario=one, factory=factory), 1) as pool:
         (worker,) = pool._workers
-        results = pool.each([(Plan(), Options())] * 2)
+        results = pool.results([(Plan(), Options())] * 2)
         next(results)
         os.kill(worker.pid, signal.SIGINT)
         with pytest.raises(KeyboardInterrupt):

@@ -35,7 +35,7 @@ async def three(cluster: sp.testing.Cluster) -> None:
 
 def test_threads_take_turns_in_the_same_order_each_time() -> None:
     with WorkerPool(Setup(scenario=three, factory=factory), 2) as pool:
-        digests = {result.digest for _, _, result in pool.each([(Plan(), Options())] * 4)}
+        digests = {result.digest for _, _, result in pool.results([(Plan(), Options())] * 4)}
     assert len(digests) == 1
 
 

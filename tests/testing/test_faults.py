@@ -41,7 +41,7 @@ async def test_the_next_write_of_a_kind_fails_with_the_error_and_the_one_after_d
         await world.settle()
         assert errors(world) == [told]
         assert (await world.get(Secret, "a")).data
-        assert world.faults.left == 0
+        assert world.faults.remaining == 0
 
 
 @virtual_time
@@ -95,9 +95,9 @@ async def test_a_fault_meets_only_what_it_names() -> None:
         await world.create(ConfigMap.named("a", data={"x": "1"}))
         await world.settle()
         assert errors(world) == []
-        assert world.faults.left == 3
+        assert world.faults.remaining == 3
         await world.create(Secret.named("b", string_data={"a": "b"}))
-        assert world.faults.left == 3, "a test's own requests meet none"
+        assert world.faults.remaining == 3, "a test's own requests meet none"
 
 
 @virtual_time

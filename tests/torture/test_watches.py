@@ -44,7 +44,7 @@ class Reader:
         """The types and names of the events that have arrived."""
         await settle()
         found = self.format.split(await anext(self.body))
-        return [f"{each.type} {each.seen.metadata.name}".rstrip() for each in found]
+        return [f"{each.type} {each.head.metadata.name}".rstrip() for each in found]
 
 
 @formats

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from setpoint.apps.error_reports import reported
-from setpoint.concurrency import end, stack_of_thread, told_of
+from setpoint.concurrency import end, stack_of_thread, task_report
 from setpoint.manager import stopping_on_signals
 from setpoint.meta.text_escaping import visible
 
@@ -89,16 +89,16 @@ def _leave(program: str, runner: asyncio.Runner) -> None:
     loop = runner.get_loop()
     deadline = loop.time() + LEFT
     tasks = asyncio.all_tasks(loop)
-    told = [told_of(task) for task in (runner.run(end(tasks, within=LEFT)) if tasks else ())]
-    if not told:
-        told = _threads_left(runner, deadline)
+    unfinished = [task_report(task) for task in (runner.run(end(tasks, within=LEFT)) if tasks else ())]
+    if not unfinished:
+        unfinished = _threads_left(runner, deadline)
     signal.signal(signal.SIGINT, before)
-    if not told:
+    if not unfinished:
         return
     problem = sys.exception()
     if problem is not None and not isinstance(problem, SystemExit):
         _show(type(problem), problem, problem.__traceback__)
-    lines = "\n".join(told)
+    lines = "\n".join(unfinished)
     print(f"{program}: exits, although these have not ended:\n{lines}", file=sys.stderr, flush=True)  # noqa: T201
     sys.stdout.flush()
     logging.shutdown()
@@ -116,14 +116,16 @@ def _threads_left(runner: asyncio.Runner, deadline: float) -> list[str]:
         ending = loop.create_task(loop.shutdown_default_executor())
         await asyncio.wait((ending,), timeout=max(deadline - loop.time(), 0.0))
 
-    threads = [each for each in threading.enumerate() if not each.daemon and each is not threading.main_thread()]
+    threads = [
+        thread for thread in threading.enumerate() if not thread.daemon and thread is not threading.main_thread()
+    ]
     if not threads:
         return []
     runner.run(idle_ones_end())
-    told = []
+    entries = []
     for thread in threads:
         thread.join(max(deadline - loop.time(), 0.0))
         if thread.is_alive():
             stack = stack_of_thread(thread.ident) if thread.ident is not None else []
-            told.append("\n".join((f"  {thread.name}", *(f"    {line}" for line in stack))))
-    return told
+            entries.append("\n".join((f"  {thread.name}", *(f"    {line}" for line in stack))))
+    return entries

@@ -85,15 +85,15 @@ class StorageMigration:
         storage = _storage_version(definition)
         if definition.status.stored_versions == [storage]:
             return 0
-        begun = Progress(definition.uid, definition.metadata.generation, storage)
+        start = Progress(definition.uid, definition.metadata.generation, storage)
         if (self.progress.uid, self.progress.generation, self.progress.storage) != (
-            begun.uid,
-            begun.generation,
-            begun.storage,
+            start.uid,
+            start.generation,
+            start.storage,
         ):
-            self.progress = begun
+            self.progress = start
         written = await self._write_all(metadata_only(_resource(definition, storage)))
-        await self._clean(begun)
+        await self._clean(start)
         return written
 
     async def _write_all(self, kind: type[PartialObjectMetadata]) -> int:
@@ -144,17 +144,17 @@ class StorageMigration:
                 tasks.create_task(write(obj))
         return sorted(failed)
 
-    async def _clean(self, begun: Progress) -> None:
+    async def _clean(self, start: Progress) -> None:
         for _ in range(_ATTEMPTS):
             definition = await self.client.get(CustomResourceDefinition, self.name)
             now = Progress(definition.uid, definition.metadata.generation, _storage_version(definition))
-            if now != begun:
+            if now != start:
                 raise MigrationError(
                     f"{self.name} was changed during the migration; run again, so that no object is left out"
                 )
             patch = {
                 "metadata": {"resourceVersion": definition.metadata.resource_version},
-                "status": {"storedVersions": [begun.storage]},
+                "status": {"storedVersions": [start.storage]},
             }
             try:
                 await self.client.patch(CustomResourceDefinition, self.name, patch, subresource="status")

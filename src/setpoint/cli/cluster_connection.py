@@ -60,11 +60,11 @@ def _definitions(kinds: Iterable[type[Any]], paths: Iterable[Path]) -> list[dict
     )
 
     try:
-        given = [without_webhook(each) for path in paths for each in read_definitions(path)]
+        from_files = [without_webhook(definition) for path in paths for definition in read_definitions(path)]
     except DefinitionFileError as problem:
         raise UsageError(f"--crds: {problem}") from None
-    custom = [kind for kind in kinds if issubclass(kind, CustomResource) and not is_defined_in(given, kind)]
+    custom = [kind for kind in kinds if issubclass(kind, CustomResource) and not is_defined_in(from_files, kind)]
     for kind in custom:
         if kind.definition.installed_by:
             print(f"warning: {warning_of_class(kind, '--crds FILE')}", file=sys.stderr)  # noqa: T201
-    return [*given, *definitions_of(custom)]
+    return [*from_files, *definitions_of(custom)]

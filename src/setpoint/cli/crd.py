@@ -143,12 +143,12 @@ async def _changes(old: str, new: str, kubeconfig: Path | None, context: str | N
 
     if old == new == CLUSTER:
         raise SourceError("OLD and NEW are both the cluster: compare it with files or classes")
-    given = {source: _local(source) for source in (old, new) if source != CLUSTER}
+    definitions = {source: _local(source) for source in (old, new) if source != CLUSTER}
     if CLUSTER in (old, new):
-        (known,) = given.values()
-        names = [str(document["metadata"]["name"]) for document in known]
-        given[CLUSTER] = await _with_client(kubeconfig, context, lambda client: from_cluster(client, names))
-    return compare_all(given[old], given[new])
+        (local_definitions,) = definitions.values()
+        names = [str(document["metadata"]["name"]) for document in local_definitions]
+        definitions[CLUSTER] = await _with_client(kubeconfig, context, lambda client: from_cluster(client, names))
+    return compare_all(definitions[old], definitions[new])
 
 
 def _local(source: str) -> list[dict[str, Any]]:
@@ -166,8 +166,8 @@ async def _with_client(kubeconfig: Path | None, context: str | None, work: Any) 
     config = load_config(kubeconfig, context)
     # Warnings are for authors of objects: one for each migrated object, or about an old API, does not help here.
     async with Client(HttpTransport(config), config=config, on_warning=lambda _: None) as client:
-        found: Coroutine[Any, Any, Any] = work(client)
-        return await found
+        coroutine: Coroutine[Any, Any, Any] = work(client)
+        return await coroutine
 
 
 @contextmanager
@@ -192,8 +192,8 @@ def _trouble(command: str) -> Iterator[None]:
 def _document(change: Change) -> dict[str, str]:
     import msgspec
 
-    found: dict[str, str] = msgspec.to_builtins(change)
-    return found | {"severity": change.severity}
+    document: dict[str, str] = msgspec.to_builtins(change)
+    return document | {"severity": change.severity}
 
 
 def _print(changes: list[Change]) -> None:
@@ -220,6 +220,6 @@ def _hurt(change: Change) -> str:
     parts = [
         f"{' and '.join(words)} {verb}"
         for severity, verb in (("breaks", "break"), ("may", "may break"))
-        if (words := [word for word, found in named if found == severity])
+        if (words := [word for word, severity_of_field in named if severity_of_field == severity])
     ]
     return ", ".join(parts)

@@ -61,13 +61,13 @@ def from_classes(source: str) -> list[Document]:
         kinds = declared.all_kinds
         if not program.named:
             kinds = own_kinds(kinds, declared.controllers, declared.admissions)
-        found = definitions_of(kinds, ANYWHERE)
-    if not found:
+        definitions = definitions_of(kinds, ANYWHERE)
+    if not definitions:
         raise SourceError(
             f"{source}: no CustomResource class in it; if the classes are in a module of a package, name the module: "
             "package.module, or package/module.py"
         )
-    return found
+    return definitions
 
 
 def only(definitions: Sequence[Document], names: Sequence[str], source: str) -> Sequence[Document]:

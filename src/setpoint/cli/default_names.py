@@ -41,8 +41,8 @@ def webhook_name(served: Iterable[Admission[Any] | Converter], name: str | None 
     if name is not None:
         return checked(name)
     kinds: dict[Any, None] = {}
-    for each in served:
-        kinds |= dict.fromkeys([each.kind] if isinstance(each, Admission) else each.classes)
+    for handler in served:
+        kinds |= dict.fromkeys([handler.kind] if isinstance(handler, Admission) else handler.classes)
     groups = sorted({resource_of(kind).group for kind in kinds if issubclass(kind, CustomResource)})
     if len(groups) == 1:
         return groups[0]

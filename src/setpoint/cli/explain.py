@@ -38,8 +38,10 @@ def explain(
     answered, problems = asyncio.run(
         _answers(kind, key, DebugClient(addresses, token_file=token_file, ca_file=ca_file))
     )
-    found = [(address, explanation) for address, explanations in answered for explanation in explanations]
-    for number, (address, explanation) in enumerate(found):
+    explanations_by_address = [
+        (address, explanation) for address, explanations in answered for explanation in explanations
+    ]
+    for number, (address, explanation) in enumerate(explanations_by_address):
         if number:
             print()  # noqa: T201 - this is the user's terminal
         show(explanation, address if len(addresses) > 1 else "")

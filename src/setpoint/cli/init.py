@@ -184,7 +184,7 @@ def _write(folder: Path, project: Project, files: dict[str, File], force: bool) 
                 declared.controllers,
                 declared.admissions,
                 image=f"registry.example.com/{project.name}:0.1.0",
-                given=project.names.program,
+                given_name=project.names.program,
                 namespace=project.name,
             )
             files = kustomize(operator)

@@ -107,7 +107,7 @@ def server(
         controllers=plane.names,
         nodes=plane.nodes,
         ui=ui_bind_address or (f"127.0.0.1:{min(port + 1, 65535) if port else 0}" if ui else "0"),
-        security=access.made(),
+        security=access.security(),
     )
 
 
@@ -187,7 +187,7 @@ def rbac(
     /,
     *command: Annotated[str, Parameter(allow_leading_hyphen=True)],
     role: Path | None = None,
-    asked: Path | None = None,
+    requests: Path | None = None,
     strict: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Compare the permissions that a program declares, those that its tests request, and those that a role grants.
@@ -203,14 +203,14 @@ def rbac(
         sp.testing.cluster and sp.simulation are recorded.
     role
         A YAML file, or a folder of them, with the roles to compare with. If it has bindings, only bound roles count.
-    asked
+    requests
         Add the recorded requests to this file, and compare with all requests in it, so that tests can run in parts.
     strict
         Also return 1 if there are permissions that are never used.
     """
     from setpoint.cli.rbac import rbac as compare
 
-    return compare(app, command, role=role, asked=asked, strict=strict)
+    return compare(app, command, role=role, requests=requests, strict=strict)
 
 
 @app.command

@@ -92,10 +92,10 @@ def manifests_command(
     command: str,
     controllers: Sequence[Controller[Any]],
     admissions: Sequence[Admission[Any]],
-    given: str | None,
+    given_name: str | None,
     policies: Sequence[Policy] = (),
 ) -> Callable[..., None]:
-    """The command ``manifests`` of a program with these controllers and admissions; ``given`` is the name that the
+    """The command ``manifests`` of a program with these controllers and admissions; ``given_name`` is the name that the
     program gives itself, or None.
     """
 
@@ -139,7 +139,7 @@ def manifests_command(
                 if form != "plain" or output is not None:
                     raise UsageError(f"--form {form} needs --image, the image whose entry point is this program")
                 text = _outside(
-                    command, controllers, admissions, policies, name or given, service, deployment.namespace, rbac
+                    command, controllers, admissions, policies, name or given_name, service, deployment.namespace, rbac
                 )
                 sys.stdout.write(text)
                 return
@@ -151,7 +151,7 @@ def manifests_command(
                 controllers,
                 admissions,
                 image=_image(image),
-                given=name or given,
+                given_name=name or given_name,
                 namespace=_namespace("--namespace", deployment.namespace),
                 watch_namespace=watch_namespace and _namespace("--watch-namespace", watch_namespace),
                 certificates=deployment.certificates,
@@ -180,7 +180,7 @@ def manifests_command(
             raise UsageError(str(problem)) from None
         for line in done.lines():
             print(visible(line))  # noqa: T201 - this is the user's terminal
-        if done.kept:
+        if done.modified:
             raise SystemExit(1)
 
     return manifests
@@ -191,23 +191,23 @@ def operator_of(
     admissions: Sequence[Admission[Any]],
     *,
     image: str,
-    given: str | None,
+    given_name: str | None,
     **more: Any,
 ) -> Operator:
-    """The operator of these controllers and admissions. ``given`` is the name that the user or the program has chosen,
-    or None; ``more`` are fields of `Operator`.
+    """The operator of these controllers and admissions. ``given_name`` is the name that the user or the program has
+    chosen, or None; ``more`` are fields of `Operator`.
 
     Raises:
         UsageError: the name is not valid, or there is no unique default for it (see `program_name`, `webhook_name`).
     """
     served = with_conversions(admissions, _kinds(controllers, admissions))
     return Operator(
-        program=program_name(controllers, given, served),
+        program=program_name(controllers, given_name, served),
         image=image,
         controllers=controllers,
         served=served,
-        configuration=webhook_name(served, given) if admissions else "",
-        kinds=[each for each in _kinds(controllers, admissions) if issubclass(each, CustomResource)],
+        configuration=webhook_name(served, given_name) if admissions else "",
+        kinds=[kind for kind in _kinds(controllers, admissions) if issubclass(kind, CustomResource)],
         **more,
     )
 
@@ -293,7 +293,7 @@ def _outside(
     served = with_conversions(admissions, kinds)
     if target is None and (needing := converters_of(served)):
         # Without it an API server only changes apiVersion and drops fields that the version does not have.
-        names = ", ".join(definition_name(each) for each in needing)
+        names = ", ".join(definition_name(kind) for kind in needing)
         raise SystemExit(f"{command}: a webhook converts {names}: name its Service with --service")
     documents = definitions_of(kinds, target)
     if target is not None:

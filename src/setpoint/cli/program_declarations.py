@@ -35,18 +35,18 @@ class Declared:
 
 def declared_by(values: Iterable[Any]) -> Declared:
     """The declarations among ``values``; other objects are ignored."""
-    found: list[Any] = []
+    unique: list[Any] = []
     for value in _expanded(values):
         is_kind = isinstance(value, type) and issubclass(value, CustomResource) and hasattr(value, "definition")
         if (is_kind or isinstance(value, Controller | Admission | Versions)) and not any(
-            each is value for each in found
+            other is value for other in unique
         ):
-            found.append(value)
+            unique.append(value)
     return Declared(
-        [each for each in found if isinstance(each, Controller)],
-        [each for each in found if isinstance(each, Admission)],
-        [each for each in found if isinstance(each, Versions)],
-        [each for each in found if isinstance(each, type)],
+        [value for value in unique if isinstance(value, Controller)],
+        [value for value in unique if isinstance(value, Admission)],
+        [value for value in unique if isinstance(value, Versions)],
+        [value for value in unique if isinstance(value, type)],
     )
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from setpoint.cli.user_traceback import told
+from setpoint.cli.user_traceback import user_frames
 
 __all__ = ["FORMS", "Loaded", "SourceError", "being_loaded", "loaded"]
 
@@ -44,13 +44,13 @@ class Loaded:
         """The named objects or, if none are named, the module's global values. Lists and tuples are flattened, and a
         named module stands for its global values.
         """
-        found: list[Any] = []
+        values: list[Any] = []
         for value in list(vars(self.module).values() if self.named is None else self.named.values()):
             if isinstance(value, ModuleType) and self.named is not None:
-                found += vars(value).values()
+                values += vars(value).values()
             else:
-                found += value if isinstance(value, list | tuple) else [value]
-        return found
+                values += value if isinstance(value, list | tuple) else [value]
+        return values
 
 
 @dataclass(frozen=True)
@@ -100,10 +100,10 @@ def _split(source: str) -> tuple[str, list[str]]:
     place, colon, names = source.rpartition(":")
     if not colon or Path(source).exists() or "\\" in names or "/" in names:
         return source, []
-    found = [name.strip() for name in names.split(",")]
-    if not place or not all(part.isidentifier() for name in found for part in name.split(".")):
+    attributes = [name.strip() for name in names.split(",")]
+    if not place or not all(part.isidentifier() for name in attributes for part in name.split(".")):
         raise SourceError(f"{source}: behind the colon goes a name, such as {place or 'app.py'}:controller")
-    return place, found
+    return place, attributes
 
 
 def _place(where: str) -> _Place:
@@ -113,7 +113,7 @@ def _place(where: str) -> _Place:
         if (path / "__init__.py").is_file():
             return _of_file(path)
         if not is_name:
-            files = ", ".join(sorted(str(path / each.name) for each in path.glob("*.py"))[:3])
+            files = ", ".join(sorted(str(path / file.name) for file in path.glob("*.py"))[:3])
             raise SourceError(f"{where}: {_NO_PACKAGE}{files and f': {files}'}")
     elif path.is_file():
         if path.suffix != ".py":
@@ -126,12 +126,12 @@ def _place(where: str) -> _Place:
 
 def _hint(where: str) -> str:
     path = Path(where)
-    others = [str(path.with_name(each.name)) for each in path.parent.glob("*.py")] if where else []
+    others = [str(path.with_name(file.name)) for file in path.parent.glob("*.py")] if where else []
     candidates = [where.replace("\\", "/"), f"{where}.py", where.replace("-", "_"), where.replace("_", "-")]
-    found = [each for each in candidates if each != where and Path(each).is_file()] or get_close_matches(
-        where, others, 1, 0.8
-    )
-    return f" (is {found[0]} meant?)" if found else ""
+    near = [
+        candidate for candidate in candidates if candidate != where and Path(candidate).is_file()
+    ] or get_close_matches(where, others, 1, 0.8)
+    return f" (is {near[0]} meant?)" if near else ""
 
 
 def _of_file(path: Path) -> _Place:
@@ -162,8 +162,8 @@ def _imported(place: _Place, where: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(place.name, place.file) if place.file is not None else None
     top = sys.modules.get(place.name.partition(".")[0])
     if place.file is None and len(place.folders) > 1 and top is not None and not _is_users(top.__name__, place):
-        taken = getattr(top, "__file__", None) or "Python itself"
-        raise SourceError(f"{where}: a module {top.__name__} is there already ({taken}); rename the package")
+        location = getattr(top, "__file__", None) or "Python itself"
+        raise SourceError(f"{where}: a module {top.__name__} is there already ({location}); rename the package")
     token = _loading.set(where)
     try:
         with redirect_stdout(sys.stderr):
@@ -188,7 +188,7 @@ def _why(problem: BaseException, place: _Place, where: str) -> str:
     from setpoint.crd import DefinitionError
     from setpoint.webhook import AdmissionError
 
-    frames, text = told(problem)
+    frames, text = user_frames(problem)
     at = f"{os.path.relpath(frames[-1].filename)}:{frames[-1].lineno}" if frames else where
     if isinstance(problem, SourceError | DefinitionError | AdmissionError):
         return f"{at}: {problem}"
@@ -203,17 +203,17 @@ def _why(problem: BaseException, place: _Place, where: str) -> str:
 
 
 def _attribute(module: ModuleType, name: str, where: str) -> Any:
-    found: Any = module
+    value: Any = module
     for part in name.split("."):
-        if not hasattr(found, part) and isinstance(found, ModuleType) and _has_submodule(found, part):
-            found = _imported(_Place(f"{found.__name__}.{part}", ()), f"{where}:{name}")
-        elif hasattr(found, part):
-            found = getattr(found, part)
+        if not hasattr(value, part) and isinstance(value, ModuleType) and _has_submodule(value, part):
+            value = _imported(_Place(f"{value.__name__}.{part}", ()), f"{where}:{name}")
+        elif hasattr(value, part):
+            value = getattr(value, part)
         else:
-            near = get_close_matches(part, [each for each in dir(found) if not each.startswith("_")], 1)
-            meant = f" (is {near[0]} meant?)" if near else ""
-            raise SourceError(f"{where}:{name}: there is no {part} in {getattr(found, '__name__', where)}{meant}")
-    return found
+            near = get_close_matches(part, [attribute for attribute in dir(value) if not attribute.startswith("_")], 1)
+            suggestion = f" (is {near[0]} meant?)" if near else ""
+            raise SourceError(f"{where}:{name}: there is no {part} in {getattr(value, '__name__', where)}{suggestion}")
+    return value
 
 
 def _has_submodule(module: ModuleType, name: str) -> bool:

@@ -11,7 +11,9 @@ from cyclopts import Parameter
 from setpoint.apps.error_reports import UsageError
 
 
-def with_options(command: Callable[..., None], options: type[Any] | None, taken: set[str]) -> Callable[..., None]:
+def with_options(
+    command: Callable[..., None], options: type[Any] | None, reserved_names: set[str]
+) -> Callable[..., None]:
     """``command`` with the fields of ``options`` as further flags. The command receives their values as an instance of
     ``options``, in its argument ``own``.
 
@@ -24,7 +26,7 @@ def with_options(command: Callable[..., None], options: type[Any] | None, taken:
     if not (isinstance(options, type) and dataclasses.is_dataclass(options)):
         raise UsageError(f"options= takes a dataclass, whose fields are the program's own flags, not {options!r}")
     for field in dataclasses.fields(options):
-        if field.name in taken:
+        if field.name in reserved_names:
             raise UsageError(
                 f"{options.__name__}.{field.name}: run already has a flag of that name; choose another one"
             )

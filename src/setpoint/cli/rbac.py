@@ -42,74 +42,74 @@ _CONFIGURATION: Final = "webhooks"
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 
-def rbac(app: str, command: Sequence[str], *, role: Path | None, asked: Path | None, strict: bool) -> int:
+def rbac(app: str, command: Sequence[str], *, role: Path | None, requests: Path | None, strict: bool) -> int:
     """See `setpoint.cli.main.rbac`."""
     try:
         with loaded(app) as program:
-            found = declared_by(program.values)
-            if not found.controllers:
+            declarations = declared_by(program.values)
+            if not declarations.controllers:
                 raise SourceError(f"{app}: no Controller in a global name, such as controller = Controller(...)")
-            served = with_conversions((*found.admissions, *found.conversions), found.all_kinds)
-            known = declared(found.controllers, served)
-            besides = leases() | access_reviews() | of_the_framework(found.controllers)
+            served = with_conversions((*declarations.admissions, *declarations.conversions), declarations.all_kinds)
+            declared_grants = declared(declarations.controllers, served)
+            besides = leases() | access_reviews() | of_the_framework(declarations.controllers)
             if served:
                 besides |= certificates(_CERTIFICATES) | injection(trusting(served, _CONFIGURATION))
         granted = None if role is None else _granted(role)
-        if not command and asked is None and granted is None:
-            raise SourceError("there is nothing to compare with: --role FILE, --asked FILE, or the tests after --")
-        wanted = _asked(command, asked)
+        if not command and requests is None and granted is None:
+            raise SourceError("there is nothing to compare with: --role FILE, --requests FILE, or the tests after --")
+        wanted = _recorded_grants(command, requests)
         if command and not wanted:
             raise SourceError(
                 f"{command[0]} recorded no request: controllers are recorded in sp.testing.cluster and sp.simulation"
             )
-        result = compare(known, wanted, granted, besides=besides, stand_ins=(_CERTIFICATES, _CONFIGURATION))
+        result = compare(declared_grants, wanted, granted, besides=besides, stand_ins=(_CERTIFICATES, _CONFIGURATION))
     except KeyboardInterrupt:
         return 130
     except (OSError, SourceError) as problem:
         text = f"{problem.filename}: {problem.strerror}" if isinstance(problem, OSError) else problem
         print(visible(f"setpoint rbac: {text}"), file=sys.stderr)  # noqa: T201 - this is the user's terminal
         return _TROUBLE
-    _tell(result, role, was_asked=bool(wanted))
+    _tell(result, role, has_requests=bool(wanted))
     return _MISSING if result.is_missing or (strict and result.is_exceeding) else 0
 
 
-def _asked(command: Sequence[str], kept: Path | None) -> list[Grant]:
+def _recorded_grants(command: Sequence[str], requests: Path | None) -> list[Grant]:
     """Runs the tests, if there is a command for them, and returns the permissions that the recorded requests needed."""
     with tempfile.TemporaryDirectory(prefix="setpoint-") as folder:
-        path = kept.absolute() if kept is not None else Path(folder) / "asked"
+        path = requests.absolute() if requests is not None else Path(folder) / "requests"
         if command:
             # The output of the tests must not be mixed with the command's own.
             done = subprocess.run(command, env={**os.environ, VARIABLE: str(path)}, stdout=sys.stderr, check=False)  # noqa: S603 - the user's own
             if done.returncode:
                 raise SourceError(f"{' '.join(command)} ended with {done.returncode}, so nothing is compared")
         try:
-            found = read(path)
+            records = read(path)
         except msgspec.DecodeError as problem:
             raise SourceError(f"{path}: not a record of setpoint rbac: {problem}") from None
-    return [Grant(each.group, each.resource, each.verb, each.name, each.url) for each in found]
+    return [Grant(record.group, record.resource, record.verb, record.name, record.url) for record in records]
 
 
 def _granted(role: Path) -> list[Grant]:
-    files = sorted(each for each in role.rglob("*") if each.suffix in _SUFFIXES) if role.is_dir() else [role]
+    files = sorted(file for file in role.rglob("*") if file.suffix in _SUFFIXES) if role.is_dir() else [role]
     documents: list[dict[str, Any]] = []
     for file in files:
         try:
-            found = parse_yaml_documents(file.read_bytes())
+            contents = parse_yaml_documents(file.read_bytes())
         except ValueError as problem:
             raise SourceError(f"{file}: not YAML: {str(problem).removeprefix('yaml: ')}") from None
-        documents += [each for each in found if isinstance(each, dict)]
-    if not any(each.get("kind") in ("Role", "ClusterRole") for each in documents):
+        documents += [document for document in contents if isinstance(document, dict)]
+    if not any(document.get("kind") in ("Role", "ClusterRole") for document in documents):
         raise SourceError(f"{role}: it contains neither a Role nor a ClusterRole")
     return granted_in(documents)
 
 
-def _tell(result: Comparison, role: Path | None, *, was_asked: bool) -> None:
+def _tell(result: Comparison, role: Path | None, *, has_requests: bool) -> None:
     _list("requested, but not declared: add to the controller", result.undeclared, as_code=True)
     _list(f"needed, but not granted by {role}", result.ungranted)
     _list(f"granted by {role}, but not needed", result.excessive)
     _list("declared, but not requested in these tests", result.unused)
     if not result.is_missing:
-        compared = [word for word, is_there in (("the tests", was_asked), (str(role), role is not None)) if is_there]
+        compared = [word for word, is_there in (("the tests", has_requests), (str(role), role is not None)) if is_there]
         print(f"nothing is missing: the declarations match {' and '.join(compared)}")  # noqa: T201
 
 
@@ -125,13 +125,13 @@ def _code(grants: Iterable[Grant]) -> list[str]:
     """The code of the declarations to add: ``.needs(ConfigMap, "create", "patch")``."""
     from setpoint.models import BUILTIN
 
-    kinds = {(each.group, each.plural): each.kind for each in BUILTIN}
+    kinds = {(kind.group, kind.plural): kind.kind for kind in BUILTIN}
     lines: dict[tuple[str, str, str], list[str]] = {}
     for grant in grants:
         lines.setdefault((grant.url, grant.group, grant.resource), []).append(grant.verb)
-    found = []
+    declarations = []
     for (url, group, whole), verbs in sorted(lines.items()):
         resource = whole.partition("/")[0]
         kind = kinds.get((group, resource), f"<the class of {f'{resource}.{group}'.rstrip('.')}>")
-        found.append(declaration(Grant(group, whole, "", url=url), sorted(verbs), kind))
-    return found
+        declarations.append(declaration(Grant(group, whole, "", url=url), sorted(verbs), kind))
+    return declarations

@@ -33,7 +33,7 @@ def record(
     if not kinds:
         raise UsageError("name the kinds to record, as for kubectl get: setpoint record --out FILE pods mykinds")
 
-    def made() -> Recorder:
+    def new_recorder() -> Recorder:
         try:
             return Recorder(out, redact=redact, most=most, report_retry=_say)
         except (RecordingError, ValueError) as problem:
@@ -42,12 +42,12 @@ def record(
     async def work() -> None:
         try:
             async with Client.from_environment(kubeconfig, context=context) as client:
-                found = [await client.kind(name) for name in kinds]
-                recorder = made()  # creates the file, once the kinds are known
+                classes = [await client.kind(name) for name in kinds]
+                recorder = new_recorder()  # creates the file, once the kinds are known
                 try:
-                    names = ", ".join(str(resource_of(kind).group_resource) for kind in found)
+                    names = ", ".join(str(resource_of(kind).group_resource) for kind in classes)
                     _say(f"recording {names} to {out}; Ctrl-C ends it")
-                    await recorder.record(client, found, namespace)
+                    await recorder.record(client, classes, namespace)
                 except* Full:
                     _say(f"{out} has {most // 1_000_000} MB and is full")
                 finally:

@@ -48,10 +48,10 @@ class Measuring:
             self._write(now - started, cpu - before, busiest)
 
     def _write(self, seconds: float, cpu: float, busiest: float) -> None:
-        found = Measured(
+        measured = Measured(
             seconds=round(seconds, 1), cpu_seconds=round(cpu, 2), busiest_cpu=round(busiest, 3), peak_memory=_memory()
         )
-        self.path.write_bytes(msgspec.json.format(msgspec.json.encode(found)) + b"\n")
+        self.path.write_bytes(msgspec.json.format(msgspec.json.encode(measured)) + b"\n")
 
 
 def _cpu() -> float:

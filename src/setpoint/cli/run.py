@@ -103,7 +103,7 @@ class _Run:
         admits = bool(admissions) and bool(webhooks.place)
         self._configuration = webhook_name(self._served, name) if admits else ""
         self._collects = parts.operator.registry is not None or serving.serves_metrics
-        self._seat = Seat.taken() if replicas.processes > 1 else None
+        self._seat = Seat.from_environment() if replicas.processes > 1 else None
         self._launcher: Launcher | None = None
         self._supervisor: Supervisor | None = None
         self._parent: ParentLease | None = None

@@ -164,8 +164,8 @@ class ServingFlags:
         check_address("--metrics-bind-address", self.metrics_bind_address)
         check_address("--health-probe-bind-address", self.health_probe_bind_address)
         serves_health = self.health_probe_bind_address not in ("", _OFF)
-        for flag, given in (("ui", self.ui), ("profiling", self.profiling)):
-            if given and not (self.serves_metrics or serves_health):
+        for flag, is_set in (("ui", self.ui), ("profiling", self.profiling)):
+            if is_set and not (self.serves_metrics or serves_health):
                 raise UsageError(f"--{flag} needs --metrics-bind-address")
         if self.metrics_secure and not self.serves_metrics:
             raise UsageError("--metrics-secure needs --metrics-bind-address")

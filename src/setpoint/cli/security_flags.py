@@ -100,7 +100,7 @@ class SecurityFlags:
     oidc_required_claim: _Texts = ()
     oidc_signing_algs: str = "RS256"
 
-    def made(self) -> Security | None:
+    def security(self) -> Security | None:
         """The security settings of the server; None for plain HTTP. Raises `UsageError` if ``--http`` is combined with
         other flags of this group, or a required claim is not of the form ``NAME=VALUE``.
         """

@@ -65,8 +65,8 @@ def serve(
         async with cluster:
             if kubeconfig is not None:
                 cluster.write_kubeconfig(kubeconfig)
-            kept = f"objects in {data_dir}" if data_dir else "objects in memory"
-            print(f"setpoint: serving Kubernetes 1.37 at {cluster.url} ({kept})", flush=True)  # noqa: T201
+            storage = f"objects in {data_dir}" if data_dir else "objects in memory"
+            print(f"setpoint: serving Kubernetes 1.37 at {cluster.url} ({storage})", flush=True)  # noqa: T201
             if cluster.page_url:
                 print(f"setpoint: the page: {cluster.page_url}", flush=True)  # noqa: T201
             if kubeconfig is None:

@@ -44,7 +44,7 @@ def simulate(
     scenario, replay, directory = flags.scenario, flags.replay, flags.directory
     plan = code = None
     search: Search | None = None
-    found: list[Counterexample] = []
+    counterexamples: list[Counterexample] = []
     live = _progress if sys.stderr.isatty() else None
     try:
         if replay is not None:
@@ -68,14 +68,14 @@ def simulate(
             if plan is not None:
                 if code and code != digest_files(setup):
                     _say("the code has changed since this finding; its points may have changed")
-                found += [again for again in [search.replay(plan, debug=flags.debug)] if again is not None]
-                tell(found, directory)
+                counterexamples += [again for again in [search.replay(plan, debug=flags.debug)] if again is not None]
+                tell(counterexamples, directory)
             else:
                 best = None if flags.every else search.best()
                 likeliest = [] if best is None else [best, *best.others]
-                for each in search.findings() if flags.every else likeliest:
-                    found.append(each)
-                    tell([each], directory)
+                for counterexample in search.findings() if flags.every else likeliest:
+                    counterexamples.append(counterexample)
+                    tell([counterexample], directory)
     except KeyboardInterrupt:
         if search is None or plan is not None:
             raise
@@ -83,15 +83,17 @@ def simulate(
         _end_line()
         sys.stdout.write(visible(f"{search.report}\n"))
         _say("interrupted")
-        return 1 if found else 130  # as shells expect of Ctrl-C
+        return 1 if counterexamples else 130  # as shells expect of Ctrl-C
     except SourceError as problem:
         raise UsageError(f"--scenario {problem}") from None
     except (PlanError, RecordingError, NoScenario, SetupFailed) as problem:
         raise UsageError(str(problem)) from None
     _end_line()
     sys.stdout.write(visible(f"{search.report}\n") if plan is None else "")
-    sys.stdout.write(f"{len(found)} finding{'s' * (len(found) != 1)}\n" if found else "no findings\n")
-    return 1 if found else 0
+    sys.stdout.write(
+        f"{len(counterexamples)} finding{'s' * (len(counterexamples) != 1)}\n" if counterexamples else "no findings\n"
+    )
+    return 1 if counterexamples else 0
 
 
 def parse_budget(text: str) -> Budget:
@@ -123,7 +125,7 @@ def named_scenario(source: Loaded) -> Scenario:
     """The scenario that the source names. Raises `UsageError` if it does not name one function, or if that is not a
     scenario.
     """
-    functions = [each for each in (source.named or {}).values() if callable(each)]
+    functions = [value for value in (source.named or {}).values() if callable(value)]
     if len(functions) != 1:
         raise UsageError(f"--scenario {source.source}: name one function, as in test_mykind.py:scenario")
     scenario = cast("Scenario", functions[0])
@@ -134,11 +136,11 @@ def named_scenario(source: Loaded) -> Scenario:
     return scenario
 
 
-def tell(found: Sequence[Counterexample], directory: Path) -> None:
-    for each in found:
+def tell(counterexamples: Sequence[Counterexample], directory: Path) -> None:
+    for counterexample in counterexamples:
         _end_line()
-        sys.stdout.write(visible(f"{each.describe()}\n"))
-        for file in write(each, directory):
+        sys.stdout.write(visible(f"{counterexample.describe()}\n"))
+        for file in write(counterexample, directory):
             sys.stdout.write(f"written: {file}\n")
         sys.stdout.write("\n")
         sys.stdout.flush()
@@ -147,9 +149,9 @@ def tell(found: Sequence[Counterexample], directory: Path) -> None:
 def _progress(report: Report, what: str) -> None:
     if report.runs % 5 == 0:
         covered = sum(len(set().union(*switches.values())) for switches in report.disturbed.values())
-        told = f"{report.runs} runs, {report.singles} of {report.all_singles} single faults"
-        told += f", {report.combinations} combinations" if report.combinations else ""
-        sys.stderr.write(f"\r\x1b[K{told}, {covered} of {sum(report.points.values())} points disturbed, {what}")
+        text = f"{report.runs} runs, {report.singles} of {report.all_singles} single faults"
+        text += f", {report.combinations} combinations" if report.combinations else ""
+        sys.stderr.write(f"\r\x1b[K{text}, {covered} of {sum(report.points.values())} points disturbed, {what}")
         sys.stderr.flush()
 
 

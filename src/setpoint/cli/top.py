@@ -115,15 +115,15 @@ def lines(look: Look, *, with_address: bool = False) -> Iterator[str]:
     yield f"process{where}: {_leadership(look.manager)}"
     for name, problem in {**look.manager.unready, **look.manager.unhealthy}.items():
         yield f"failing {name}: {problem}"
-    for each in look.controllers:
-        trouble = f"; {each.problem}" if each.problem else ""
+    for run in look.controllers:
+        trouble = f"; {run.problem}" if run.problem else ""
         yield (
-            f"controller {each.name}: {each.state}, {each.running} of {each.workers} workers busy, "
-            f"{each.ready} queued, {each.delayed} delayed, {each.results.get('error', 0)} errors so far{trouble}"
+            f"controller {run.name}: {run.state}, {run.running} of {run.workers} workers busy, "
+            f"{run.ready} queued, {run.delayed} delayed, {run.results.get('error', 0)} errors so far{trouble}"
         )
-        for cache in each.caches:
+        for cache in run.caches:
             age = "no answer yet" if cache.age is None else f"last answer {cache.age:.0f} s ago"
-            yield f"cache {cache.resource} of {each.name}: {cache.objects} objects, {age}" + (
+            yield f"cache {cache.resource} of {run.name}: {cache.objects} objects, {age}" + (
                 f"; {cache.error}" if cache.error else ""
             )
     counts = ", ".join(f"{number} {state}" for state, number in look.listing.counts.items())
@@ -164,23 +164,23 @@ def _controllers(look: Look, before: Look | None) -> RenderableType:
     for head in ("busy", "queued", "delayed", "reconciles/s", "errors/s", "errors", "oldest cache"):
         table.add_column(head, justify="right")
     past: list[Summary] = before.controllers if before is not None else []
-    if [each.name for each in past] != [each.name for each in look.controllers]:
+    if [controller.name for controller in past] != [controller.name for controller in look.controllers]:
         past = []
-    for number, each in enumerate(look.controllers):
-        ages = [cache.age for cache in each.caches if cache.age is not None]
-        failing = [cache.error for cache in each.caches if cache.error]
+    for number, controller in enumerate(look.controllers):
+        ages = [cache.age for cache in controller.caches if cache.age is not None]
+        failing = [cache.error for cache in controller.caches if cache.error]
         was, seconds = past[number] if past else None, look.at - before.at if before is not None else 0.0
         table.add_row(
-            each.name,
-            each.problem or each.state,
-            f"{each.running}/{each.workers}",
-            str(each.ready),
-            str(each.delayed),
-            _rate(was, each, seconds, ""),
-            _rate(was, each, seconds, "error"),
-            str(each.results.get("error", 0)),
+            controller.name,
+            controller.problem or controller.state,
+            f"{controller.running}/{controller.workers}",
+            str(controller.ready),
+            str(controller.delayed),
+            _rate(was, controller, seconds, ""),
+            _rate(was, controller, seconds, "error"),
+            str(controller.results.get("error", 0)),
             failing[0] if failing else f"{max(ages):.0f} s" if ages else "never",
-            style="red" if each.problem or failing else "",
+            style="red" if controller.problem or failing else "",
         )
     return table
 

@@ -47,42 +47,44 @@ def torture(
         raise UsageError("torture needs a system with fork, such as Linux or macOS")
     try:
         with ExitStack() as stack:
-            known = _setup(stack, scenario)
-            documents = [each for path in flags.before for each in read_documents(path)]
+            options = _setup(stack, scenario)
+            documents = [document for path in flags.before for document in read_documents(path)]
             setup = Setup(
                 command=command,
-                before=[*documents, *known.pop("before")],
+                before=[*documents, *options.pop("before")],
                 off={**off_but(flags.faults), **_switches(flags.off)},
                 ignore=_reasons("--ignore", flags.ignore),
                 converge=flags.converge,
                 silence=flags.silence,
                 start_within=flags.start_within,
-                **known,
+                **options,
             )
             limits = parse_budget(flags.budget)
             with _Live() as live:
                 live.runs = RealTimeRuns(setup, workers=flags.workers, repeat=flags.repeat, tick=live.tick)
                 search = Search(live.runs, budget=limits, progress=live.note)
-                found: list[Counterexample] = []
+                counterexamples: list[Counterexample] = []
                 if flags.replay is not None:
                     plan, code, _ = read_plan(flags.replay)
                     if code and code != setup.code():
                         live.say("the program or the scenario has changed since this finding")
-                    found += [again for again in [search.replay(plan)] if again is not None]
+                    counterexamples += [again for again in [search.replay(plan)] if again is not None]
                     live.clear()
-                    tell(found, flags.directory)
+                    tell(counterexamples, flags.directory)
                 else:
                     best = None if flags.every else search.best()
                     likeliest = [] if best is None else [best, *best.others]
-                    for each in search.findings() if flags.every else likeliest:
-                        found.append(each)
+                    for counterexample in search.findings() if flags.every else likeliest:
+                        counterexamples.append(counterexample)
                         live.clear()
-                        tell([each], flags.directory)
+                        tell([counterexample], flags.directory)
     except (PlanError, ScenarioError, SetupFailed, SourceError) as problem:
         raise UsageError(str(problem)) from None
     sys.stdout.write(visible(f"{search.report}\n") if flags.replay is None else "")
-    sys.stdout.write(f"{len(found)} finding{'s' * (len(found) != 1)}\n" if found else "no findings\n")
-    return 1 if found else 0
+    sys.stdout.write(
+        f"{len(counterexamples)} finding{'s' * (len(counterexamples) != 1)}\n" if counterexamples else "no findings\n"
+    )
+    return 1 if counterexamples else 0
 
 
 def _setup(stack: ExitStack, source: str) -> dict[str, Any]:
@@ -92,45 +94,45 @@ def _setup(stack: ExitStack, source: str) -> dict[str, Any]:
         plain = read_plain(path)
         return {"scenario": plain, "name": source, "source": path, "before": plain.before}
     file = source.partition(".py:")[0] + ".py" if ".py:" in source else source
-    found = stack.enter_context(loaded(source if file != source else f"{source}:scenario"))
-    named, module = named_scenario(found), found.module
-    said = {
+    program = stack.enter_context(loaded(source if file != source else f"{source}:scenario"))
+    named, module = named_scenario(program), program.module
+    options = {
         name: _all_of(module, name, kind)
         for name, kind in (("objects", Object), ("predicates", Predicate), ("crds", (type, dict)))
     }
-    for each in said["crds"]:
-        if isinstance(each, type) and not issubclass(each, CustomResource):
-            raise UsageError(f"--scenario {source}: crds has {each.__name__}, which is not a CustomResource")
-    return {"scenario": named, "name": source, "source": Path(file), "before": [], **said}
+    for kind in options["crds"]:
+        if isinstance(kind, type) and not issubclass(kind, CustomResource):
+            raise UsageError(f"--scenario {source}: crds has {kind.__name__}, which is not a CustomResource")
+    return {"scenario": named, "name": source, "source": Path(file), "before": [], **options}
 
 
 def _all_of(module: Any, name: str, kind: Any) -> list[Any]:
     """The module's list with the name ``name``; empty if there is none. Raises `UsageError` if the list is invalid."""
-    found = getattr(module, name, [])
-    if not isinstance(found, list | tuple) or not all(isinstance(each, kind) for each in found):
+    values = getattr(module, name, [])
+    if not isinstance(values, list | tuple) or not all(isinstance(value, kind) for value in values):
         kinds = {"objects": "objects", "predicates": "predicates", "crds": "CustomResource classes or definitions"}
         raise UsageError(f"{module.__file__}: {name} must be a list of {kinds[name]}")
-    return list(found)
+    return list(values)
 
 
-def _reasons(option: str, given: Sequence[str]) -> dict[str, str]:
+def _reasons(option: str, texts: Sequence[str]) -> dict[str, str]:
     """The reasons by name, from texts of the form ``NAME=REASON``. Raises `UsageError` for a text of a different
     form.
     """
-    found = {}
-    for each in given:
-        name, equals, why = each.partition("=")
+    reasons = {}
+    for text in texts:
+        name, equals, why = text.partition("=")
         if not equals or not why.strip():
             raise UsageError(
-                f"{option} {each!r}: give the reason, as in {option} '{name or 'quiet'}=it notes the time'"
+                f"{option} {text!r}: give the reason, as in {option} '{name or 'quiet'}=it notes the time'"
             )
-        found[name.strip()] = why.strip()
-    return found
+        reasons[name.strip()] = why.strip()
+    return reasons
 
 
-def _switches(given: Sequence[str]) -> dict[str, str]:
+def _switches(texts: Sequence[str]) -> dict[str, str]:
     """The faults and oracles to switch off. Raises `UsageError` for one that does not exist."""
-    reasons = _reasons("--off", given)
+    reasons = _reasons("--off", texts)
     try:
         check_switches(reasons)
     except ValueError as problem:

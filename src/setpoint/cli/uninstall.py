@@ -64,7 +64,7 @@ def uninstall_command(parts: Parts) -> Callable[..., None]:
             parts.controllers,
             parts.admissions,
             image="none",  # what is deleted has the same names for every image
-            given=name or parts.operator.name,
+            given_name=name or parts.operator.name,
             namespace=namespace,
             watch_namespace=watch_namespace,
             service=service,

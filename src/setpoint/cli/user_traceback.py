@@ -10,12 +10,12 @@ from typing import Final
 
 from setpoint.meta.text_escaping import visible
 
-__all__ = ["told"]
+__all__ = ["user_frames"]
 
 _OURS: Final = f"{Path(__file__).resolve().parents[1]}{os.sep}"
 
 
-def told(problem: BaseException) -> tuple[list[traceback.FrameSummary], str]:
+def user_frames(problem: BaseException) -> tuple[list[traceback.FrameSummary], str]:
     """The frames of the user's code, outermost first, and the traceback as Python prints it.
 
     Frames of this package and of Python's import system are left out if they come before the first or after the last of
@@ -24,10 +24,10 @@ def told(problem: BaseException) -> tuple[list[traceback.FrameSummary], str]:
     begin = problem.__traceback__
     while begin is not None and _is_ours(begin):
         begin = begin.tb_next
-    last, each = None, begin
-    while each is not None:
-        last = each if not _is_ours(each) else last
-        each = each.tb_next
+    last, frame = None, begin
+    while frame is not None:
+        last = frame if not _is_ours(frame) else last
+        frame = frame.tb_next
     if last is not None:
         last.tb_next = None
     frames = list(traceback.extract_tb(begin))

@@ -140,7 +140,7 @@ def serve(
 
     async def work(served: Sequence[Admission[Any] | Converter], configuration: str) -> None:
         metrics = WebhookMetrics()
-        reads = any(getattr(each, "read_kinds", ()) for each in served)
+        reads = any(getattr(handler, "read_kinds", ()) for handler in served)
         async with AsyncExitStack() as stack:
             client: Client | None = None
             if reads or cert_dir is None:
@@ -175,10 +175,10 @@ def serve(
                 beside.append(_Registering(client, served, configuration, target, certificates, server.ready))
             if metrics_bind_address not in ("", "0"):
                 beside.append(_metrics_server(metrics_bind_address, metrics))
-            asked = asyncio.Event()
+            stopping = asyncio.Event()
             goes = client if url is not None else None
-            beside.append(_Stopping(asked, server, goes, served, configuration))
-            with stopping_on_signals(asked.set, waits_for=lambda: ["the answers in progress"]):
+            beside.append(_Stopping(stopping, server, goes, served, configuration))
+            with stopping_on_signals(stopping.set, waits_for=lambda: ["the answers in progress"]):
                 await serve_webhooks(server, factory=factory, beside=beside)
 
     with reported_trouble(), loaded(app) as program:
@@ -217,14 +217,14 @@ class _Registering:
 class _Stopping:
     """Stops the server on request; with ``--url``, first removes the webhook configurations."""
 
-    asked: asyncio.Event
+    stopping: asyncio.Event
     server: WebhookServer
     client: Client | None
     served: Sequence[Admission[Any] | Converter]
     name: str
 
     async def run(self) -> None:
-        await self.asked.wait()
+        await self.stopping.wait()
         if self.client is not None:
             # It may be back in a moment; without its conversions, objects would lose fields meanwhile.
             await uninstall(self.client, self.served, self.name, conversions=False)

@@ -66,7 +66,9 @@ def manifests(
         target = ServiceTarget(service, namespace)
         with loaded(app) as program:
             served = served_by(program)
-            documents = definitions_of((kind for each in converters_of(served) for kind in each.classes), target)
+            documents = definitions_of(
+                (kind for converter in converters_of(served) for kind in converter.classes), target
+            )
             sys.stdout.write(to_yaml([*documents, *configurations(served, webhook_name(served, name), target)]))
 
 

@@ -3,7 +3,7 @@
 from setpoint.concurrency.deadline import Deadline
 from setpoint.concurrency.semaphore import FairSemaphore
 from setpoint.concurrency.single_flight import Shared
-from setpoint.concurrency.stack_traces import stack_of, stack_of_thread, told_of
+from setpoint.concurrency.stack_traces import stack_of, stack_of_thread, task_report
 from setpoint.concurrency.tasks import TaskScope, end, every, first, until
 
 __all__ = [
@@ -16,6 +16,6 @@ __all__ = [
     "first",
     "stack_of",
     "stack_of_thread",
-    "told_of",
+    "task_report",
     "until",
 ]

@@ -8,7 +8,7 @@ from gc import get_referents
 from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
 from typing import Any, Final
 
-__all__ = ["stack_of", "stack_of_thread", "told_of"]
+__all__ = ["stack_of", "stack_of_thread", "task_report"]
 
 _RUNNING: Final = (AsyncGeneratorType, CoroutineType, GeneratorType)
 
@@ -56,6 +56,6 @@ def _line(frame: FrameType) -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_qualname}"
 
 
-def told_of(task: asyncio.Task[Any], indent: str = "  ") -> str:
+def task_report(task: asyncio.Task[Any], indent: str = "  ") -> str:
     """The task's name, followed by the lines of its stack (see `stack_of`)."""
     return "\n".join((f"{indent}{task.get_name()}", *(f"{indent}  {line}" for line in stack_of(task))))

@@ -64,9 +64,9 @@ def definitions_of(kinds: Iterable[type[Any]], target: Target | _Anywhere | None
         if issubclass(kind, CustomResource):
             newest = newest_of(kind)
             # The newest class first, as it lists the conversions; a kind without conversions stays alone.
-            found = versions[_group_kind(kind)]
-            found += [each for each in (newest, kind) if each not in found]
-            found.sort(key=lambda each: -len(each.definition.conversions))
+            classes = versions[_group_kind(kind)]
+            classes += [version for version in (newest, kind) if version not in classes]
+            classes.sort(key=lambda version: -len(version.definition.conversions))
     config = target.client_config(CONVERT_PATH) if target is not None else None
     documents = (crd_for(*kinds, conversion_client_config=config) for kinds in versions.values())
     return sorted(documents, key=lambda crd: str(crd["metadata"]["name"]))

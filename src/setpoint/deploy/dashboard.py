@@ -27,7 +27,7 @@ def panels(operator: Operator) -> list[tuple[str, str, str, str]]:
     def quantile(metric: str, by: str) -> str:
         return f"histogram_quantile(0.99, {rate(f'{metric}_bucket', f'le, {by}')})"
 
-    found = [
+    rows = [
         ("Reconciles", rate("controller_runtime_reconcile_total", "controller, result"),
          "{{controller}} {{result}}", "ops"),
         ("Failed reconciles", rate("controller_runtime_reconcile_errors_total", "controller"), "{{controller}}", "ops"),
@@ -48,17 +48,17 @@ def panels(operator: Operator) -> list[tuple[str, str, str, str]]:
         ("CPU", rate("process_cpu_seconds_total", "pod"), "{{pod}}", "short"),
     ]  # fmt: skip
     if operator.elects:
-        found.append(
+        rows.append(
             ("Leader", f"max by (pod, name) (leader_election_master_status{{{series}}})", "{{pod}} {{name}}", "bool")
         )
     if operator.served:
-        found += [
+        rows += [
             ("Webhook requests", rate("controller_runtime_webhook_requests_total", "webhook, code"),
              "{{webhook}} {{code}}", "reqps"),
             ("Duration of a webhook, p99", quantile("controller_runtime_webhook_latency_seconds", "webhook"),
              "{{webhook}}", "s"),
         ]  # fmt: skip
-    return found
+    return rows
 
 
 def dashboard(operator: Operator) -> Document:
@@ -73,7 +73,7 @@ def dashboard(operator: Operator) -> Document:
         "refresh": "30s",
         "time": {"from": "now-3h", "to": "now"},
         "templating": {"list": [source]},
-        "panels": [_panel(number, *each) for number, each in enumerate(panels(operator))],
+        "panels": [_panel(number, *panel) for number, panel in enumerate(panels(operator))],
     }
 
 

@@ -30,7 +30,7 @@ ABOUT: Final = {
 def parts(operator: Operator) -> dict[str, list[Document]]:
     """The documents of every part that is not empty, by the part's name."""
     served = networking.services(operator)
-    found: dict[str, list[Document]] = {
+    groups: dict[str, list[Document]] = {
         "namespace": [] if operator.namespace == "default" else [workload.namespace(operator)],
         "definitions": webhooks.definitions(operator),
         "roles": roles.roles(operator),
@@ -47,5 +47,5 @@ def parts(operator: Operator) -> dict[str, list[Document]]:
             dashboard.dashboard_map(operator),
         ],
     }
-    assert [*found] == [*ABOUT]
-    return {name: documents for name, documents in found.items() if documents}
+    assert [*groups] == [*ABOUT]
+    return {name: documents for name, documents in groups.items() if documents}

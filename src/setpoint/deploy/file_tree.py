@@ -43,7 +43,7 @@ class Written:
     removed: list[str] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
     """The files that a person changed and that were overwritten because of ``force``."""
-    kept: list[str] = field(default_factory=list)
+    modified: list[str] = field(default_factory=list)
     """The files that a person changed and that were left alone."""
 
     def lines(self) -> list[str]:
@@ -53,7 +53,7 @@ class Written:
             ("updated", self.updated),
             ("removed", self.removed),
             ("replaced (it had changes of yours)", self.replaced),
-            ("kept (it has changes of yours; --force replaces it)", self.kept),
+            ("kept (it has changes of yours; --force replaces it)", self.modified),
         )
         return [f"{word}: {path}" for word, paths in words for path in sorted(paths)]
 
@@ -89,15 +89,15 @@ def write(
             record |= facts
             _record_in(folder, record)
         scopes = record.setdefault("files", {})
-        known = dict(scopes.get(scope, {}))
-        digests = {path: digest for path, digest in known.items() if path not in files}
+        last_digests = dict(scopes.get(scope, {}))
+        digests = {path: digest for path, digest in last_digests.items() if path not in files}
         for path, file in files.items():
-            _write_one(folder, path, file, known.get(path, ""), force, result)
-            if path not in result.kept and not file.once:
+            _write_one(folder, path, file, last_digests.get(path, ""), force, result)
+            if path not in result.modified and not file.once:
                 digests[path] = _digest(file.text.encode())
         for path in [path for path in digests if path not in files]:
             _remove_stale(folder, path, digests.pop(path), result)
-        digests |= {path: known[path] for path in result.kept if path in known}
+        digests |= {path: last_digests[path] for path in result.modified if path in last_digests}
         scopes[scope] = digests
         _record_in(folder, record)
     except FileExistsError as problem:
@@ -107,19 +107,19 @@ def write(
     return result
 
 
-def _write_one(folder: Path, path: str, file: File, known: str, force: bool, result: Written) -> None:
+def _write_one(folder: Path, path: str, file: File, last_digest: str, force: bool, result: Written) -> None:
     place = folder / path
     present = _bytes(place)
     if present == file.text.encode():
         return
     if present is None:
         result.created.append(path)
-    elif not file.once and _digest(present) == known:
+    elif not file.once and _digest(present) == last_digest:
         result.updated.append(path)
     elif force:
         result.replaced.append(path)
     else:
-        result.kept.append(path)
+        result.modified.append(path)
         return
     place.parent.mkdir(parents=True, exist_ok=True)
     _replace(place, file.text, is_executable=file.is_executable)
@@ -171,7 +171,9 @@ def recorded(folder: Path) -> dict[str, dict[str, Any]]:
 
 def _record_in(folder: Path, record: Mapping[str, Any]) -> None:
     """Writes the folder's record, in an order that does not depend on earlier runs."""
-    files = {scope: dict(sorted(each.items())) for scope, each in sorted(record.get("files", {}).items()) if each}
+    files = {
+        scope: dict(sorted(digests.items())) for scope, digests in sorted(record.get("files", {}).items()) if digests
+    }
     text = json.dumps({**record, "files": files}, indent=2, sort_keys=True) + "\n"
     if _bytes(folder / RECORD) != text.encode():
         _replace(folder / RECORD, text)

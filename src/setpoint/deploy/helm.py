@@ -61,10 +61,10 @@ def helm(operator: Operator) -> dict[str, File]:
         service="",
         watch_namespace=_SPACE if operator.watch_namespace == operator.namespace else operator.watch_namespace,
     )
-    found = parts(tokens)
-    found.pop("namespace", None)
+    groups = parts(tokens)
+    groups.pop("namespace", None)
     templates: dict[str, str] = {}
-    for name, documents in found.items():
+    for name, documents in groups.items():
         if name == "roles":
             account, *documents = documents
             about = "The account that the program runs as."
@@ -215,11 +215,11 @@ def _lines(text: str, line: str, replacement: str, *others: str) -> str:
     """The text, with the only line that equals ``line`` or one of ``others`` replaced by the lines of ``replacement``,
     at the same indentation.
     """
-    found = [each for each in text.splitlines() if each.strip() in (line, *others)]
-    assert len(found) == 1, f"{line!r} is in the template {len(found)} times"
-    indent = found[0][: len(found[0]) - len(found[0].lstrip())]
+    lines = [text_line for text_line in text.splitlines() if text_line.strip() in (line, *others)]
+    assert len(lines) == 1, f"{line!r} is in the template {len(lines)} times"
+    indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
     shown = replacement % {"in": len(indent) + 2, "at": len(indent)} if "%(" in replacement else replacement
-    return text.replace(found[0], "\n".join(indent + each for each in shown.split("\n")), 1)
+    return text.replace(lines[0], "\n".join(indent + text_line for text_line in shown.split("\n")), 1)
 
 
 def _object(**properties: Document) -> Document:

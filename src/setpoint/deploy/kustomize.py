@@ -19,11 +19,11 @@ def kustomize(operator: Operator) -> dict[str, File]:
     ``base/`` and ``overlays/monitored/monitoring.yaml`` are generated again after every change to the program; the
     other files are written only once.
     """
-    found = parts(operator)
-    base = {name: documents for name, documents in found.items() if name != "monitoring"}
+    groups = parts(operator)
+    base = {name: documents for name, documents in groups.items() if name != "monitoring"}
     files = {f"base/{name}.yaml": File(f"# {ABOUT[name]}\n{to_yaml(documents)}") for name, documents in base.items()}
     files["base/kustomization.yaml"] = File(_kustomization([f"{name}.yaml" for name in base], "The operator."))
-    files["overlays/monitored/monitoring.yaml"] = File(f"# {ABOUT['monitoring']}\n{to_yaml(found['monitoring'])}")
+    files["overlays/monitored/monitoring.yaml"] = File(f"# {ABOUT['monitoring']}\n{to_yaml(groups['monitoring'])}")
     files["overlays/monitored/kustomization.yaml"] = File(
         _kustomization(["../../base", "monitoring.yaml"], "With metrics, alerts and a dashboard."),
         once=True,

@@ -19,10 +19,10 @@ def services(operator: Operator) -> list[Document]:
     """The Service of the metrics, for a ServiceMonitor, and the Service of the webhooks, for API servers. The latter is
     left out if there are no webhooks, and with OLM, which creates its own.
     """
-    found = [_service(operator, f"{operator.name}-metrics", "metrics", METRICS_PORT, METRICS_PORT)]
+    documents = [_service(operator, f"{operator.name}-metrics", "metrics", METRICS_PORT, METRICS_PORT)]
     if operator.served and operator.certificates != "olm":  # OLM makes a Service of its own
-        found.append(_service(operator, operator.target.name, "webhooks", operator.target.port, WEBHOOK_PORT))
-    return found
+        documents.append(_service(operator, operator.target.name, "webhooks", operator.target.port, WEBHOOK_PORT))
+    return documents
 
 
 def network_policy(operator: Operator) -> Document:

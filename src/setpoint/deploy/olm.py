@@ -37,18 +37,18 @@ _HEADS: Final = {
 def olm(operator: Operator) -> dict[str, File]:
     """The files of a bundle. OLM makes the account, the bindings and the webhooks' certificate itself."""
     release = operator.version or "0.1.0"
-    found = parts(replace(operator, certificates="olm", release=release))
+    groups = parts(replace(operator, certificates="olm", release=release))
     annotations = _HEADS | {"operators.operatorframework.io.bundle.package.v1": operator.name}
     tree = {
-        f"manifests/{operator.name}.clusterserviceversion.yaml": File(to_yaml([_version(operator, release, found)])),
+        f"manifests/{operator.name}.clusterserviceversion.yaml": File(to_yaml([_version(operator, release, groups)])),
         "metadata/annotations.yaml": File(to_yaml([{"annotations": annotations}])),
         "bundle.Dockerfile": File(_dockerfile(annotations)),
     }
-    for document in found.get("definitions", []):
+    for document in groups.get("definitions", []):
         tree[f"manifests/{document['metadata']['name']}.yaml"] = File(to_yaml([document]))
-    beside = [each for documents in found.values() for each in documents if each["kind"] in _PACKAGED]
-    beside += found.get("users", [])
-    beside += [each for each in found["roles"] if each["metadata"]["name"].endswith("-metrics-reader")]
+    beside = [document for documents in groups.values() for document in documents if document["kind"] in _PACKAGED]
+    beside += groups.get("users", [])
+    beside += [document for document in groups["roles"] if document["metadata"]["name"].endswith("-metrics-reader")]
     for document in beside:
         if document["kind"] == "ConfigMap":
             continue  # of the dashboard, which needs Grafana's sidecar
@@ -58,11 +58,15 @@ def olm(operator: Operator) -> dict[str, File]:
     return tree
 
 
-def _version(operator: Operator, release: str, found: dict[str, list[Document]]) -> Document:
-    deployment = found["manager"][0]
-    bound = {each["metadata"]["name"]: each for each in found["roles"] if each["kind"] in ("Role", "ClusterRole")}
+def _version(operator: Operator, release: str, groups: dict[str, list[Document]]) -> Document:
+    deployment = groups["manager"][0]
+    bound = {
+        document["metadata"]["name"]: document
+        for document in groups["roles"]
+        if document["kind"] in ("Role", "ClusterRole")
+    }
     bound = {name: role for name, role in bound.items() if not name.endswith("-metrics-reader")}
-    definitions = found.get("definitions", [])
+    definitions = groups.get("definitions", [])
     annotations = {
         "alm-examples": json.dumps(_examples(operator), indent=2),
         "capabilities": "Basic Install",
@@ -80,7 +84,7 @@ def _version(operator: Operator, release: str, found: dict[str, list[Document]])
         "provider": {"name": operator.program},
         "keywords": [resource.kind.lower() for resource in operator.own_resources] or [operator.name],
         "installModes": [{"type": mode, "supported": mode in supported} for mode in modes],
-        "customresourcedefinitions": {"owned": [owned for each in definitions for owned in _owned(each)]},
+        "customresourcedefinitions": {"owned": [owned for definition in definitions for owned in _owned(definition)]},
         "install": {
             "strategy": "deployment",
             "spec": {
@@ -131,28 +135,28 @@ def _description(version: Document) -> str:
 
 def _examples(operator: Operator) -> list[Document]:
     """A minimal object of each custom resource that has a controller, in each version of the resource."""
-    found: dict[str, Document] = {}
-    for kind in (each.kind for each in operator.controllers if issubclass(each.kind, CustomResource)):
+    examples: dict[str, Document] = {}
+    for kind in (controller.kind for controller in operator.controllers if issubclass(controller.kind, CustomResource)):
         resource = resource_of(kind)
         schemas = Versions.of(kind).schemas
-        for version in sorted(schemas, key=lambda each: each != resource.version):  # this class's own comes first
+        for version in sorted(schemas, key=lambda version: version != resource.version):  # this class's own comes first
             named = f"{resource.group}/{version}"
             for sample in samples_of(schemas[version], named, resource.kind)[:1]:
                 head = {"name": "sample"} | ({"namespace": "default"} if resource.namespaced else {})
-                found.setdefault(f"{named} {resource.kind}", {**sample, "metadata": head})
-    return list(found.values())
+                examples.setdefault(f"{named} {resource.kind}", {**sample, "metadata": head})
+    return list(examples.values())
 
 
 def _webhooks(operator: Operator) -> list[Document]:
     """The webhooks in the form that a ClusterServiceVersion uses."""
     common = {"deploymentName": operator.name, "containerPort": 443, "targetPort": WEBHOOK_PORT}
-    found: list[Document] = []
+    documents: list[Document] = []
     if operator.configuration:
         for document in configurations(operator.served, operator.configuration, operator.target):
             for entry in document["webhooks"]:
                 path = entry.pop("clientConfig")["service"]["path"]
                 entry.pop("namespaceSelector", None)  # OLM sets it to the namespaces of the OperatorGroup
-                found.append(
+                documents.append(
                     {
                         "type": f"{document['kind'].removesuffix('WebhookConfiguration')}AdmissionWebhook",
                         "generateName": entry.pop("name"),
@@ -161,9 +165,9 @@ def _webhooks(operator: Operator) -> list[Document]:
                         **entry,
                     }
                 )
-    converted = [definition_name(each) for each in converters_of(operator.served)]
+    converted = [definition_name(converter) for converter in converters_of(operator.served)]
     if converted:
-        found.append(
+        documents.append(
             {
                 "type": "ConversionWebhook",
                 "generateName": f"convert.{operator.program}",
@@ -174,7 +178,7 @@ def _webhooks(operator: Operator) -> list[Document]:
                 **common,
             }
         )
-    return found
+    return documents
 
 
 def _dockerfile(annotations: dict[str, str]) -> str:

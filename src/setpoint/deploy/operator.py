@@ -97,8 +97,8 @@ class Operator:
         if self.release:
             return self.release
         tag = self.image.rpartition("/")[2].partition("@")[0].partition(":")[2]
-        found = _SEMANTIC.fullmatch(tag)
-        return found[1] if found else ""
+        match = _SEMANTIC.fullmatch(tag)
+        return match[1] if match else ""
 
     @cached_property
     def selector(self) -> dict[str, str]:
@@ -119,10 +119,10 @@ class Operator:
         labels, and ``more`` fields.
         """
         start = self.cluster_name if wide else self.name
-        found: Document = {"name": f"{start}-{ending}" if ending else start}
+        metadata: Document = {"name": f"{start}-{ending}" if ending else start}
         if not wide:
-            found["namespace"] = self.namespace
-        return found | {"labels": self.labels(component)} | more
+            metadata["namespace"] = self.namespace
+        return metadata | {"labels": self.labels(component)} | more
 
     @cached_property
     def target(self) -> ServiceTarget:
@@ -137,9 +137,9 @@ class Operator:
     @cached_property
     def own_resources(self) -> list[Resource]:
         """The custom resources of the operator that its users write, without duplicates."""
-        found: dict[tuple[str, str], Resource] = {}
-        for kind in (*self.kinds, *(each.kind for each in self.controllers)):
+        resources: dict[tuple[str, str], Resource] = {}
+        for kind in (*self.kinds, *(controller.kind for controller in self.controllers)):
             if isinstance(kind, type) and issubclass(kind, CustomResource) and not kind.definition.installed_by:
                 resource = resource_of(kind)
-                found.setdefault((resource.group, resource.plural), resource)
-        return [found[key] for key in sorted(found)]
+                resources.setdefault((resource.group, resource.plural), resource)
+        return [resources[key] for key in sorted(resources)]

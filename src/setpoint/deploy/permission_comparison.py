@@ -48,7 +48,7 @@ class Comparison:
 
 def compare(
     declared: set[Grant],
-    asked: Iterable[Grant],
+    requests: Iterable[Grant],
     granted: Sequence[Grant] | None = None,
     *,
     besides: Iterable[Grant] = (),
@@ -61,27 +61,27 @@ def compare(
     never as unused. ``stand_ins`` are placeholders in the declared grants for names that are chosen at deployment;
     where a declared grant has a placeholder, the role's rule may have any name.
     """
-    wanted = {grant for grant in asked if grant.resource not in _SELF and not _covered(_EVERYBODY, grant)}
-    known = declared | set(besides)
-    found = Comparison()
+    wanted = {grant for grant in requests if grant.resource not in _SELF and not _covered(_EVERYBODY, grant)}
+    allowed = declared | set(besides)
+    comparison = Comparison()
     # Tests have names of their own: what is said of them is about all objects of the kind.
-    found.undeclared = sorted({grant._replace(name="") for grant in wanted if not _covered(known, grant)})
+    comparison.undeclared = sorted({grant._replace(name="") for grant in wanted if not _covered(allowed, grant)})
     if wanted:
-        found.unused = sorted(
-            each
-            for each in declared - set(besides)
-            if not any(each.covers(grant) for grant in wanted)
-            and not _may_be_read_otherwise(each, wanted)
-            and not _is_asked_by_the_server(each, wanted)
+        comparison.unused = sorted(
+            declaration
+            for declaration in declared - set(besides)
+            if not any(declaration.covers(grant) for grant in wanted)
+            and not _may_be_read_otherwise(declaration, wanted)
+            and not _is_asked_by_the_server(declaration, wanted)
         )
     if granted is not None:
-        needed = known | set(found.undeclared)
-        found.ungranted = sorted(
+        needed = allowed | set(comparison.undeclared)
+        comparison.ungranted = sorted(
             grant
             for grant in needed
             if not _covered(granted, grant) and not (grant.name in stand_ins and any(_same(r, grant) for r in granted))
         )
-        found.excessive = sorted({
+        comparison.excessive = sorted({
             rule
             for rule in granted
             if rule not in needed
@@ -91,7 +91,7 @@ def compare(
                 or not any(rule.covers(grant) or _same(rule, grant) for grant in needed)
             )
         })  # fmt: skip
-    return found
+    return comparison
 
 
 def granted_in(documents: Iterable[Document]) -> list[Grant]:
@@ -133,7 +133,7 @@ def shown(grants: Iterable[Grant]) -> list[str]:
         whole = f"{resource}.{grant.group}" if grant.group else resource
         text = grant.url or f"{whole}{slash}{subresource}"
         verbs[text + (f" {grant.name!r}" if grant.name else "")].add(grant.verb)
-    return [f"{name}: {', '.join(sorted(found))}" for name, found in sorted(verbs.items())]
+    return [f"{name}: {', '.join(sorted(resources))}" for name, resources in sorted(verbs.items())]
 
 
 def _covered(rules: Iterable[Grant], grant: Grant) -> bool:
@@ -144,7 +144,7 @@ def _may_be_read_otherwise(declared: Grant, wanted: Iterable[Grant]) -> bool:
     """Whether the resource was used with a different verb, in which case the declared verb does not count as unused:
     the server decides how objects are read, and an update may be sent as a patch.
     """
-    return declared.verb in _LIKE and any(declared._replace(verb=each.verb).covers(each) for each in wanted)
+    return declared.verb in _LIKE and any(declared._replace(verb=other.verb).covers(other) for other in wanted)
 
 
 def _is_asked_by_the_server(declared: Grant, wanted: Iterable[Grant]) -> bool:

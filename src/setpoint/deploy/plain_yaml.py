@@ -13,7 +13,7 @@ def plain(operator: Operator, *, monitoring: bool = False) -> str:
     """All documents, in the order in which they are applied. The documents for monitoring, which need the kinds of
     prometheus-operator, are included only with ``monitoring``.
     """
-    found = parts(operator)
+    groups = parts(operator)
     return to_yaml(
-        document for name, documents in found.items() if monitoring or name != "monitoring" for document in documents
+        document for name, documents in groups.items() if monitoring or name != "monitoring" for document in documents
     )

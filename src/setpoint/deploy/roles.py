@@ -98,7 +98,7 @@ def _kinds_without_namespaces(operator: Operator) -> set[tuple[str, str]]:
     from setpoint.models import BUILTIN
 
     watched = [resource_of(watch.kind) for controller in operator.controllers for watch in controller.watched]
-    return {(each.group, each.plural) for each in (*BUILTIN, *watched) if not each.namespaced}
+    return {(resource.group, resource.plural) for resource in (*BUILTIN, *watched) if not resource.namespaced}
 
 
 def user_roles(operator: Operator) -> list[Document]:
@@ -124,8 +124,8 @@ def _rules_of_users(resource: Resource, verbs: Iterable[str]) -> list[Document]:
     return rules(grants)
 
 
-def _role(kind: str, metadata: Document, found: list[Document]) -> Document:
-    return {"apiVersion": _API, "kind": kind, "metadata": metadata, "rules": found}
+def _role(kind: str, metadata: Document, rules: list[Document]) -> Document:
+    return {"apiVersion": _API, "kind": kind, "metadata": metadata, "rules": rules}
 
 
 def _bound(operator: Operator, role: Document) -> list[Document]:

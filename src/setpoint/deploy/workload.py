@@ -39,7 +39,7 @@ def namespace(operator: Operator) -> Document:
 
 def arguments(operator: Operator) -> list[str]:
     """The arguments of the container, after the entry point of its image."""
-    found = [
+    flags = [
         "run",
         *(["--leader-elect"] if operator.elects else ["--shards"] if operator.controllers else []),
         f"--metrics-bind-address=:{METRICS_PORT}",
@@ -48,15 +48,15 @@ def arguments(operator: Operator) -> list[str]:
         *([f"--pause-switch={PAUSE_SWITCH}"] if operator.controllers else []),
     ]
     if operator.name_given:
-        found.append(f"--name={operator.name_given}")
+        flags.append(f"--name={operator.name_given}")
     if operator.watch_namespace is not None:
-        found.append(f"--namespace={operator.watch_namespace}")
+        flags.append(f"--namespace={operator.watch_namespace}")
     if operator.served:
         if operator.certificates == "own":
-            found.append(f"--webhook-service={operator.target.name}")
+            flags.append(f"--webhook-service={operator.target.name}")
         else:
-            found.append(f"--webhook-cert-dir={_folder(operator)}")
-    return found
+            flags.append(f"--webhook-cert-dir={_folder(operator)}")
+    return flags
 
 
 def deployment(operator: Operator) -> Document:

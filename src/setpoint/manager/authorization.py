@@ -52,9 +52,9 @@ class TokenAccess:
             return Answer(401, b"unauthorized: a bearer token is required\n")
         key = (hashlib.sha256(token.encode()).digest(), what)
         now = asyncio.get_running_loop().time()
-        known = self._remembered.get(key)
-        if known is not None and now < known[0]:
-            return known[1]
+        remembered = self._remembered.get(key)
+        if remembered is not None and now < remembered[0]:
+            return remembered[1]
         try:
             refusal = await self._ask(what, token)
         except (ApiError, TransportError) as problem:
@@ -79,22 +79,22 @@ class TokenAccess:
         if review.status is None or not review.status.authenticated:
             return Answer(401, b"unauthorized: the API server does not accept this token\n")
         user = review.status.user or UserInfo()
-        asked = SubjectAccessReviewSpec(
+        spec = SubjectAccessReviewSpec(
             user=user.username,
             groups=user.groups,
             uid=user.uid,
             extra=user.extra,
         )
         if isinstance(what, str):
-            asked.non_resource_attributes = NonResourceAttributes(path=what, verb="get")
+            spec.non_resource_attributes = NonResourceAttributes(path=what, verb="get")
             named = what
         else:
             (group, plural), key = what
-            asked.resource_attributes = ResourceAttributes(
+            spec.resource_attributes = ResourceAttributes(
                 group=group, resource=plural, version="*", verb="get", namespace=key.namespace, name=key.name
             )
             named = f"{what[0]} {key}"
-        access = await self._client.create(SubjectAccessReview(spec=asked))
+        access = await self._client.create(SubjectAccessReview(spec=spec))
         if access.status is not None and access.status.allowed:
             return None
         return Answer(403, f"forbidden: {user.username} may not get {named}\n".encode())

@@ -150,7 +150,7 @@ class Lifecycle:
             for group_left in self._groups.values():
                 await group_left.cancel()
             if not clean:
-                late = ", ".join(name for each in self._groups.values() for name in each.late)
+                late = ", ".join(name for group in self._groups.values() for name in group.late)
                 self._log.warning("some runnables did not end in time and were cancelled", extra={"what": late})
 
     async def _stop_leading(self, deadline: float | None) -> bool:

@@ -13,17 +13,17 @@ from setpoint.controller import ProgramState
 
 @asynccontextmanager
 async def opened(
-    made: Callable[[], AbstractAsyncContextManager[Any]] | None, state: ProgramState
+    factory: Callable[[], AbstractAsyncContextManager[Any]] | None, state: ProgramState
 ) -> AsyncIterator[None]:
     """Enters the lifespan, and makes its object available to reconciles.
 
     The lifespan is always left as if the block had ended normally. If both the block and leaving the lifespan fail, the
     block's error is raised, with the lifespan's error added as a note.
     """
-    if made is None:
+    if factory is None:
         yield
         return
-    lifespan = made()
+    lifespan = factory()
     state.open(await lifespan.__aenter__())
     try:
         yield

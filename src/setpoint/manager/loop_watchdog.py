@@ -97,10 +97,10 @@ class LoopWatch:
         logger.warning(self._last, extra={"fields": {"what": by, "seconds": round(late, 3)}})
 
     def _watch(self, loop: asyncio.AbstractEventLoop, ident: int, pause: float) -> None:
-        told = looked = 0.0
+        reported = looked = 0.0
         while not self._stopped.wait(pause):
             beaten, before, looked = self._beaten, looked, loop.time()
-            if looked - beaten < self.threshold + pause or told == beaten:
+            if looked - beaten < self.threshold + pause or reported == beaten:
                 continue
             if looked - before > self.threshold:
                 continue  # this thread, too, was stopped: the whole process was
@@ -108,7 +108,7 @@ class LoopWatch:
             stack = stack_of_thread(ident)
             if task is None or self._beaten != beaten:
                 continue  # it is between two tasks, or continues
-            told = beaten
+            reported = beaten
             self._blocked_by = self._who(task)
             logger.error(
                 "the event loop is blocked: nothing else runs in this process; it is at\n%s",

@@ -300,8 +300,8 @@ class Manager:
             self._life.add(group or place, running)
             return
         by_itself: GroupName = "leader" if getattr(runnable, "leader_only", True) else "others"
-        said: GroupName | None = getattr(runnable, "group", None)
-        self._life.add(group or said or by_itself, runnable, may_end=may_end)
+        own_group: GroupName | None = getattr(runnable, "group", None)
+        self._life.add(group or own_group or by_itself, runnable, may_end=may_end)
 
     # -- life cycle ----------------------------------------------------------------------------------------------------
 
@@ -372,7 +372,7 @@ class Manager:
 
     def under_way(self) -> list[str]:
         """The running reconciles, with controller, key and duration so far."""
-        own = [f"{run.name} {each}" for run in self._runs().values() for each in run.under_way()]
+        own = [f"{run.name} {work}" for run in self._runs().values() for work in run.under_way()]
         return own if self._processes is None else own + self._processes.under_way()
 
     async def _caches_synced(self) -> None:

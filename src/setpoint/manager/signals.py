@@ -29,12 +29,12 @@ def stopping_on_signals(
     Must be called in the main thread, with a running loop.
     """
     loop = asyncio.get_running_loop()
-    seen = 0
+    count = 0
 
     def on_signal() -> None:
-        nonlocal seen
-        seen += 1
-        if seen > 1:
+        nonlocal count
+        count += 1
+        if count > 1:
             kill(1)
             return
         if waits_for is not None:

@@ -71,6 +71,6 @@ if not TYPE_CHECKING:  # else a misspelt name would be of type Any to type check
         """Imports a name lazily, so that a test of a queue, for example, does not import the server."""
         if name not in _HOMES:
             raise AttributeError(f"module 'setpoint.testing' has no attribute {name!r}")
-        found = getattr(import_module(f"setpoint.testing.{_HOMES[name]}"), name)
-        globals()[name] = found
-        return found
+        value = getattr(import_module(f"setpoint.testing.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value

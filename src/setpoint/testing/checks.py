@@ -82,8 +82,12 @@ def check_document(
     stored = None if old is None else _complete(kind, schema, old, None)
     if stored is not None:
         new = _complete(kind, schema, new, stored)
-    chosen = [each for each in admissions if not each.subresource and each.gvk.group == resource_of(kind).group]
-    chosen = [each for each in chosen if each.gvk.kind == resource_of(kind).kind]
+    chosen = [
+        admission
+        for admission in admissions
+        if not admission.subresource and admission.gvk.group == resource_of(kind).group
+    ]
+    chosen = [admission for admission in chosen if admission.gvk.kind == resource_of(kind).kind]
     misfits = _misfits(kind, new, stored)
     odd = [invalid(misfit.path, misfit.value, misfit.problem) for misfit in misfits]
     if misfits and any(admission.defaulters for admission in chosen):  # their webhook is asked first, and refuses it
@@ -103,8 +107,8 @@ def check_document(
 
 def _misfits(kind: type[CustomResource], new: Document, stored: Document | None) -> list[Misfit]:
     """The new values that do not fit their fields. Functions are not called for an object that has one."""
-    known = [] if stored is None else decode_as_read(kind, msgspec.json.encode(stored))[1]
-    return fresh_misfits(decode_as_read(kind, msgspec.json.encode(new))[1], known)
+    stored_misfits = [] if stored is None else decode_as_read(kind, msgspec.json.encode(stored))[1]
+    return fresh_misfits(decode_as_read(kind, msgspec.json.encode(new))[1], stored_misfits)
 
 
 def unknown_fields_of(kind: type[CustomResource], document: Mapping[str, Any]) -> list[str]:
@@ -145,11 +149,11 @@ def _defaulted(
     kind: type[CustomResource], admission: Admission[Any], new: Document, stored: Document | None
 ) -> Document:
     versions = Versions.of(newest_of(kind))
-    seen = _as(admission.kind, new, versions)
-    raw = msgspec.json.encode(seen)
+    document = _as(admission.kind, new, versions)
+    raw = msgspec.json.encode(document)
     obj, review = _reviewed(admission, raw, stored and _as(admission.kind, stored, versions))
     _finished(run_defaults(admission, obj, review), admission)
-    changed = json_patch.apply(seen, json_patch.decode(msgspec.json.encode(patch_of(raw, obj))))
+    changed = json_patch.apply(document, json_patch.decode(msgspec.json.encode(patch_of(raw, obj))))
     return _as(kind, changed, versions)
 
 

@@ -45,7 +45,7 @@ from setpoint.permissions import access_reviews, declared, leases
 from setpoint.testing.failure_reports import LostEvent, NotSettled, described, errors_of, restless_keys
 from setpoint.testing.faults import Faults
 from setpoint.testing.mistakes import Mistake, Mistakes, watching
-from setpoint.testing.permissions import USER, MissingPermission, RoleOfControllers, told
+from setpoint.testing.permissions import USER, MissingPermission, RoleOfControllers, report
 from setpoint.testing.virtual_clock import EPOCH, VirtualTimeLoop, settle
 from setpoint.webhook import Admission, Converter, Policy, Webhooks, with_conversions
 from setpoint.webhook.policy import apply_policies
@@ -93,7 +93,7 @@ class Cluster:
             webhooks = (*operator.admissions, *operator.policies, *webhooks)
         self._lifespan = lifespan or (None if operator is None else operator.lifespan_of())
         self._objects = tuple(objects)
-        self._classes, self._given = _split(crds)
+        self._classes, self._definitions_given = _split(crds)
         parts = tuple(webhooks)
         self._served = tuple(part for part in parts if not isinstance(part, Policy))
         self._policies = tuple(part for part in parts if isinstance(part, Policy))
@@ -179,10 +179,10 @@ class Cluster:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
-        missing = told(self.access, self._kind_of)
+        missing = report(self.access, self._kind_of)
         fault = self._fault()
         if error is not None:
-            if failed := [line for each in self._running() for line in errors_of(each)]:
+            if failed := [line for running in self._running() for line in errors_of(running)]:
                 error.add_note("\n".join(("reconciles that failed:", *(f"  {line}" for line in failed))))
             if missing:
                 error.add_note(missing)
@@ -242,7 +242,10 @@ class Cluster:
         """The events that were lost, or else the other mistakes of the controllers since the last call; None if there
         are none.
         """
-        lost, mistakes = [line for each in self._running() for line in each.take_lost_events()], self._mistakes.take()
+        lost, mistakes = (
+            [line for running in self._running() for line in running.take_lost_events()],
+            self._mistakes.take(),
+        )
         if lost:
             return LostEvent("\n  ".join(("events were lost:", *lost)))
         return Mistake("\n  ".join(("mistakes of the controllers:", *mistakes))) if mistakes else None
@@ -267,8 +270,8 @@ class Cluster:
             if await held if inspect.isawaitable(held) else held:
                 return
             if loop.time() >= deadline:
-                said = why or f"still false after {within:g} s: {condition!r}"
-                raise AssertionError(f"{said}\n{self.describe()}")
+                text = why or f"still false after {within:g} s: {condition!r}"
+                raise AssertionError(f"{text}\n{self.describe()}")
             await asyncio.sleep(min(_next_event(), deadline) - loop.time())
 
     async def until(self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 3600.0) -> None:
@@ -297,20 +300,20 @@ class Cluster:
     def _next_due(self) -> float | None:
         """The loop time at which the next work is due; None if there is none."""
         due: list[float] = []
-        running = [(each, False) for each in self.manager.controllers.values()]
+        running = [(controller, False) for controller in self.manager.controllers.values()]
         if self.control_plane is not None:
-            running += [(each, True) for each in self.control_plane.manager.controllers.values()]
+            running += [(controller, True) for controller in self.control_plane.manager.controllers.values()]
             if not self.control_plane.idle():
                 due.append(_next_event())
-        for each, everything in running:
-            if each.state in ("stopped", "new"):
+        for controller, everything in running:
+            if controller.state in ("stopped", "new"):
                 continue
-            if each.state != "running" or not each.idle():
+            if controller.state != "running" or not controller.idle():
                 due.append(_next_event())
-            for key, state in each.queue.states().items():
-                at = each.queue.ready_at(key) if "delayed" in state else None
+            for key, state in controller.queue.states().items():
+                at = controller.queue.ready_at(key) if "delayed" in state else None
                 if at is not None and (
-                    everything or each.queue.num_requeues(key) or key in each.activity.hot_loops.slowed
+                    everything or controller.queue.num_requeues(key) or key in controller.activity.hot_loops.slowed
                 ):
                     due.append(at)
         return min(due, default=None)
@@ -340,8 +343,8 @@ class Cluster:
         selector: str | Mapping[str, str] | LabelSelector | Selector | None = None,
     ) -> Sequence[K]:
         """The objects of a kind in all namespaces, or in the given one, ordered by key."""
-        found = await self.client.list(kind, namespace=namespace, selector=selector)
-        return sorted(found.items, key=lambda obj: obj.key)
+        objects = await self.client.list(kind, namespace=namespace, selector=selector)
+        return sorted(objects.items, key=lambda obj: obj.key)
 
     async def create(self, obj: K) -> K:
         return await self.client.create(obj)
@@ -358,9 +361,9 @@ class Cluster:
     # -- custom resources ----------------------------------------------------------------------------------------------
 
     def _custom_kinds(self) -> builtins.list[type[CustomResource]]:
-        given = self._classes if self._classes is not None else watched_kinds(self._controllers)
-        kinds = [each for each in given if issubclass(each, CustomResource)]
-        return [kind for kind in kinds if not is_defined_in(self._given, kind)]
+        kinds_given = self._classes if self._classes is not None else watched_kinds(self._controllers)
+        kinds = [kind for kind in kinds_given if issubclass(kind, CustomResource)]
+        return [kind for kind in kinds if not is_defined_in(self._definitions_given, kind)]
 
     def _definitions(self, kinds: Iterable[type[CustomResource]]) -> builtins.list[Mapping[str, Any]]:
         """One definition for each kind, with all its versions."""
@@ -371,7 +374,7 @@ class Cluster:
         for classes in versions.values():
             if classes[0].definition.installed_by:
                 warnings.warn(warning_of_class(classes[0], 'crds=["FILE"]'), stacklevel=3)
-        return [*self._given, *(crd_for(*classes) for classes in versions.values())]
+        return [*self._definitions_given, *(crd_for(*classes) for classes in versions.values())]
 
     async def _install(self, definition: Mapping[str, Any]) -> None:
         path = resource_of(CustomResourceDefinition).path()
@@ -399,15 +402,15 @@ def _split(
     """The classes to install, or None for those of the kinds that the controllers watch; and the definitions."""
     if crds is None:
         return None, []
-    given = tuple(crds)
+    sources = tuple(crds)
     definitions: builtins.list[Mapping[str, Any]] = []
-    for each in given:
-        if isinstance(each, str | Path):
-            definitions += map(without_webhook, read_definitions(each))
-        elif not isinstance(each, type):
-            definitions.append(each)
-    only_paths = bool(given) and all(isinstance(each, str | Path) for each in given)
-    return None if only_paths else tuple(each for each in given if isinstance(each, type)), definitions
+    for source in sources:
+        if isinstance(source, str | Path):
+            definitions += map(without_webhook, read_definitions(source))
+        elif not isinstance(source, type):
+            definitions.append(source)
+    only_paths = bool(sources) and all(isinstance(source, str | Path) for source in sources)
+    return None if only_paths else tuple(source for source in sources if isinstance(source, type)), definitions
 
 
 def _next_event() -> float:

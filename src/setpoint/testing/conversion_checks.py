@@ -43,7 +43,7 @@ def check_conversions(
 
     versions = Versions.of(kind)
     verify(versions, samples)
-    for each in versions.classes:
+    for version in versions.classes:
         routes = st.lists(st.sampled_from(versions.versions), max_size=5)
 
         @settings(
@@ -54,7 +54,7 @@ def check_conversions(
             suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much),
             phases=(Phase.generate, Phase.shrink),
         )
-        @given(document=objects_of(each), route=routes)
+        @given(document=objects_of(version), route=routes)
         def survives(document: dict[str, JSON], route: list[str]) -> None:
             problems = list(round_trip_problems(versions, document))
             if not problems:

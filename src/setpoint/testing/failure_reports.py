@@ -63,23 +63,23 @@ def described(running: RunningController[Any]) -> Iterator[str]:
         last = _last(running, key)
         failed = last is not None and last.result != "success" and bool(last.detail)
         if key in states or (failed and last is not None and last.result == "error"):
-            said = f": {last.detail}" if failed and last is not None else ""
-            yield f"  {key}: {states.get(key) or 'given up'}{said}"
+            detail = f": {last.detail}" if failed and last is not None else ""
+            yield f"  {key}: {states.get(key) or 'given up'}{detail}"
 
 
 def errors_of(running: RunningController[Any]) -> Iterator[str]:
     """The distinct errors of each key in the timelines, each with a count if it occurred more than once. After
     `MAX_TOLD` errors, a last line says how many are left out.
     """
-    told: dict[tuple[ObjectKey, str], int] = {}
+    counts: dict[tuple[ObjectKey, str], int] = {}
     for key in running.timeline.keys():  # noqa: SIM118 - a timeline is not a mapping
         for attempt in running.timeline.of(key):
             if attempt.result == "error":
-                told[key, attempt.detail] = told.get((key, attempt.detail), 0) + 1
-    for (key, detail), times in list(told.items())[:MAX_TOLD]:
+                counts[key, attempt.detail] = counts.get((key, attempt.detail), 0) + 1
+    for (key, detail), times in list(counts.items())[:MAX_TOLD]:
         yield f"{running.name}: {key}: {detail}{f' ({times} times)' if times > 1 else ''}"
-    if len(told) > MAX_TOLD:
-        yield f"{running.name}: and {len(told) - MAX_TOLD} more"
+    if len(counts) > MAX_TOLD:
+        yield f"{running.name}: and {len(counts) - MAX_TOLD} more"
 
 
 def _last(running: RunningController[Any], key: ObjectKey) -> Attempt | None:

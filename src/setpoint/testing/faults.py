@@ -67,7 +67,7 @@ class Fault:
     verb: Verb
     name: str
     subresource: str
-    left: int
+    remaining: int
     before: Callable[[], Response | None] | None = None
     after: Callable[[], None] | None = None
 
@@ -112,9 +112,9 @@ class Faults(Transport):
         self._holds: dict[tuple[str, str], Hold] = {}
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """The number of times that the declared faults will still occur, in total."""
-        return sum(fault.left for fault in self._faults)
+        return sum(fault.remaining for fault in self._faults)
 
     def fail(
         self,
@@ -142,8 +142,8 @@ class Faults(Transport):
             return refusal(CODES[error], error.__name__, message, str(retry_after) if retry_after else "")
 
         if not isinstance(error, Exception) and error not in CODES:
-            known = ", ".join(_names())
-            raise ValueError(f"no server answers with {error.__name__}; give one of {known}, or an exception")
+            names = ", ".join(_names())
+            raise ValueError(f"no server answers with {error.__name__}; give one of {names}, or an exception")
         self._add(kind, verb, name, subresource, times, before=refuse)
 
     def lose_request(
@@ -167,8 +167,8 @@ class Faults(Transport):
         block.
         """
         resource = resource_of(kind)
-        made = self._holds[resource.group, resource.plural] = Hold()
-        return made
+        hold = self._holds[resource.group, resource.plural] = Hold()
+        return hold
 
     # -- the transport -------------------------------------------------------------------------------------------------
 
@@ -227,13 +227,13 @@ class Faults(Transport):
     def _take(self, group: str, plural: str, verb: Verb, name: str, subresource: str) -> Fault | None:
         for fault in self._faults:
             if (
-                fault.left > 0
+                fault.remaining > 0
                 and (fault.group, fault.plural) == (group, plural)
                 and (fault.verb == verb or (fault.verb == "write" and verb not in _READS))
                 and fault.name in ("", name)
                 and fault.subresource in ("*", subresource)
             ):
-                fault.left -= 1
+                fault.remaining -= 1
                 return fault
         return None
 

@@ -47,8 +47,8 @@ def _objects(schema: Schema, api_version: str, kind: str) -> SearchStrategy[dict
 
     content = schema.replace(properties={name: part for name, part in schema.properties.items() if name not in _HEAD})
     head = {"apiVersion": st.just(api_version), "kind": st.just(kind), "metadata": _metadata()}
-    made = st.tuples(st.fixed_dictionaries(head), _object(content)).map(lambda parts: parts[0] | parts[1])
-    return made.filter(lambda document: not validate(schema, document))
+    documents = st.tuples(st.fixed_dictionaries(head), _object(content)).map(lambda parts: parts[0] | parts[1])
+    return documents.filter(lambda document: not validate(schema, document))
 
 
 def _metadata() -> SearchStrategy[dict[str, JSON]]:
@@ -70,8 +70,8 @@ def _metadata() -> SearchStrategy[dict[str, JSON]]:
 def _value(schema: Schema, depth: int = 0) -> SearchStrategy[JSON]:
     from hypothesis import strategies as st
 
-    found = _not_null(schema, depth)
-    return st.none() | found if schema.nullable else found
+    values = _not_null(schema, depth)
+    return st.none() | values if schema.nullable else values
 
 
 def _not_null(schema: Schema, depth: int) -> SearchStrategy[JSON]:
@@ -79,7 +79,7 @@ def _not_null(schema: Schema, depth: int) -> SearchStrategy[JSON]:
 
     if schema.enum is not None:
         return st.sampled_from([value for value in schema.enum if value is not None])
-    made: dict[str, Callable[[Schema], SearchStrategy[JSON]]] = {
+    strategies: dict[str, Callable[[Schema], SearchStrategy[JSON]]] = {
         "object": lambda schema: _object(schema, depth),
         "array": lambda schema: _list(schema, depth),
         "string": _text,
@@ -90,7 +90,7 @@ def _not_null(schema: Schema, depth: int) -> SearchStrategy[JSON]:
     if schema.int_or_string:
         return st.integers(0, 2**31 - 1) if schema.pattern else st.integers(0, 2**31 - 1) | _text(schema)
     if schema.type:
-        return made[schema.type](schema)
+        return strategies[schema.type](schema)
     return _anything()
 
 
@@ -107,17 +107,17 @@ def _anything() -> SearchStrategy[JSON]:
 def _object(schema: Schema, depth: int = 0) -> SearchStrategy[dict[str, JSON]]:
     from hypothesis import strategies as st
 
-    known = {
+    fields = {
         name: _value(part, depth + 1)
         for name, part in schema.properties.items()
         if depth < _DEPTH or name in schema.required
     }
-    needed = {name: known.pop(name) for name in schema.required if name in known}
+    needed = {name: fields.pop(name) for name in schema.required if name in fields}
     if schema.embedded_resource:
         names = st.text(_WORD, min_size=1, max_size=5)
         needed |= {"apiVersion": st.just("example.com/v1"), "kind": st.just("Sample")}
         needed |= {"metadata": st.fixed_dictionaries({"name": names})}
-    fixed = st.fixed_dictionaries(needed, optional=known)
+    fixed = st.fixed_dictionaries(needed, optional=fields)
     free = _anything() if schema.preserve_unknown and not schema.properties else None
     values = free if schema.additional is None else _value(schema.additional, depth + 1)
     if values is None:
@@ -151,8 +151,8 @@ def _text(schema: Schema) -> SearchStrategy[str]:
     low, high = schema.min_length or 0, schema.max_length
     if schema.pattern:
         pattern = compile_pattern(schema.pattern)
-        found = st.from_regex(python_form(pattern.text), alphabet=st.characters(codec="ascii")).filter(pattern.matches)
-        return found.filter(lambda text: low <= len(text) <= (high if high is not None else len(text)))
+        texts = st.from_regex(python_form(pattern.text), alphabet=st.characters(codec="ascii")).filter(pattern.matches)
+        return texts.filter(lambda text: low <= len(text) <= (high if high is not None else len(text)))
     if schema.format in ("date-time", "date"):
         moments = st.datetimes().map(lambda moment: moment.replace(microsecond=0).isoformat() + "Z")
         return moments if schema.format == "date-time" else st.dates().map(str)

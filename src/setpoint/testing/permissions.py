@@ -13,7 +13,7 @@ from setpoint.apiserver.authorization.role_rules import PolicyRule, allows
 from setpoint.controller.permissions import VERBS
 from setpoint.permissions import EVERYBODY, Grant, declaration, rules
 
-__all__ = ["USER", "MissingPermission", "RoleOfControllers", "told"]
+__all__ = ["USER", "MissingPermission", "RoleOfControllers", "report"]
 
 USER: Final = "system:serviceaccount:default:controllers"
 """The user name under which the controllers under test send their requests."""
@@ -45,17 +45,17 @@ class RoleOfControllers:
     def __init__(self, storage: Storage, grants: Iterable[Grant]) -> None:
         self._stored = Rbac(storage)
         self._rules = (*msgspec.convert(rules(grants), tuple[PolicyRule, ...]), *_EVERYBODY)
-        self._known: dict[tuple[str, ...], bool] = {}
+        self._allowed_by_key: dict[tuple[str, ...], bool] = {}
 
     def authorize(self, attributes: Attributes) -> Decision:
         if attributes.user.name != USER:
             return Decision(True)
         key = (attributes.verb, attributes.group, attributes.combined, attributes.name, attributes.path)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = any(allows(rule, attributes) for rule in self._rules)
+        allowed = self._allowed_by_key.get(key)
+        if allowed is None:
+            allowed = self._allowed_by_key[key] = any(allows(rule, attributes) for rule in self._rules)
         # A test may bind a role of its own to the controllers.
-        return Decision(True) if known else self._stored.authorize(attributes)
+        return Decision(True) if allowed else self._stored.authorize(attributes)
 
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
         if user.name != USER:
@@ -67,33 +67,33 @@ class RoleOfControllers:
         return self._stored.role(kind, name, namespace)
 
 
-def told(record: AccessRecord, kind_of: Callable[[str, str, str], str | None]) -> str:
+def report(record: AccessRecord, kind_of: Callable[[str, str, str], str | None]) -> str:
     """The refused requests of the controllers, each with the missing declaration, as text; ``""`` if there were none.
 
     ``kind_of`` returns the kind of a group, version and plural if it is served, otherwise None.
     """
-    refused = [asked for asked, _ in record.refused if asked.user.name == USER]
+    refused = [request for request, _ in record.refused if request.user.name == USER]
     if not refused:
         return ""
-    lines = [f"  {_shown(asked)}: {_missing(asked, kind_of)}" for asked in refused]
+    lines = [f"  {_shown(request)}: {_missing(request, kind_of)}" for request in refused]
     text = "the controllers sent requests that their declarations don't cover (nor does the role of `manifests`):"
     return "\n".join((text, *lines, "cluster(..., rbac=False) allows everything"))
 
 
-def _shown(asked: Attributes) -> str:
-    if not asked.is_resource:
-        return f"{asked.verb} {asked.path}"
-    what = f"{asked.combined}.{asked.group}" if asked.group else asked.combined
-    name = f" {asked.name}" if asked.name else ""
-    where = f" in namespace {asked.namespace}" if asked.namespace else ""
-    return f"{asked.verb} {what}{name}{where}"
+def _shown(request: Attributes) -> str:
+    if not request.is_resource:
+        return f"{request.verb} {request.path}"
+    what = f"{request.combined}.{request.group}" if request.group else request.combined
+    name = f" {request.name}" if request.name else ""
+    where = f" in namespace {request.namespace}" if request.namespace else ""
+    return f"{request.verb} {what}{name}{where}"
 
 
-def _missing(asked: Attributes, kind_of: Callable[[str, str, str], str | None]) -> str:
-    if not asked.is_resource:
-        return f"add controller{declaration(Grant('', '', asked.verb, url=asked.path), [asked.verb], '')}"
-    is_special = asked.verb not in VERBS  # declared by a rule, without a class
-    kind = "" if is_special else kind_of(asked.group, asked.version, asked.resource)
+def _missing(request: Attributes, kind_of: Callable[[str, str, str], str | None]) -> str:
+    if not request.is_resource:
+        return f"add controller{declaration(Grant('', '', request.verb, url=request.path), [request.verb], '')}"
+    is_special = request.verb not in VERBS  # declared by a rule, without a class
+    kind = "" if is_special else kind_of(request.group, request.version, request.resource)
     if kind is None:
         return "no declaration covers it; give the account an additional role"
-    return f"add controller{declaration(Grant(asked.group, asked.combined, asked.verb), [asked.verb], kind)}"
+    return f"add controller{declaration(Grant(request.group, request.combined, request.verb), [request.verb], kind)}"

@@ -41,7 +41,7 @@ def python_form(pattern: str) -> re.Pattern[str]:
     """A Python pattern for ASCII strings that match ``pattern``. Raises ValueError if Python can't express it."""
     inside = False
 
-    def said(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         nonlocal inside
         text = match[0]
         if match["plain"] is not None:
@@ -64,7 +64,7 @@ def python_form(pattern: str) -> re.Pattern[str]:
         return text.replace("]", r"\]") if match["open"] else text
 
     try:
-        return re.compile(_TOKEN.sub(said, pattern), re.ASCII)
+        return re.compile(_TOKEN.sub(replacement, pattern), re.ASCII)
     except (re.error, KeyError) as problem:
         raise ValueError(f"no strings can be generated for the pattern {pattern!r}: {problem}") from None
 

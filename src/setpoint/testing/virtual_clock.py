@@ -31,7 +31,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any, ParamSpec, TypeVar, overload
 
-from setpoint.concurrency import told_of
+from setpoint.concurrency import task_report
 
 __all__ = [
     "EPOCH",
@@ -289,7 +289,7 @@ class _Tap(Executor):
 def _describe(loop: asyncio.AbstractEventLoop, *but: asyncio.Task[Any] | None) -> str:
     tasks = [task for task in asyncio.all_tasks(loop) if task not in but]
     tasks.sort(key=lambda task: (len(task.get_name()), task.get_name()))
-    return "\n".join(told_of(task) for task in tasks) or "  (none)"
+    return "\n".join(task_report(task) for task in tasks) or "  (none)"
 
 
 def run(

@@ -27,20 +27,20 @@ def read_documents(path: Path) -> list[dict[str, Any]]:
         ScenarioError: a file can't be read, or contains something other than objects.
     """
     if path.is_dir():
-        files = sorted(each for each in path.iterdir() if each.suffix in (".yaml", ".yml", ".json"))
+        files = sorted(file for file in path.iterdir() if file.suffix in (".yaml", ".yml", ".json"))
         if not files:
             raise ScenarioError(f"{path}: no .yaml, .yml or .json file is in this folder")
         return [document for file in files for document in read_documents(file)]
     try:
         with path.open("rb") as file:
-            found = [each for each in yaml.safe_load_all(file) if each is not None]
+            documents = [document for document in yaml.safe_load_all(file) if document is not None]
     except OSError as problem:
         raise ScenarioError(f"{path}: {problem.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as problem:
         raise ScenarioError(f"{path}: not YAML: {problem}") from None
-    flat = [item for each in found for item in _items(each)]
-    for each in flat:
-        check_object(each, str(path))
+    flat = [item for document in documents for item in _items(document)]
+    for document in flat:
+        check_object(document, str(path))
     return flat
 
 

@@ -104,7 +104,7 @@ class Edge:
             HungUp: a fault breaks the connection.
         """
         self.requests += 1
-        operation = _asked(request)
+        operation = _operation_of(request)
         if operation is not None and operation.collection in ASIDE:
             return await self._plain(request)
         if operation is not None and operation.verb == "watch":
@@ -132,7 +132,7 @@ class Edge:
         world = self._world
         program = world.supervisor
         point, faults = world.injector.request(program.actor, program.number, operation)
-        before = {each.kind: each for each in faults}
+        before = {fault.kind: fault for fault in faults}
         if "crash-before" in before:
             program.crash(before["crash-before"])
             raise HungUp("the program was killed before the request got through")
@@ -208,7 +208,7 @@ class Edge:
         self._last_event = ""
 
 
-def _asked(request: Request) -> Operation | None:
+def _operation_of(request: Request) -> Operation | None:
     """The parts of ``request``; None if its path is not that of a resource. Protobuf bodies are converted to JSON
     first.
     """

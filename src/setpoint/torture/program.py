@@ -60,10 +60,10 @@ class Program:
         process id, which is also the id of its group, is not reused.
         """
         if self._status is None:
-            found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            if found is not None:
-                exited = found.si_code == os.CLD_EXITED
-                self._status = found.si_status if exited else -found.si_status
+            status = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if status is not None:
+                exited = status.si_code == os.CLD_EXITED
+                self._status = status.si_status if exited else -status.si_status
         return self._status
 
     def kill(self) -> None:
@@ -96,8 +96,8 @@ def filled(words: Sequence[str], *, kubeconfig: Path, server: str) -> list[str]:
     """
     with ExitStack() as held:  # until all ports are chosen, so that none is chosen twice
 
-        def value(found: re.Match[str]) -> str:
-            return {"kubeconfig": str(kubeconfig), "server": server}.get(found[1]) or str(_free_port(held))
+        def value(match: re.Match[str]) -> str:
+            return {"kubeconfig": str(kubeconfig), "server": server}.get(match[1]) or str(_free_port(held))
 
         return [_PLACE.sub(value, word) for word in words]
 

@@ -74,7 +74,7 @@ class RealTimeWorld:
         self.cluster = ProgramCluster(self)
         self.server = self.cluster.server
         self.remote_cluster = None
-        self.rests_expected = [dict(each) for each in options.rests_expected]
+        self.rests_expected = [dict(finding) for finding in options.rests_expected]
         self.resting = False
         self.changed_at = 0.0
         self._began = 0.0
@@ -133,7 +133,7 @@ class RealTimeWorld:
             Client(InProcessTransport(self._handle_user), namespace=self.setup.namespace)
         )
         await self._start_control_plane(stack)
-        crds = [each for each in self.setup.before if each.get("kind") == "CustomResourceDefinition"]
+        crds = [document for document in self.setup.before if document.get("kind") == "CustomResourceDefinition"]
         for definition in [*crds, *cluster._definitions(cluster._custom_kinds())]:
             await cluster.install(definition)
         for document in self.setup.before:
@@ -277,7 +277,7 @@ class RealTimeWorld:
     async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None:
         await self.steps.wait_until(condition, within, why)
 
-    async def gone(self, obj: Object) -> None:
+    async def wait_for_deletion(self, obj: Object) -> None:
         """In a run with faults, waits at most `Setup.converge` seconds while the object is being deleted, since its
         name can't be used before the object is gone. All faults are ended first, because a fault may be all that keeps
         the object.

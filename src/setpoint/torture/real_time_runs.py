@@ -103,9 +103,9 @@ class RealTimeRuns:
                 break
             silence = min(max(2 * silence, 1.5 * longest), _MOST)
         # A finding of some of them only is chance; one of all is not.
-        common = set.intersection(*({each.identity for each in result.findings} for result in results))
+        common = set.intersection(*({finding.identity for finding in result.findings} for result in results))
         first = results[0]
-        first.findings = [each for each in first.findings if each.identity in common]
+        first.findings = [finding for finding in first.findings if finding.identity in common]
         reference = Reference(first, results[1:], self.ignore, self.off)
         self.expectations = Expectations(
             silence=setup.silence or min(max(2 * longest + 0.2, _LEAST), _MOST),
@@ -138,12 +138,12 @@ class RealTimeRuns:
 
     def run(self, plan: Plan) -> Result:
         """The result of one run with the plan."""
-        (result,) = [result for _, result in self.each([plan])]
+        (result,) = [result for _, result in self.results([plan])]
         if result.early:
-            (result,) = [result for _, result in self.each([plan], patient=True)]
+            (result,) = [result for _, result in self.results([plan], patient=True)]
         return result
 
-    def each(
+    def results(
         self, plans: Iterable[Plan], *, patient: bool = False, looks: tuple[int, ...] = ()
     ) -> Iterator[tuple[Plan, Result]]:
         yield from self._carry_out(plans, msgspec.structs.replace(self.expectations, patient=patient, looks=looks))
@@ -165,10 +165,10 @@ class RealTimeRuns:
         finding = min(findings, key=rank_of)
 
         def has(plan: Plan, result: Result) -> bool:
-            return any(each.identity == finding.identity for each in self.reference().judge(plan, result))
+            return any(other.identity == finding.identity for other in self.reference().judge(plan, result))
 
         plan = drop_faults(plan, lambda smaller: has(smaller, self.run(smaller)))
-        results = list(self.each([*[plan] * self._repeat, Plan()]))
+        results = list(self.results([*[plan] * self._repeat, Plan()]))
         _, calm = results.pop()
         if has(Plan(), calm):
             reference = self.reference()
@@ -183,8 +183,8 @@ class RealTimeRuns:
 
     def replay(self, plan: Plan, *, debug: bool = False) -> Confirmed | None:
         """Runs the plan as often as a plan with a finding is repeated. ``debug`` has no effect."""
-        results = [(self.reference().judge(plan, result), result) for _, result in self.each([plan] * self._repeat)]
-        showed = [each for each in results if each[0]]
+        results = [(self.reference().judge(plan, result), result) for _, result in self.results([plan] * self._repeat)]
+        showed = [outcome for outcome in results if outcome[0]]
         return Confirmed(plan, *showed[0], (len(showed), self._repeat)) if showed else None
 
 

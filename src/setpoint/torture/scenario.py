@@ -68,8 +68,8 @@ def read_plain(path: Path) -> Plain:
         raise ScenarioError(f"{path}: {problem}; a scenario has `steps:`, and maybe `before:`") from None
     if not file.steps:
         raise ScenarioError(f"{path}: there are no steps")
-    before = [each for name in file.before for each in read_documents(path.parent / name)]
-    steps = [_step(each, f"{path}: step {number}", path.parent) for number, each in enumerate(file.steps, 1)]
+    before = [document for name in file.before for document in read_documents(path.parent / name)]
+    steps = [_step(entry, f"{path}: step {number}", path.parent) for number, entry in enumerate(file.steps, 1)]
     return Plain(path, before, steps)
 
 
@@ -85,7 +85,9 @@ def _step(entry: Any, where: str, folder: Path) -> Callable[[Cluster], Awaitable
         return _settle
     if verb == "wait":
         return _wait(what, where)
-    documents = [each for one in (what if isinstance(what, list) else [what]) for each in _objects(one, where, folder)]
+    documents = [
+        document for one in (what if isinstance(what, list) else [what]) for document in _objects(one, where, folder)
+    ]
     return _apply(documents) if verb == "apply" else _delete(documents)
 
 
@@ -102,17 +104,17 @@ async def _settle(cluster: Cluster) -> None:
 
 def _apply(documents: list[dict[str, Any]]) -> Callable[[Cluster], Awaitable[None]]:
     async def apply(cluster: Cluster) -> None:
-        for each in documents:
-            await cluster.apply(await as_object(cluster.client, each))
+        for document in documents:
+            await cluster.apply(await as_object(cluster.client, document))
 
     return apply
 
 
 def _delete(documents: list[dict[str, Any]]) -> Callable[[Cluster], Awaitable[None]]:
     async def delete(cluster: Cluster) -> None:
-        for each in documents:
-            found = await as_object(cluster.client, each)
-            await cluster.client.delete(type(found), found.name, namespace=found.namespace or None)
+        for obj in documents:
+            target = await as_object(cluster.client, obj)
+            await cluster.client.delete(type(target), target.name, namespace=target.namespace or None)
 
     return delete
 
@@ -131,25 +133,25 @@ def _wait(what: Any, where: str) -> Callable[[Cluster], Awaitable[None]]:
 
         async def holds() -> bool:
             try:
-                found = await cluster.client.get(type(obj), obj.name, namespace=obj.namespace or None)
+                live = await cluster.client.get(type(obj), obj.name, namespace=obj.namespace or None)
             except NotFound:
                 return wanted.until == "gone"
-            return wanted.until == "present" or (isinstance(wanted.until, dict) and has(found.raw, wanted.until))
+            return wanted.until == "present" or (isinstance(wanted.until, dict) and has(live.raw, wanted.until))
 
-        told = f"{wanted.object['kind']} {obj.name} is not {wanted.until!r} within {wanted.within:g} s"
-        await cluster.eventually(holds, within=wanted.within, why=told)
+        text = f"{wanted.object['kind']} {obj.name} is not {wanted.until!r} within {wanted.within:g} s"
+        await cluster.eventually(holds, within=wanted.within, why=text)
 
     return wait
 
 
-def has(found: Any, wanted: Any) -> bool:
-    """Whether ``found`` contains everything in ``wanted``. The items of a wanted list may be anywhere in the list in
-    ``found``.
+def has(actual: Any, wanted: Any) -> bool:
+    """Whether ``actual`` contains everything in ``wanted``. The items of a wanted list may be anywhere in the list in
+    ``actual``.
     """
     if isinstance(wanted, Mapping):
-        return isinstance(found, Mapping) and all(
-            name in found and has(found[name], value) for name, value in wanted.items()
+        return isinstance(actual, Mapping) and all(
+            name in actual and has(actual[name], value) for name, value in wanted.items()
         )
     if isinstance(wanted, list):
-        return isinstance(found, list) and all(any(has(one, each) for one in found) for each in wanted)
-    return bool(found == wanted)
+        return isinstance(actual, list) and all(any(has(one, part) for one in actual) for part in wanted)
+    return bool(actual == wanted)

@@ -61,7 +61,7 @@ class Supervisor:
         self._world = world
         self.actor = Actor("program 1", "controller")
         self.number = 0
-        self.seen: frozenset[str] = frozenset()
+        self.seen_uids: frozenset[str] = frozenset()
         """Always empty: what an external program has seen is not known."""
         self.started_at = 0.0
         self.is_away = False

@@ -20,7 +20,7 @@ class Event(NamedTuple):
     raw: bytes
     """The event as it is sent."""
     type: str
-    seen: Sketch
+    head: Sketch
     """The object's kind and metadata; a document without such metadata (a row of a table) has no revision."""
 
 
@@ -44,10 +44,10 @@ def _lines(chunk: bytes) -> Iterator[Event]:
     for line in chunk.split(b"\n"):
         if line:
             kind, raw = split_event(line)
-            yield Event(line + b"\n", kind.decode(), _seen(raw))
+            yield Event(line + b"\n", kind.decode(), _head(raw))
 
 
-def _seen(raw: bytes) -> Sketch:
+def _head(raw: bytes) -> Sketch:
     try:
         return sketch(raw)
     except msgspec.MsgspecError:
@@ -58,8 +58,8 @@ def _frames(chunk: bytes) -> Iterator[Event]:
     place = 0
     while place < len(chunk):
         end = place + 4 + int.from_bytes(chunk[place : place + 4], "big")
-        kind, seen = decode_event(chunk[place + 4 : end])
-        yield Event(chunk[place:end], kind, msgspec.convert(seen, Sketch))
+        kind, content = decode_event(chunk[place + 4 : end])
+        yield Event(chunk[place:end], kind, msgspec.convert(content, Sketch))
         place = end
 
 

@@ -47,7 +47,7 @@ class GatedWatch(AsyncIterator[bytes]):
             self._wake.set()
 
     def _feed(self, event: Event) -> None:
-        meta = event.seen.metadata
+        meta = event.head.metadata
         name = f"{event.type} {self._collection} {label_of(meta.namespace, meta.name, meta.generate_name)}"
         if event.type == "BOOKMARK":
             name = ""
@@ -91,12 +91,12 @@ class GatedWatch(AsyncIterator[bytes]):
             if self._broken:
                 raise HungUp("the watch's connection is broken")
             if self._ready:
-                given = list(self._ready)
+                frames = list(self._ready)
                 self._ready.clear()
-                for _, name in given:
+                for _, name in frames:
                     if name:
                         self._shown(name)
-                return b"".join(raw for raw, _ in given)
+                return b"".join(raw for raw, _ in frames)
             if self._over:
                 if self._pump.done():
                     self._pump.result()

@@ -63,7 +63,7 @@ def tried(name: str, setup: Setup, numbers: list[int], seed: int, workers: int |
             return made
 
         impatient: list[tuple[Plan, Made]] = []
-        results = pool.each(jobs())
+        results = pool.results(jobs())
         for number, plan in plans:
             (_, _, one), (_, _, again) = next(results), next(results)
             made = Made(name, number, seed, struck=len(one.struck), seconds=one.seconds + again.seconds)

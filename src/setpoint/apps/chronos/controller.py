@@ -58,7 +58,7 @@ class Chronos:
         self.now = now
         self.logged = 0
         self.queue: RateLimitingQueue[ObjectKey] = RateLimitingQueue(default_controller_rate_limiter(), name="chronos")
-        self._seen: dict[ObjectKey, PodState] = {}
+        self._states: dict[ObjectKey, PodState] = {}
 
     async def run(self) -> None:
         """Logs changes until it is cancelled."""
@@ -108,17 +108,17 @@ class Chronos:
         been logged.
         """
         pod = self.pods.lister.try_get(key)
-        seen = self._seen.get(key)
-        if seen is not None and (pod is None or pod.uid != seen.uid):
-            await self._log("delete", key, seen)
-            del self._seen[key]
-            seen = None
+        last_state = self._states.get(key)
+        if last_state is not None and (pod is None or pod.uid != last_state.uid):
+            await self._log("delete", key, last_state)
+            del self._states[key]
+            last_state = None
         if pod is None:
             return
         state = PodState.of(pod)
-        if state != seen:
-            await self._log("create" if seen is None else "update", key, state, pod)
-            self._seen[key] = state
+        if state != last_state:
+            await self._log("create" if last_state is None else "update", key, state, pod)
+            self._states[key] = state
 
     async def _log(self, event: Event, key: ObjectKey, state: PodState, pod: Pod | None = None) -> None:
         await self.sink(Entry(event=event, key=key, time=self.now(), state=state, pod=pod))

@@ -86,9 +86,9 @@ async def answering(urls: Sequence[str], directory: Path) -> AsyncIterator[list[
             async with asyncio.timeout(5):
                 head = await reader.readuntil(b"\r\n\r\n")
                 parts = head.split(b" ", 2)
-                found = answers.get(parts[1].decode("latin-1").partition("?")[0]) if len(parts) == 3 else None
-                body = json.dumps(found).encode() if found else b"404 page not found\n"
-                status = b"200 OK" if found else b"404 Not Found"
+                answer = answers.get(parts[1].decode("latin-1").partition("?")[0]) if len(parts) == 3 else None
+                body = json.dumps(answer).encode() if answer else b"404 page not found\n"
+                status = b"200 OK" if answer else b"404 Not Found"
                 writer.write(b"HTTP/1.1 %s\r\nContent-Type: application/json\r\n" % status)
                 writer.write(b"Content-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(body), body))
                 await writer.drain()

@@ -98,13 +98,13 @@ _OFF: Final = frozenset(
 _TRUTHS: Final = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 
 
-def check_gates(given: Sequence[str]) -> None:
-    """Checks that each gate in ``given`` (``NAME=BOOL``, with or without ``kube:`` before it) has its default value.
+def check_gates(gates: Sequence[str]) -> None:
+    """Checks that each gate in ``gates`` (``NAME=BOOL``, with or without ``kube:`` before it) has its default value.
 
     Raises:
         FlagError: an entry has a different form, a gate does not exist, or its value is not the default.
     """
-    for text in given:
+    for text in gates:
         name, equals, value = text.removeprefix("kube:").partition("=")
         wanted = _TRUTHS.get(value.strip().lower())
         if not equals or wanted is None:

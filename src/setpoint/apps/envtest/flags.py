@@ -33,17 +33,17 @@ class Flag(NamedTuple):
 class Flags:
     """The values of the flags that were given, by name."""
 
-    def __init__(self, table: Mapping[str, Flag], given: Mapping[str, list[str]]) -> None:
+    def __init__(self, table: Mapping[str, Flag], values: Mapping[str, list[str]]) -> None:
         self._table = table
-        self._given = given
+        self._values = values
 
     def text(self, name: str, default: str = "") -> str:
         """The last value of the flag, or ``default`` if the flag was not given."""
-        return self._given[name][-1] if self._given.get(name) else default
+        return self._values[name][-1] if self._values.get(name) else default
 
     def several(self, name: str) -> list[str]:
         """All values of the flag; a value with commas counts as several values."""
-        parts = (part.strip() for value in self._given.get(name, ()) for part in value.split(","))
+        parts = (part.strip() for value in self._values.get(name, ()) for part in value.split(","))
         return [part for part in parts if part]
 
     def number(self, name: str, default: int) -> int:
@@ -57,7 +57,7 @@ class Flags:
     @property
     def meaningless(self) -> list[str]:
         """The given flags that have no effect here."""
-        return [name for name in self._given if not self._table[name].about]
+        return [name for name in self._values if not self._table[name].about]
 
 
 def parse(table: Mapping[str, Flag], arguments: Sequence[str]) -> Flags:
@@ -67,7 +67,7 @@ def parse(table: Mapping[str, Flag], arguments: Sequence[str]) -> Flags:
     Raises:
         FlagError: there is no such flag, its value is missing or has a wrong form, or an argument is not a flag.
     """
-    given: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     waiting = list(reversed(arguments))
     while waiting:
         argument = waiting.pop()
@@ -88,8 +88,8 @@ def parse(table: Mapping[str, Flag], arguments: Sequence[str]) -> Flags:
             else:
                 value = waiting.pop()
         _check(name, flag, value)
-        given.setdefault(name, []).append(value)
-    return Flags(table, given)
+        values.setdefault(name, []).append(value)
+    return Flags(table, values)
 
 
 def _check(name: str, flag: Flag, value: str) -> None:
@@ -110,10 +110,10 @@ def _integer(text: str) -> int:
 
     Raises ValueError for a text of a different form, or a value that does not fit into 64 bits.
     """
-    found = _NUMBER.fullmatch(text)
-    if found is None:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
         raise ValueError(text)
-    sign, zero, rest = found.groups()
+    sign, zero, rest = match.groups()
     number = int(f"{sign}{'0o' if zero else ''}{rest}", 0)
     if not -(1 << 63) <= number < 1 << 63:
         raise ValueError(text)

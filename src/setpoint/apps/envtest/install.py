@@ -31,8 +31,8 @@ def assets(controllers: Sequence[str] = ()) -> Path:
         OSError: the folder can't be written.
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    said = "\0".join((sys.executable, str(Path(__file__)), *controllers))
-    folder = cache / "setpoint" / f"envtest-{hashlib.sha256(said.encode()).hexdigest()[:12]}"
+    identity = "\0".join((sys.executable, str(Path(__file__)), *controllers))
+    folder = cache / "setpoint" / f"envtest-{hashlib.sha256(identity.encode()).hexdigest()[:12]}"
     install(folder, controllers)
     return folder
 

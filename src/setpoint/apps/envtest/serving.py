@@ -132,8 +132,8 @@ async def _storage(flags: Flags) -> Storage:
     host, port = http_address("etcd-servers", urls[0], default_port=2379)
     try:
         async with asyncio.timeout(_PATIENCE):
-            found = await _asked(host, port)
-        return SqliteStorage(json.loads(found)["directory"])
+            answer = await _ask(host, port)
+        return SqliteStorage(json.loads(answer)["directory"])
     except (TimeoutError, OSError, asyncio.IncompleteReadError) as problem:
         raise ServingError(f"--etcd-servers={urls[0]} does not answer: {str(problem) or 'it took too long'}") from None
     except (ValueError, KeyError, TypeError):
@@ -142,7 +142,7 @@ async def _storage(flags: Flags) -> Storage:
         ) from None
 
 
-async def _asked(host: str, port: int) -> bytes:
+async def _ask(host: str, port: int) -> bytes:
     while True:
         try:
             reader, writer = await asyncio.open_connection(host, port)
@@ -174,13 +174,13 @@ def _service_network(flags: Flags) -> IPv4Network:
     if not texts:
         return SERVICE_NETWORK
     networks = [network_of(text) for text in texts]
-    found = next((network for network in networks if isinstance(network, IPv4Network)), None)
-    if None in networks or found is None or found.num_addresses < _FEWEST:
+    ipv4 = next((network for network in networks if isinstance(network, IPv4Network)), None)
+    if None in networks or ipv4 is None or ipv4.num_addresses < _FEWEST:
         raise FlagError(
             f"--service-cluster-ip-range={','.join(texts)}: give an IPv4 network of at least {_FEWEST} addresses, like"
             f" {SERVICE_NETWORK}"
         )
-    return found
+    return ipv4
 
 
 def _audit(flags: Flags) -> AuditLog | None:
@@ -281,10 +281,10 @@ def _tls(flags: Flags, host: str) -> ssl.SSLContext:
 
 def _certificate(flags: Flags, host: str) -> Sequence[Path]:
     """The files of the serving certificate and its key; both are made if they are missing."""
-    given = flags.text("tls-cert-file"), flags.text("tls-private-key-file")
-    if all(given):
-        return [Path(name) for name in given]
-    if any(given):
+    names = flags.text("tls-cert-file"), flags.text("tls-private-key-file")
+    if all(names):
+        return [Path(name) for name in names]
+    if any(names):
         raise FlagError("--tls-cert-file and --tls-private-key-file are only taken together")
     folder = Path(flags.text("cert-dir", "/var/run/kubernetes"))
     files = [folder / "apiserver.crt", folder / "apiserver.key"]

@@ -86,7 +86,7 @@ class ManagerPage:
     def answer(self, _path: str, _query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
         from importlib.metadata import version  # it takes longer to import than most of this package
 
-        told = ManagerTold(
+        description = ManagerTold(
             now=self._options.now(),
             instance=self._options.instance,
             version=version("setpoint"),
@@ -96,7 +96,7 @@ class ManagerPage:
             unhealthy=self._healthz.problems(),
             unready=self._readyz.problems(),
         )
-        return as_json(told)
+        return as_json(description)
 
     def _election(self) -> ElectionTold | None:
         if self._elector is None:
@@ -117,7 +117,7 @@ class ManagerPage:
         return ShardingTold(
             group=f"{self._shards.sharding.namespace}/{self._shards.sharding.name}",
             identity=self._shards.sharding.identity,
-            members=sorted(each.rpartition("@")[0] or each for each in self._shards.members),
+            members=sorted(member.rpartition("@")[0] or member for member in self._shards.members),
             problem=self._shards.problem(),
         )
 
@@ -138,10 +138,10 @@ class ObjectsPage:
     async def objects(self, _path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
         """The answer from ``/debug/objects``."""
         controllers = self._find()
-        asked = asked_for(query, controller=("controller", controllers), state=("state", URGENCY))
-        if isinstance(asked, Answer):
-            return asked
-        names, states, limit = query.get("controller", []), query.get("state", []), asked
+        limit_or_answer = asked_for(query, controller=("controller", controllers), state=("state", URGENCY))
+        if isinstance(limit_or_answer, Answer):
+            return limit_or_answer
+        names, states, limit = query.get("controller", []), query.get("state", []), limit_or_answer
         listing = await self._survey.listing(
             [run for name, run in controllers.items() if not names or name in names],
             find=" ".join(query.get("find", [])),
@@ -161,18 +161,18 @@ class ObjectsPage:
             run = controllers.get(name)
             if run is None:
                 return missing(f"there is no controller {name!r}", controllers)
-            caches = [informer for each in controllers.values() for informer in each.informers.values()]
+            caches = [informer for controller in controllers.values() for informer in controller.informers.values()]
             return as_json(detail(run, ObjectKey(key), caches=caches, among=controllers.values(), recorder=recorder))
 
         return answer
 
 
-def asked_for(query: Mapping[str, list[str]], **known: tuple[str, Collection[str]]) -> int | Answer:
+def asked_for(query: Mapping[str, list[str]], **parameters: tuple[str, Collection[str]]) -> int | Answer:
     """The number of objects that a request asks for (``limit``), or the refusal of an invalid parameter.
 
-    ``known`` maps each parameter to a pair: a noun for the parameter's values, and the values that exist.
+    ``parameters`` maps each parameter to a pair: a noun for the parameter's values, and the values that exist.
     """
-    for parameter, (noun, values) in known.items():
+    for parameter, (noun, values) in parameters.items():
         unknown = next((name for name in query.get(parameter, ()) if name not in values), None)
         if unknown is not None:
             return missing(f"there is no {noun} {unknown!r}", values)

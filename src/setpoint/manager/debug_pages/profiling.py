@@ -60,13 +60,13 @@ class Profiler:
         chosen = query.get("format", [next(iter(formats))])[-1]
         if chosen not in formats:
             return Answer(400, f"format={chosen}: available: {', '.join(formats)}\n".encode())
-        said = query.get("seconds", [str(DEFAULT_SECONDS)])[-1]
+        text = query.get("seconds", [str(DEFAULT_SECONDS)])[-1]
         try:
-            seconds = float(said)
+            seconds = float(text)
         except ValueError:
             seconds = 0.0
         if not 0 < seconds <= MAX_SECONDS:
-            return Answer(400, f"seconds={said}: it must be more than 0 and at most {MAX_SECONDS:g}\n".encode())
+            return Answer(400, f"seconds={text}: it must be more than 0 and at most {MAX_SECONDS:g}\n".encode())
         if self._busy:
             return Answer(409, b"another profile is being taken; try again when it is done\n")
         self._busy = True
@@ -108,18 +108,21 @@ async def _pstats_cpu(seconds: float) -> Answer:
 def sample(seconds: float) -> Counter[Stack]:
     """The number of samples of each stack, over all threads except the calling thread, which this function blocks."""
     me = threading.get_ident()
-    found: Counter[Stack] = Counter()
+    samples: Counter[Stack] = Counter()
     until = time.monotonic() + seconds
     while True:
         names = {thread.ident: thread.name for thread in threading.enumerate()}
         for thread, frame in sys._current_frames().items():
             if thread != me:
-                stack = (names.get(thread, "thread"), *reversed([_place(each) for each in _frames(frame)]))
-                found[stack if stack in found or len(found) < MAX_STACKS else ("other stacks",)] += 1
-        left = until - time.monotonic()
-        if left <= 0:
-            return found
-        time.sleep(min(1 / RATE, left))
+                stack = (
+                    names.get(thread, "thread"),
+                    *reversed([_place(frame_of_stack) for frame_of_stack in _frames(frame)]),
+                )
+                samples[stack if stack in samples or len(samples) < MAX_STACKS else ("other stacks",)] += 1
+        remaining = until - time.monotonic()
+        if remaining <= 0:
+            return samples
+        time.sleep(min(1 / RATE, remaining))
 
 
 def speedscope(samples: Counter[Stack]) -> dict[str, Any]:
@@ -169,24 +172,24 @@ def _collapsed(stacks: Counter[Stack]) -> Answer:
 async def _text_heap(seconds: float) -> Answer:
     snapshot = await _snapshot(seconds)
     statistics = snapshot.statistics("lineno")
-    total = sum(each.size for each in statistics)
-    blocks = sum(each.count for each in statistics)
+    total = sum(statistic.size for statistic in statistics)
+    blocks = sum(statistic.count for statistic in statistics)
     lines = [
         f"{total} bytes in {blocks} blocks were allocated in {seconds:g} s and have not been freed; "
         f"{len(gc.get_objects())} objects are tracked in all",
         f"{'bytes':>12} {'blocks':>9}  where",
     ]
-    for each in statistics[:_HEAP_LINES]:
-        frame = each.traceback[0]
-        lines.append(f"{each.size:>12} {each.count:>9}  {frame.filename}:{frame.lineno}")
+    for statistic in statistics[:_HEAP_LINES]:
+        frame = statistic.traceback[0]
+        lines.append(f"{statistic.size:>12} {statistic.count:>9}  {frame.filename}:{frame.lineno}")
     return Answer(200, "\n".join([*lines, ""]).encode())
 
 
 async def _collapsed_heap(seconds: float) -> Answer:
     snapshot = await _snapshot(seconds)
     stacks: Counter[Stack] = Counter()
-    for each in snapshot.statistics("traceback"):
-        stacks[tuple(f"{frame.filename}:{frame.lineno}" for frame in each.traceback)] += each.size
+    for statistic in snapshot.statistics("traceback"):
+        stacks[tuple(f"{frame.filename}:{frame.lineno}" for frame in statistic.traceback)] += statistic.size
     return _collapsed(stacks)
 
 

@@ -72,10 +72,10 @@ class DocumentsPage:
                 "# This object is nested too deeply for a page: kubectl get -o yaml\n",
                 "Not shown: all of it.",
             )
-        told = DocumentTold(
+        description = DocumentTold(
             controller=name, group=resource.group, plural=resource.plural, key=key, yaml=text, hidden=hidden
         )
-        return as_json(told)
+        return as_json(description)
 
 
 def guarded(page: Handler, access: ObjectAccess) -> Handler:
@@ -88,14 +88,17 @@ def guarded(page: Handler, access: ObjectAccess) -> Handler:
     async def answer(path: str, query: Mapping[str, list[str]], headers: Mapping[str, str]) -> Answer:
         if not headers.get("authorization"):
             return Answer(401, b"unauthorized: a bearer token is required for the content of objects\n")
-        found = page(path, query, headers)
-        shown = found if isinstance(found, Answer) else await found
+        pending = page(path, query, headers)
+        shown = pending if isinstance(pending, Answer) else await pending
         if shown.status not in (200, 404):
             return shown
-        asked = msgspec.json.decode(shown.body, type=_Asked)
-        if not asked.plural:
+        shown_object = msgspec.json.decode(shown.body, type=_Asked)
+        if not shown_object.plural:
             return shown  # of no controller
-        return await access(GroupResource(asked.group, asked.plural), ObjectKey(asked.key), headers) or shown
+        return (
+            await access(GroupResource(shown_object.group, shown_object.plural), ObjectKey(shown_object.key), headers)
+            or shown
+        )
 
     return answer
 

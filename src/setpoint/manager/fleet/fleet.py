@@ -93,8 +93,8 @@ class Fleet:
         try:
             return self._clusters[name]
         except KeyError:
-            known = ", ".join(sorted(self._clusters)) or "none"
-            raise KeyError(f"there is no cluster {name!r} in the fleet; there is: {known}") from None
+            names = ", ".join(sorted(self._clusters)) or "none"
+            raise KeyError(f"there is no cluster {name!r} in the fleet; there is: {names}") from None
 
     def get(self, name: str) -> FleetCluster | None:
         return self._clusters.get(name)
@@ -123,8 +123,8 @@ class Fleet:
         if self._host is not None:
             raise RuntimeError("a fleet's caches must be declared before its manager is created")
         read = Read(kind, options)
-        for known in self._reads:
-            if known.kind is kind and known.options != options:
+        for existing in self._reads:
+            if existing.kind is kind and existing.options != options:
                 raise ValueError(f"the fleet declares {kind.__name__} twice, with different options; it has one cache")
         if read not in self._reads:
             self._reads.append(read)
@@ -165,7 +165,7 @@ class Fleet:
         async with self._locks[name]:
             present = self._clusters.get(name)
             if present is not None:
-                if present.given is client:
+                if present.client_given is client:
                     return
                 await self._remove(present)
             assert self._host is not None
@@ -173,7 +173,7 @@ class Fleet:
             loop = asyncio.get_running_loop()
             self._caches[cluster] = loop.create_task(cluster.run_caches(), name=f"caches of {name}")
             for listener in self._listeners:
-                listener.joined(cluster)
+                listener.on_join(cluster)
             for leading in self._working:
                 cluster.begin(leading=leading)
             logger.info("cluster joined", extra={"fields": {"cluster": name}})
@@ -199,7 +199,7 @@ class Fleet:
             )
         del self._clusters[cluster.name]
         for listener in self._listeners:
-            listener.left(cluster)
+            listener.on_leave(cluster)
         await every(*(cluster.end(leading=leading, within=DRAIN) for leading in (True, False)))
         await self._end_caches(cluster)
 
@@ -216,7 +216,7 @@ class Fleet:
         """
         self._listeners.append(listener)
         for cluster in self:
-            listener.joined(cluster)
+            listener.on_join(cluster)
         return lambda: self._listeners.remove(listener)
 
     # -- in a manager --------------------------------------------------------------------------------------------------
@@ -269,10 +269,10 @@ class ClusterHealth:
     def __init__(self, checks: HealthChecks) -> None:
         self._checks = checks
 
-    def joined(self, cluster: FleetCluster) -> None:
+    def on_join(self, cluster: FleetCluster) -> None:
         self._checks.add(f"cluster-{cluster.name}", cluster.problem, counts=False)
 
-    def left(self, cluster: FleetCluster) -> None:
+    def on_leave(self, cluster: FleetCluster) -> None:
         self._checks.remove(f"cluster-{cluster.name}")
 
 
@@ -304,8 +304,8 @@ class FleetWork:
     def under_way(self) -> list[UnderWay]:
         """The running reconciles in all clusters."""
         return [
-            each._replace(key=f"{run.name} {each.key}")
+            work._replace(key=f"{run.name} {work.key}")
             for run in self._fleet.runs().values()
             if run.controller.leader_only is self._leading
-            for each in run.under_way()
+            for work in run.under_way()
         ]

@@ -63,7 +63,7 @@ class FleetCluster:
         self, name: str, client: Client, host: Host, controllers: Sequence[Controller[Any]], reads: Sequence[Read]
     ) -> None:
         self.name = name
-        self.given = client
+        self.client_given = client
         """The client given to `Fleet.engage`."""
         self.client = client
         if host.shard is not None:
@@ -128,7 +128,7 @@ class FleetCluster:
         finally:
             if self._host.metrics is not None:
                 self._host.metrics.informers.unfollow(self.factory)
-                self._host.metrics.remove_client(self.given)
+                self._host.metrics.remove_client(self.client_given)
 
     def begin(self, *, leading: bool) -> None:
         """Starts the ``leader_only`` controllers if ``leading``, otherwise the other controllers."""
@@ -198,7 +198,7 @@ class FleetCluster:
     def _bind(self, controller: Controller[Any]) -> RunningController[Any]:
         host = self._host
         shard = host.shard if controller.leader_only else None
-        client = self.given
+        client = self.client_given
         if shard is not None:
             client = client.over(FencedTransport(client.transport, shard))
         run = self.runs[controller.name] = controller.bind(

@@ -23,9 +23,9 @@ the fleet.
 class FleetListener(Protocol):
     """The interface of objects that are notified when clusters join or leave."""
 
-    def joined(self, cluster: FleetCluster) -> None: ...
+    def on_join(self, cluster: FleetCluster) -> None: ...
 
-    def left(self, cluster: FleetCluster) -> None:
+    def on_leave(self, cluster: FleetCluster) -> None:
         """Called when the cluster is about to leave; its caches can still be read."""
         ...
 
@@ -71,7 +71,7 @@ class _Listener:
         self._kind, self._map, self._predicates = kind, map, predicates
         self._removals: dict[FleetCluster, Callable[[], None]] = {}
 
-    def joined(self, cluster: FleetCluster) -> None:
+    def on_join(self, cluster: FleetCluster) -> None:
         name = cluster.name
 
         def deliver(old: Head | None, new: Head | None) -> None:
@@ -90,7 +90,7 @@ class _Listener:
         )
         self._removals[cluster] = registration.detach
 
-    def left(self, cluster: FleetCluster) -> None:
+    def on_leave(self, cluster: FleetCluster) -> None:
         self._removals.pop(cluster)()
         store = cluster.informer(self._kind).store
         for key in list(store):

@@ -45,23 +45,23 @@ class _Members:
         self._fleet = fleet
         self._connect = connect
         self._clients: dict[str, Client] = {}
-        self._seen: dict[str, bytes] = {}
+        self._kubeconfigs: dict[str, bytes] = {}
         self._refused: dict[str, _Refused] = {}
 
     async def now(self, kubeconfigs: Mapping[str, tuple[bytes, Callable[[], Kubeconfig]]]) -> None:
         """Makes the fleet match these kubeconfigs, which map the name of each cluster to the text of its kubeconfig and
         a function that reads it.
         """
-        gone = (self._seen.keys() | self._refused.keys()) - kubeconfigs.keys()
+        removed = (self._kubeconfigs.keys() | self._refused.keys()) - kubeconfigs.keys()
         await every(
-            *(self._found(name, text, read) for name, (text, read) in kubeconfigs.items()),
-            *(self._gone(name) for name in gone),
+            *(self._add(name, text, read) for name, (text, read) in kubeconfigs.items()),
+            *(self._remove(name) for name in removed),
         )
 
-    async def _found(self, name: str, text: bytes, read: Callable[[], Kubeconfig]) -> None:
+    async def _add(self, name: str, text: bytes, read: Callable[[], Kubeconfig]) -> None:
         """Updates one cluster. An unusable kubeconfig leaves the last usable one in place."""
         refused = self._refused.get(name)
-        if self._seen.get(name) == text:
+        if self._kubeconfigs.get(name) == text:
             if refused is not None:
                 del self._refused[name]
             return
@@ -79,7 +79,7 @@ class _Members:
                 logger.warning("a cluster can't be used", extra={"fields": {"cluster": name, "error": str(problem)}})
             return
         self._refused.pop(name, None)
-        self._seen[name] = text
+        self._kubeconfigs[name] = text
         try:
             await self._fleet.engage(name, client)
         except ValueError as problem:
@@ -91,8 +91,8 @@ class _Members:
         if former is not None:
             await former.close()
 
-    async def _gone(self, name: str) -> None:
-        self._seen.pop(name, None)
+    async def _remove(self, name: str) -> None:
+        self._kubeconfigs.pop(name, None)
         self._refused.pop(name, None)
         if (client := self._clients.pop(name, None)) is not None:
             await self._fleet.disengage(name)
@@ -100,7 +100,7 @@ class _Members:
 
     async def close(self) -> None:
         """Removes all clusters from the fleet, and closes their clients."""
-        await every(*(self._gone(name) for name in list(self._clients)))
+        await every(*(self._remove(name) for name in list(self._clients)))
 
 
 class KubeconfigFolder:
@@ -181,11 +181,11 @@ class KubeconfigSecrets:
                 while True:
                     await changed.wait()
                     changed.clear()
-                    found: dict[str, tuple[bytes, Callable[[], Kubeconfig]]] = {}
+                    kubeconfigs: dict[str, tuple[bytes, Callable[[], Kubeconfig]]] = {}
                     for secret in secrets.lister.list():
                         text = secret.data.get("kubeconfig", b"")
                         read = partial(Kubeconfig.parse, text, f"kubeconfig of Secret {secret.key}")
-                        found[secret.labels[self._label]] = text, read
-                    await members.now(found)
+                        kubeconfigs[secret.labels[self._label]] = text, read
+                    await members.now(kubeconfigs)
         finally:
             await members.close()

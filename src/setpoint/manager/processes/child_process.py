@@ -31,7 +31,7 @@ class ChildProcess:
         self._heard_at = asyncio.get_running_loop().time()
         self._process = process
         self._channel = channel
-        self._asked: dict[int, asyncio.Future[Answer]] = {}
+        self._waiting: dict[int, asyncio.Future[Answer]] = {}
         self._asks = 0
 
     @property
@@ -66,7 +66,7 @@ class ChildProcess:
                 if isinstance(message, State):
                     self.state = message
                 elif isinstance(message, Answered):
-                    waiting = self._asked.get(message.id)
+                    waiting = self._waiting.get(message.id)
                     if waiting is not None and not waiting.done():
                         waiting.set_result(Answer(message.status, message.body, message.content_type))
             return await self._process.wait()
@@ -74,13 +74,13 @@ class ChildProcess:
             self.kill()
             await self._process.wait()
             self._channel.close()
-            for waiting in self._asked.values():
+            for waiting in self._waiting.values():
                 waiting.cancel()
 
     async def ask(self, path: str, query: Mapping[str, list[str]], *, within: float) -> Answer | None:
         """Requests the page at ``path`` from the process and returns its answer; None if no answer arrives in time."""
         self._asks += 1
-        waiting = self._asked[self._asks] = asyncio.get_running_loop().create_future()
+        waiting = self._waiting[self._asks] = asyncio.get_running_loop().create_future()
         number = self._asks
         try:
             if not self.send(Ask(number, path, dict(query))):
@@ -88,7 +88,7 @@ class ChildProcess:
             await asyncio.wait((waiting,), timeout=within)
             return waiting.result() if waiting.done() and not waiting.cancelled() else None
         finally:
-            self._asked.pop(number, None)
+            self._waiting.pop(number, None)
 
     def silence(self) -> float:
         """Seconds since the last message from the process."""
@@ -113,7 +113,7 @@ class Launcher:
     """Starts child processes with a command, each in a process group of its own, so that a signal from the terminal
     reaches only the supervisor.
 
-    A child process gets its partition from `Seat.taken`.
+    A child process gets its partition from `Seat.from_environment`.
     """
 
     def __init__(self, command: Sequence[str]) -> None:

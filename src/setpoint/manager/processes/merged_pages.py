@@ -63,12 +63,12 @@ def _of(registry: CollectorRegistry) -> list[Family]:
             metric.unit,
             [
                 (
-                    each.name,
-                    dict(each.labels),
-                    float(each.value),
-                    None if each.timestamp is None else float(each.timestamp),
+                    sample.name,
+                    dict(sample.labels),
+                    float(sample.value),
+                    None if sample.timestamp is None else float(sample.timestamp),
                 )
-                for each in metric.samples
+                for sample in metric.samples
             ],
         )
         for metric in registry.collect()
@@ -93,14 +93,14 @@ class MergedMetrics:
         from prometheus_client.exposition import choose_encoder
 
         answers = await self._processes.ask(METRICS, {}, within=WITHIN)
-        found = {SUPERVISOR: _of(self._own)}
+        families = {SUPERVISOR: _of(self._own)}
         for index, answer in answers.items():
             if answer is not None and answer.status == 200:
-                found[str(index)] = _families(answer.body)
+                families[str(index)] = _families(answer.body)
         up = Family(_UP, "1 if the process answers, 0 if it does not.", "gauge", "", [])
-        up.samples.extend((_UP, {LABEL: str(index)}, float(str(index) in found), None) for index in answers)
+        up.samples.extend((_UP, {LABEL: str(index)}, float(str(index) in families), None) for index in answers)
         merged = CollectorRegistry()
-        merged.register(_Collected(found, up))
+        merged.register(_Collected(families, up))
         encode, content_type = choose_encoder(headers.get("accept", ""))
         return Answer(200, encode(merged), content_type)
 
@@ -108,8 +108,8 @@ class MergedMetrics:
 class _Collected:
     """A collector of samples that were gathered before."""
 
-    def __init__(self, found: Mapping[str, list[Family]], up: Family) -> None:
-        self._found = found
+    def __init__(self, families: Mapping[str, list[Family]], up: Family) -> None:
+        self._families_by_process = families
         self._up = up
 
     def describe(self) -> Iterable[Metric]:
@@ -119,7 +119,7 @@ class _Collected:
         from prometheus_client.core import Metric
 
         metrics: dict[str, Metric] = {}
-        for process, families in [*self._found.items(), ("", [self._up])]:
+        for process, families in [*self._families_by_process.items(), ("", [self._up])]:
             for family in families:
                 metric = metrics.get(family.name)
                 if metric is None:
@@ -151,28 +151,28 @@ class MergedPages:
             if answer.status != 200:
                 refused = answer
                 continue
-            found = msgspec.json.decode(answer.body)
-            entries += [{**each, "process": index} for each in (found if isinstance(found, list) else [found])]
+            content = msgspec.json.decode(answer.body)
+            entries += [{**entry, "process": index} for entry in (content if isinstance(content, list) else [content])]
         if not entries:
             return refused or _silent()
         one = "/" in path
         if one or "key" in query:
-            entries = [each for each in entries if each["state"] != _ELSEWHERE] or entries
+            entries = [entry for entry in entries if entry["state"] != _ELSEWHERE] or entries
         return Answer(200, msgspec.json.encode(entries[0] if one else entries), "application/json")
 
     async def objects(self, _path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
         """One listing of the objects of all processes, as in `setpoint.manager.debug_pages.manager_page`."""
         answers = await self._processes.ask(manager_page.OBJECTS, {**query, "here": ["1"]}, within=WITHIN)
-        found: list[Listing] = []
+        listings: list[Listing] = []
         for answer in answers.values():
             if answer is not None and answer.status != 200:
                 return answer
             if answer is not None:
-                found.append(msgspec.json.decode(answer.body, type=Listing))
-        if not found:
+                listings.append(msgspec.json.decode(answer.body, type=Listing))
+        if not listings:
             return _silent()
         limit = int(next(iter(query.get("limit", ())), manager_page.USUAL))
-        return Answer(200, msgspec.json.encode(merged(found, limit)), "application/json")
+        return Answer(200, msgspec.json.encode(merged(listings, limit)), "application/json")
 
     async def details(self, _path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
         """The details of one object, from the process that has its key."""
@@ -189,7 +189,7 @@ class MergedPages:
         """One object as YAML, from a process that has it in its cache."""
         answers = await self._processes.ask(yaml_page.PATH, query, within=WITHIN)
         answered = [answer for answer in answers.values() if answer is not None]
-        return next((each for each in answered if each.status == 200), answered[0] if answered else _silent())
+        return next((answer for answer in answered if answer.status == 200), answered[0] if answered else _silent())
 
     async def profile(self, path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
         """The page of `setpoint.manager.debug_pages.profiling`."""

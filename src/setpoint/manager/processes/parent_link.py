@@ -46,12 +46,12 @@ class Seat(msgspec.Struct):
     kubeconfig: str = ""
 
     @classmethod
-    def taken(cls) -> Seat | None:
+    def from_environment(cls) -> Seat | None:
         """Takes this process's seat from the environment, so that its own child processes do not inherit it. None if no
         supervisor started this process, or if the seat has been taken before.
         """
-        given = os.environ.pop(VARIABLE, None)
-        return None if given is None else msgspec.json.decode(given, type=cls)
+        text = os.environ.pop(VARIABLE, None)
+        return None if text is None else msgspec.json.decode(text, type=cls)
 
     @property
     def partition(self) -> Partition:
@@ -183,8 +183,8 @@ class Parent:
         answer = Answer(404, b"not found\n")
         if handler is not None:
             try:
-                found: Answer | Awaitable[Answer] = handler(rest, ask.query, {})
-                answer = found if isinstance(found, Answer) else await found
+                pending: Answer | Awaitable[Answer] = handler(rest, ask.query, {})
+                answer = pending if isinstance(pending, Answer) else await pending
             except Exception as problem:
                 logger.exception("the page %s failed", ask.path)
                 answer = Answer(500, f"{type(problem).__name__}\n".encode())

@@ -95,7 +95,7 @@ class Supervisor:
 
     def under_way(self) -> list[str]:
         """The running reconciles, according to the last messages from the processes."""
-        return [each for child in self.children.values() if child.state is not None for each in child.state.under_way]
+        return [work for child in self.children.values() if child.state is not None for work in child.state.under_way]
 
     def until(self) -> float:
         """The loop time until which no other process can take over; ``inf`` if there is no election."""
@@ -166,11 +166,11 @@ class Supervisor:
         """
         numbers = [number for number in range(self.count) if index is None or number == index]
 
-        async def asked(child: ChildProcess | None) -> Answer | None:
+        async def ask(child: ChildProcess | None) -> Answer | None:
             return None if child is None else await child.ask(path, query, within=within)
 
         async with asyncio.TaskGroup() as tasks:
-            asking = {number: tasks.create_task(asked(self.children.get(number))) for number in numbers}
+            asking = {number: tasks.create_task(ask(self.children.get(number))) for number in numbers}
         return {number: task.result() for number, task in asking.items()}
 
     def checks(self, *, ready: bool) -> dict[str, Callable[[], str]]:

@@ -28,14 +28,14 @@ class Members:
     def owner(self, controller: str, key: str) -> str:
         """The id of the member that has the key; ``""`` if there are no members."""
         place = point(f"{controller}/{key}")
-        best, found = -1, ""
+        best, owner = -1, ""
         for seed, id in self._seeds:
             score = ((place ^ seed) * 0xBF58476D1CE4E5B9) & _MASK
             score = ((score ^ (score >> 31)) * 0x94D049BB133111EB) & _MASK
             score ^= score >> 29
             if score > best:
-                best, found = score, id
-        return found
+                best, owner = score, id
+        return owner
 
     def __contains__(self, id: object) -> bool:
         return id in self.ids

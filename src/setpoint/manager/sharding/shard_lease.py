@@ -53,12 +53,12 @@ class ShardLease:
         self._lives += 1
         self.member = f"{self._process}{self._lives}"
         self.problem = ""
-        seen: Peer | None = None
+        peer: Peer | None = None
         while True:
             asked_at = asyncio.get_running_loop().time()
             try:
                 async with asyncio.timeout(self.sharding.request_timeout):
-                    lease, seen = await self._try_to_claim(asked_at, seen)
+                    lease, peer = await self._try_to_claim(asked_at, peer)
             except (ApiError, TransportError, TimeoutError) as problem:
                 self.problem = f"could not write its Lease: {problem or 'no answer in time'}"
                 logger.warning(self.problem, extra={"fields": self.fields()})
@@ -68,8 +68,8 @@ class ShardLease:
                 return
             await asyncio.sleep(self.sharding.retry_period)
 
-    async def _try_to_claim(self, asked_at: float, seen: Peer | None) -> tuple[Lease | None, Peer | None]:
-        """Tries once to write this life into the Lease. ``seen`` is the second result of the previous attempt.
+    async def _try_to_claim(self, asked_at: float, peer: Peer | None) -> tuple[Lease | None, Peer | None]:
+        """Tries once to write this life into the Lease. ``peer`` is the second result of the previous attempt.
 
         Returns the Lease as written, or None if the attempt has to be repeated: after a conflict, or while the Lease
         belongs to another process that may be alive. In the latter case, the second result is that process's record.
@@ -84,17 +84,17 @@ class ShardLease:
             except AlreadyExists:
                 return None, None
         record = record_of(lease)
-        if seen is None or seen.record != record:
-            seen = Peer(lease, asyncio.get_running_loop().time())
-        if not seen.id.startswith(self._process) and not seen.gone(asked_at):
-            self.problem = f"another process holds its Lease {sharding.lease}, or held it recently: {seen.id}"
-            return None, seen
+        if peer is None or peer.record != record:
+            peer = Peer(lease, asyncio.get_running_loop().time())
+        if not peer.id.startswith(self._process) and not peer.gone(asked_at):
+            self.problem = f"another process holds its Lease {sharding.lease}, or held it recently: {peer.id}"
+            return None, peer
         try:
             return await self._client.update(self._written(lease, self.member, Members(()))), None
         except Conflict:
             return None, None
 
-    def found(self, lease: Lease | None) -> None:
+    def accept(self, lease: Lease | None) -> None:
         """Accepts the listed Lease as the version for the next `renew` to replace.
 
         Raises:

@@ -219,14 +219,14 @@ class ShardMember:
         for peer in self._peers.values():
             if peer.id in target:
                 until = min(until, max(peer.observed_at + peer.duration + 0.001, now + 0.001))
-        while (left := until - loop.time()) > 0:
+        while (remaining := until - loop.time()) > 0:
             if self._drain_until is not None:
                 if self._drained():
                     return
                 self._expire_lost()
-                left = min(left, max(self._drain_until - loop.time(), 0.001))
+                remaining = min(remaining, max(self._drain_until - loop.time(), 0.001))
             try:
-                async with asyncio.timeout(left):
+                async with asyncio.timeout(remaining):
                     await self._wake.wait()
             except TimeoutError:
                 continue
@@ -238,12 +238,12 @@ class ShardMember:
         """Lists the group's Leases and computes its members."""
         loop = asyncio.get_running_loop()
         asked_at = loop.time()
-        found = await self._client.list(Lease, namespace=self.sharding.namespace, selector={LABEL: self.sharding.name})
+        leases = await self._client.list(Lease, namespace=self.sharding.namespace, selector={LABEL: self.sharding.name})
         now = loop.time()
-        mine = next((lease for lease in found.items if lease.name == self.sharding.lease), None)
-        self._lease.found(mine)
+        mine = next((lease for lease in leases.items if lease.name == self.sharding.lease), None)
+        self._lease.accept(mine)
         listed = set()
-        for lease in found.items:
+        for lease in leases.items:
             if lease is mine:
                 continue
             listed.add(lease.name)

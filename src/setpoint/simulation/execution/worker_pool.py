@@ -71,7 +71,7 @@ class WorkerPool:
             worker = self._seeded(seed)
             worker.send((plan, options))
             return worker.receive()
-        return next(iter(self.each([(plan, options)])))[2]
+        return next(iter(self.results([(plan, options)])))[2]
 
     def _seeded(self, seed: int) -> Worker:
         """A worker whose process has that hash seed. Raises SetupFailed if the setup can't be moved to a different
@@ -82,7 +82,7 @@ class WorkerPool:
             worker = self._others[seed] = InterpreterWorker(self._setup, seed)
         return worker
 
-    def each(self, jobs: Iterable[Job]) -> Iterator[tuple[int, Plan, Result]]:
+    def results(self, jobs: Iterable[Job]) -> Iterator[tuple[int, Plan, Result]]:
         """The results in the order of the jobs, each with the number and the plan of its job.
 
         Raises:

@@ -38,7 +38,7 @@ class ProcessControl:
         self._host = host
         self.number = number
         self.actor = Actor(f"controller/{number}", "controller")
-        self.seen: set[str] = set()
+        self.seen_uids: set[str] = set()
         """The uids of all objects that this process has ever seen."""
         self._calls = 0
 

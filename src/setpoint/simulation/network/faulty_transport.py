@@ -118,7 +118,7 @@ class FaultyTransport:
             self._network.injector.change(gate, entry)
 
     def saw(self, raw: bytes) -> None:
-        self._process.seen |= uids_in(raw)
+        self._process.seen_uids |= uids_in(raw)
 
     def ordered(self, lines: list[bytes]) -> Iterable[bytes]:
         """The initial events of a streamed list in one of the possible orders, with the bookmark last. The API does not

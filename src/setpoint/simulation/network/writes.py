@@ -29,7 +29,7 @@ class Writer(Protocol):
     @property
     def number(self) -> int: ...
     @property
-    def seen(self) -> Collection[str]: ...
+    def seen_uids(self) -> Collection[str]: ...
 
 
 class WriteHost(Protocol):
@@ -96,7 +96,7 @@ class WriteHandler:
         self._world.trace.tell(
             "controller", process.actor.name, "writes", what, point=point, saw=saw, content=content, did=did
         )
-        self._world.monitor.wrote(process.seen, operation, point, target, changed=changed)
+        self._world.monitor.wrote(process.seen_uids, operation, point, target, changed=changed)
 
     def arrive_late(self, process: Writer, request: Request, fault: Fault) -> None:
         """Delivers a write to the server when the fault is over, even if its sender has died."""

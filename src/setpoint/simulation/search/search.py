@@ -184,7 +184,7 @@ class Search:
                     batch.append(plan)
                     yield plan
 
-            for plan, result in self._runs.each(next_plans(), looks=doubts.steps):
+            for plan, result in self._runs.results(next_plans(), looks=doubts.steps):
                 tried += 1
                 if result.early:
                     impatient.append(plan)
@@ -199,7 +199,7 @@ class Search:
                     doubtful.append(shorter)
             if not failed and impatient:
                 patient, impatient = impatient, []
-                for plan, result in self._runs.each(patient, patient=True):
+                for plan, result in self._runs.results(patient, patient=True):
                     self._note(plan, result, what)
                     fresh = [finding for finding in reference.judge(plan, result) if finding.identity not in seen]
                     if fresh:

@@ -126,7 +126,7 @@ class VirtualRuns:
             (Plan(seed=seed, stop=stop), Options(stretch=STRETCH, rests=True, forms=forms)),
             (Plan(seed=seed, stop=stop), Options(trace=True, rests=True, audit=True, forms=forms)),
         ]
-        return [result for _, _, result in self.pool.each(jobs)]
+        return [result for _, _, result in self.pool.results(jobs)]
 
     def _directly(self, reference: Reference) -> list[Finding]:
         """The findings of a comparison with a run in which users ask for the final state in one step.
@@ -223,11 +223,11 @@ class VirtualRuns:
             result = self.pool.one(plan, self.options(plan, trace=trace, patient=True))
         return result
 
-    def each(
+    def results(
         self, plans: Iterable[Plan], *, patient: bool = False, looks: tuple[int, ...] = ()
     ) -> Iterator[tuple[Plan, Result]]:
         jobs = ((plan, self.options(plan, patient=patient, looks=looks)) for plan in plans)
-        for _, plan, result in self.pool.each(jobs):
+        for _, plan, result in self.pool.results(jobs):
             yield plan, result
 
     # -- what was found ------------------------------------------------------------------------------------------------

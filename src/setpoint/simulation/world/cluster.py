@@ -30,7 +30,7 @@ class StepHost(Protocol):
 
     async def end_step(self, patience: float) -> None: ...
     async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None: ...
-    async def gone(self, obj: Object) -> None: ...
+    async def wait_for_deletion(self, obj: Object) -> None: ...
 
 
 class SteppedCluster(Cluster):
@@ -65,12 +65,12 @@ class SteppedCluster(Cluster):
         """Applies the object as in a test, but first waits while an object of that kind and name is being deleted, as
         users and ``kubectl delete`` do.
         """
-        await self._steps.gone(obj)
+        await self._steps.wait_for_deletion(obj)
         return await super().apply(obj)
 
     async def create(self, obj: K) -> K:
         """Creates the object. It first waits, as `apply` does, while an object of that name is being deleted."""
-        await self._steps.gone(obj)
+        await self._steps.wait_for_deletion(obj)
         return await super().create(obj)
 
 

@@ -141,12 +141,12 @@ class Process(ProcessControl):
 
             queue.add = add_somewhere  # type: ignore[method-assign]
 
-    def joined(self, cluster: FleetCluster) -> None:
+    def on_join(self, cluster: FleetCluster) -> None:
         """Listens to the controllers of a cluster. The fleet calls this for each of its clusters."""
         for running in cluster.runs.values():
             self._listen(running)
 
-    def left(self, cluster: FleetCluster) -> None:
+    def on_leave(self, cluster: FleetCluster) -> None:
         """Does nothing. The fleet would call this if a cluster left, but none does in a simulation."""
 
     def runs(self) -> list[RunningController[Any]]:

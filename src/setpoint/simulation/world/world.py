@@ -326,7 +326,7 @@ class World:
         await self.steps.wait_until(condition, within, why)
         self._cut_off()
 
-    async def gone(self, obj: Object) -> None:
+    async def wait_for_deletion(self, obj: Object) -> None:
         """Waits while the object with the kind and name of ``obj`` is being deleted, since it can't be created again
         until then. Otherwise it would depend on a fault whether it is created. While it waits, it ends all faults,
         since a fault may be all that keeps the object from being deleted.
