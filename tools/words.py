@@ -88,18 +88,11 @@ NAMED = ("src/", "examples/", "tools/")
 UNCLEAN = (
     "examples/",
     "src/setpoint/apiserver/",
-    "src/setpoint/apps/",
     "src/setpoint/cel/",
-    "src/setpoint/cli/",
     "src/setpoint/cluster/",
-    "src/setpoint/deploy/",
-    "src/setpoint/manager/",
     "src/setpoint/meta/",
     "src/setpoint/patch/",
     "src/setpoint/schema/",
-    "src/setpoint/simulation/",
-    "src/setpoint/testing/",
-    "src/setpoint/torture/",
     "tools/",
 )
 """The places whose names are not checked yet."""

@@ -162,7 +162,7 @@ CRASH = Plan((fault("crash-after", "apply configmaps default/one #1"),))
 
 def reference(*wished_at: list[str]) -> Reference:
     rests = [HERE for _ in wished_at]
-    return Reference(Result(desired_paths=[*wished_at], rests=rests, there=[{} for _ in wished_at]), [])
+    return Reference(Result(desired_paths=[*wished_at], rest_states=rests, object_counts=[{} for _ in wished_at]), [])
 
 
 @pytest.mark.parametrize(
@@ -181,8 +181,8 @@ def test_states_before_deletions_are_looked_at(wished_at: list[list[str]], steps
 def test_a_difference_is_decided_once_for_faults_of_the_same_kinds() -> None:
     doubts = PreDeletionCheck(reference([], ["a"], []))
     late = Plan((fault("late-write", "apply configmaps default/one #1"),))
-    run = Result(looks={1: OTHER}, there=[{}, {}, {}])
-    assert doubts.about(CRASH, Result(looks={1: HERE}, there=[{}, {}, {}])) is None
+    run = Result(looks={1: OTHER}, object_counts=[{}, {}, {}])
+    assert doubts.about(CRASH, Result(looks={1: HERE}, object_counts=[{}, {}, {}])) is None
     shorter = doubts.about(CRASH, run)
     assert shorter is not None
     assert shorter.stop == 1
@@ -192,6 +192,6 @@ def test_a_difference_is_decided_once_for_faults_of_the_same_kinds() -> None:
 
 
 def test_a_fault_that_hides_a_change_raises_no_doubt() -> None:
-    run = Result(looks={1: OTHER}, there=[{}, {}, {}])
+    run = Result(looks={1: OTHER}, object_counts=[{}, {}, {}])
     for hides in (fault("down", "step 1"), fault("crash-after", CRASH.faults[0].at, until="step")):
         assert PreDeletionCheck(reference([], ["a"], [])).about(Plan((hides,)), run) is None

@@ -133,7 +133,7 @@ def test_the_report_counts_the_faults_that_struck_and_no_others() -> None:
     report = Report()
     report.covers([Point("write a #1", "write"), Point("write b #1", "write")])
     plan = Plan((fault("conflict", "write a #1"), fault("lost-answer", "write b #1")))
-    report.add(plan, Result(struck=[1]))
+    report.add(plan, Result(injected=[1]))
     assert report.faults == {"lost": 1}
     assert report.unreached == 1
     assert "1 of 2 disturbed" in str(report)
@@ -188,7 +188,7 @@ def test_a_finally_block_of_a_killed_process_does_not_reach_an_external_system(r
     setup = Setup(scenario=scenario, factory=factory(reconcile), externals=[vault])
     plan = Plan((fault(kind, "call vault.put('one') #1", until="step"),))
     result = run_in_process(setup, plan, Options(trace=True, quiet=False))
-    assert result.struck == [0]
+    assert result.injected == [0]
     told = [f"{line.what} {line.text}" for line in result.trace]
     killed = next(place for place, text in enumerate(told) if text.startswith("killed"))
     started = next((place for place, text in enumerate(told[killed:], killed) if text.startswith("start")), len(told))

@@ -22,20 +22,20 @@ ONLY_THE_CLUSTER = {name: "this is about a cluster that is cut off" for name in 
 
 def run_of(*faults: Fault) -> Result:
     setup = Setup(scenario=lifecycle, factory=controllers, fleet=True)
-    return run_in_process(setup, Plan(faults), Options(trace=True, rests=True, quiet=False))
+    return run_in_process(setup, Plan(faults), Options(trace=True, rest_states=True, quiet=False))
 
 
 def test_a_cluster_that_is_cut_off_stops_no_other_and_comes_to_the_same_end() -> None:
     calm = run_of()
     assert calm.findings == []
     assert "configmaps@far default/one-0" in calm.end
-    assert "configmaps@far default/one-1" in calm.rests[1]
+    assert "configmaps@far default/one-1" in calm.rest_states[1]
     assert "configmaps@far default/one-1" not in calm.end
     cut = run_of(fault("cut-off", "step 1"))
-    assert "configmaps default/one-1" in cut.rests[1], "the other cluster goes on"
+    assert "configmaps default/one-1" in cut.rest_states[1], "the other cluster goes on"
     assert Reference(calm, []).judge(Plan(), cut) == []
     never = run_of(fault("cut-off", "run"))
-    assert never.struck == [0]
+    assert never.injected == [0]
     assert Reference(calm, []).judge(Plan(), never) == []
 
 
@@ -104,7 +104,7 @@ def test_a_controller_at_home_writes_in_all_clusters_of_its_fleet_and_users_act_
     assert "apps.test.example.com default/one" in calm.end
     assert "apps.test.example.com@far default/one" not in calm.end
     cut = run_at_home(fault("cut-off", "step 2"))
-    assert cut.struck == [0]
+    assert cut.injected == [0]
     assert Reference(calm, []).judge(Plan(), cut) == []
 
 

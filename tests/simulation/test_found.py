@@ -167,8 +167,8 @@ def test_a_replay_stops_in_a_debugger_where_the_fault_strikes(monkeypatch: pytes
     with pytest.raises(Counterexample) as caught:
         check(create_one, broken, replay=plan.token(), debug=True)
     assert "guarded" in stops[0], "the stop is below the line that is hit"
-    assert "App default/one" in caught.value.explained
-    assert "nothing to do since generation 1" in caught.value.explained
+    assert "App default/one" in caught.value.explanation
+    assert "nothing to do since generation 1" in caught.value.explanation
 
 
 def test_a_fault_is_told_behind_the_write_that_it_follows() -> None:

@@ -47,7 +47,7 @@ def test_children_of_an_owner_whose_end_is_not_seen_are_no_hot_loop() -> None:
         return [children()]
 
     result = run(Setup(scenario=made_and_gone, factory=factory), UNSEEN)
-    assert result.struck == [0]
+    assert result.injected == [0]
     assert result.findings == []
     assert result.cut == ""
     assert "secrets default/two" in result.end

@@ -50,6 +50,6 @@ def test_the_user_goes_on_though_the_controller_waits_for_an_answer_that_comes_l
     call = next(each.name for each in points if each.kind == "external")
     plan = Plan((fault("early", "step 1", writes=1), fault("slow-answer", call, until="step")))
     result = run_in_process(setup, plan, Options(trace=True, quiet=False))
-    assert result.struck == [0, 1]
+    assert result.injected == [0, 1]
     assert [line.text for line in result.trace if line.what == "step"] == [f"step {number} ends" for number in range(4)]
     assert result.virtual < 7200

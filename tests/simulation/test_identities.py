@@ -98,6 +98,6 @@ def run(*faults: Any) -> Result:
 
 def test_a_fault_does_not_change_the_uids_of_what_comes_later() -> None:
     calm, hasty = run(), run(fault("early", "step 1", writes=0))
-    assert hasty.struck == [0]
+    assert hasty.injected == [0]
     assert hasty.writes < calm.writes
     assert calm.end == hasty.end

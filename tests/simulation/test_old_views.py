@@ -45,7 +45,7 @@ async def test_only_deletions_after_a_restart_on_old_lists_are_wrong_ones() -> N
     history = History(lambda: 0.0)
     run = SimpleNamespace(
         setup=SimpleNamespace(off={}, predicates=(), externals=()), history=history, trace=Trace(lambda: 0.0),
-        rests_expected=[{"configmaps default/one": 1}], resting=False, options=Options(),
+        expected_counts=[{"configmaps default/one": 1}], resting=False, options=Options(),
     )  # fmt: skip
     monitor = Monitor(cast("Any", run))
     server = ApiServer(storage=history)
@@ -113,5 +113,5 @@ def test_users_wait_for_the_watches_of_a_process_that_has_begun_with_a_list() ->
 
 def test_what_has_to_stay_is_what_stays_until_users_act_again() -> None:
     there = [{"pods a": 2}, {"pods a": 1}, {"pods a": 1, "pods b": 1}, {"pods b": 1}]
-    reference = Reference(Result(there=there, acted=[0, 2]), [])
+    reference = Reference(Result(object_counts=there, active_steps=[0, 2]), [])
     assert reference.stays == ({"pods a": 1}, {"pods a": 1}, {"pods a": 0, "pods b": 1}, {"pods b": 1})

@@ -36,7 +36,7 @@ def state(app: dict[str, Any] | None = None, **objects: Any) -> Snapshot:
 
 def accused(direct: Snapshot, way: Snapshot, *before: Snapshot, collected: tuple[str, ...] = ()) -> list[Finding]:
     rests = [{}, *before, way]
-    baseline = Result(end=way, rests=rests, collected=list(collected))
+    baseline = Result(end=way, rest_states=rests, collected=list(collected))
     baseline.desired_states = [str(n) for n in range(len(rests))]
     return compare_with_direct(baseline, Result(end=direct), Reference(baseline, []))
 
@@ -58,9 +58,11 @@ def test_what_was_there_before_and_is_again_as_it_was_is_no_trace_and_what_is_go
 
     def of(end: Snapshot, direct: Snapshot, *, there: bool = True) -> list[Finding]:
         alive = [{}, {}, {"nodes a": 1} if there else {}]
-        before: dict[str, Any] = {"initial": {"nodes a": [node]}, "there": alive}
-        baseline = Result(end=end, rests=[{}, {"nodes a": [tainted]}, end], desired_states=["1", "2", "3"], **before)
-        return compare_with_direct(baseline, Result(end=direct, there=alive), Reference(baseline, []))
+        before: dict[str, Any] = {"initial": {"nodes a": [node]}, "object_counts": alive}
+        baseline = Result(
+            end=end, rest_states=[{}, {"nodes a": [tainted]}, end], desired_states=["1", "2", "3"], **before
+        )
+        return compare_with_direct(baseline, Result(end=direct, object_counts=alive), Reference(baseline, []))
 
     assert of(state() | {"nodes a": [node]}, state()) == []
     (left,) = of(state() | {"nodes a": [tainted]}, state())
@@ -97,7 +99,7 @@ def test_lists_of_what_happened_when_are_no_traces_and_lists_of_what_there_is_ar
 def test_a_fault_that_hides_a_wish_may_lead_to_the_other_colour() -> None:
     blue = state(deployments_one_blue={"spec": 1}, services_one=service("blue"))
     green = state(deployments_one_green={"spec": 1}, services_one=service("green"))
-    baseline = Result(end=green, rests=[{}, blue, green], desired_states=["", "1", "2"])
+    baseline = Result(end=green, rest_states=[{}, blue, green], desired_states=["", "1", "2"])
     reference = Reference(baseline, [])
     hidden = Plan((fault("lag", "ADDED apps", until="step"),))
     assert reference.judge(hidden, Result(end=blue))
@@ -125,7 +127,7 @@ def test_what_a_user_made_may_go_with_its_new_owner() -> None:
 def test_what_the_control_plane_makes_for_the_whole_cluster_is_no_trace() -> None:
     def accused_with(*provided: str) -> list[Finding]:
         way = {**state(), "storageclasses.storage.k8s.io standard": [{"provisioner": "hollow"}]}
-        baseline = Result(end=way, rests=[{}, way], desired_states=["", "1"], provided=list(provided))
+        baseline = Result(end=way, rest_states=[{}, way], desired_states=["", "1"], provided=list(provided))
         return compare_with_direct(baseline, Result(end=state()), Reference(baseline, []))
 
     assert accused_with("storageclasses.storage.k8s.io standard") == []
@@ -134,7 +136,7 @@ def test_what_the_control_plane_makes_for_the_whole_cluster_is_no_trace() -> Non
 
 def test_wishes_that_are_taken_back_are_compared_in_the_same_way() -> None:
     def found(*rests: Snapshot) -> list[Finding]:
-        baseline = Result(rests=list(rests), desired_states=["", "1", "2", "1", "1"][: len(rests)])
+        baseline = Result(rest_states=list(rests), desired_states=["", "1", "2", "1", "1"][: len(rests)])
         return compare_steps(baseline, Reference(baseline, []))
 
     old, new = state({"status": {"revision": 1}}), state({"status": {"revision": 2}})
@@ -197,9 +199,9 @@ def test_a_way_back_may_lead_to_other_numbers_of_an_external_system() -> None:
         cloud({"a": "vm-3", "b": "vm-2"}, made=3, vm_2="of b", vm_3="of a"),
     ]
     wishes = ["", "a b", "b", "a b"]
-    baseline = Result(rests=rests, desired_states=wishes, there=[{} for _ in rests], end=rests[-1])
+    baseline = Result(rest_states=rests, desired_states=wishes, object_counts=[{} for _ in rests], end=rests[-1])
     assert compare_steps(baseline, Reference(baseline, [])) == []
-    baseline.rests[-1] = cloud({"a": "vm-2", "b": "vm-2"}, made=3, vm_2="of b", vm_3="of a")
+    baseline.rest_states[-1] = cloud({"a": "vm-2", "b": "vm-2"}, made=3, vm_2="of b", vm_3="of a")
     assert compare_steps(baseline, Reference(baseline, [])), "the status names the machine of another one"
 
 
@@ -320,7 +322,7 @@ def test_what_goes_wrong_if_all_is_wished_for_at_once_is_shown_by_the_run_in_whi
         in told
     )
     assert "expected" not in str(caught.value.findings[0])
-    assert caught.value.ways == [AT_ONCE, STEP_BY_STEP], "what went wrong comes first"
-    for way in caught.value.ways:
+    assert caught.value.contradicting_runs == [AT_ONCE, STEP_BY_STEP], "what went wrong comes first"
+    for way in caught.value.contradicting_runs:
         assert f"{way}:" in told
         assert way in render_page(caught.value)

@@ -32,7 +32,7 @@ def test_every_example_is_simulated() -> None:
 def test_a_search_goes_on_where_it_was_ended(tmp_path: Path) -> None:
     file = tmp_path / "made.jsonl"
     record = Record(file)
-    record.add(Made("mykind", 0, seed=0, struck=1, seconds=0.5))
+    record.add(Made("mykind", 0, seed=0, injected=1, seconds=0.5))
     record.add(Made("mykind", 2, seed=0, accused=["[end state] wrong"], same=False, seconds=0.5))
     with file.open("a") as out:
         out.write('{"example":"mykind","num')  # it was killed

@@ -18,7 +18,7 @@ from setpoint.simulation.trace.result import Options, Result
 
 def test_a_report_without_points_counts_faults_all_the_same() -> None:
     report = Report()
-    report.add(Plan((fault("conflict", "write a #1"),)), Result(struck=[0]))
+    report.add(Plan((fault("conflict", "write a #1"),)), Result(injected=[0]))
     assert report.faults == {"conflict": 1}
     assert report.disturbed == {}
 

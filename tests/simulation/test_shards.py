@@ -82,7 +82,7 @@ def test_objects_that_a_predicate_excludes_are_not_taken_over() -> None:
     setup = Setup(scenario=leave_some_alone, factory=mine, sharding=True)
     crash = Plan((fault("crash-after", "apply secrets default/of-one #1"),))
     result = run_in_process(setup, crash, Options(quiet=False))
-    assert result.struck == [0]
+    assert result.injected == [0]
     held = [
         name for name in NAMES if result.end[f"apps.test.example.com default/{name}"][0]["metadata"].get("finalizers")
     ]

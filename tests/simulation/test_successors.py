@@ -19,5 +19,5 @@ def test_a_successor_waits_for_a_predecessor_whose_clean_up_is_interrupted() -> 
         )
     )
     result = run_in_process(Setup(scenario=lifecycle, factory=controllers), plan, Options(quiet=False))
-    assert len(result.struck) == 2
+    assert len(result.injected) == 2
     assert "apps.test.example.com default/one" in result.end

@@ -21,7 +21,7 @@ async def test_the_end_of_a_fault_is_followed_by_silence_before_nothing_is_left_
         options=Expectations(silence=2.0),
         edge=SimpleNamespace(wrote_at=0.0, requested_at=0.0),
         supervisor=SimpleNamespace(started_at=0.0, runs=False, check=lambda: None),
-        injector=SimpleNamespace(struck=[]),
+        injector=SimpleNamespace(injected=[]),
         changed_at=0.0,
         is_idle=lambda: True,
     )

@@ -46,7 +46,7 @@ def test_the_death_of_a_run_is_named_and_ends_its_program_and_the_other_runs(tmp
         workers.append(TrialWorker(setup, folder))
     jobs = [(Plan(), Expectations(silence=0.2))] * 2
     with pytest.raises(SetupFailed, match="the process of a run has died"):
-        list(carry_out(workers, jobs, begun=lambda: None))
+        list(carry_out(workers, jobs, on_start=lambda: None))
     assert not any(worker.busy for worker in workers)
     assert not list(folder.iterdir())
     deadline = time.monotonic() + 30.0

@@ -69,13 +69,13 @@ def simulate(
                 if code and code != digest_files(setup):
                     _say("the code has changed since this finding; its points may have changed")
                 counterexamples += [again for again in [search.replay(plan, debug=flags.debug)] if again is not None]
-                tell(counterexamples, directory)
+                print_counterexamples(counterexamples, directory)
             else:
                 best = None if flags.every else search.best()
                 likeliest = [] if best is None else [best, *best.others]
                 for counterexample in search.findings() if flags.every else likeliest:
                     counterexamples.append(counterexample)
-                    tell([counterexample], directory)
+                    print_counterexamples([counterexample], directory)
     except KeyboardInterrupt:
         if search is None or plan is not None:
             raise
@@ -136,7 +136,7 @@ def named_scenario(source: Loaded) -> Scenario:
     return scenario
 
 
-def tell(counterexamples: Sequence[Counterexample], directory: Path) -> None:
+def print_counterexamples(counterexamples: Sequence[Counterexample], directory: Path) -> None:
     for counterexample in counterexamples:
         _end_line()
         sys.stdout.write(visible(f"{counterexample.describe()}\n"))

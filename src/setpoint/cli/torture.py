@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from setpoint.apps.error_reports import UsageError
 from setpoint.cli.program_loader import SourceError, loaded
-from setpoint.cli.simulate import named_scenario, off_but, parse_budget, tell
+from setpoint.cli.simulate import named_scenario, off_but, parse_budget
 from setpoint.cli.torture_flags import TortureFlags
 from setpoint.crd import CustomResource
 from setpoint.meta import Object
@@ -70,14 +70,14 @@ def torture(
                         live.say("the program or the scenario has changed since this finding")
                     counterexamples += [again for again in [search.replay(plan)] if again is not None]
                     live.clear()
-                    tell(counterexamples, flags.directory)
+                    print_counterexamples(counterexamples, flags.directory)
                 else:
                     best = None if flags.every else search.best()
                     likeliest = [] if best is None else [best, *best.others]
                     for counterexample in search.findings() if flags.every else likeliest:
                         counterexamples.append(counterexample)
                         live.clear()
-                        tell([counterexample], flags.directory)
+                        print_counterexamples([counterexample], flags.directory)
     except (PlanError, ScenarioError, SetupFailed, SourceError) as problem:
         raise UsageError(str(problem)) from None
     sys.stdout.write(visible(f"{search.report}\n") if flags.replay is None else "")

@@ -139,7 +139,7 @@ class Edge:
         if "slow-request" in before:
             await world.steps.pass_by(before["slow-request"])
         if (error := responses.make_error(faults)) is not None:
-            world.writes.told(point, f"{error.status} injected")
+            world.writes.log_answer(point, f"{error.status} injected")
             return _response(error)
         if "lost-request" in before:
             raise HungUp("the connection broke before the request got through")
@@ -153,7 +153,9 @@ class Edge:
         revision = world.history.revision
         response = await self._plain(request)
         if not operation.is_read:
-            world.writes.wrote(program, operation, point, response.status, revision, None, saw=self._describe_view())
+            world.writes.record_write(
+                program, operation, point, response.status, revision, None, saw=self._describe_view()
+            )
         if "crash-after" in before:
             program.crash(before["crash-after"])
             raise HungUp("the program was killed before the answer got through")

@@ -57,7 +57,7 @@ class Quiescence:
         world = self._world
         await self.silence(patience)
         rests, number = world.options.expected_rests, world.steps.number
-        over = world.injector.struck and not world.steps.lasting and not world.edge.is_held_back
+        over = world.injector.injected and not world.steps.lasting and not world.edge.is_held_back
         if number < len(rests) and over and not self._has_waited:
             self._has_waited = not await self.equality(rests[number], world.setup.converge / 3)
 

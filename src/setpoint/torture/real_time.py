@@ -74,7 +74,7 @@ class RealTimeWorld:
         self.cluster = ProgramCluster(self)
         self.server = self.cluster.server
         self.remote_cluster = None
-        self.rests_expected = [dict(finding) for finding in options.rests_expected]
+        self.expected_counts = [dict(finding) for finding in options.expected_counts]
         self.resting = False
         self.changed_at = 0.0
         self._began = 0.0
@@ -168,7 +168,7 @@ class RealTimeWorld:
         if request.method not in ("GET", "HEAD") and self.history.recording:
             operation = Operation.of(request)
             what = operation.stem() if operation is not None else f"{request.method} {request.path}"
-            self.trace.tell("user", "user", "asks", what)
+            self.trace.add("user", "user", "asks", what)
         return await self.handle(request)
 
     async def handle(self, request: Any) -> Response:
@@ -207,8 +207,8 @@ class RealTimeWorld:
         self.monitor.check_in_the_end()
         result = self._result
         result.end = self.snapshot()
-        result.heard = self.supervisor.collections()
-        result.explained = tail(self.log)
+        result.watched = self.supervisor.collections()
+        result.explanation = tail(self.log)
         if self.quiescence.differs(self.options.expected_end):
             return
         self._lines = len(self.trace.lines)
@@ -227,7 +227,7 @@ class RealTimeWorld:
         self.monitor.summarize(result)
         result.cut, result.points = self._gave_up, self.trace.points
         result.ended = sorted(self.cluster_state.ended())
-        result.steps, result.struck = self.steps.number, self.injector.numbers()
+        result.steps, result.injected = self.steps.number, self.injector.numbers()
         # The restart to see that nothing is written any more does not belong to the story, unless something is.
         count = len(self.trace.lines) if self._lines is None else self._lines
         after = [line for line in self.trace.lines[count:] if line.what in ("writes", "finding")]
@@ -301,10 +301,10 @@ class RealTimeWorld:
         number = self.steps.number
         self.monitor.check_predicates()
         self.trace.mark(Point(f"step {number}", "step", number))
-        self.trace.tell("user", "user", "step", f"step {number} ends")
-        self._result.there.append(self.cluster_state.there())
-        if self.options.rests:
-            self._result.rests.append(self.snapshot())
+        self.trace.add("user", "user", "step", f"step {number} ends")
+        self._result.object_counts.append(self.cluster_state.object_counts())
+        if self.options.rest_states:
+            self._result.rest_states.append(self.snapshot())
 
     def begin_step(self, step: int) -> None:
         self.step_faults.before_step(step)

@@ -50,7 +50,7 @@ class RealTimeRuns:
     once a second.
     """
 
-    ways: Sequence[tuple[str, Result]] = ()
+    contradicting_runs: Sequence[tuple[str, Result]] = ()
 
     def __init__(
         self, setup: Setup, *, workers: int | None = None, repeat: int = REPEAT, tick: Callable[[], None] = lambda: None
@@ -62,7 +62,7 @@ class RealTimeRuns:
         self.size = workers or 2 * cores
         self.name = setup.name
         self.code = setup.code()
-        self.again = "setpoint torture --replay {token} … -- " + " ".join(setup.command)
+        self.replay_command = "setpoint torture --replay {token} … -- " + " ".join(setup.command)
         self.off = setup.off
         self.ignore = setup.ignore
         self.notes: list[str] = []
@@ -95,7 +95,7 @@ class RealTimeRuns:
     def _make_reference(self) -> Reference:
         setup, silence = self._setup, self.expectations.silence
         while True:
-            options = Expectations(silence=silence, stay=silence, rests=True)
+            options = Expectations(silence=silence, stay=silence, rest_states=True)
             plans = [Plan()] * min(max(self.size, 2), _CALM)
             results = [result for _, result in self._carry_out(plans, options)]
             longest = max(result.longest_pause for result in results)
@@ -109,10 +109,10 @@ class RealTimeRuns:
         reference = Reference(first, results[1:], self.ignore, self.off)
         self.expectations = Expectations(
             silence=setup.silence or min(max(2 * longest + 0.2, _LEAST), _MOST),
-            watched=frozenset.intersection(*(frozenset(result.heard) for result in results)),
-            rests_expected=reference.stays,
-            gone_expected=first.gone,
-            expected_rests=tuple(first.rests),
+            watched=frozenset.intersection(*(frozenset(result.watched) for result in results)),
+            expected_counts=reference.stays,
+            expected_deletions=first.controller_deletions,
+            expected_rests=tuple(first.rest_states),
             expected_end=first.end,
             masks=reference.masks,
         )
@@ -150,7 +150,7 @@ class RealTimeRuns:
 
     def _carry_out(self, plans: Iterable[Plan], options: Expectations) -> Iterator[tuple[Plan, Result]]:
         jobs = ((plan, options) for plan in plans)
-        for _, plan, result in carry_out(self._workers, jobs, begun=self._count, tick=self._tick):
+        for _, plan, result in carry_out(self._workers, jobs, on_start=self._count, tick=self._tick):
             yield plan, result
 
     def _count(self) -> None:

@@ -111,7 +111,7 @@ class Supervisor:
             raise ProgramError(f"{command[0]} can't be started: {why}") from None
         world.started(self._program.pid)
         self.started_at = asyncio.get_running_loop().time()
-        world.trace.tell("controller", self.actor.name, "starts", "starts with empty memory")
+        world.trace.add("controller", self.actor.name, "starts", "starts with empty memory")
 
     def revive(self) -> None:
         """Starts the program again if it was killed."""
@@ -169,7 +169,7 @@ class Supervisor:
                 continue
             program.kill()  # those that it may have left behind
             self._exits += 1
-            world.trace.tell("controller", self.actor.name, "ended", f"exited with status {status}")
+            world.trace.add("controller", self.actor.name, "ended", f"exited with status {status}")
             if self._exits > _EXITS:
                 message = f"the program exited {self._exits} times, the last time with status {status}"
                 world.monitor.report("error", "process", message, actual=tail(world.log, 5))
@@ -182,7 +182,7 @@ class Supervisor:
         if self._program is not None and not self._program.killed:
             self._program.kill()
             if why:
-                self._world.trace.tell("controller", self.actor.name, "killed", why)
+                self._world.trace.add("controller", self.actor.name, "killed", why)
 
     def crash(self, fault: Fault) -> None:
         """Kills the program, which is started again when the fault is over."""

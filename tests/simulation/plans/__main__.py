@@ -66,7 +66,7 @@ def tried(name: str, setup: Setup, numbers: list[int], seed: int, workers: int |
         results = pool.results(jobs())
         for number, plan in plans:
             (_, _, one), (_, _, again) = next(results), next(results)
-            made = Made(name, number, seed, struck=len(one.struck), seconds=one.seconds + again.seconds)
+            made = Made(name, number, seed, injected=len(one.injected), seconds=one.seconds + again.seconds)
             digests = {one.digest, again.digest}
             if number % EVERY == 0 and "hash-seed" not in setup.off:
                 try:

@@ -19,7 +19,7 @@ class Made(msgspec.Struct, omit_defaults=True):
     """The findings."""
     same: bool = True
     """Whether both executions told the same story."""
-    struck: int = 0
+    injected: int = 0
     """The number of its faults that took place."""
     seconds: float = 0.0
     """Of processor time, for all of its executions."""
@@ -61,7 +61,7 @@ class Record:
         for each in self.made.values():
             for name in (each.example, "all"):
                 plans[name] += 1
-                faults[name] += each.struck
+                faults[name] += each.injected
                 accused[name] += bool(each.accused)
                 different[name] += not each.same
                 seconds[name] += each.seconds  # type: ignore[assignment]

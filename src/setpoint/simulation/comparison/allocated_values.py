@@ -49,20 +49,20 @@ class AllocatedValues:
         self._rests = rests
 
     def of(
-        self, expected: Snapshot, actual: Snapshot, left: list[Difference]
+        self, expected: Snapshot, actual: Snapshot, differences: list[Difference]
     ) -> Iterator[tuple[Permutation, Snapshot]]:
-        """The ways in which values may have been given out otherwise, as ``left`` suggests, the differences between
-        ``expected`` and ``actual``, and what ``expected`` is then. An exchange applies to the whole state: to values,
+        """The ways in which values may have been given out otherwise, as ``differences`` suggests (those between
+        ``expected`` and ``actual``), and what ``expected`` is then. An exchange applies to the whole state: to values,
         to parts of texts, to keys, and to the names of objects, so that only what is used alike in both states becomes
         equal.
 
         Names alone are not exchanged: an object of another name may be the wrong one. A value that was nowhere before
         has to be reserved by an object that is named after it.
         """
-        groups = self._of_fields(expected, actual, left)
+        groups = self._of_fields(expected, actual, differences)
         if not groups:
             return
-        groups += [_Group("names", words) for words in _of_names(expected, actual, left)]
+        groups += [_Group("names", words) for words in _of_names(expected, actual, differences)]
         sizes = range(1, len(groups) + 1) if len(groups) <= _MOST else (1, len(groups))
         for size in sizes:
             for several in combinations(groups, size):
@@ -71,12 +71,12 @@ class AllocatedValues:
                 if exchange and kinds != {"names"} and ("new" not in kinds or "names" in kinds):
                     yield exchange, permute(expected, exchange)
 
-    def _of_fields(self, expected: Snapshot, actual: Snapshot, left: list[Difference]) -> list[_Group]:
+    def _of_fields(self, expected: Snapshot, actual: Snapshot, differences: list[Difference]) -> list[_Group]:
         """A group for each field whose values stand in one another's places. The objects may not have the same owner:
         what each of an object's children gets is up to that object.
         """
         fields: dict[str, dict[str, list[Permutation]]] = {}
-        for difference in left:
+        for difference in differences:
             if difference.path:
                 field, holder = _place(difference.subject, difference.path)
                 fields.setdefault(field, {}).setdefault(holder, []).append(
@@ -144,10 +144,10 @@ class AllocatedValues:
         return frozenset(_TOKEN.findall(msgspec.json.encode(self._rests).decode()))
 
 
-def _of_names(expected: Snapshot, actual: Snapshot, left: list[Difference]) -> Iterator[Permutation]:
+def _of_names(expected: Snapshot, actual: Snapshot, differences: list[Difference]) -> Iterator[Permutation]:
     """One exchange of names for each kind whose objects stand in one another's places."""
     kinds: dict[str, set[str]] = {}
-    for difference in left:
+    for difference in differences:
         kinds.setdefault(difference.subject.partition(" ")[0], set()).add(difference.subject)
     for subjects in kinds.values():
         names: Permutation = {}

@@ -23,13 +23,13 @@ def split_words(name: str) -> list[str]:
     return _WORD.findall(name)
 
 
-def find_alternations(left: list[Difference]) -> dict[str, str]:
+def find_alternations(differences: list[Difference]) -> dict[str, str]:
     """The words, such as ``blue`` and ``green``, by which the names of missing objects differ from those of the objects
-    in their places: a mapping with each pair of words in both directions. ``left`` has the differences between two
-    states.
+    in their places: a mapping with each pair of words in both directions. ``differences`` has the differences between
+    two states.
     """
-    missing = [difference.subject for difference in left if difference.is_less]
-    instead = [difference.subject for difference in left if not difference.path and difference.is_more]
+    missing = [difference.subject for difference in differences if difference.is_less]
+    instead = [difference.subject for difference in differences if not difference.path and difference.is_more]
     words: dict[str, str] = {}
     for one in missing:
         likes = [unlike for other in instead if (unlike := _unlike(one, other))]

@@ -34,7 +34,7 @@ class ClusterState:
         record = self._history.get(str(resource.group_resource), space, obj.name)
         return record is not None and sketch(record.value).metadata.deletion_timestamp is not None
 
-    def there(self) -> dict[str, int]:
+    def object_counts(self) -> dict[str, int]:
         """The number of existing objects of each collection and label."""
         counts: dict[str, int] = {}
         for collection, label in self._history.alive.values():
@@ -56,8 +56,8 @@ class ClusterState:
 
     def _snapshot(self, since: int, outside: Mapping[str, Any] | None = None) -> Snapshot:
         called = self._history.called | self._history.versions()
-        found = make_snapshot(self._history.documents(), called, since=since, outside=outside, starred=self._starred)
-        return {self._marked(subject): items for subject, items in found.items()}
+        snapshot = make_snapshot(self._history.documents(), called, since=since, outside=outside, starred=self._starred)
+        return {self._marked(subject): items for subject, items in snapshot.items()}
 
     def _marked(self, subject: str) -> str:
         return subject.replace(" ", f"{self._mark} ", 1) if self._mark else subject

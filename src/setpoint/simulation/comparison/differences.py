@@ -42,8 +42,8 @@ class Difference(NamedTuple):
         """Whether only one run has a condition that the control plane had set from True to False (it is in ``ended``).
         In the other run, the control plane came too late to see the passing state.
         """
-        there = self.expected if self.actual == ABSENT else self.actual if self.expected == ABSENT else None
-        return isinstance(there, dict) and there.get("status") == "False" and f"{self.subject} {self.path}" in ended
+        present = self.expected if self.actual == ABSENT else self.actual if self.expected == ABSENT else None
+        return isinstance(present, dict) and present.get("status") == "False" and f"{self.subject} {self.path}" in ended
 
     @property
     def mask(self) -> str:
@@ -84,8 +84,8 @@ def find_differences(expected: Snapshot, actual: Snapshot, masks: frozenset[str]
             continue
         kind = subject.partition(" ")[0]
         for one_of_ours, one_of_theirs in zip(ours, theirs, strict=True):
-            for path, wanted, got in diff_values(one_of_ours, one_of_theirs, ""):
-                difference = Difference(subject, path, wanted, got)
+            for path, wanted, actual_value in diff_values(one_of_ours, one_of_theirs, ""):
+                difference = Difference(subject, path, wanted, actual_value)
                 if not is_masked(kind, path, masks):
                     result.append(difference)
     return [difference for difference in result if difference.path or not is_masked_whole(difference.subject, masks)]
@@ -120,30 +120,32 @@ def _says_nothing(path: str, value: JSON) -> bool:
     return path.startswith("status.") and value in ("", [], {}, None)
 
 
-def diff_values(wanted: JSON, got: JSON, path: str = "") -> Iterator[tuple[str, JSON, JSON]]:
+def diff_values(wanted: JSON, actual: JSON, path: str = "") -> Iterator[tuple[str, JSON, JSON]]:
     """The path of each field in which two plain values differ, and both of its values."""
-    if isinstance(wanted, dict) and isinstance(got, dict):
-        for key in [*wanted, *(key for key in got if key not in wanted)]:
+    if isinstance(wanted, dict) and isinstance(actual, dict):
+        for key in [*wanted, *(key for key in actual if key not in wanted)]:
             place = f"{path}.{key}" if path else key
-            if key not in got:
+            if key not in actual:
                 if not _says_nothing(place, wanted[key]):
                     yield place, wanted[key], ABSENT
             elif key not in wanted:
-                if not _says_nothing(place, got[key]):
-                    yield place, ABSENT, got[key]
+                if not _says_nothing(place, actual[key]):
+                    yield place, ABSENT, actual[key]
             else:
-                yield from diff_values(wanted[key], got[key], place)
-    elif isinstance(wanted, list) and isinstance(got, list):
-        if all(isinstance(item, dict) and "type" in item for item in (*wanted, *got)):
+                yield from diff_values(wanted[key], actual[key], place)
+    elif isinstance(wanted, list) and isinstance(actual, list):
+        if all(isinstance(item, dict) and "type" in item for item in (*wanted, *actual)):
             # Conditions and the like: by their key, not their place.
-            yield from diff_values({item["type"]: item for item in wanted}, {item["type"]: item for item in got}, path)
-        elif len(wanted) != len(got):
-            yield path, wanted, got
+            yield from diff_values(
+                {item["type"]: item for item in wanted}, {item["type"]: item for item in actual}, path
+            )
+        elif len(wanted) != len(actual):
+            yield path, wanted, actual
         else:
-            for place, (one, other) in enumerate(zip(wanted, got, strict=True)):
+            for place, (one, other) in enumerate(zip(wanted, actual, strict=True)):
                 yield from diff_values(one, other, f"{path}[{place}]")
-    elif wanted != got or type(wanted) is not type(got):
-        yield path, wanted, got
+    elif wanted != actual or type(wanted) is not type(actual):
+        yield path, wanted, actual
 
 
 def format_value(value: JSON, most: int = 100) -> str:

@@ -77,10 +77,10 @@ class Placeholders:
             return value
         if self._generated is not None:
             value = self._generated.sub(lambda match: self._names[match[0]], value)
-        value = _VERSION.sub(self._known, _UID.sub(self._uid, value))
-        return _ADDRESS.sub(self._known, value) if "." in value else value
+        value = _VERSION.sub(self._version_or_address, _UID.sub(self._uid, value))
+        return _ADDRESS.sub(self._version_or_address, value) if "." in value else value
 
-    def _known(self, match: re.Match[str]) -> str:
+    def _version_or_address(self, match: re.Match[str]) -> str:
         return self._exact.get(match[0], match[0])
 
     def _uid(self, match: re.Match[str]) -> str:

@@ -44,7 +44,7 @@ class RandomValues:
         self.timed: Callable[[str], str] = str
         """Replaces the names in a text that programs make of the time."""
         self._streams: dict[str, Random] = {}
-        self._meant: dict[str, bool] = {}
+        self._intended: dict[str, bool] = {}
         """The texts of the bytes, those of letters and digits in small letters, and whether a reconcile asked for them.
         Others name a process, and tell nothing of an object.
         """
@@ -80,7 +80,7 @@ class RandomValues:
             self._streams[name] = Random(f"{self.seed} {name} chance")
         drawn = self._streams[name].randbytes(size)
         meant = current.get() is not None
-        whole, item = _asked(drawn)
+        whole, item = _split_drawn(drawn)
         if whole:
             self._remember(drawn, meant=meant)
         elif meant and item:
@@ -104,10 +104,10 @@ class RandomValues:
             if text.isalnum():
                 texts.append(text)
             else:
-                self._meant[text] = meant
+                self._intended[text] = meant
                 self._marked.setdefault(max(re.split("[^0-9A-Za-z]", text), key=len), []).append(text)
         for text in map(str.lower, texts):
-            self._meant[text] = meant
+            self._intended[text] = meant
             if len(text) >= _PART:
                 for end in {text[:_PART], text[-_PART:]}:
                     self._ends.setdefault(end, []).append(text)
@@ -115,7 +115,7 @@ class RandomValues:
 
     def _replaced(self, text: str, replace: Callable[[str], str]) -> str:
         """``text`` with each random text in it, and each recognized part of one, replaced."""
-        if not (self._meant or self._chosen):
+        if not (self._intended or self._chosen):
             return text
         if self._chosen:
             text = self._without_chosen(text, replace)
@@ -140,13 +140,13 @@ class RandomValues:
 
     def _means(self, word: str) -> bool | None:
         """Whether a reconcile asked for the random text that ``word`` is, or is a part of; None if it is not one."""
-        small = word if word in self._meant else word.lower()
-        if small in self._meant:
-            return self._meant[small]
+        small = word if word in self._intended else word.lower()
+        if small in self._intended:
+            return self._intended[small]
         for end in (small[:_PART], small[-_PART:]):
             for text in self._ends.get(end, ()):
                 if text.startswith(small) or text.endswith(small):
-                    return self._meant[text]
+                    return self._intended[text]
         if len(small) >= _RUN and (small in self._all or word[:_RUN] in self._runs):
             return True
         return True if len(word) >= _PART and word in self._chosen else None
@@ -196,7 +196,7 @@ class RandomValues:
 
             return self._replaced(text, describe)
 
-        if not (self._meant or self._chosen):
+        if not (self._intended or self._chosen):
             return snapshot
         for subject, items in snapshot.items():
             for item in items:
@@ -226,7 +226,7 @@ class RandomValues:
         return renamed
 
 
-def _asked(drawn: bytes) -> tuple[bool, str]:
+def _split_drawn(drawn: bytes) -> tuple[bool, str]:
     """Whether a program gets the bytes as a whole, and otherwise the text that `random.SystemRandom` chooses because of
     the bytes that it is about to be given; ``""`` if it does not choose a text, or will choose again.
     """

@@ -139,12 +139,12 @@ def _claims(name: str, called: str, stateful_set: JSON) -> bool:
 def _plain(document: dict[str, JSON], stand_ins: Placeholders) -> JSON:
     meta = document.get("metadata", {})
     generation = meta.get("generation")
-    kept = {name: value for name, value in meta.items() if name not in _DROPPED}
-    if isinstance(finalizers := kept.get("finalizers"), list):
-        kept["finalizers"] = sorted(finalizers, key=str)  # a set: API servers promise no order
+    metadata = {name: value for name, value in meta.items() if name not in _DROPPED}
+    if isinstance(finalizers := metadata.get("finalizers"), list):
+        metadata["finalizers"] = sorted(finalizers, key=str)  # a set: API servers promise no order
     if any(name in meta.get("annotations", ()) for name in _REVISIONS):
-        kept["annotations"] = {name: value for name, value in meta["annotations"].items() if name not in _REVISIONS}
-    return _walk({**document, "metadata": kept}, stand_ins, generation)
+        metadata["annotations"] = {name: value for name, value in meta["annotations"].items() if name not in _REVISIONS}
+    return _walk({**document, "metadata": metadata}, stand_ins, generation)
 
 
 def _walk(value: JSON, stand_ins: Placeholders, generation: int | None) -> JSON:
@@ -191,11 +191,13 @@ def to_plain(value: JSON) -> JSON:
         return type(value).__name__
 
 
-def add_unchanged(state: Snapshot, other: Snapshot, initial: Snapshot, there: Sequence[Mapping[str, int]]) -> Snapshot:
+def add_unchanged(
+    state: Snapshot, other: Snapshot, initial: Snapshot, object_counts: Sequence[Mapping[str, int]]
+) -> Snapshot:
     """``state`` plus the objects of ``other`` that existed before the run (``initial``) and still exist at its end (the
-    last entry of ``there``). The run's own snapshots lack them because it never changed them.
+    last entry of ``object_counts``). The run's own snapshots lack them because it never changed them.
     """
-    alive = there[-1] if there else {}
+    alive = object_counts[-1] if object_counts else {}
     return {**{name: initial[name] for name in other if name in initial and alive.get(name)}, **state}
 
 

@@ -21,7 +21,8 @@ def find_name_patterns(runs: Sequence[Result]) -> tuple[NamePattern, ...]:
     object that has the same name in all runs has none of these forms.
     """
     named = [
-        {subject for state in (run.end, *run.rests) for subject in state if not _is_outside(subject)} for run in runs
+        {subject for state in (run.end, *run.rest_states) for subject in state if not _is_outside(subject)}
+        for run in runs
     ]
     first, *others = named
     fixed = {_name(subject) for subject in first.intersection(*others)}

@@ -44,7 +44,7 @@ class _Trunk:
     def __init__(self, pid: int, jobs: int, ready_pipe: int) -> None:
         self.pid = pid
         self.jobs = jobs
-        self.told = ready_pipe
+        self.ready_pipe = ready_pipe
         self.ready = os.read(ready_pipe, 1) == READY
 
     def run(self, raw: bytes) -> bool:
@@ -55,11 +55,11 @@ class _Trunk:
             write(self.jobs, b"J", raw)
         except BrokenPipeError:
             return False
-        return os.read(self.told, 1) == READY
+        return os.read(self.ready_pipe, 1) == READY
 
     def close(self) -> None:
         os.close(self.jobs)
-        os.close(self.told)
+        os.close(self.ready_pipe)
         os.waitpid(self.pid, 0)
 
 

@@ -94,7 +94,7 @@ class WorkerPool:
                 self.runs += 1
                 yield number, plan, run_in_process(self._setup, plan, options)
             return
-        yield from carry_out(self._workers, jobs, begun=self._count)
+        yield from carry_out(self._workers, jobs, on_start=self._count)
 
     def _count(self) -> None:
         self.runs += 1
@@ -104,11 +104,11 @@ def carry_out(
     workers: Sequence[Carrier[J]],
     jobs: Iterable[J],
     *,
-    begun: Callable[[], None],
+    on_start: Callable[[], None],
     tick: Callable[[], None] | None = None,
 ) -> Iterator[tuple[int, Plan, Result]]:  # fmt: skip
     """The results of jobs that the workers carry out, in the order of the jobs, each with the number and the plan of
-    its job. A job is a tuple whose first item is the plan. ``begun`` is called for every job that is begun, and
+    its job. A job is a tuple whose first item is the plan. ``on_start`` is called for every job that is begun, and
     ``tick`` about once a second.
 
     Raises:
@@ -133,7 +133,7 @@ def carry_out(
                     worker.send(job)
                     selector.register(worker.incoming, selectors.EVENT_READ, worker)
                     busy[worker] = (number, job[0])
-                    begun()
+                    on_start()
                 while due in done:
                     plan, result = done.pop(due)
                     yield due, plan, result

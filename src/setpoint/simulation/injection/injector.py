@@ -41,7 +41,7 @@ class FaultInjector:
         self._world = world
         self._plan = plan
         self._at: dict[str, list[Fault]] = {}
-        self.struck: list[Fault] = []
+        self.injected: list[Fault] = []
         self.over = False
         """Whether faults no longer strike, because the run is being concluded."""
         for fault in plan.faults:
@@ -59,17 +59,17 @@ class FaultInjector:
         if self.over:
             return []
         planned = [fault for fault in self.planned(point) if not kinds or fault.kind in kinds]
-        fresh = [fault for fault in planned if fault not in self.struck]
+        fresh = [fault for fault in planned if fault not in self.injected]
         for fault in fresh:
-            self.struck.append(fault)
-            self._world.trace.tell("world", "world", "fault", str(fault), point=point)
+            self.injected.append(fault)
+            self._world.trace.add("world", "world", "fault", str(fault), point=point)
             if self._world.options.debug:
                 breakpoint()
         return fresh
 
     def numbers(self) -> list[int]:
         """The positions in the plan of the faults that have struck."""
-        return [place for place, fault in enumerate(self._plan.faults) if fault in self.struck]
+        return [place for place, fault in enumerate(self._plan.faults) if fault in self.injected]
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
@@ -81,7 +81,7 @@ class FaultInjector:
             trace.mark(
                 Point(point, "read", self._world.steps.number, operation.collection, operation.verb, process=number)
             )
-            trace.tell("controller", actor.name, "reads", operation.stem(), point=point)
+            trace.add("controller", actor.name, "reads", operation.stem(), point=point)
         return point, self.take(point)
 
     # -- changes -------------------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ class FaultInjector:
         """
         world = self._world
         point = world.trace.number(f"call {world.history.named(name)}")
-        world.trace.tell("controller", actor.name, "calls", name, point=point)
+        world.trace.add("controller", actor.name, "calls", name, point=point)
         kinds = [fault.kind for fault in self.planned(point) if waits or fault.kind not in DELAYS]
         return point, self.take(point, *kinds) if kinds else []
 

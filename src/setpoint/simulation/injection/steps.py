@@ -169,12 +169,12 @@ class Steps:
             AssertionError: the condition did not hold after the last wait, either; ``why`` is the message.
         """
         world, is_first = self._world, True
-        left = max(len(world.plan.faults), 1)
+        remaining = max(len(world.plan.faults), 1)
         while not await world.quiescence.holds(condition, within):
-            if not (left and (is_first or self.lasting)):
+            if not (remaining and (is_first or self.lasting)):
                 raise AssertionError(
                     why or f"the condition that the scenario waits for did not become true: {world.describe()}"
                 )
             self.end_faults()
-            is_first, left = False, left - 1
+            is_first, remaining = False, remaining - 1
         await self.end(PATIENCE)

@@ -143,7 +143,7 @@ class FaultyTransport:
             self.record.note_request(request)
         operation = Operation.of(request)
         if operation is not None and operation.verb == "watch":
-            network.history.heard.add(operation.collection)
+            network.history.watched.add(operation.collection)
             return await self._watch(request, operation)
         with process.calling():
             return await self._request(request, operation)
@@ -173,7 +173,7 @@ class FaultyTransport:
         if "slow-request" in by_kind:
             await self._linger(by_kind["slow-request"])
         if (refused := responses.make_error(faults)) is not None:
-            network.write_handler.told(point, f"{refused.status} injected")
+            network.write_handler.log_answer(point, f"{refused.status} injected")
             return refused
         if "lost-request" in by_kind:
             raise TransportError("connection reset by peer before the request got through", sent=True, reset=False)
@@ -206,7 +206,7 @@ class FaultyTransport:
         if reading:
             self.saw(raw)
         else:
-            network.write_handler.wrote(process, operation, point, answer.status, revision, target)
+            network.write_handler.record_write(process, operation, point, answer.status, revision, target)
             self.saw(raw)
         return answer
 

@@ -28,7 +28,7 @@ class DeterministicServer:
         if not request.body or request.method not in ("POST", "PATCH") or (operation := Operation.of(request)) is None:
             return await self._server.handle(request)
         label = f"{operation.collection} {operation.label}"
-        self._server.random.seed(f"{self.seed} {label} {self._history.made[label] + self._under_way[label]}")
+        self._server.random.seed(f"{self.seed} {label} {self._history.created_count[label] + self._under_way[label]}")
         self._under_way[label] += 1
         try:
             return await self._server.handle(request)

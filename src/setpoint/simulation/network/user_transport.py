@@ -77,7 +77,7 @@ class UserTransport:
         if by_user and request.method != "GET":
             operation = Operation.of(request)
             text = operation.stem() if operation is not None else f"{request.method} {request.path}"
-            world.trace.tell("user", "user", "asks", text)
+            world.trace.add("user", "user", "asks", text)
             before = self._stored(operation) if operation is not None else None
             answer = await world.handle(request)
             if answer.status < 300 and world.remote_cluster is not None:
@@ -115,8 +115,8 @@ class UserTransport:
 
     def _take_back(self, path: str, collection: str, namespace: str, name: str) -> None:
         """Notes the deletion of an object, unless the object is still as it was (a dry run)."""
-        there = self._world.history.get(collection, namespace, name) is not None
-        if not there or self._is_leaving(collection, namespace, name):
+        exists = self._world.history.get(collection, namespace, name) is not None
+        if not exists or self._is_leaving(collection, namespace, name):
             self._world.desired_state.withdraw(path)
 
     def _note_status(self, path: str, status: Any, before: dict[str, Any] | None) -> None:

@@ -54,8 +54,8 @@ class WriteHandler:
     def __init__(self, world: WriteHost) -> None:
         self._world = world
 
-    def told(self, point: str, text: str) -> None:
-        self._world.trace.tell("server", "server", "answers", text, point=point)
+    def log_answer(self, point: str, text: str) -> None:
+        self._world.trace.add("server", "server", "answers", text, point=point)
 
     def target(self, operation: Operation) -> str | None:
         """The uid of the object that a write is about; None if there is no such object."""
@@ -68,7 +68,7 @@ class WriteHandler:
             return None
         return sketch(record.value).metadata.uid
 
-    def wrote(
+    def record_write(
         self, process: Writer, operation: Operation, point: str, status: int, revision: int, target: str | None,
         saw: str = "",
     ) -> None:  # fmt: skip
@@ -93,10 +93,10 @@ class WriteHandler:
             content = blake2b(entry.value, digest_size=6).hexdigest()
             if self._world.trace.details and entry.type != "DELETED":
                 did = describe_diff(entry.previous, entry.value)
-        self._world.trace.tell(
+        self._world.trace.add(
             "controller", process.actor.name, "writes", what, point=point, saw=saw, content=content, did=did
         )
-        self._world.monitor.wrote(process.seen_uids, operation, point, target, changed=changed)
+        self._world.monitor.check_write(process.seen_uids, operation, point, target, changed=changed)
 
     def arrive_late(self, process: Writer, request: Request, fault: Fault) -> None:
         """Delivers a write to the server when the fault is over, even if its sender has died."""
@@ -108,7 +108,7 @@ class WriteHandler:
                 answer = await self._world.handle(request)
             finally:
                 self._world.monitor.excusing = False
-            self._world.trace.tell(
+            self._world.trace.add(
                 "server", "server", "late", f"a late {request.method} {request.path}: {answer.status}"
             )
 
@@ -129,6 +129,6 @@ class WriteHandler:
                 await self._world.handle(touching)
             finally:
                 AUTHOR.set(None)
-        self._world.trace.tell(
+        self._world.trace.add(
             "others", "another program", "writes", f"touches {operation.collection} {operation.label}"
         )

@@ -85,7 +85,7 @@ def find_append_only_attributes(kind: type[External]) -> frozenset[str]:
         return frozenset()
     classes = [cls for cls in kind.__mro__ if cls not in (External, *External.__mro__)]
     used: set[str] = set()
-    taken: set[str] = set()
+    escaped: set[str] = set()
     for cls in classes:
         try:
             tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
@@ -95,8 +95,8 @@ def find_append_only_attributes(kind: type[External]) -> frozenset[str]:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.args.args:
                 method = _Method(node)
                 used |= method.used
-                taken |= method.taken
-    return frozenset() if _ANYTHING in taken else frozenset(used - taken)
+                escaped |= method.escaped
+    return frozenset() if _ANYTHING in escaped else frozenset(used - escaped)
 
 
 _ANYTHING: Final = "*"
@@ -120,12 +120,12 @@ class _Method:
                             self._names.setdefault(part.id, set()).update(self._parts(value))
         attributes = [name for child in ast.walk(node) if (name := self._attribute(child))]
         self.used = set(attributes)
-        self.taken: set[str] = set()
+        self.escaped: set[str] = set()
         for child in ast.walk(node):
-            self.taken |= self._taken(child)
+            self.escaped |= self._escaped(child)
         alone = [child for child in ast.walk(node) if isinstance(child, ast.Name) and child.id == self._self]
         if len(alone) > len(attributes):
-            self.taken.add(_ANYTHING)  # another function gets the whole system
+            self.escaped.add(_ANYTHING)  # another function gets the whole system
 
     def _attribute(self, node: ast.AST) -> str:
         """The name of the attribute if the node is ``self.NAME``; ``""`` if it is not."""
@@ -145,9 +145,9 @@ class _Method:
             return self._parts(value.func.value)
         return set().union(*(self._parts(child) for child in ast.iter_child_nodes(value)))
 
-    def _taken(self, node: ast.AST) -> set[str]:
+    def _escaped(self, node: ast.AST) -> set[str]:
         if isinstance(node, ast.Call):
-            return self._taken_by(node)
+            return self._escaped_by(node)
         if isinstance(node, ast.Delete):
             return set().union(*(self._parts(target) for target in node.targets))
         if isinstance(node, ast.AugAssign) and not isinstance(node.op, _GROWING):
@@ -157,7 +157,7 @@ class _Method:
             return set().union(*(self._replaced(target, node.value) for target in targets))
         return set()
 
-    def _taken_by(self, node: ast.Call) -> set[str]:
+    def _escaped_by(self, node: ast.Call) -> set[str]:
         function = node.func
         if isinstance(function, ast.Attribute) and function.attr in _TAKING:
             return self._parts(function.value)
@@ -165,8 +165,8 @@ class _Method:
             return set()
         if isinstance(function, ast.Attribute) and self._parts(function.value):
             return set()  # a method of the attribute's own that adds, or only reads
-        given = [*node.args, *(argument.value for argument in node.keywords)]
-        return {name for argument in given if (name := self._attribute(argument))}
+        arguments = [*node.args, *(argument.value for argument in node.keywords)]
+        return {name for argument in arguments if (name := self._attribute(argument))}
 
     def _replaced(self, target: ast.expr, value: ast.expr) -> set[str]:
         """The attributes from which the assignment to ``target`` may take something."""

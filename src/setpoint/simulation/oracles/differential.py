@@ -53,15 +53,15 @@ class Reference:
     def __post_init__(self) -> None:
         masks = {*self.ignore, *map(mask_of_object, self.ignore)}
         self.created, self.deleted = dict(self.baseline.created), dict(self.baseline.deleted)
-        last = self.baseline.there[-1] if self.baseline.there else {}
+        last = self.baseline.object_counts[-1] if self.baseline.object_counts else {}
         self.passing = frozenset(
             subject for subject in last if subject in self.deleted and subject not in self.baseline.end
         )
         """Objects that disappear by themselves some time after the user's last step. A fault may shorten that time."""
-        self.exchanges = AllocatedValues(self.baseline.rests)
+        self.exchanges = AllocatedValues(self.baseline.rest_states)
         for other in self.others:
             masks |= self._learned(self.baseline.end, other.end)
-            for ours, theirs in zip(self.baseline.rests, other.rests, strict=False):
+            for ours, theirs in zip(self.baseline.rest_states, other.rest_states, strict=False):
                 masks |= self._learned(ours, theirs)
             self.allow(other)
         self.masks = frozenset(masks)
@@ -72,34 +72,36 @@ class Reference:
 
     def _learned(self, one: Snapshot, other: Snapshot) -> frozenset[str]:
         """The masks of fields that depend on chance. Values that merely changed places are not masked."""
-        left = find_differences(one, other)
-        if any(not find_differences(way, other) for _, way in self.exchanges.of(one, other, left)):
+        differences = find_differences(one, other)
+        if any(not find_differences(way, other) for _, way in self.exchanges.of(one, other, differences)):
             return frozenset()
-        return frozenset(difference.mask for difference in left)
+        return frozenset(difference.mask for difference in differences)
 
     def outside(self, other: Result) -> list[Difference]:
         """The differences between the external systems at the ends of the undisturbed run and of ``other``."""
         ours, theirs = self.baseline.end, other.end
-        left = find_differences(ours, theirs, self.masks)
-        if any(not find_differences(way, theirs, self.masks) for _, way in self.exchanges.of(ours, theirs, left)):
+        differences = find_differences(ours, theirs, self.masks)
+        if any(
+            not find_differences(way, theirs, self.masks) for _, way in self.exchanges.of(ours, theirs, differences)
+        ):
             return []
         if (renamed := rename_counted_names(ours, theirs)) is not None:
-            left = find_differences(renamed.expected, renamed.actual, self.masks)
-            left = [difference for difference in left if not renamed.is_counter(difference)]
-        return [difference for difference in left if difference.subject.startswith("external ")]
+            differences = find_differences(renamed.expected, renamed.actual, self.masks)
+            differences = [difference for difference in differences if not renamed.is_counter(difference)]
+        return [difference for difference in differences if difference.subject.startswith("external ")]
 
     def _stays(self) -> tuple[dict[str, int], ...]:
         least: list[dict[str, int]] = []
-        for step, counts in reversed([*enumerate(self.baseline.there)]):
-            if least and step + 1 not in self.baseline.acted:
+        for step, counts in reversed([*enumerate(self.baseline.object_counts)]):
+            if least and step + 1 not in self.baseline.active_steps:
                 counts = {label: min(number, least[-1].get(label, 0)) for label, number in counts.items()}
             least.append(counts)
         return tuple(reversed(least))
 
     def allow(self, other: Result) -> None:
         """Allows as many creations and deletions of each object as there were in ``other``, a run without faults."""
-        for allowed, seen in ((self.created, other.created), (self.deleted, other.deleted)):
-            for subject, number in seen.items():
+        for allowed, counts in ((self.created, other.created), (self.deleted, other.deleted)):
+            for subject, number in counts.items():
                 allowed[subject] = max(allowed.get(subject, 0), number)
 
     def follow(self, whole: Reference) -> None:
@@ -129,26 +131,26 @@ class Reference:
         ``less``, additional objects are not findings; with ``hides``, neither are differences that depend on which of
         the users' changes the controller has seen.
         """
-        initial, there = self.baseline.initial, self.baseline.there
-        expected = add_unchanged(self.baseline.end, result.end, initial, there)
-        actual = add_unchanged(result.end, self.baseline.end, initial, result.there)
-        by_subject = self._left(result, expected, actual, less=less, hides=hides)
+        initial, object_counts = self.baseline.initial, self.baseline.object_counts
+        expected = add_unchanged(self.baseline.end, result.end, initial, object_counts)
+        actual = add_unchanged(result.end, self.baseline.end, initial, result.object_counts)
+        by_subject = self._differences(result, expected, actual, less=less, hides=hides)
         if not by_subject:
             return [], [{}]
         if self.alternates:
             # An additional object may stand in the place of a missing one.
-            both = self._left(result, expected, actual, less=False, hides=hides)
+            both = self._differences(result, expected, actual, less=False, hides=hides)
             words = find_alternations([difference for several in both.values() for difference in several])
             if words and not differences_after_swap(self.baseline.end, result.end, words, self.masks):
                 return [], [{}]
         if (renamed := rename_counted_names(expected, actual)) is not None:
-            left = self._left(result, renamed.expected, renamed.actual, less=less, hides=hides)
-            if all(renamed.is_counter(difference) for several in left.values() for difference in several):
+            differences = self._differences(result, renamed.expected, renamed.actual, less=less, hides=hides)
+            if all(renamed.is_counter(difference) for several in differences.values() for difference in several):
                 return [], [{}]
         ways = [
             exchange
             for exchange, way in self.exchanges.of(expected, actual, find_differences(expected, actual, self.masks))
-            if not self._left(result, way, actual, less=less, hides=hides)
+            if not self._differences(result, way, actual, less=less, hides=hides)
         ]
         if ways:
             return [], ways
@@ -165,7 +167,7 @@ class Reference:
         ]
         return findings, [{}]
 
-    def _left(
+    def _differences(
         self, result: Result, expected: Snapshot, actual: Snapshot, *, less: bool, hides: bool
     ) -> dict[str, list[Difference]]:
         """The differences that matter, keyed by object."""
@@ -210,16 +212,16 @@ class Reference:
                 )
             return
         twice = Counter(unknown for fault in plan.faults if (unknown := _unknown(fault, self.created)))
-        for word, allowed, seen in (
+        for word, allowed, counts in (
             ("created", self.created, result.created),
             ("deleted", self.deleted, result.deleted),
         ):
-            for subject, times in seen.items():
+            for subject, times in counts.items():
                 if is_masked_whole(subject, self.masks):
                     continue  # the object exists by chance
                 most = allowed.get(subject, 0) + twice.get(subject, 0)
                 others = _circle(subject, place)
-                if others and sum(seen.get(label, 0) for label in others) <= sum(
+                if others and sum(counts.get(label, 0) for label in others) <= sum(
                     allowed.get(label, 0) for label in others
                 ):
                     continue

@@ -61,7 +61,7 @@ class MonitoredRun(Protocol):
     @property
     def trace(self) -> Trace: ...
     @property
-    def rests_expected(self) -> list[dict[str, int]]: ...
+    def expected_counts(self) -> list[dict[str, int]]: ...
     @property
     def resting(self) -> bool: ...
     @property
@@ -81,10 +81,10 @@ class Monitor:
         self.findings: list[Finding] = []
         self.created: Counter[str] = Counter()
         self.deleted: Counter[str] = Counter()
-        self.gone: dict[int, Counter[str]] = {}
+        self.controller_deletions: dict[int, Counter[str]] = {}
         """The number of deletions that users did not make, by step and label."""
         self.wrong_deletions: Counter[str] = Counter()
-        self.acted: set[int] = set()
+        self.active_steps: set[int] = set()
         """The steps in which users changed objects."""
         self.collected: set[str] = set()
         """Objects that users created and the garbage collector has deleted."""
@@ -96,7 +96,7 @@ class Monitor:
         self._step_writes = 0
         self._step = -1
         self._states: dict[str, Counter[bytes]] = {}
-        self._left: Counter[str] = Counter()
+        self._departed: Counter[str] = Counter()
         """The objects with generated names that controllers have deleted in this step and not yet replaced."""
         self._replaced: Counter[str] = Counter()
         self._broken: set[str] = set()
@@ -120,7 +120,7 @@ class Monitor:
         if oracle in self._off or any(earlier.identity == finding.identity for earlier in self.findings):
             return
         self.findings.append(finding)
-        self._world.trace.tell("server", "oracle", "finding", str(finding))
+        self._world.trace.add("server", "oracle", "finding", str(finding))
         if self._world.options.debug:
             breakpoint()
 
@@ -138,7 +138,7 @@ class Monitor:
             Point(entry.point, "change", entry.step, entry.collection, entry.type, True, entry.revision)
         )
         if entry.lane == "user":
-            self.acted.add(entry.step)
+            self.active_steps.add(entry.step)
             if entry.type == "ADDED":
                 self._users.add(entry.uid)
         if entry.lane == "garbage collector" and entry.type == "DELETED" and entry.uid in self._users:
@@ -157,7 +157,7 @@ class Monitor:
                     self.created[subject] += 1
             elif entry.type == "DELETED" and entry.uid not in self._excused:
                 self.deleted[subject] += 1
-                self.gone.setdefault(entry.step, Counter())[subject] += 1
+                self.controller_deletions.setdefault(entry.step, Counter())[subject] += 1
                 self._check_wish(entry, subject)
         if entry.lane == "controller":
             self._controller_changed(entry, subject)
@@ -178,9 +178,9 @@ class Monitor:
         """Counts the deletion in ``wrong_deletions`` if a process that began with old lists may be its cause, and the
         object should have stayed, according to the states at the ends of the undisturbed run's steps.
         """
-        rests = self._world.rests_expected
-        expected = self._world.options.gone_expected.get(entry.step, {}).get(subject, 0)
-        if not self._travelled or not rests or self.gone[entry.step][subject] <= expected:
+        rests = self._world.expected_counts
+        expected = self._world.options.expected_deletions.get(entry.step, {}).get(subject, 0)
+        if not self._travelled or not rests or self.controller_deletions[entry.step][subject] <= expected:
             return
         step = min(entry.step, len(rests) - 1)
         before, after = rests[max(step - 1, 0)].get(subject, 0), rests[step].get(subject, 0)
@@ -209,12 +209,12 @@ class Monitor:
         self.check_predicates()
         lives = not self._is_for_the_gone()
         for external in self._world.setup.externals if self._outside else ():
-            kept = self._outside[external.name]
-            gone = kept - _leaves(to_plain(external.state()))
-            for leaf in sorted(gone.elements()):
+            leaves = self._outside[external.name]
+            missing = leaves - _leaves(to_plain(external.state()))
+            for leaf in sorted(missing.elements()):
                 if not lives:  # else it is what an earlier wish was about, and comes back with the newest
                     self.wrong_deletions[f"external {external.name} {leaf}"] += 1
-            self._outside[external.name] = kept - gone
+            self._outside[external.name] = leaves - missing
 
     def _controller_changed(self, entry: Entry, subject: str) -> None:
         if entry.type == "ADDED" and (context := current.get()) is not None:
@@ -229,10 +229,10 @@ class Monitor:
                 point=entry.point,
                 actual=_what(entry),
             )
-        seen = self._states.setdefault(entry.key + entry.collection, Counter())
+        visits = self._states.setdefault(entry.key + entry.collection, Counter())
         state = _content(entry.value) + entry.type.encode()
-        seen[state] += 1
-        again = sum(count - 1 for count in seen.values())
+        visits[state] += 1
+        again = sum(count - 1 for count in visits.values())
         circles = again >= CIRCLES or self._replaces(entry, subject)
         if circles and self._catch_up is not None:
             self._forget_circles()
@@ -247,11 +247,11 @@ class Monitor:
                 return
         if "hot loop" not in self._off and (circles or self._step_writes > MOST_WRITES):
             if again >= CIRCLES:
-                what = f"kept returning to the same states: {sum(seen.values())} writes"
+                what = f"kept returning to the same states: {sum(visits.values())} writes"
             elif circles:
                 what = f"was deleted and created again {self._replaced[subject]} times"
             else:
-                what = f"kept changing: {sum(seen.values())} writes"
+                what = f"kept changing: {sum(visits.values())} writes"
             message = f"{subject} {what} in one step; the last one: {_what(entry)}"
             self.report("hot loop", subject, message, point=entry.point, actual=_what(entry))
             self._world.give_up("a hot loop")
@@ -261,36 +261,36 @@ class Monitor:
         if "*" not in entry.label:
             return False
         if entry.type == "DELETED":
-            self._left[subject] += 1
-        elif entry.type == "ADDED" and self._left[subject]:
-            self._left[subject] -= 1
+            self._departed[subject] += 1
+        elif entry.type == "ADDED" and self._departed[subject]:
+            self._departed[subject] -= 1
             self._replaced[subject] += 1
         return self._replaced[subject] >= TURNOVER
 
     def _forget_circles(self) -> None:
         self._states.clear()
-        self._left.clear()
+        self._departed.clear()
         self._replaced.clear()
 
     def summarize(self, result: Result) -> None:
         """Adds the findings, and what was counted, to the result of the run."""
         result.findings, result.writes = list(self.findings), self.writes
         result.created, result.deleted = dict(self.created), dict(self.deleted)
-        result.wrong_deletions, result.acted = dict(self.wrong_deletions), sorted(self.acted)
-        result.gone = {step: dict(gone) for step, gone in self.gone.items()}
+        result.wrong_deletions, result.active_steps = dict(self.wrong_deletions), sorted(self.active_steps)
+        result.controller_deletions = {step: dict(counts) for step, counts in self.controller_deletions.items()}
         result.collected = sorted(self.collected)
         result.provided = sorted(self.provided)
 
     # -- writes --------------------------------------------------------------------------------------------------------
 
-    def wrote(
-        self, seen: Collection[str], operation: Operation, point: str, target: str | None, *, changed: bool
+    def check_write(
+        self, seen_uids: Collection[str], operation: Operation, point: str, target: str | None, *, changed: bool
     ) -> None:
         """Judges a process's write to ``target``, the uid of the object (None if there was no object): a deletion must
         have a precondition, or be of an object that the process has seen, or that an earlier process created for the
-        same owner. ``seen`` has the uids of all objects that the process has ever seen.
+        same owner. ``seen_uids`` has the uids of all objects that the process has ever seen.
         """
-        if target is None or not changed or operation.careful or operation.verb != "delete" or target in seen:
+        if target is None or not changed or operation.careful or operation.verb != "delete" or target in seen_uids:
             return
         context = current.get()
         if context is not None and self._made_for.get(target) == context.object.uid:
@@ -323,11 +323,11 @@ class Monitor:
             if why and predicate.why not in self._broken:
                 self.report("predicate", predicate.why, f"{predicate.mode}: {why} does not hold at the end")
 
-    def check_tasks(self, begun: Iterable[tuple[asyncio.Task[Any], Actor | None, str]]) -> None:
+    def check_tasks(self, tasks: Iterable[tuple[asyncio.Task[Any], Actor | None, str]]) -> None:
         """Reports the tasks that a reconcile started without waiting for them: they would be lost if the process
         restarted.
         """
-        for task, actor, place in begun:
+        for task, actor, place in tasks:
             if not task.done() and actor is not None and actor.state == "running":
                 self.report(
                     "error",
@@ -338,13 +338,13 @@ class Monitor:
 
     # -- errors --------------------------------------------------------------------------------------------------------
 
-    def raised(self, doing: str, problem: BaseException) -> None:
+    def report_exception(self, doing: str, problem: BaseException) -> None:
         """Judges an exception from a user's function. Errors in the program are findings; errors that the world causes
         are not.
         """
         if isinstance(problem, BaseExceptionGroup):
             for inner in problem.exceptions:
-                self.raised(doing, inner)
+                self.report_exception(doing, inner)
             return
         if isinstance(problem, BUGS) and (place := _mistake(problem.__traceback__)):
             text = f"{type(problem).__name__}: {problem}"

@@ -87,7 +87,7 @@ def list_direct_objects(baseline: Result) -> tuple[dict[str, Any], ...]:
 def find_first_rest(baseline: Result) -> Snapshot:
     """The state at the end of the first step after which users ask for the same as at the end."""
     wishes = baseline.desired_states
-    return baseline.rests[wishes.index(wishes[-1])] if wishes and baseline.rests else {}
+    return baseline.rest_states[wishes.index(wishes[-1])] if wishes and baseline.rest_states else {}
 
 
 def allow_paths(baseline: Result, direct: Result, reference: Reference) -> None:
@@ -95,8 +95,8 @@ def allow_paths(baseline: Result, direct: Result, reference: Reference) -> None:
     which users ask for the final state in one step.
     """
     differences = find_differences(
-        add_unchanged(baseline.end, direct.end, baseline.initial, baseline.there),
-        add_unchanged(direct.end, baseline.end, baseline.initial, direct.there),
+        add_unchanged(baseline.end, direct.end, baseline.initial, baseline.object_counts),
+        add_unchanged(direct.end, baseline.end, baseline.initial, direct.object_counts),
         reference.masks,
     )
     reference.records = find_records(baseline.end, direct.end)
@@ -112,7 +112,7 @@ def compare_with_direct(baseline: Result, direct: Result, reference: Reference) 
     times, names, and the numbers of creations and deletions), since a fault may hide some of the user's changes.
     """
     reference.records = find_records(baseline.end, direct.end)
-    traces = _Traces(baseline, len(baseline.rests) - 1, reference)
+    traces = _Traces(baseline, len(baseline.rest_states) - 1, reference)
     differences = traces.between(*_ends(baseline, direct))
     if not differences:
         reference.masks |= traces.harmless
@@ -135,14 +135,14 @@ def compare_with_direct(baseline: Result, direct: Result, reference: Reference) 
 
 def ends_agree(baseline: Result, other: Result, reference: Reference, subject: str) -> bool:
     """Whether two runs without faults end alike, as far as the object or the external system ``subject`` goes."""
-    left = _Traces(baseline, len(baseline.rests) - 1, reference).between(*_ends(baseline, other))
-    return not any(difference.subject == subject for difference in left)
+    differences = _Traces(baseline, len(baseline.rest_states) - 1, reference).between(*_ends(baseline, other))
+    return not any(difference.subject == subject for difference in differences)
 
 
 def _ends(baseline: Result, direct: Result) -> tuple[Snapshot, Snapshot]:
     return (
-        add_unchanged(direct.end, baseline.end, baseline.initial, direct.there),
-        add_unchanged(baseline.end, direct.end, baseline.initial, baseline.there),
+        add_unchanged(direct.end, baseline.end, baseline.initial, direct.object_counts),
+        add_unchanged(baseline.end, direct.end, baseline.initial, baseline.object_counts),
     )
 
 
@@ -150,10 +150,10 @@ def _rests(baseline: Result, earlier: int, later: int) -> tuple[Snapshot, Snapsh
     """The states at the ends of two steps. An object that only one of the states has is added to the other state if it
     existed before the run and at the end of that state's step.
     """
-    one, other = baseline.rests[earlier], baseline.rests[later]
+    one, other = baseline.rest_states[earlier], baseline.rest_states[later]
     return (
-        add_unchanged(one, other, baseline.initial, baseline.there[: earlier + 1]),
-        add_unchanged(other, one, baseline.initial, baseline.there[: later + 1]),
+        add_unchanged(one, other, baseline.initial, baseline.object_counts[: earlier + 1]),
+        add_unchanged(other, one, baseline.initial, baseline.object_counts[: later + 1]),
     )
 
 
@@ -175,26 +175,26 @@ class _Traces:
         self._come_and_go = len({tuple(paths) for paths in baseline.desired_paths if paths}) > 1
         """Whether users' objects came at different times, so that each may have got what was left then."""
         wish = baseline.desired_states[step]
-        passed = zip(baseline.rests[:step], baseline.desired_states[:step], strict=True)
+        passed = zip(baseline.rest_states[:step], baseline.desired_states[:step], strict=True)
         self._before = [rest for rest, wished in passed if wished != wish]
         self.harmless: frozenset[str] = frozenset()
         """The fields that hold times, counters, lists of what happened, or the sizes of volumes."""
         self.alternates = False
 
     def between(self, expected: Snapshot, actual: Snapshot) -> list[Difference]:
-        left = self._between(expected, actual)
-        if left and (renamed := rename_counted_names(expected, actual)) is not None:
-            return left if self._between(renamed.expected, renamed.actual) else []
-        ways = self._exchanges.of(expected, actual, left) if left and self._come_and_go else ()
+        differences = self._between(expected, actual)
+        if differences and (renamed := rename_counted_names(expected, actual)) is not None:
+            return differences if self._between(renamed.expected, renamed.actual) else []
+        ways = self._exchanges.of(expected, actual, differences) if differences and self._come_and_go else ()
         if any(not self._between(way, actual) for _, way in ways):
             return []
-        return left
+        return differences
 
     def _between(self, expected: Snapshot, actual: Snapshot) -> list[Difference]:
-        kept = find_records(actual, expected)
-        left = []
+        records = find_records(actual, expected)
+        differences = []
         for difference in find_differences(expected, actual, self._masks):
-            if difference.subject in kept or (difference.is_less and difference.subject in self._baseline.collected):
+            if difference.subject in records or (difference.is_less and difference.subject in self._baseline.collected):
                 continue
             if (difference.is_more and difference.subject in self._baseline.provided) or difference.is_ended(
                 self._baseline.ended
@@ -215,28 +215,30 @@ class _Traces:
             ) or _is_revisions(whole, actual, expected):
                 self.harmless |= {whole.mask}
             else:
-                left.append(difference)
+                differences.append(difference)
         words = {
             old: new
-            for old, new in find_alternations(left).items()
-            if not (old.isdecimal() and new.isdecimal()) or self._is_fresh(left, new) or self._is_fresh(left, old)
+            for old, new in find_alternations(differences).items()
+            if not (old.isdecimal() and new.isdecimal())
+            or self._is_fresh(differences, new)
+            or self._is_fresh(differences, old)
         }
         if words and not [
             difference
             for difference in differences_after_swap(expected, actual, words, self._masks)
-            if difference.subject not in kept
+            if difference.subject not in records
         ]:
             self.alternates = True
             return []
-        return left
+        return differences
 
-    def _is_fresh(self, left: list[Difference], number: str) -> bool:
+    def _is_fresh(self, differences: list[Difference], number: str) -> bool:
         """Whether the number is in the name of a new object, and no object had that name at the end of an earlier step
         with a different wish. Otherwise it is not the number of a revision.
         """
         named = [
             difference.subject
-            for difference in left
+            for difference in differences
             if difference.is_more and number in split_words(difference.subject)
         ]
         return bool(named) and not any(name in rest for rest in self._before for name in named)
@@ -335,8 +337,8 @@ def _is_plain(difference: Difference) -> bool:
 
 
 def _value(rest: Snapshot, difference: Difference) -> Any:
-    there = rest.get(difference.subject, [])
-    value: Any = there[0] if len(there) == 1 else None
+    items = rest.get(difference.subject, [])
+    value: Any = items[0] if len(items) == 1 else None
     first, _, name = (
         difference.path.partition("metadata.annotations.") if "annotations" in difference.path else ("", "", "")
     )

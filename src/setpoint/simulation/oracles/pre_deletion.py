@@ -34,16 +34,16 @@ class PreDeletionCheck:
             return None
         for step, actual in sorted(result.looks.items()):
             baseline = self._reference.baseline
-            expected, there = baseline.rests[step], baseline.there[: step + 1]
-            left = find_differences(
-                add_unchanged(expected, actual, baseline.initial, there),
-                add_unchanged(actual, expected, baseline.initial, result.there[: step + 1]),
+            expected, object_counts = baseline.rest_states[step], baseline.object_counts[: step + 1]
+            differences = find_differences(
+                add_unchanged(expected, actual, baseline.initial, object_counts),
+                add_unchanged(actual, expected, baseline.initial, result.object_counts[: step + 1]),
                 self._reference.masks,
             )
-            if not left:
+            if not differences:
                 continue
             kinds = tuple(sorted(fault.kind for fault in plan.faults))
-            doubt = (step, kinds, tuple(map(str, left)))
+            doubt = (step, kinds, tuple(map(str, differences)))
             if doubt not in self._raised:
                 self._raised.add(doubt)
                 return msgspec.structs.replace(plan, stop=step)

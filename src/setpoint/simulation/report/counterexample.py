@@ -44,8 +44,8 @@ class Counterexample(AssertionError):
         search: SearchRecord,
         *,
         failure_rate: tuple[int, int] | None = None,
-        again: str = "",
-        ways: Sequence[tuple[str, Result]] = (),
+        replay_command: str = "",
+        contradicting_runs: Sequence[tuple[str, Result]] = (),
     ) -> None:
         self.findings = findings
         identities = {finding.identity for finding in findings}
@@ -62,21 +62,21 @@ class Counterexample(AssertionError):
         """The number of the plan's runs that had the findings, and the total number of its runs; None in a simulation,
         where all runs of one plan are the same.
         """
-        self.ways = [name for name, _ in ways]
+        self.contradicting_runs = [name for name, _ in contradicting_runs]
         """The names of the two runs without faults that contradict each other; empty if there are no such runs. The
         first one is in ``trace``, the other in ``undisturbed``.
         """
-        if ways:
-            (_, result), (_, baseline) = ways
+        if contradicting_runs:
+            (_, result), (_, baseline) = contradicting_runs
         self.trace: list[Line] = result.trace
         self.undisturbed: list[Line] = baseline.trace
         self.end = result.end
         self.expected = baseline.end
-        self.explained = result.explained
+        self.explanation = result.explanation
         self.token = plan.token(search.code, search.scenario)
-        self.again = (again or "SETPOINT_REPLAY={token} pytest …\n… simulate --replay {token}").replace(
-            "{token}", self.token
-        )
+        self.replay_command = (
+            replay_command or "SETPOINT_REPLAY={token} pytest …\n… simulate --replay {token}"
+        ).replace("{token}", self.token)
         """The commands that replay the plan."""
         self.files: list[Path] = []
         self.others: list[Counterexample] = []
@@ -105,11 +105,11 @@ class Counterexample(AssertionError):
             lines.append("without any fault")
         if self.baseline_findings:
             lines += ["", "and without any fault:", *(f"  {finding}" for finding in self.baseline_findings)]
-        lines += ["", *(f"{name}:" for name in self.ways[:1]), *format_trace(self.trace), ""]
-        for name in self.ways[1:]:
+        lines += ["", *(f"{name}:" for name in self.contradicting_runs[:1]), *format_trace(self.trace), ""]
+        for name in self.contradicting_runs[1:]:
             lines += [f"{name}:", *format_trace(self.undisturbed), ""]
-        if self.explained:
-            lines += ["at the end:", *(f"  {line}" for line in self.explained.splitlines()), ""]
+        if self.explanation:
+            lines += ["at the end:", *(f"  {line}" for line in self.explanation.splitlines()), ""]
         if self.failure_rate is not None:
             lines.append(f"{self.failure_rate[0]} of {self.failure_rate[1]} runs of this plan failed")
         for other in self.others:

@@ -69,8 +69,8 @@ pre { overflow-x: auto; background: var(--soft); padding: .7rem; border-radius: 
 def render_page(problem: Counterexample) -> str:
     """The whole page as HTML."""
     alone = not problem.plan.faults
-    where = f" in {escape(problem.ways[0])}" if problem.ways else ""
-    beside = "the same without the fault" if not alone else next(iter(problem.ways[1:]), "")
+    where = f" in {escape(problem.contradicting_runs[0])}" if problem.contradicting_runs else ""
+    beside = "the same without the fault" if not alone else next(iter(problem.contradicting_runs[1:]), "")
     parts = [
         "<!doctype html><html lang='en'><meta charset='utf-8'>",
         "<meta name='viewport' content='width=device-width'>",
@@ -90,11 +90,11 @@ def render_page(problem: Counterexample) -> str:
         f"<h2>What happened{where}{f', beside {escape(beside)}' if beside else ''}</h2>",
         _lanes(problem.trace, problem.undisturbed if beside else None, beside),
     ]
-    if problem.explained:
+    if problem.explanation:
         parts.append(
-            f"<h2>Each object at the end, as setpoint explain describes it</h2><pre>{escape(problem.explained)}</pre>"
+            f"<h2>Each object at the end, as setpoint explain describes it</h2><pre>{escape(problem.explanation)}</pre>"
         )
-    parts.append(f"<h2>To replay</h2><pre>{escape(problem.again)}</pre>")
+    parts.append(f"<h2>To replay</h2><pre>{escape(problem.replay_command)}</pre>")
     return "\n".join(part for part in parts if part) + "</html>"
 
 
@@ -196,24 +196,24 @@ def _time(seconds: float) -> str:
 def _ends(problem: Counterexample) -> str:
     rows = []
     for finding in problem.findings:
-        wanted, got = finding.expected, finding.actual
-        if isinstance(wanted, dict) and isinstance(got, dict):
-            rows += [_row(f"{finding.subject} {path}".rstrip(), wanted[path], got.get(path)) for path in wanted]
-        elif wanted is not None or got is not None:
-            rows.append(_row(finding.subject, wanted, got))
+        wanted, actual = finding.expected, finding.actual
+        if isinstance(wanted, dict) and isinstance(actual, dict):
+            rows += [_row(f"{finding.subject} {path}".rstrip(), wanted[path], actual.get(path)) for path in wanted]
+        elif wanted is not None or actual is not None:
+            rows.append(_row(finding.subject, wanted, actual))
     if not rows:
         return ""
     columns = ("without any fault", "with the faults")
-    if problem.ways:
+    if problem.contradicting_runs:
         columns = ("in one step", "step by step")
     head = f"<tr><th>object and field</th><th>{columns[0]}</th><th>{columns[1]}</th></tr>"
     return f"<h2>Differences at the end</h2><table>{head}{''.join(rows)}</table>"
 
 
-def _row(what: str, wanted: Any, got: Any) -> str:
+def _row(what: str, wanted: Any, actual: Any) -> str:
     return (
         f"<tr><td class='mono'>{escape(what)}</td><td class='mono expected'>{escape(_plain(wanted))}</td>"
-        f"<td class='mono found'>{escape(_plain(got))}</td></tr>"
+        f"<td class='mono found'>{escape(_plain(actual))}</td></tr>"
     )
 
 

@@ -78,9 +78,9 @@ class Report:
         all of them struck, the plan counts as ``unreached``.
         """
         self.cpu += result.seconds
-        if len(result.struck) < len(plan.faults):
+        if len(result.injected) < len(plan.faults):
             self.unreached += 1
-        for place in result.struck:
+        for place in result.injected:
             fault = plan.faults[place]
             switch = switch_of(fault.kind, dict(fault.how))
             self.faults[switch] += 1

@@ -17,9 +17,9 @@ def format_trace(trace: Sequence[Line], most: int = MOST) -> list[str]:
     trace.
     """
     shown = [line for line in trace if line.what not in _QUIET]
-    struck = [place for place, line in enumerate(shown) if line.what in ("fault", "finding")]
-    if len(shown) > most and struck:
-        first = max(0, min(struck) - most // 3)
+    marked = [place for place, line in enumerate(shown) if line.what in ("fault", "finding")]
+    if len(shown) > most and marked:
+        first = max(0, min(marked) - most // 3)
         shown = shown[first : first + most]
     shown = shown[:most]
     lanes = max((len(line.who) for line in shown), default=0)
@@ -27,10 +27,10 @@ def format_trace(trace: Sequence[Line], most: int = MOST) -> list[str]:
     for line in shown:
         mark = {"fault": "!", "finding": "X", "killed": "!"}.get(line.what, " ")
         acts = line.what in ("writes", "calls")
-        seen = f"   (had seen {'; '.join(filter(None, (line.saw, line.read)))})" if line.saw and acts else ""
+        view = f"   (had seen {'; '.join(filter(None, (line.saw, line.read)))})" if line.saw and acts else ""
         did = f": {line.did}" if line.did else ""
         place = f"   {shorten_place(line.place)}" if line.place and line.what in ("writes", "calls") else ""
-        lines.append(f"{mark} {line.at:10.3f}  {line.who:<{lanes}}  {line.text}{did}{seen}{place}")
+        lines.append(f"{mark} {line.at:10.3f}  {line.who:<{lanes}}  {line.text}{did}{view}{place}")
     if len(lines) < len([line for line in trace if line.what not in _QUIET]):
         lines.append(f"  … {len(trace)} lines in total; the counter-example's file has all of them")
     return lines

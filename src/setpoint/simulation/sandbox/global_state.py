@@ -26,7 +26,7 @@ class GlobalState:
 
     def __init__(self, controllers: Iterable[Controller[Any]]) -> None:
         self._restores: list[Callable[[], None]] = []
-        self._seen: set[int] = set()
+        self._visited: set[int] = set()
         for controller in controllers:
             for function in (controller.reconcile, controller.finalizer_function):
                 if function is not None:
@@ -44,44 +44,44 @@ class GlobalState:
         elif not isinstance(function, FunctionType):
             self._attributes(function)
             function = type(function).__call__
-        if not isinstance(function, FunctionType) or id(function) in self._seen:
+        if not isinstance(function, FunctionType) or id(function) in self._visited:
             return
-        self._seen.add(id(function))
+        self._visited.add(id(function))
         module = sys.modules.get(function.__module__ or "")
         if (
             isinstance(module, ModuleType)
-            and id(module) not in self._seen
+            and id(module) not in self._visited
             and not module.__name__.startswith("setpoint.")
         ):
-            self._seen.add(id(module))
+            self._visited.add(id(module))
             self._variables(vars(module))
 
     def _attributes(self, holder: Any) -> None:
-        if id(holder) not in self._seen and hasattr(holder, "__dict__") and not isinstance(holder, ModuleType):
-            self._seen.add(id(holder))
+        if id(holder) not in self._visited and hasattr(holder, "__dict__") and not isinstance(holder, ModuleType):
+            self._visited.add(id(holder))
             self._variables(vars(holder))
 
     def _variables(self, names: Any) -> None:
-        kept: dict[str, Any] = {}
+        plain: dict[str, Any] = {}
         for name, value in list(names.items()):
             if name.startswith("__"):
                 continue
             if isinstance(value, _PLACES):
                 self._container(value)
             elif type(value) in _VALUES:
-                kept[name] = value
+                plain[name] = value
 
         def restore() -> None:
-            for name, value in kept.items():
+            for name, value in plain.items():
                 if names.get(name, _GONE) is not value:
                     names[name] = value
 
         self._restores.append(restore)
 
     def _container(self, value: Any) -> None:
-        if id(value) in self._seen:
+        if id(value) in self._visited:
             return
-        self._seen.add(id(value))
+        self._visited.add(id(value))
         try:
             before = copy.deepcopy(value)
         except Exception:  # noqa: BLE001 - what can't be copied is none of the plain things that this is about

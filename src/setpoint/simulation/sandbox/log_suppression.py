@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_asked: dict[object, int] = {}
+_blocks: dict[object, int] = {}
 """The levels of all `suppress_logs` blocks that have not ended, in the order in which they began; the last one is in
 effect. The switch of `logging` belongs to the whole process, and blocks may end in any order: a coroutine that a
 livelock has left suspended ends only when Python collects it.
@@ -22,13 +22,13 @@ def suppress_logs(level: int = logging.CRITICAL) -> Iterator[None]:
     When the last of several blocks has ended, logging is as it was before the first.
     """
     global _before
-    if not _asked:
+    if not _blocks:
         _before = logging.root.manager.disable
     block = object()
-    _asked[block] = level
+    _blocks[block] = level
     logging.disable(level)
     try:
         yield
     finally:
-        del _asked[block]
-        logging.disable(next(reversed(_asked.values()), _before))
+        del _blocks[block]
+        logging.disable(next(reversed(_blocks.values()), _before))

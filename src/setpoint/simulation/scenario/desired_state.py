@@ -38,11 +38,11 @@ class DesiredState:
         """Notes that a user has asked for an object; ``document`` is the stored object, ``before`` the one that was
         stored before the request, and ``sent`` the body of the request.
         """
-        there = _finalizers(document)
+        finalizers = _finalizers(document)
         new = {
-            finalizer for finalizer in there - _finalizers(before or {}) if finalizer.encode() in sent
+            finalizer for finalizer in finalizers - _finalizers(before or {}) if finalizer.encode() in sent
         }  # others are of the server
-        holds = (self._holds.get(path, set()) & there) | new
+        holds = (self._holds.get(path, set()) & finalizers) | new
         self._holds[path] = holds
         if document.get("metadata", {}).get("deletionTimestamp"):
             if not holds:
@@ -111,5 +111,8 @@ def extract_desired(document: dict[str, Any]) -> dict[str, Any]:
     """The object without its status, and with only those metadata that users set: name, namespace, labels, annotations
     and owner references.
     """
-    kept = {key: value for key, value in document.get("metadata", {}).items() if key in _WISHED}
-    return {**{key: value for key, value in document.items() if key not in ("status", "metadata")}, "metadata": kept}
+    metadata = {key: value for key, value in document.get("metadata", {}).items() if key in _WISHED}
+    return {
+        **{key: value for key, value in document.items() if key not in ("status", "metadata")},
+        "metadata": metadata,
+    }

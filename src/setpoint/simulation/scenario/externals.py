@@ -103,7 +103,7 @@ def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> 
             world, actor = _WORLD.get(), ACTOR.get()
             if world is None or actor is None:
                 return await method(self, *args, **kwargs)
-            point, faults = world.external_point(_told(self, name, args, kwargs), actor, waits=True)
+            point, faults = world.external_point(_describe_call(self, name, args, kwargs), actor, waits=True)
             late = functools.partial(method, self, *args, **kwargs)
             await world.external_gate(point, faults, actor, late)
             if nothing is not ... and any(fault.kind == "external-empty" for fault in faults):
@@ -127,7 +127,7 @@ def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> 
         world, actor = _WORLD.get(), ACTOR.get()
         if world is None or actor is None:
             return method(self, *args, **kwargs)
-        point, faults = world.external_point(_told(self, name, args, kwargs), actor, waits=False)
+        point, faults = world.external_point(_describe_call(self, name, args, kwargs), actor, waits=False)
         late = functools.partial(method, self, *args, **kwargs)
         world.external_gate_sync(point, faults, actor, late)
         if nothing is not ... and any(fault.kind == "external-empty" for fault in faults):
@@ -155,9 +155,9 @@ def _is_ordered(method: Callable[..., Any]) -> bool:
         tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
     except (OSError, TypeError, SyntaxError):
         return False
-    given = set(inspect.signature(method).parameters) - {"self"}
+    parameters = set(inspect.signature(method).parameters) - {"self"}
     return any(
-        isinstance(part, ast.Name) and part.id in given
+        isinstance(part, ast.Name) and part.id in parameters
         for node in ast.walk(tree)
         if isinstance(node, ast.Compare)
         and any(isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) for operator in node.ops)
@@ -165,7 +165,7 @@ def _is_ordered(method: Callable[..., Any]) -> bool:
     )
 
 
-def _told(external: External, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+def _describe_call(external: External, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     plain = [_short(value) for value in args] + [f"{key}={_short(value)}" for key, value in kwargs.items()]
     return f"{external.name}.{name}({', '.join(plain)})"
 

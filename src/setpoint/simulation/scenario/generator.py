@@ -104,8 +104,8 @@ def _chosen(schema: Schema, document: JSON, most: int) -> list[tuple[Path, JSON]
     then removals of optional parts, which have the value None. In both groups, the outermost properties come first.
     """
     changes, removals = list(_changes(schema, document)), list(_removals(schema, document))
-    kept = changes[: most - min(len(removals), most // 4)]
-    return kept + removals[: most - len(kept)]
+    kept_changes = changes[: most - min(len(removals), most // 4)]
+    return kept_changes + removals[: most - len(kept_changes)]
 
 
 def _changes(schema: Schema, document: JSON) -> Iterator[tuple[Path, JSON]]:

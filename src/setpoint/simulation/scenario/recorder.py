@@ -61,12 +61,12 @@ class Recorder:
         self._most = most
         self._report_retry = report_retry
         self._now = now
-        self._known: dict[str, dict[str, bytes]] = {}
+        self._digests: dict[str, dict[str, bytes]] = {}
         """The digest of the last recorded state of every object that has not been deleted, by collection and key."""
         self.events = 0
-        there = path.exists() and path.stat().st_size > 0
+        exists = path.exists() and path.stat().st_size > 0
         key = path.with_name(f"{path.name}.key")
-        if there:
+        if exists:
             self._size = self._read()
             os.truncate(path, self._size)
             if not key.is_file():
@@ -78,7 +78,7 @@ class Recorder:
             with open(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(secret)
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        if not there or self._size == 0:
+        if not exists or self._size == 0:
             self._size = 0
             try:
                 self._append({"format": FORMAT, "began": now()})
@@ -134,12 +134,12 @@ class Recorder:
         """Records the objects that differ from their last recorded state, and returns the version to continue from."""
         objects = await client.list(kind, namespace=namespace)
         collection = str(resource_of(kind).group_resource)
-        gone = set(self._known.get(collection, ()))
+        missing = set(self._digests.get(collection, ()))
         for obj in objects:
             document = to_wire(obj)
-            gone.discard(_key(document))
+            missing.discard(_key(document))
             self._write("ADDED", collection, document)
-        for key in sorted(gone):
+        for key in sorted(missing):
             space, _, name = key.rpartition("/")
             self._write("DELETED", collection, {"metadata": {"namespace": space, "name": name}})
         return objects.metadata.resource_version
@@ -159,7 +159,7 @@ class Recorder:
     def _write(self, type_: str, collection: str, document: dict[str, Any]) -> None:
         redacted = self._stand_ins.redacted(collection, document)
         key = _key(redacted)
-        digests = self._known.setdefault(collection, {})
+        digests = self._digests.setdefault(collection, {})
         if type_ == "DELETED":
             if key not in digests:
                 return
@@ -172,7 +172,7 @@ class Recorder:
         self.events += 1
 
     def _note(self, collection: str, key: str, document: dict[str, Any] | None) -> None:
-        digests = self._known.setdefault(collection, {})
+        digests = self._digests.setdefault(collection, {})
         if document is None:
             digests.pop(key, None)
         else:

@@ -169,10 +169,10 @@ class Recording:
                 ``controllers`` watch.
         """
         watched = {str(resource_of(kind).group_resource) for kind in watched_kinds(controllers)}
-        there = {change.collection for change in self.changes}
-        if there and not watched & there:
+        collections = {change.collection for change in self.changes}
+        if collections and not watched & collections:
             raise RecordingError(
-                f"{self.path}: the recording has {', '.join(sorted(there))}, but the controllers watch "
+                f"{self.path}: the recording has {', '.join(sorted(collections))}, but the controllers watch "
                 f"{', '.join(sorted(watched))}: record these kinds"
             )
         owners = {(controller.resource.group, controller.resource.kind) for controller in controllers}
@@ -207,25 +207,25 @@ class _Played:
     def __init__(self, owners: set[tuple[str, str]], mine: set[str]) -> None:
         self._owners = owners
         self._mine = mine
-        self._seen: dict[tuple[str, str], Any] = {}
+        self._played: dict[tuple[str, str], Any] = {}
 
     def wants(self, change: Recorded) -> bool:
         place = change.collection, change.key
         if (change.collection, change.key.rpartition("/")[2]) in _EVERYWHERE:
             return False
         if change.type == "DELETED":
-            return self._seen.pop(place, None) is not None
+            return self._played.pop(place, None) is not None
         if self._is_made(change.metadata.get("ownerReferences") or ()):
             return False
         manager, subresource = change.author
         wish = _wish(change.object, with_status=not self._is_own(change))
-        if place in self._seen:
-            before, self._seen[place] = self._seen[place], wish
+        if place in self._played:
+            before, self._played[place] = self._played[place], wish
             theirs = manager in self._mine or (subresource == "status" and manager in _CLUSTERS_OWN)
             return wish != before and not theirs
         if change.maker in self._mine | _CLUSTERS_OWN and not self._is_own(change):
             return False
-        self._seen[place] = wish
+        self._played[place] = wish
         return True
 
     def _is_own(self, change: Recorded) -> bool:
@@ -277,8 +277,8 @@ class _Player:
             if stored is None:
                 return
             finalizers = stored["metadata"].get("finalizers")
-            kept = {"finalizers": finalizers} if own and finalizers else {}
-            wish["metadata"] |= {"resourceVersion": stored["metadata"]["resourceVersion"], **kept}
+            own_metadata = {"finalizers": finalizers} if own and finalizers else {}
+            wish["metadata"] |= {"resourceVersion": stored["metadata"]["resourceVersion"], **own_metadata}
             written = await self._quietly("PUT", f"{path}/{name}", {**stored, **wish}) or stored
         self._uids[document["metadata"].get("uid", "")] = written["metadata"]["uid"]
         if status and written.get("status") != status:

@@ -82,20 +82,20 @@ class PlanGenerator:
             self._whole(), self._crashes(), self._steps_off(), self._requests(), self._lags(), self._external(),
             self._travels(),
         ]  # fmt: skip
-        kept = [[each for each in family if self._is_wanted(each)] for family in families]
+        wanted = [[fault for fault in family if self._is_wanted(fault)] for family in families]
         # In turns, each family at its own pace: a budget that does not suffice for all leaves none out. Only servers
         # that can't stream lists serve old ones, so faults of every cluster come first.
-        late = len(kept) - 1
+        late = len(wanted) - 1
         placed = []
-        for number, family in enumerate(kept):
+        for number, family in enumerate(wanted):
             start = LATE if number == late else 0.0
-            for place, each in enumerate(family):
-                placed.append((start + (1.0 - start) * (place + 1) / len(family), number, each))
-        singles = dict.fromkeys(each for _, _, each in sorted(placed, key=lambda item: item[:2]))
-        return sorted(singles, key=lambda each: each.kind not in self._injectable.first)
+            for place, single in enumerate(family):
+                placed.append((start + (1.0 - start) * (place + 1) / len(family), number, single))
+        singles = dict.fromkeys(fault for _, _, fault in sorted(placed, key=lambda item: item[:2]))
+        return sorted(singles, key=lambda fault: fault.kind not in self._injectable.first)
 
-    def _is_wanted(self, each: Fault) -> bool:
-        return self._injectable.can(each) and not is_off(each, self._off)
+    def _is_wanted(self, fault: Fault) -> bool:
+        return self._injectable.can(fault) and not is_off(fault, self._off)
 
     # -- families ------------------------------------------------------------------------------------------------------
 
@@ -195,8 +195,8 @@ class PlanGenerator:
                 else:
                     others.append(fault("restart", at, behind=point.name))
         random = Random(self._seed)
-        kept = _thinned(wishes, 2 * TRAVELS // 3, random)
-        return kept + _thinned(others, TRAVELS - len(kept), random)
+        journeys = _thinned(wishes, 2 * TRAVELS // 3, random)
+        return journeys + _thinned(others, TRAVELS - len(journeys), random)
 
     def _lags(self) -> Iterator[Fault]:
         for point in self._changes:

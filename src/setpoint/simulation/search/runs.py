@@ -38,11 +38,11 @@ class Runs(Protocol):
 
     name: str
     code: str
-    again: str
+    replay_command: str
     off: Mapping[str, str]
     ignore: Mapping[str, str]
     notes: list[str]
-    ways: Sequence[tuple[str, Result]]
+    contradicting_runs: Sequence[tuple[str, Result]]
 
     @property
     def count(self) -> int: ...
@@ -61,8 +61,8 @@ class Runs(Protocol):
 
 def drop_faults(plan: Plan, shows: Callable[[Plan], bool]) -> Plan:
     """The plan without the faults that it can do without. ``shows`` says whether a plan still leads to the finding."""
-    for each in plan.faults if len(plan.faults) > 1 else ():
-        smaller = plan.with_(other for other in plan.faults if other is not each)
+    for fault in plan.faults if len(plan.faults) > 1 else ():
+        smaller = plan.with_(other for other in plan.faults if other is not fault)
         if smaller.faults and shows(smaller):
             plan = smaller
     return plan

@@ -115,22 +115,24 @@ class Search:
             baseline = reference.baseline
             if baseline.findings:
                 yield self._counterexample(Confirmed(Plan(seed=self._seed), baseline.findings, baseline))
-                if any(each.oracle in ("hot loop", "scenario", "determinism", "hang") for each in baseline.findings):
+                if any(
+                    finding.oracle in ("hot loop", "scenario", "determinism", "hang") for finding in baseline.findings
+                ):
                     return
             generator = self._runs.generator()
             singles = generator.singles()
             self.report.all_singles = len(singles)
-            seen: set[tuple[str, str]] = set()
+            identities: set[tuple[str, str]] = set()
             for plan, result in self._runs.probes():
                 self._note(plan, result, "")
                 if findings := reference.judge(plan, result):
-                    yield from self._confirmed(plan, findings, seen)
+                    yield from self._confirmed(plan, findings, identities)
                     break
-            plans: Iterable[Plan] = (Plan((each,), seed=self._seed) for each in singles)
-            yield from self._try(plans, "single faults", seen, len(singles))
+            plans: Iterable[Plan] = (Plan((fault,), seed=self._seed) for fault in singles)
+            yield from self._try(plans, "single faults", identities, len(singles))
             if self.report.complete:
                 most = len(singles) if self._budget == DEFAULT_BUDGET else None
-                yield from self._try(generator.combinations(singles), "combinations", seen, most)
+                yield from self._try(generator.combinations(singles), "combinations", identities, most)
 
     def replay(self, plan: Plan, *, debug: bool = False) -> Counterexample | None:
         """Runs the scenario without faults, and then the plan again. Returns None if neither run breaks a promise any
@@ -157,7 +159,7 @@ class Search:
     # -- with faults ---------------------------------------------------------------------------------------------------
 
     def _try(
-        self, plans: Iterable[Plan], what: str, seen: set[tuple[str, str]], most: int | None
+        self, plans: Iterable[Plan], what: str, identities: set[tuple[str, str]], most: int | None
     ) -> Iterator[Counterexample]:
         """Runs plans until the budget is used up or ``most`` plans have been run. Yields the counter-examples, whose
         plans are shortened once the workers are free.
@@ -172,12 +174,12 @@ class Search:
             batch: list[Plan] = []
             failed: list[tuple[Plan, list[Finding]]] = []
 
-            left = None if most is None else most - tried
+            remaining = None if most is None else most - tried
             if doubts.steps:  # the next batch begins when the doubts of this one are settled
-                left = DOUBTFUL if left is None else min(left, DOUBTFUL)
+                remaining = DOUBTFUL if remaining is None else min(remaining, DOUBTFUL)
 
-            def next_plans(batch: list[Plan] = batch, left: int | None = left) -> Iterator[Plan]:
-                while not self._spent() and (left is None or len(batch) < left):
+            def next_plans(batch: list[Plan] = batch, remaining: int | None = remaining) -> Iterator[Plan]:
+                while not self._spent() and (remaining is None or len(batch) < remaining):
                     plan = next(source, None)
                     if plan is None:
                         return
@@ -191,7 +193,7 @@ class Search:
                     self.report.cpu += result.seconds  # all else counts once, in the patient run
                     continue
                 self._note(plan, result, what)
-                fresh = [finding for finding in reference.judge(plan, result) if finding.identity not in seen]
+                fresh = [finding for finding in reference.judge(plan, result) if finding.identity not in identities]
                 if fresh:
                     failed.append((plan, fresh))
                     break
@@ -201,15 +203,15 @@ class Search:
                 patient, impatient = impatient, []
                 for plan, result in self._runs.results(patient, patient=True):
                     self._note(plan, result, what)
-                    fresh = [finding for finding in reference.judge(plan, result) if finding.identity not in seen]
+                    fresh = [finding for finding in reference.judge(plan, result) if finding.identity not in identities]
                     if fresh:
                         failed.append((plan, fresh))
             while doubtful and not failed:
                 plan = doubtful.pop(0)
-                if fresh := [finding for finding in self._decided(plan) if finding.identity not in seen]:
+                if fresh := [finding for finding in self._decided(plan) if finding.identity not in identities]:
                     failed.append((plan, fresh))
             for plan, findings in failed:
-                yield from self._confirmed(plan, findings, seen)
+                yield from self._confirmed(plan, findings, identities)
             if not failed and len(batch) != DOUBTFUL:
                 return
 
@@ -222,8 +224,10 @@ class Search:
             return []
         return reference.judge(plan, self._runs.run(plan))
 
-    def _confirmed(self, plan: Plan, findings: list[Finding], seen: set[tuple[str, str]]) -> Iterator[Counterexample]:
-        seen.update(finding.identity for finding in findings)
+    def _confirmed(
+        self, plan: Plan, findings: list[Finding], identities: set[tuple[str, str]]
+    ) -> Iterator[Counterexample]:
+        identities.update(finding.identity for finding in findings)
         confirmed = self._runs.confirm(plan, findings)
         if confirmed is not None:
             yield self._counterexample(confirmed)
@@ -238,8 +242,8 @@ class Search:
             runs.reference(plan.stop).baseline,
             SearchRecord(runs.code, runs.name, self.report.runs, self.report.seconds),
             failure_rate=confirmed.failure_rate,
-            again=runs.again,
-            ways=() if plan.faults else runs.ways,
+            replay_command=runs.replay_command,
+            contradicting_runs=() if plan.faults else runs.contradicting_runs,
         )
 
     # -- the budget ----------------------------------------------------------------------------------------------------

@@ -25,20 +25,20 @@ def uses_sets(setup: Setup) -> bool:
     functions: list[Any] = [setup.scenario, setup.factory]
     for controller in setup.controllers():
         functions += [controller.reconcile, controller.finalizer_function]
-    left = [
+    modules = [
         sys.modules.get(getattr(inspect.unwrap(function), "__module__", "") or "") for function in functions if function
     ]
-    seen: set[str] = set()
-    while left:
-        module = left.pop()
+    files: set[str] = set()
+    while modules:
+        module = modules.pop()
         file = getattr(module, "__file__", None)
-        if not isinstance(module, ModuleType) or not file or not is_users_file(file) or file in seen:
+        if not isinstance(module, ModuleType) or not file or not is_users_file(file) or file in files:
             continue
-        seen.add(file)
+        files.add(file)
         if _makes_sets(Path(file)):
             return True
         for value in list(vars(module).values()):
-            left.append(value if isinstance(value, ModuleType) else sys.modules.get(_module_of(value)))
+            modules.append(value if isinstance(value, ModuleType) else sys.modules.get(_module_of(value)))
     return False
 
 

@@ -57,7 +57,7 @@ AT_ONCE: Final = "the run in which the user creates the final objects in one ste
 class VirtualRuns:
     """The runs of a search in virtual time, where all runs of one plan are the same."""
 
-    again = ""
+    replay_command = ""
 
     def __init__(self, setup: Setup, *, seed: int, workers: int | None) -> None:
         self._setup = setup
@@ -71,7 +71,7 @@ class VirtualRuns:
         self._references: dict[int, Reference] = {}
         self._logs = AppendOnlyLogs(setup.externals)
         self._forms: tuple[NamePattern, ...] = ()
-        self.ways: Sequence[tuple[str, Result]] = ()
+        self.contradicting_runs: Sequence[tuple[str, Result]] = ()
 
     def __enter__(self) -> Self:
         self.pool.__enter__()
@@ -101,10 +101,10 @@ class VirtualRuns:
         if stop:
             reference.follow(self._references[0])
             return reference
-        findings = [each for each in baseline.findings if each.oracle not in self.off]
+        findings = [finding for finding in baseline.findings if finding.oracle not in self.off]
         for other in others:
-            known = {each.identity for each in findings}
-            findings += [each for each in other.findings if each.identity not in known]
+            identities = {finding.identity for finding in findings}
+            findings += [finding for finding in other.findings if finding.identity not in identities]
         if "determinism" not in self.off:  # first: whatever else is found may come of it
             findings = find_first_difference(baseline, again) + findings
         if not findings:
@@ -112,7 +112,7 @@ class VirtualRuns:
             findings += compare_steps(baseline, reference) if held else []
             findings += compare_speeds(Reference(baseline, others[:1], self.ignore), others[1]) if held else []
             findings += self._directly(reference)
-        baseline.findings = [each for each in findings if each.oracle not in self.off]
+        baseline.findings = [finding for finding in findings if finding.oracle not in self.off]
         return reference
 
     def _calm(self, stop: int) -> list[Result]:
@@ -121,10 +121,10 @@ class VirtualRuns:
         """
         seed, forms = self._seed, self._forms
         jobs = [
-            (Plan(seed=seed, stop=stop), Options(trace=True, rests=True, forms=forms)),
-            (Plan(seed=seed + 1, stop=stop), Options(shift=98_765.0, rests=True, forms=forms)),
-            (Plan(seed=seed, stop=stop), Options(stretch=STRETCH, rests=True, forms=forms)),
-            (Plan(seed=seed, stop=stop), Options(trace=True, rests=True, audit=True, forms=forms)),
+            (Plan(seed=seed, stop=stop), Options(trace=True, rest_states=True, forms=forms)),
+            (Plan(seed=seed + 1, stop=stop), Options(shift=98_765.0, rest_states=True, forms=forms)),
+            (Plan(seed=seed, stop=stop), Options(stretch=STRETCH, rest_states=True, forms=forms)),
+            (Plan(seed=seed, stop=stop), Options(trace=True, rest_states=True, audit=True, forms=forms)),
         ]
         return [result for _, _, result in self.pool.results(jobs)]
 
@@ -144,17 +144,17 @@ class VirtualRuns:
             allow_paths(baseline, self._direct(objects), reference)
             return []
         direct = self._direct(objects)
-        found = compare_with_direct(baseline, direct, reference)
-        left = tuple(each for each in objects if each not in baseline.lost)
-        if found and len(left) < len(objects):
-            direct = self._direct(left)
-            found = compare_with_direct(baseline, direct, reference) and found
-        if found:
+        findings_direct = compare_with_direct(baseline, direct, reference)
+        remaining = tuple(obj for obj in objects if obj not in baseline.lost)
+        if findings_direct and len(remaining) < len(objects):
+            direct = self._direct(remaining)
+            findings_direct = compare_with_direct(baseline, direct, reference) and findings_direct
+        if findings_direct:
             ways = [(STEP_BY_STEP, baseline), (AT_ONCE, direct)]
-            if ends_agree(baseline, self._direct(left, apart=True), reference, found[0].subject):
+            if ends_agree(baseline, self._direct(remaining, apart=True), reference, findings_direct[0].subject):
                 ways.reverse()
-            self.ways = tuple(ways)
-        return found
+            self.contradicting_runs = tuple(ways)
+        return findings_direct
 
     def _direct(self, objects: tuple[Any, ...], *, apart: bool = False) -> Result:
         """The result of a run in which users ask for the objects in one step. With ``apart``, they wait after each of
@@ -171,8 +171,8 @@ class VirtualRuns:
         baseline = self.reference().baseline
         controllers = self._setup.controllers()
         declared = [str(resource_of(kind).group_resource) for kind in watched_kinds(controllers)]
-        kinds = list(dict.fromkeys([*declared, *baseline.heard]))
-        primaries = frozenset(str(each.resource.group_resource) for each in controllers)
+        kinds = list(dict.fromkeys([*declared, *baseline.watched]))
+        primaries = frozenset(str(controller.resource.group_resource) for controller in controllers)
         return PlanGenerator(
             baseline,
             off=frozenset(self.off),
@@ -204,15 +204,15 @@ class VirtualRuns:
         baseline = self._references[0].baseline
         since = 0
         if plan.seed == self._seed and not plan.stop and not trace:  # a trace begins at the beginning
-            since = min((baseline.step_of(each.at) for each in plan.faults), default=0)
+            since = min((baseline.step_of(fault.at) for fault in plan.faults), default=0)
         stays = self._references[0].stays
         return Options(
             trace=trace,
             patient=patient,
             looks=looks,
             forms=self._forms,
-            rests_expected=stays,
-            gone_expected=baseline.gone,
+            expected_counts=stays,
+            expected_deletions=baseline.controller_deletions,
             since=since,
         )
 
@@ -237,8 +237,8 @@ class VirtualRuns:
         wanted = min(findings, key=rank_of).identity
 
         def shows(smaller: Plan) -> bool:
-            found = self.reference(smaller.stop).judge(smaller, self.run(smaller))
-            return any(each.identity == wanted for each in found)
+            findings = self.reference(smaller.stop).judge(smaller, self.run(smaller))
+            return any(finding.identity == wanted for finding in findings)
 
         plan = drop_faults(plan, shows)
         for stop in range(1, self.reference().baseline.steps - 2):
@@ -247,8 +247,8 @@ class VirtualRuns:
                 plan = smaller
                 break
         result = self.run(plan, trace=True)
-        found = self.reference(plan.stop).judge(plan, result)
-        return Confirmed(plan, found or findings, result)
+        shown_findings = self.reference(plan.stop).judge(plan, result)
+        return Confirmed(plan, shown_findings or findings, result)
 
     def replay(self, plan: Plan, *, debug: bool = False) -> Confirmed | None:
         """The findings of the plan. With ``debug``, the plan is run in this process."""

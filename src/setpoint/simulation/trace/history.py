@@ -123,9 +123,9 @@ class History(MemoryStorage):
         """The collection and label of every object that has ever existed, as one text, by uid."""
         self.ended: set[str] = set()
         """Conditions that the control plane has set from True to False, as ``collection label path``."""
-        self.heard: set[str] = set()
+        self.watched: set[str] = set()
         """The collections that processes of the program have watched."""
-        self.made: Counter[str] = Counter()
+        self.created_count: Counter[str] = Counter()
         """The number of objects that were ever created with each collection and label."""
         self._counts: Counter[str] = Counter()
         self.watchers: list[Callable[[Entry], None]] = []
@@ -136,11 +136,11 @@ class History(MemoryStorage):
 
     def _note(self, resource: str, change: Change) -> None:
         record = change.record
-        seen = sketch(record.value)
-        meta = seen.metadata
+        head = sketch(record.value)
+        meta = head.metadata
         label = self.named(label_of(record.namespace, record.name, meta.generate_name))
         if change.type == "ADDED":
-            self.made[f"{resource} {label}"] += 1
+            self.created_count[f"{resource} {label}"] += 1
         if change.type == "DELETED":
             self.alive.pop(meta.uid, None)
         else:

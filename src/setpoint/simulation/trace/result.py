@@ -76,7 +76,7 @@ class Result(msgspec.Struct):
     findings: list[Finding] = []
     points: list[Point] = []
     end: dict[str, list[Any]] = {}
-    rests: list[dict[str, list[Any]]] = []
+    rest_states: list[dict[str, list[Any]]] = []
     """The states at the ends of the steps, if ``Options.rests`` is set."""
     looks: dict[int, dict[str, list[Any]]] = {}
     """The states at the ends of the steps of ``Options.looks``."""
@@ -84,17 +84,17 @@ class Result(msgspec.Struct):
     """The paths of the objects that users ask for at the ends of the steps, if ``Options.rests`` is set."""
     desired_states: list[str] = []
     """The objects that users ask for at the end of each step, as text that can be compared."""
-    there: list[dict[str, int]] = []
+    object_counts: list[dict[str, int]] = []
     """The number of objects with each label at the end of each step."""
     created: dict[str, int] = {}
     deleted: dict[str, int] = {}
-    gone: dict[int, dict[str, int]] = {}
+    controller_deletions: dict[int, dict[str, int]] = {}
     """The number of deletions that users did not make, by step and label."""
     wrong_deletions: dict[str, int] = {}
     """The number of wrong deletions, by collection and label: deletions of objects that had to exist at the end of the
     step (see `Options.rests_expected`), and of parts of external systems.
     """
-    acted: list[int] = []
+    active_steps: list[int] = []
     """The steps in which users changed objects; in all others they only wait."""
     collected: list[str] = []
     """Objects that users created and the garbage collector deleted, because they had been given an owner in the
@@ -104,17 +104,17 @@ class Result(msgspec.Struct):
     """The state before the run, if ``Options.rests`` is set. Other states lack the objects that never changed."""
     provided: list[str] = []
     """Objects without an owner that the control plane created, such as a default storage class."""
-    heard: list[str] = []
+    watched: list[str] = []
     """The collections that the program has watched, whatever opened the watch."""
     ended: list[str] = []
     """Conditions that the control plane has set from True to False, as ``collection label path``."""
     writes: int = 0
     steps: int = 0
-    struck: list[int] = []
+    injected: list[int] = []
     """The positions in the plan of the faults that struck."""
     digest: str = ""
     trace: list[Line] = []
-    explained: str = ""
+    explanation: str = ""
     longest_pause: float = 0.0
     """The longest silence before a write of the program, in seconds; in runs in real time."""
     virtual: float = 0.0
@@ -153,7 +153,7 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True):
     """Additional seconds that users wait at the end of each step."""
     patient: bool = False
     """Whether users wait for the end of all faults before they go on."""
-    rests: bool = False
+    rest_states: bool = False
     looks: tuple[int, ...] = ()
     """The steps whose states at the end are part of the result."""
     trace: bool = False
@@ -161,9 +161,9 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether to check at the end that nothing is written any more: after a resync, after a restart, and within an
     hour.
     """
-    rests_expected: tuple[dict[str, int], ...] = ()
+    expected_counts: tuple[dict[str, int], ...] = ()
     """The number of objects with each label that have to exist at the end of each step; see `Reference.stays`."""
-    gone_expected: dict[int, dict[str, int]] = {}
+    expected_deletions: dict[int, dict[str, int]] = {}
     """The number of deletions in the undisturbed run that users did not make, by step and label."""
     since: int = 0
     """The step of the plan's first fault: the run may continue from the undisturbed run's state at that step."""

@@ -32,7 +32,7 @@ class Trace:
         """Whether further points are ignored, because no more faults strike."""
         self._numbers: Counter[str] = Counter()
 
-    def tell(
+    def add(
         self, lane: str, who: str, what: str, text: str, *, point: str = "", saw: str = "", content: str = "",
         did: str = "",
     ) -> None:  # fmt: skip
@@ -44,24 +44,24 @@ class Trace:
         if what in ("writes", "reads", "calls"):
             context = current.get()
             if context is not None:
-                seen = context.object
-                saw = f"{seen.kind} {seen.key} of generation {seen.metadata.generation}"
+                obj = context.object
+                saw = f"{obj.kind} {obj.key} of generation {obj.metadata.generation}"
                 if context._live is None and context.age is not None:
                     saw += " from its cache"
                 place = find_user_line()
                 if self.details:
-                    read = "; ".join([*self._incarnation(seen), *_reads(context)])
+                    read = "; ".join([*self._incarnation(obj), *_reads(context)])
                 if self.names:
                     who = f"{who} {context.controller}"
         self.lines.append(Line(round(self.clock(), 6), lane, who, what, text, point, saw, content, place, did, read))
 
-    def _incarnation(self, seen: Object) -> Iterator[str]:
+    def _incarnation(self, obj: Object) -> Iterator[str]:
         """Sentences about an object that is not the only one of its name, or that is being deleted."""
-        if seen.metadata.deletion_timestamp is not None:
+        if obj.metadata.deletion_timestamp is not None:
             yield "it is being deleted"
-        called = self.called.get(seen.uid, "")
-        if called and seen.uid != (last := [uid for uid, name in self.called.items() if name == called][-1]):
-            yield f"another {seen.kind} of that name has replaced it since ({last[:8]})"
+        called = self.called.get(obj.uid, "")
+        if called and obj.uid != (last := [uid for uid, name in self.called.items() if name == called][-1]):
+            yield f"another {obj.kind} of that name has replaced it since ({last[:8]})"
 
     def mark(self, point: Point) -> None:
         """Adds a point at which a fault can strike."""

@@ -49,7 +49,7 @@ async def converge(world: ConvergingRun) -> None:
     for actor in (*world.control_plane.actors, *(process.actor for process in world.supervisor)):
         world.loop.resume(actor)
     world.supervisor.revive()
-    wrong = any(fault.kind == "clock" for fault in world.injector.struck)
+    wrong = any(fault.kind == "clock" for fault in world.injector.injected)
     for process in world.supervisor:
         process.offset = 0.0
     await world.quiescence.reach(CONVERGE)

@@ -23,16 +23,16 @@ def explain_controller(running: RunningController[Any]) -> Iterator[str]:
         yield f"{explanation.kind} {explanation.key} (controller {explanation.controller})"
         yield f"  {explanation.state}: {explanation.text}"
         for moment in explanation.timeline[-_MOMENTS:]:
-            yield f"  {_told(moment)}"
+            yield f"  {_describe_attempt(moment)}"
     if len(keys) > _KEYS:
         yield f"and {len(keys) - _KEYS} more of controller {running.name}"
 
 
-def _told(moment: AttemptEntry) -> str:
+def _describe_attempt(moment: AttemptEntry) -> str:
     causes = f" because of {moment.causes[-1]}" if moment.causes else ""
     about = f" at generation {moment.generation}" if moment.generation else ""
-    wrote = [
+    writes = [
         f"{write.verb} {write.kind} {write.key}{f': {write.effect}' if write.effect else ''}" for write in moment.writes
     ]
     detail = f": {moment.detail}" if moment.detail else ""
-    return f"{moment.result}{about}{causes}{detail}; " + (f"wrote {', '.join(wrote)}" if wrote else "wrote nothing")
+    return f"{moment.result}{about}{causes}{detail}; " + (f"wrote {', '.join(writes)}" if writes else "wrote nothing")

@@ -115,7 +115,7 @@ class ExternalCalls:
                 text = f"carries out, late: {point}"
             except Exception as problem:  # noqa: BLE001 - the system refuses the call, whose caller is gone
                 text = f"refuses, late: {point} ({type(problem).__name__})"
-            world.trace.tell("external", "external", "late", text)
+            world.trace.add("external", "external", "late", text)
             world.monitor.check_externals()
 
         def begin() -> None:
@@ -134,7 +134,7 @@ class ExternalCalls:
         world.trace.mark(
             Point(point, "external", world.steps.number, changed=changed, empty=empty, waits=waits, ordered=ordered)
         )
-        world.trace.tell("external", "external", "answers", text, point=point)
+        world.trace.add("external", "external", "answers", text, point=point)
         world.monitor.check_externals()
 
     def external_changed(self, name: str, before: Any, after: Any) -> None:

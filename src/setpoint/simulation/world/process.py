@@ -126,11 +126,11 @@ class Process(ProcessControl):
         """
         failed = running.loop._failed
 
-        def heard(key: ObjectKey, problem: Exception) -> tuple[str, str, float | None]:
-            self._world.monitor.raised(f"reconciling {running.controller.resource.kind} {key}", problem)
+        def note_failure(key: ObjectKey, problem: Exception) -> tuple[str, str, float | None]:
+            self._world.monitor.report_exception(f"reconciling {running.controller.resource.kind} {key}", problem)
             return failed(key, problem)
 
-        running.loop._failed = heard  # type: ignore[method-assign]
+        running.loop._failed = note_failure  # type: ignore[method-assign]
         if (rolls := self.transport.random_order) is not None:
             queue = running.loop.queue
             add, ready = queue.add, queue._fifo

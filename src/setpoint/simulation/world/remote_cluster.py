@@ -133,7 +133,7 @@ class RemoteCluster:
             return
         subject = f"{entry.collection}@{FAR} {entry.label}"
         monitor = self._world.monitor
-        self.trace.tell("controller", entry.author, "writes", f"{entry.type.lower()} {subject}")
+        self.trace.add("controller", entry.author, "writes", f"{entry.type.lower()} {subject}")
         if monitor.quiet_phase:
             monitor.report(
                 "quiet", subject, f"{subject} was written {monitor.quiet_phase}, though all was as it should be"

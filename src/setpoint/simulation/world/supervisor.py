@@ -73,20 +73,20 @@ class Supervisor:
         self._all = [*self.alive(), process]
         self.last = process
         note = f" and sees {', '.join(behind)} as of an older revision" if behind else ""
-        place.trace.tell("controller", process.actor.name, "starts", f"starts with empty memory{note}")
+        place.trace.add("controller", process.actor.name, "starts", f"starts with empty memory{note}")
         process.start()
         return process
 
     def _prepare(self, process: Process) -> None:
         """Sets up in a new process the faults that apply to every process of the run."""
         injector = self._place.injector
-        for each in injector.planned("run"):
-            if each.kind == "reverse-lists":
+        for fault in injector.planned("run"):
+            if fault.kind == "reverse-lists":
                 process.transport.reverses = True
-            elif each.kind == "shuffle":
-                process.transport.random_order = Random(f"{each.get('seed', 0)} {process.number}")
-            elif each.kind == "clock" and not injector.over:
-                process.offset = float(each.get("seconds", 0.0))
+            elif fault.kind == "shuffle":
+                process.transport.random_order = Random(f"{fault.get('seed', 0)} {process.number}")
+            elif fault.kind == "clock" and not injector.over:
+                process.offset = float(fault.get("seconds", 0.0))
 
     def catch_up(self, collections: Iterable[str]) -> None:
         """Shows the current state of these kinds to processes that were started ``behind``."""
@@ -111,12 +111,12 @@ class Supervisor:
     def kill_all(self, why: str) -> None:
         for process in self.alive():
             process.kill()
-            self._place.trace.tell("controller", process.actor.name, "killed", why)
+            self._place.trace.add("controller", process.actor.name, "killed", why)
 
     def crash(self, process: ProcessControl, fault: Fault) -> None:
         """Kills a process; called from within that process's own code. A new process starts when the fault is over."""
         process.kill()
-        self._place.trace.tell("controller", process.actor.name, "killed", f"killed: {fault.kind}")
+        self._place.trace.add("controller", process.actor.name, "killed", f"killed: {fault.kind}")
         self._place.steps.begin(fault, self.replace)
 
     def ended(self, process: Process, problem: BaseException) -> None:
@@ -126,7 +126,7 @@ class Supervisor:
         """
         place = self._place
         text = f"{type(problem).__name__}: {problem}"
-        place.trace.tell("controller", process.actor.name, "ended", f"ended: {text}")
+        place.trace.add("controller", process.actor.name, "ended", f"ended: {text}")
         self._ended += 1
         if not self._setup.leader_election or self._ended > MOST_RESTARTS:
             place.monitor.report("error", "process", f"the process exited: {text}")
@@ -204,4 +204,4 @@ class Supervisor:
     def collections(self) -> list[str]:
         """The kinds that the program watches: those that its controllers declare, and those of other watches."""
         declared = [str(resource_of(kind).group_resource) for kind in watched_kinds(self._setup.controllers())]
-        return list(dict.fromkeys([*declared, *sorted(self._place.history.heard - self._place.history.unrecorded)]))
+        return list(dict.fromkeys([*declared, *sorted(self._place.history.watched - self._place.history.unrecorded)]))

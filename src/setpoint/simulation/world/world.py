@@ -82,7 +82,7 @@ class World:
         self.server_actor = Actor("server", "server")
         self.harness = Actor("world", "world")
         self.control_plane = SimulatedControlPlane(self)
-        self.rests_expected: list[dict[str, int]] = []
+        self.expected_counts: list[dict[str, int]] = []
         self.monitor = Monitor(self)
         self.entries = ExternalLists()
         self.steps = Steps(self)
@@ -166,13 +166,13 @@ class World:
         for number, item in enumerate((*self._randoms, self.cluster.random, self.server.random)):
             item.seed(f"{plan.seed} {number}")
         self.injector = FaultInjector(self, plan)
-        self.rests_expected = [dict(item) for item in options.rests_expected]
+        self.expected_counts = [dict(item) for item in options.expected_counts]
         self.history.restart(self.loop.time, int(options.shift) % 1000)
         self.history.watchers.append(self.monitor.changed)
         self.deterministic_server.seed = str(plan.seed)
         if self.remote_cluster is not None:
             self.remote_cluster.begin(plan.seed, int(options.shift) % 1000)
-        if options.rests:
+        if options.rest_states:
             for cluster_state in self.cluster_states:
                 self._result.initial |= cluster_state.initial()
         saved = [copy.deepcopy(vars(external)) for external in self.setup.externals]
@@ -185,7 +185,7 @@ class World:
             with (
                 audit,
                 self.random_values.installed(),
-                report_logged_exceptions(self.monitor.raised),
+                report_logged_exceptions(self.monitor.report_exception),
                 isolated(isolation),
             ):
                 self._main = asyncio.get_running_loop().create_task(self._story(), name="scenario")
@@ -234,10 +234,10 @@ class World:
             result.end = self.snapshot()
         monitor.summarize(result)
         result.cut, result.points = self._gave_up, trace.points
-        result.heard = sorted(self.history.heard - self.history.unrecorded)
+        result.watched = sorted(self.history.watched - self.history.unrecorded)
         result.ended = sorted(set().union(*(cluster_state.ended() for cluster_state in self.cluster_states)))
         result.steps = self.steps.number
-        result.struck = self.injector.numbers()
+        result.injected = self.injector.numbers()
         result.digest = trace.digest()
         result.desired_objects = self.desired_state.documents()
         result.lost = self.desired_state.lost(self.history.alive)
@@ -362,16 +362,16 @@ class World:
         number = self.steps.number
         self.monitor.check_predicates()
         self.trace.mark(Point(f"step {number}", "step", number))
-        self.trace.tell("user", "user", "step", f"step {number} ends")
-        self._result.there.append(
+        self.trace.add("user", "user", "step", f"step {number} ends")
+        self._result.object_counts.append(
             {
                 subject: number
                 for cluster_state in self.cluster_states
-                for subject, number in cluster_state.there().items()
+                for subject, number in cluster_state.object_counts().items()
             }
         )
-        if self.options.rests:
-            self._result.rests.append(self.snapshot())
+        if self.options.rest_states:
+            self._result.rest_states.append(self.snapshot())
             self._result.desired_states.append(self.desired_state.text(self.history.alive))
             self._result.desired_paths.append(self.desired_state.paths())
         if number in self.options.looks:
@@ -393,7 +393,7 @@ class World:
         return self.cluster.describe()
 
     def _explain(self) -> None:
-        self._result.explained = "\n".join(
+        self._result.explanation = "\n".join(
             line for running in self.supervisor.last.runs() for line in explain_controller(running)
         )
 
