@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from setpoint.apps.error_reports import UsageError
 from setpoint.cli.program_loader import SourceError, loaded
-from setpoint.cli.simulate import named_scenario, off_but, parse_budget
+from setpoint.cli.simulate import named_scenario, off_but, parse_budget, print_counterexamples
 from setpoint.cli.torture_flags import TortureFlags
 from setpoint.crd import CustomResource
 from setpoint.meta import Object
