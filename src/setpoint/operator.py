@@ -54,7 +54,8 @@ class Operator(Generic[Own]):
         admissions: the webhooks besides the conversions of the controllers' kinds.
         lifespan: ``lifespan(program)``, an asynchronous context manager around everything that runs. It receives the
             `Program`; the object that it yields is available to reconciles as ``ctx.state(App)``.
-        options: a dataclass, whose fields become flags of ``run``. Tests and the simulation use its defaults.
+        options: a dataclass, whose fields become flags of ``run``. Tests and the simulation use its defaults. ``run``
+            logs the values that are set, except for fields with ``repr=False``, such as a password.
         stand_in: the lifespan of tests, demos and the simulation, in whose virtual time no other system answers; by
             default ``lifespan``, which must not open connections then.
         policies: policies that the API server enforces.
@@ -62,6 +63,7 @@ class Operator(Generic[Own]):
             False``, while it runs. Tests and the simulation do not run them.
         name: the name of the program's objects in a cluster; see `setpoint.main`.
         registry: a registry of prometheus_client, whose metrics are served with all other metrics.
+        prefix: the beginning of the environment variables with values of flags of ``run``: ``SETPOINT_LEADER_ELECT``.
     """
 
     controllers: Sequence[Controller[Any]] | Callable[[Own], Sequence[Controller[Any]]] = ()
@@ -74,6 +76,7 @@ class Operator(Generic[Own]):
     runnables: Sequence[Runnable] = ()
     name: str | None = None
     registry: CollectorRegistry | None = None
+    prefix: str = "SETPOINT_"
 
     def controllers_for(self, own: Own | None = None) -> list[Controller[Any]]:
         """The controllers of a program with the options ``own``; None stands for the defaults.

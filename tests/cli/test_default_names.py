@@ -88,7 +88,7 @@ def test_manifests_are_the_same_whatever_the_file_is_called(file: str, capsys: p
         (["--name", "mine.example.com"], ["mine.example.com"] * 2),
     ):
         with pytest.raises(SystemExit) as ended:
-            program(file, controllers, admissions)(["manifests", "--service", "hooks", *words])
+            program(file, sp.Operator(controllers, admissions))(["manifests", "--service", "hooks", *words])
         assert ended.value.code == 0
         _, hooks, role = yaml.safe_load_all(capsys.readouterr().out)
         assert [each["metadata"]["name"] for each in (hooks, role)] == names
@@ -120,10 +120,7 @@ def test_a_lease_that_others_could_have_is_not_taken(elects: str, capsys: pytest
 def test_what_is_no_part_of_a_program_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(Backup, argv=["run"])  # type: ignore[arg-type]
-    assert (
-        "sp.main() takes controllers, admissions, policies and runnables (with async def run(self)), not <class"
-        in capsys.readouterr().err
-    )
+    assert "sp.main() takes an Operator, or controllers, admissions, policies and runnables" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(argv=["run"])
     assert "there is neither a controller to run nor an admission to serve" in capsys.readouterr().err

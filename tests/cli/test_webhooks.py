@@ -16,6 +16,7 @@ from mykinds import Mykind, MykindSpec, MykindV1alpha1, MykindV1alpha1Spec, admi
 from tests.ports import reserved_port
 from tests.programs import program, server
 
+import setpoint as sp
 from setpoint.apps.error_reports import UsageError
 from setpoint.cli.program import program as controller_program
 from setpoint.cli.webhook import command
@@ -61,7 +62,7 @@ def test_a_number_that_is_not_a_port_is_refused_by_name(port: int, capsys: pytes
 
 
 def test_manifests_never_say_nothing_about_a_conversion_that_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
-    app = controller_program("mykinds.py", [controller], [admission])
+    app = controller_program("mykinds.py", sp.Operator([controller], [admission]))
     with pytest.raises(SystemExit, match=rf"mykinds\.py: a webhook converts {NAME}: name its Service"):
         app(["manifests"])
     with pytest.raises(SystemExit) as ended:
@@ -168,7 +169,7 @@ async def test_a_manager_serves_its_webhooks_when_it_has_a_certificate(tmp_path:
 
 @pytest.mark.parametrize("more", [("--embedded",), ("--clusters", "/nowhere")])
 def test_webhooks_are_served_over_https_only_where_that_makes_sense(more: tuple[str, ...]) -> None:
-    app = controller_program("mykinds.py", [controller], [admission])
+    app = controller_program("mykinds.py", sp.Operator([controller], [admission]))
     with pytest.raises(
         UsageError, match="--webhook-cert-dir and --webhook-service can't be combined with --embedded or --clusters"
     ):

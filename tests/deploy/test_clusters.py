@@ -78,14 +78,15 @@ async def test_a_chart_is_linted_installed_upgraded_and_uninstalled_and_the_oper
     manifests("--form", "helm", "--output", chart)
     async with clusters(tmp_path) as cluster:
         assert "1 chart(s) linted, 0 chart(s) failed" in await cluster.run(tool, "lint", "--strict", chart)
-        values = "monitoring.enabled=true,priorityClassName=high,nodeSelector.a=b,extraArgs={--x},env[0].name=A"
+        values = "monitoring.enabled=true,priorityClassName=high,nodeSelector.a=b,env[0].name=A"
+        values += ",extraArgs={--x},options.source=rain,options.count=1000000"
         template = (tool, "template", "mk", chart, "--namespace", SPACE, "--kube-version", "1.37", "--set")
         rendered = await cluster.run(*template, values)
         documents: list[dict[str, Any]] = [each for each in yaml.safe_load_all(rendered) if each]
         (deployment,) = [each for each in documents if each["kind"] == "Deployment"]
         pod = deployment["spec"]["template"]["spec"]
         assert (pod["priorityClassName"], pod["nodeSelector"]) == ("high", {"a": "b"})
-        assert pod["containers"][0]["args"][-1] == "--x"
+        assert pod["containers"][0]["args"][-3:] == ["--count=1000000", "--source=rain", "--x"]
         assert {each["kind"] for each in documents} > {"ServiceMonitor", "PrometheusRule", "ConfigMap"}
         assert "replicas" in await cluster.run(*template, "replicas=x", fails=True)
         assert "nope" in await cluster.run(*template, "nope=1", fails=True)

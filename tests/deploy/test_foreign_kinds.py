@@ -15,6 +15,7 @@ import setpoint as sp
 from setpoint.cli.crd_sources import from_classes
 from setpoint.cli.program import program
 from setpoint.deploy.crds import own_kinds
+from setpoint.operator import Operator
 
 
 class CertificateSpec(sp.Model):
@@ -73,7 +74,7 @@ def printed(parts: list[Any], command: str, tmp_path: Path, capsys: pytest.Captu
     controllers = [part for part in parts if isinstance(part, sp.Controller)]
     admissions = [part for part in parts if isinstance(part, sp.Admission)]
     with suppress(SystemExit):
-        program("sites.py", controllers, admissions, name="sites.example.com")(["manifests", *arguments])
+        program("sites.py", Operator(controllers, admissions, name="sites.example.com"))(["manifests", *arguments])
     return [capsys.readouterr().out, *(file.read_text() for file in tmp_path.rglob("*") if file.is_file())]
 
 

@@ -21,6 +21,7 @@ from setpoint.deploy.helm import helm
 from setpoint.deploy.kustomize import kustomize
 from setpoint.deploy.olm import olm
 from setpoint.meta.names import dns1123_subdomain
+from setpoint.operator import Operator
 
 FORMS = {"kustomize": kustomize, "helm": helm, "olm": olm}
 
@@ -182,7 +183,7 @@ def test_a_bundle_keeps_the_rules_of_operator_sdks_validation() -> None:
 
 def run(*words: str) -> int:
     with pytest.raises(SystemExit) as ended:
-        program("shop.py", [controller], [admission])(["manifests", *words])
+        program("shop.py", Operator([controller], [admission]))(["manifests", *words])
     return int(ended.value.code or 0)
 
 
@@ -229,12 +230,12 @@ def test_the_command_writes_a_folder_says_so_and_fails_if_something_was_kept(
 )
 def test_a_wrong_argument_is_one_clear_line(words: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        program("shop.py", [controller], [admission])(["manifests", *words])
+        program("shop.py", Operator([controller], [admission]))(["manifests", *words])
 
 
 def test_forms_are_not_mixed_in_one_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["manifests", "--image", "a:1", "--output", str(tmp_path / "out")]
-    run = program("shop.py", [controller], [admission])
+    run = program("shop.py", Operator([controller], [admission]))
     with pytest.raises(SystemExit):
         run([*words, "--form", "kustomize"])
     with pytest.raises(UsageError, match="out has the files of --form kustomize: give --form helm another --output"):
@@ -266,6 +267,6 @@ def test_forms_are_not_mixed_in_one_folder(tmp_path: Path, capsys: pytest.Captur
 )
 def test_every_reference_of_an_image_is_taken(image: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        program("shop.py", [controller], [admission])(["manifests", "--image", image])
+        program("shop.py", Operator([controller], [admission]))(["manifests", "--image", image])
     assert ended.value.code == 0
     assert f"image: {image}" in capsys.readouterr().out.replace('"', "")

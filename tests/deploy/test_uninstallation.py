@@ -135,7 +135,7 @@ def test_without_a_yes_the_command_only_says_what_it_would_delete(
         "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: s, cluster: {server: 'http://127.0.0.1:1'}}]\n"
         "users: [{name: u, user: {}}]\ncontexts: [{name: c, context: {cluster: s, user: u}}]\n"
     )
-    app = program("shop", [shop.controller], [shop.admission])
+    app = program("shop", sp.Operator([shop.controller], [shop.admission]))
     with pytest.raises(SystemExit) as end:
         app(["uninstall", "--kubeconfig", str(kubeconfig)])
     assert end.value.code == 1

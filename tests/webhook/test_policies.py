@@ -158,7 +158,7 @@ async def reconcile(site: Site, ctx: sp.Context) -> None:
 def test_manifests_have_the_policies_and_their_bindings(
     arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    app = program("sites.py", [sp.Controller(Site, reconcile)], policies=[POLICY])
+    app = program("sites.py", sp.Operator([sp.Controller(Site, reconcile)], policies=[POLICY]))
     with suppress(SystemExit):
         app(["manifests", *(argument.format(folder=tmp_path) for argument in arguments)])
     texts = [capsys.readouterr().out, *(file.read_text() for file in tmp_path.rglob("*.yaml"))]
@@ -172,4 +172,4 @@ def test_manifests_have_the_policies_and_their_bindings(
 def test_two_policies_of_one_name_are_refused() -> None:
     again = sp.Policy(Deployment, rules=["true"])
     with pytest.raises(UsageError, match="another policy of the program has this name"):
-        program("sites.py", [sp.Controller(Site, reconcile)], policies=[POLICY, again])(["manifests"])
+        program("sites.py", sp.Operator([sp.Controller(Site, reconcile)], policies=[POLICY, again]))(["manifests"])

@@ -97,7 +97,7 @@ def commands() -> str:
 
     async def reconcile(_settings: ConfigMap, _ctx: sp.Context) -> None: ...
 
-    own = program("program.py", [sp.Controller(ConfigMap, reconcile)])
+    own = program("program.py", sp.Operator([sp.Controller(ConfigMap, reconcile)]))
     parts = [f"# Commands and flags\n\n`program.py` stands for a program of [`sp.main`](../programs.md). {MADE}"]
     for path, command in [*_commands("program.py", own), *_commands("setpoint", app)]:
         rows = []
@@ -129,7 +129,8 @@ def environment() -> str:
     rows = [(f"`{name}`", said) for name, said in sorted(ENVIRONMENT.items())]
     return f"""# Environment variables
 
-A program of `sp.main` reads its [flags](commands.md); these variables are read beside them, most of them by every
+A program of `sp.main` reads its [flags](commands.md), each of which has a variable: `SETPOINT_LEADER_ELECT` for
+`--leader-elect` ([options](../programs.md#options)). These variables are read beside them, most of them by every
 Kubernetes client. {MADE}
 {_table(("variable", "meaning"), rows)}"""
 

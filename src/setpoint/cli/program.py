@@ -13,6 +13,7 @@ from cyclopts import App
 from setpoint.apps.error_reports import UsageError, reported
 from setpoint.cli.check_command import check_command
 from setpoint.cli.manifests import manifests_command
+from setpoint.cli.option_sources import OptionSources, hidden_fields
 from setpoint.cli.program_arguments import Parts
 from setpoint.cli.program_loader import SourceError, being_loaded
 from setpoint.cli.run import run_command
@@ -133,7 +134,8 @@ def program(command: str, operator: Operator[Any]) -> App:
     names = ", ".join(controller.name for controller in controllers)
     kinds = ", ".join(dict.fromkeys(admission.kind.__name__ for admission in admissions))
     app = App(name=command, help=f"Controllers: {names}." if names else f"Webhooks for {kinds}.", version_flags=[])
-    app.command(run_command(parts), name="run")
+    sources = OptionSources(operator.prefix, hidden_fields(operator.options))
+    app.command(run_command(parts, sources), name="run", config=[sources])
     app.command(manifests_command(command, controllers, admissions, name, policies), name="manifests")
     app.command(uninstall_command(parts), name="uninstall")
     app.command(check_command(parts), name="check")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import socket
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
@@ -12,6 +13,7 @@ from setpoint.apps.error_reports import UsageError
 from setpoint.apps.program_runner import run
 from setpoint.cli.cluster_connection import connected
 from setpoint.cli.default_names import manager_name, program_name, shard_group, webhook_name
+from setpoint.cli.option_sources import OptionSources
 from setpoint.cli.processes import connect, kubeconfig_of, launcher, shared_with
 from setpoint.cli.program_arguments import Parts
 from setpoint.cli.program_options import with_options
@@ -45,7 +47,7 @@ _CLUSTER, _REPLICAS, _SERVING = ClusterFlags(), ReplicaFlags(), ServingFlags()
 _WEBHOOKS, _LOG = WebhookFlags(), LogFlags()
 
 
-def run_command(parts: Parts) -> Callable[..., None]:
+def run_command(parts: Parts, sources: OptionSources) -> Callable[..., None]:
     """The command ``run`` of a program with these parts. The fields of the program's options become flags of the
     command.
     """
@@ -53,6 +55,7 @@ def run_command(parts: Parts) -> Callable[..., None]:
     def run_the_controllers(
         *,
         name: str | None = None,
+        config: Path | None = None,
         cluster: ClusterFlags = _CLUSTER,
         replicas: ReplicaFlags = _REPLICAS,
         serving: ServingFlags = _SERVING,
@@ -66,10 +69,15 @@ def run_command(parts: Parts) -> Callable[..., None]:
         ----------
         name
             The program's name in the cluster; default: the first controller and its API group.
+        config
+            A YAML file with values of these flags, such as leader-elect: true. A flag on the command line comes first,
+            then a variable such as SETPOINT_LEADER_ELECT, then the file.
         """
-        _Run(parts.with_options(own), name or parts.operator.name, own, cluster, replicas, serving, webhooks).run(log)
+        _Run(parts.with_options(own), name or parts.operator.name, own, cluster, replicas, serving, webhooks).run(
+            log, sources
+        )
 
-    names = {"name", "own"} | {field.name for group in _GROUPS for field in dataclasses.fields(group)}
+    names = {"name", "config", "own"} | {field.name for group in _GROUPS for field in dataclasses.fields(group)}
     return with_options(run_the_controllers, parts.operator.options, names)
 
 
@@ -141,10 +149,11 @@ class _Run:
                 "--webhook-cert-dir or --embedded"
             )
 
-    def run(self, log: LogFlags) -> None:
+    def run(self, log: LogFlags, sources: OptionSources) -> None:
         """Runs the manager until a signal comes or it fails."""
         fields = {} if self._seat is None else {"process": self._seat.index}
         configure(log.log_format, log.log_level.upper(), fields=fields)
+        sources.log()
         run(
             self._parts.command,
             self._work(),

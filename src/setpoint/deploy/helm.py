@@ -190,7 +190,7 @@ def _manager(documents: list[Document]) -> str:
     text = _lines(
         text,
         "- --log-level={{ .Values.logLevel }}",
-        "- --log-level={{ .Values.logLevel }}\n" + _block("with .Values.extraArgs", "toYaml ."),
+        "- --log-level={{ .Values.logLevel }}\n" + _OPTIONS + _block("with .Values.extraArgs", "toYaml ."),
         '- "--log-level={{ .Values.logLevel }}"',
     )
     text = _lines(
@@ -201,6 +201,13 @@ def _manager(documents: list[Document]) -> str:
     named = ("imagePullSecrets", "nodeSelector", "tolerations", "affinity", "priorityClassName")
     line = "automountServiceAccountToken: true"
     return _lines(text, line, "\n".join([line, *map(_named, named)]))
+
+
+_OPTIONS: Final = (
+    "{{- range $name, $value := .Values.options }}\n"
+    '- {{ printf "--%%s=%%v" $name (ternary (toJson $value) $value (kindIs "float64" $value)) | quote }}\n'
+    "{{- end }}\n"
+)
 
 
 def _block(condition: str, value: str) -> str:
@@ -250,6 +257,7 @@ _SCHEMA: Final[Document] = {
         userRoles=_object(create=_SWITCH),
         crds=_object(install=_SWITCH, keep=_SWITCH),
         logLevel={"enum": ["debug", "info", "warning", "error"]},
+        options={"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}},
         extraArgs={"type": "array", "items": {"type": "string"}},
         env=_OBJECTS,
         podLabels=_WORDS,
