@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from pathlib import Path
 
 import pytest
@@ -122,6 +122,26 @@ def test_with_a_lifespan_and_defaults_that_are_lists_a_project_keeps_its_lint_it
     assert done.returncode == 0, done.stdout
     with importable(package.parent), loaded(str(package / "__main__.py")) as program:
         assert program.module.operator.lifespan.__module__ == "shop.lifespan"
+
+
+def test_a_kind_of_the_scope_cluster_passes_its_own_tests_and_lint(tmp_path: Path) -> None:
+    assert setpoint("init", "shop", "--scope", "Cluster") == 0
+    folder = tmp_path / "shop"
+    with chdir(folder):
+        assert setpoint("create", "webhook", "Shop") == 0
+        assert setpoint("create", "version", "Shop", "v1beta1") == 0
+        assert setpoint("create", "api", "Shop") == 1, "the scope of a kind stays"
+        assert setpoint("create", "api", "Desk", "--scope", "Cluster") == 0
+    ruff(folder)
+    definitions = list(yaml.safe_load_all((folder / "deploy/base/definitions.yaml").read_text()))
+    assert {each["spec"]["scope"] for each in definitions} == {"Cluster"}
+    assert "Apache License" in (folder / "LICENSE").read_text()
+    environ = {**os.environ, "PYTHONPATH": str(folder / "src")}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "not test_no_fault", "."]
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    done = subprocess.run([sys.executable, "demo.py"], cwd=folder, env=environ, capture_output=True, text=True)
+    assert "demo: converged" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("name", ["y", "n", "yes", "no", "on", "off", "true", "false", "null"])

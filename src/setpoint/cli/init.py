@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from cyclopts import App, Parameter
 
@@ -24,6 +24,7 @@ from setpoint.scaffold.project import Api, Project, ProjectError
 __all__ = ["create_app", "init"]
 
 create_app = App(name="create", help="Add a kind, webhooks, a version or others' kinds to a project of setpoint init.")
+Scope: TypeAlias = Literal["Namespaced", "Cluster"]
 Force = Annotated[bool, Parameter(negative="")]
 _FIRST_VERSION = "v1alpha1"
 
@@ -34,14 +35,15 @@ def init(
     group: str | None,
     kind: str | None,
     version: str,
+    scope: Scope,
     source: tuple[Literal["kopf"], Path] | None,
     force: bool,
 ) -> None:
     """See `setpoint.cli.main.init`."""
     with _reported("setpoint init"):
         port = ported(source[1], group or "") if source is not None else None
-        if port is not None and (kind or version != _FIRST_VERSION):
-            raise ProjectError("--kind and --version are those of the handlers with --from kopf")
+        if port is not None and (kind or version != _FIRST_VERSION or scope != "Namespaced"):
+            raise ProjectError("--kind, --version and --scope are those of the handlers with --from kopf")
         domain = group or (port.group if port is not None else "") or f"{name}.example.com"
         names = ProjectName(name, domain)
         folder = Path(name)
@@ -56,7 +58,7 @@ def init(
             names.check_is_free()
             project = Project(name, domain)
         files: dict[str, File] = {}
-        apis = port.apis if port is not None else (Api(kind or _default_kind(names, version), version),)
+        apis = port.apis if port is not None else (Api(kind or _default_kind(names, version), version, scope=scope),)
         for api in apis:
             project, more = generate.add_api(project, api)
             files |= more if port is None else port.files(project, api)
@@ -80,7 +82,7 @@ def _default_kind(names: ProjectName, version: str) -> str:
 
 
 @create_app.command
-def api(kind: str, /, *, version: str = _FIRST_VERSION, force: Force = False) -> None:
+def api(kind: str, /, *, version: str = _FIRST_VERSION, scope: Scope = "Namespaced", force: Force = False) -> None:
     """Add a kind: types, a controller, tests, a sample.
 
     Parameters
@@ -89,10 +91,12 @@ def api(kind: str, /, *, version: str = _FIRST_VERSION, force: Force = False) ->
         The kind's name, such as Database.
     version
         The kind's version.
+    scope
+        Cluster, for objects that are in no namespace.
     force
         Overwrite existing files that have different contents.
     """
-    _add("api", lambda project: generate.add_api(project, Api(kind, version)), force)
+    _add("api", lambda project: generate.add_api(project, Api(kind, version, scope=scope)), force)
 
 
 @create_app.command(name="kind")

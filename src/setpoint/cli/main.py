@@ -151,6 +151,7 @@ def init(
     group: str | None = None,
     kind: str | None = None,
     version: str = "v1alpha1",
+    scope: Literal["Namespaced", "Cluster"] = "Namespaced",
     source: Annotated[tuple[Literal["kopf"], Path] | None, Parameter(name="--from", negative="")] = None,
     force: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
@@ -168,6 +169,8 @@ def init(
         The first kind; default: the name in CamelCase.
     version
         The first kind's version.
+    scope
+        The first kind's scope: Cluster, for objects that are in no namespace.
     source
         kopf FILE: port a kopf operator; its handlers become comments where their code belongs.
     force
@@ -175,7 +178,7 @@ def init(
     """
     from setpoint.cli.init import init as make
 
-    make(name, group=group, kind=kind, version=version, source=source, force=force)
+    make(name, group=group, kind=kind, version=version, scope=scope, source=source, force=force)
 
 
 app.command("setpoint.cli.init:create_app", name="create", help="Add a kind, webhooks or a version to a project.")

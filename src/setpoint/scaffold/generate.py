@@ -14,6 +14,7 @@ from setpoint.meta.yaml_text import to_yaml
 from setpoint.scaffold.classes import definitions_to_source
 from setpoint.scaffold.names import check_version
 from setpoint.scaffold.project import Api, Project, ProjectError
+from setpoint.scaffold.scope import cluster_scoped
 from setpoint.scaffold.templates import parts_file, template, words
 
 __all__ = ["add_api", "add_version", "add_webhook", "api_files", "create", "foreign_files", "project_files"]
@@ -26,7 +27,12 @@ def project_files(project: Project) -> dict[str, File]:
 
 def api_files(project: Project, api: Api) -> dict[str, File]:
     """The files of a kind: its types, controller, tests, and a sample."""
-    return template("api", words(project.names, project.kind_names(api)))
+    return _of_kind("api", project, api)
+
+
+def _of_kind(name: str, project: Project, api: Api, version: str = "") -> dict[str, File]:
+    files = template(name, words(project.names, project.kind_names(api), version))
+    return cluster_scoped(files, api.kind) if api.scope == "Cluster" else files
 
 
 def create(folder: Path, project: Project, files: Mapping[str, File], *, force: bool = False) -> Written:
@@ -45,13 +51,16 @@ def add_api(project: Project, api: Api) -> tuple[Project, dict[str, File]]:
 
     Raises:
         NameProblem: the name of the kind or version is not valid.
-        ProjectError: a different kind has the same module or plural, or the kind exists with a different version.
+        ProjectError: a different kind has the same module or plural, or the kind exists with a different version or
+            scope.
     """
     present = next((entry for entry in project.apis if entry.kind == api.kind), None)
     if present is not None and present.version != api.version:
         raise ProjectError(
             f"{api.kind} is there with the version {present.version}; setpoint create version {api.kind} {api.version}"
         )
+    if present is not None and present.scope != api.scope:
+        raise ProjectError(f"{api.kind} is there with the scope {present.scope}, which an installed kind can't change")
     project = project.with_api(present or api)
     return project, api_files(project, present or api)
 
@@ -85,7 +94,7 @@ def add_webhook(project: Project, kind: str) -> tuple[Project, dict[str, File]]:
         ProjectError: there is no such kind.
     """
     api = replace(project.api(kind), has_webhook=True)
-    return project.with_api(api), template("webhook", words(project.names, project.kind_names(api)))
+    return project.with_api(api), _of_kind("webhook", project, api)
 
 
 def add_version(project: Project, kind: str, version: str) -> tuple[Project, dict[str, File]]:
@@ -107,4 +116,4 @@ def add_version(project: Project, kind: str, version: str) -> tuple[Project, dic
                 f"conversions, so add {version} to it by hand (docs/crd.md)"
             )
         api = replace(api, versions=(*api.versions, version))
-    return project.with_api(api), template("version", words(project.names, project.kind_names(api), version))
+    return project.with_api(api), _of_kind("version", project, api, version)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -28,6 +28,7 @@ class Api(msgspec.Struct, frozen=True):
     versions: tuple[str, ...] = ()
     plural: str = ""
     """The plural in URL paths, if it is not the one that follows from the kind; otherwise ``""``."""
+    scope: Literal["Namespaced", "Cluster"] = "Namespaced"
 
 
 class Project(msgspec.Struct, frozen=True):
