@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import uuid
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -510,3 +511,26 @@ def test_the_type_of_a_column_is_inferred_unless_it_is_given() -> None:
 
     columns = crd_for(Box)["spec"]["versions"][0]["additionalPrinterColumns"]
     assert [column["type"] for column in columns] == ["integer", "string", "string"]
+
+
+@pytest.mark.parametrize(
+    ("constraints", "problem"),
+    [
+        ({"ge": math.nan}, "its ge is nan"),
+        ({"lt": -math.inf}, "its lt is -inf"),
+        ({"multiple_of": math.inf}, "its multiple_of is inf"),
+        ({"default": math.nan}, "its default contains nan"),
+        ({"examples": [math.inf]}, "its example contains inf"),
+        ({"extra_schema": {"enum": [1, math.nan]}}, "its enum contains nan"),
+    ],
+)
+def test_numbers_that_are_not_in_json_are_refused_by_class_and_field(constraints: Any, problem: str) -> None:
+    spec = type(Model)(
+        "Spec", (Model,), {"__annotations__": {"ratio": Annotated[float | None, Field(**constraints)]}, "ratio": None}
+    )
+    with pytest.raises(DefinitionError, match=rf"^Odd\.spec\.ratio: {problem}, which JSON can't represent"):
+        crd_for(
+            type(CustomResource)(
+                "Odd", (CustomResource,), {"__annotations__": {"spec": spec}}, group="example.com", version="v1"
+            )
+        )

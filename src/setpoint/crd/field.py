@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from math import isfinite
 from typing import Any, Literal, TypedDict, Unpack
 
 import msgspec
@@ -31,6 +32,8 @@ class FieldOptions(Struct, frozen=True, kw_only=True):
     max_properties: int | None = None
     rules: tuple[ValidationRule, ...] = ()
     default: Any = UNSET
+    problem: str = ""
+    """The reason why the field is refused. It is raised where the names of the class and the field are known."""
 
 
 class Constraints(TypedDict, total=False):
@@ -96,6 +99,10 @@ def Field(**constraints: Unpack[Constraints]) -> msgspec.Meta:
         raise TypeError(f"Field has no keyword {unknown[0]}=" + (f"; did you mean {near[0]}=?" if near else ""))
     options: dict[str, Any] = dict(constraints)
     field_options = {name: options.pop(name) for name in FieldOptions.__struct_fields__ if name in options}
+    for name in ("ge", "gt", "le", "lt", "multiple_of"):
+        if isinstance(bound := options.get(name), float) and not isfinite(bound):
+            del options[name]
+            field_options["problem"] = f"its {name} is {bound}, which JSON can't represent; leave it out"
     field_options["rules"] = rules_of(field_options.get("rules", ()))
     field_options["list_map_keys"] = tuple(field_options.get("list_map_keys", ()))
     if field_options["list_map_keys"] and not field_options.get("list_type"):

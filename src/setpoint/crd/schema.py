@@ -8,7 +8,6 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 from __future__ import annotations
 
 import enum
-import math
 import types
 import uuid
 from collections.abc import Mapping
@@ -27,7 +26,7 @@ from setpoint.crd.declared_paths import path_problems
 from setpoint.crd.errors import DefinitionError
 from setpoint.crd.schema_checks import default_problem, schema_problems, text_problem
 from setpoint.crd.schema_descriptions import class_description, field_descriptions
-from setpoint.crd.schema_keywords import JSONSchema, apply, metas_of, options_of
+from setpoint.crd.schema_keywords import JSONSchema, apply, infinite_in, metas_of, options_of
 from setpoint.meta import Duration, MicroTime, Object, ObjectMeta, Quantity, to_wire
 from setpoint.meta.duration import DURATION_PATTERN
 from setpoint.meta.model_fields import alternatives, bare, fields_of, is_record
@@ -202,7 +201,7 @@ def _field(item: FieldInfo, described: str, walk: _Walk) -> JSONSchema:
         )
     default = _acceptable(schema, _default(item, walk))
     if default is not UNSET:
-        if odd := _infinite(default):
+        if odd := infinite_in(default):
             raise walk.error(
                 f"its default contains {odd}, which JSON can't represent; leave it out with X | None = None"
             )
@@ -242,14 +241,6 @@ def _is_foreign(kind: type) -> bool:
     return definition is not None and bool(definition.installed_by)
 
 
-def _infinite(value: Any) -> str:
-    """The first number in the default that JSON does not have, as Python writes it; empty if there is none."""
-    if isinstance(value, float):
-        return "" if math.isfinite(value) else str(value)
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return next(filter(None, map(_infinite, parts)), "")
-
-
 def _acceptable(schema: JSONSchema, default: Any) -> Any:
     """``default`` without empty bytes, which the format ``byte`` does not allow; an absent value is decoded as empty
     bytes.
@@ -275,6 +266,9 @@ def _type(annotation: Any, walk: _Walk, described: str = "") -> JSONSchema:
     except ValueError as problem:
         raise walk.error(problem) from None
     options = list(options_of(metas))
+    for option in options:
+        if option.problem:
+            raise walk.error(option.problem)
     if walk.brief and any(option.list_map_keys for option in options):
         walk = replace(walk, brief=False)  # the keys are fields of the items, which may be of a built-in type
     schema = _bare(annotation, walk, open_ended=any(option.preserve_unknown_fields for option in options))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -14,7 +15,7 @@ from setpoint.crd.field import KUBERNETES, FieldOptions
 from setpoint.meta import to_wire
 from setpoint.schema import compile_pattern
 
-__all__ = ["JSONSchema", "apply", "metas_of", "options_of"]
+__all__ = ["JSONSchema", "apply", "infinite_in", "metas_of", "options_of"]
 
 JSONSchema = dict[str, Any]
 _WORDS = ("ge", "gt", "le", "lt", "multiple_of", "pattern", "min_length", "max_length", "title", "description", "examples")  # fmt: skip  # noqa: E501
@@ -71,10 +72,21 @@ def apply(schema: JSONSchema, metas: Iterable[msgspec.Meta]) -> None:
         _apply_meta(result, meta)
         for option in options_of([meta]):
             _apply_options(result, option)
+    for keyword, value in result.items():
+        if schema.get(keyword) is not value and (odd := infinite_in(value)):
+            raise ValueError(f"its {keyword} contains {odd}, which JSON can't represent; leave it out")
     if "pattern" in result:
         compile_pattern(result["pattern"])  # as in API servers: no look-around, no back-references
     schema.clear()
     schema.update(result)
+
+
+def infinite_in(value: Any) -> str:
+    """The first number in a value that JSON does not have, as Python writes it; empty if there is none."""
+    if isinstance(value, float):
+        return "" if math.isfinite(value) else str(value)
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return next(filter(None, map(infinite_in, parts)), "")
 
 
 def _apply_meta(schema: JSONSchema, meta: msgspec.Meta) -> None:
