@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
+import json
+import logging
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry
+from prometheus_client.openmetrics import exposition as openmetrics
 
 import setpoint as sp
-from setpoint.controller import telemetry
+from setpoint.controller import ControllerMetrics, telemetry
+from setpoint.manager.logging import configure
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.testing import cluster, virtual_time
 
@@ -15,6 +22,7 @@ from .world import Widget, Wires, config, widget
 
 trace = pytest.importorskip("opentelemetry.trace")
 sdk = pytest.importorskip("opentelemetry.sdk.trace")
+sampling = pytest.importorskip("opentelemetry.sdk.trace.sampling")
 export = pytest.importorskip("opentelemetry.sdk.trace.export.in_memory_span_exporter")
 
 
@@ -68,6 +76,50 @@ async def test_a_failed_reconcile_is_a_failed_span(spans: Any) -> None:
     (root,) = (span for span in spans.get_finished_spans() if span.name.startswith("reconcile"))
     assert not root.status.is_ok
     assert root.events[0].attributes["exception.message"] == "no way"
+
+
+@virtual_time
+async def test_log_records_of_a_reconcile_and_about_its_end_have_its_trace(spans: Any) -> None:
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+        ctx.log.info("at work")
+        raise sp.TerminalError("no way")
+
+    stream = io.StringIO()
+    handler = configure("json", stream=stream)
+    try:
+        async with cluster(sp.Controller(ConfigMap, reconcile), control_plane=False, objects=[config("a")]) as world:
+            await world.settle()
+    finally:
+        logging.getLogger().removeHandler(handler)
+    (root,) = (span for span in spans.get_finished_spans() if span.name.startswith("reconcile"))
+    records = {record["msg"]: record for record in map(json.loads, stream.getvalue().splitlines())}
+    trace_id, span_id = f"{root.context.trace_id:032x}", f"{root.context.span_id:016x}"
+    assert (records["at work"]["trace_id"], records["at work"]["span_id"]) == (trace_id, span_id)
+    assert records["reconcile failed"]["trace_id"] == trace_id
+    assert "trace_id" not in records["controller started"]
+
+
+@virtual_time
+async def test_the_histogram_of_reconcile_times_has_traces_as_exemplars(spans: Any) -> None:
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+        await asyncio.sleep(0.65)
+
+    registry = CollectorRegistry()
+    async with cluster(sp.Controller(ConfigMap, reconcile), control_plane=False, objects=[config("a")]) as world:
+        ControllerMetrics(registry).add(world.running("configmap").metrics)
+        await world.settle()
+        text = openmetrics.generate_latest(registry).decode()
+    (root,) = (span for span in spans.get_finished_spans() if span.name.startswith("reconcile"))
+    (line,) = (line for line in text.splitlines() if " # {" in line)
+    assert line.startswith('controller_runtime_reconcile_time_seconds_bucket{controller="configmap",le="0.7"} 1.0')
+    assert f'# {{trace_id="{root.context.trace_id:032x}"}} 0.65' in line
+
+
+def test_a_trace_that_is_not_sampled_is_no_exemplar() -> None:
+    provider = sdk.TracerProvider(sampler=sampling.ALWAYS_OFF)
+    with provider.get_tracer("x").start_as_current_span("y") as span:
+        assert telemetry.sampled_trace(span) == ""
+    assert telemetry.sampled_trace(None) == ""
 
 
 def test_nothing_is_traced_without_a_provider() -> None:

@@ -40,6 +40,7 @@ class ContextReads:
         "_parent_log",
         "_random",
         "_reads",
+        "_trace",
         "_warning",
         "_writes",
         "age",
@@ -91,6 +92,8 @@ class ContextReads:
         """The reads so far, by kind and by whether they were from a cache; None before the first read."""
         self._writes: builtins.list[Write] = []
         """The writes of this reconcile so far."""
+        self._trace = ""
+        """The id of the trace that records this reconcile; ``""`` if none does."""
         self._warning = ""
         """The last event of this reconcile about ``object``, if its type was ``Warning``: reason and message."""
 

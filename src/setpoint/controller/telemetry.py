@@ -35,8 +35,8 @@ class LoopMetrics:
     """The counts of one controller. They can be read at any time; `ControllerMetrics` exports them to Prometheus."""
 
     __slots__ = (
-        "active_workers", "buckets", "conflicts", "errors", "filtered", "hot_loops", "max_concurrent", "name", "panics",
-        "paused", "results", "seconds", "stale_reads", "suppressed", "terminal_errors", "timeouts",
+        "active_workers", "buckets", "conflicts", "errors", "exemplars", "filtered", "hot_loops", "max_concurrent",
+        "name", "panics", "paused", "results", "seconds", "stale_reads", "suppressed", "terminal_errors", "timeouts",
     )  # fmt: skip
 
     def __init__(self, name: str, max_concurrent: int) -> None:
@@ -56,12 +56,18 @@ class LoopMetrics:
         self.paused = 0
         self.seconds = 0.0
         self.buckets = [0] * (len(BUCKETS) + 1)
+        self.exemplars: dict[int, tuple[str, float, float]] = {}
+        """For each bucket, the last traced reconcile: its trace id, its seconds, and the time of its end."""
 
     def observe(self, result: str, seconds: float) -> None:
         """Counts a reconcile that has ended."""
         self.results[result] += 1
         self.seconds += seconds
         self.buckets[bisect_left(BUCKETS, seconds)] += 1
+
+    def note_trace(self, trace_id: str, seconds: float, ended_at: float) -> None:
+        """Notes the trace of a reconcile, as the exemplar of its bucket."""
+        self.exemplars[bisect_left(BUCKETS, seconds)] = (trace_id, seconds, ended_at)
 
 
 class ControllerMetrics:
@@ -90,6 +96,7 @@ class ControllerMetrics:
     def collect(self) -> Iterator[Metric]:
         """The metrics of all controllers. The registry calls this method at each scrape."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+        from prometheus_client.samples import Exemplar
 
         label = ["controller"]
         total = CounterMetricFamily(
@@ -135,10 +142,15 @@ class ControllerMetrics:
         for loop in self._loops.values():
             for result, count in loop.results.items():
                 total.add_metric([loop.name, result], count)
-            cumulated, running = [], 0
-            for bound, count in zip((*map(str, BUCKETS), "+Inf"), loop.buckets, strict=True):
+            cumulated: list[tuple[str, float] | tuple[str, float, Exemplar]] = []
+            running = 0
+            for place, (bound, count) in enumerate(zip((*map(str, BUCKETS), "+Inf"), loop.buckets, strict=True)):
                 running += count
-                cumulated.append((bound, float(running)))
+                trace = loop.exemplars.get(place)
+                if trace is None:
+                    cumulated.append((bound, float(running)))
+                else:
+                    cumulated.append((bound, float(running), Exemplar({"trace_id": trace[0]}, trace[1], trace[2])))
             seconds.add_metric([loop.name], cumulated, loop.seconds)
             for counter, attribute in counters:
                 counter.add_metric([loop.name], getattr(loop, attribute))
@@ -192,6 +204,14 @@ def find_tracer() -> Any:
     if isinstance(provider, trace.ProxyTracerProvider):  # none has been set
         return None
     return provider.get_tracer("setpoint")
+
+
+def sampled_trace(span: Any) -> str:
+    """The id of the span's trace, if the trace is recorded; ``""`` if it is not, and without a span."""
+    if span is None:
+        return ""
+    context = span.get_span_context()
+    return f"{context.trace_id:032x}" if context.is_valid and context.trace_flags.sampled else ""
 
 
 def traced(client: Client, tracer: Any) -> Client:

@@ -49,7 +49,17 @@ class _WithFields(logging.Formatter):
     def _fields(self, record: logging.LogRecord) -> Mapping[str, Any]:
         fields = getattr(record, "fields", None)
         own = fields if isinstance(fields, Mapping) else {}
-        return {**own, **self._all} if self._all else own
+        trace = _trace_fields()
+        return {**own, **trace, **self._all} if self._all or trace else own
+
+
+def _trace_fields() -> dict[str, str]:
+    """The ids of the span in which the record was made, such as that of a reconcile; none without a tracer provider."""
+    trace = sys.modules.get("opentelemetry.trace")
+    if trace is None:
+        return {}
+    context = trace.get_current_span().get_span_context()
+    return {"trace_id": f"{context.trace_id:032x}", "span_id": f"{context.span_id:016x}"} if context.is_valid else {}
 
 
 class TextFormatter(_WithFields):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, MutableMapping
+from typing import Any
+
 import msgspec
 
 from setpoint.client import WriteRecord
@@ -14,7 +17,7 @@ from setpoint.controller.hotloop import HotLoopDetector, HotLoopLimits
 from setpoint.controller.memory import Memory
 from setpoint.controller.outcome import reason_of
 from setpoint.controller.run.workers import End
-from setpoint.controller.telemetry import LoopMetrics
+from setpoint.controller.telemetry import BoundLogger, LoopMetrics
 from setpoint.meta import ObjectKey
 
 
@@ -102,6 +105,8 @@ class Activity:
         """Notes the end of an attempt of the key."""
         context = self.running.pop(key, None)
         if context is not None:
+            if context._trace:
+                self.metrics.note_trace(context._trace, end.duration, self._env.now().timestamp())
             at = context.object.metadata
             writes = tuple(context._writes[:MAX_WRITES])
             attempt = Attempt(
@@ -143,6 +148,24 @@ class Activity:
         self._memory.forget(key)
         self.hot_loops.forget(key)
         self.resume(key)
+
+
+class AttemptLogger(BoundLogger):
+    """A logger for records about attempts, which have a ``key``. It adds the trace that records the attempt, whose span
+    has ended by then.
+    """
+
+    def __init__(self, log: BoundLogger, running: Mapping[ObjectKey, ContextReads]) -> None:
+        super().__init__(log.logger, log.fields)
+        self._running = running
+
+    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
+        msg, kwargs = super().process(msg, kwargs)
+        fields = kwargs["extra"]["fields"]
+        context = self._running.get(fields.get("key"))
+        if context is not None and context._trace:
+            fields["trace_id"] = context._trace
+        return msg, kwargs
 
 
 def _entry_of(record: WriteRecord, number: int, is_covered: bool) -> Write:

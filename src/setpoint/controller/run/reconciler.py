@@ -41,7 +41,7 @@ from setpoint.controller.outcome import (
     Retry,
 )
 from setpoint.controller.run.activity import Activity
-from setpoint.controller.telemetry import find_tracer, reconcile_span
+from setpoint.controller.telemetry import find_tracer, reconcile_span, sampled_trace
 from setpoint.controller.writes.ownership import ObjectWriter
 from setpoint.controller.writes.status_writer import StatusWriter
 from setpoint.meta import (
@@ -157,7 +157,8 @@ class Reconciler(Generic[K]):
             else reconcile_span(self._tracer, self._controller.name, obj, causes, start.failures)
         )
         try:
-            with span:
+            with span as started_span:
+                context._trace = sampled_trace(started_span)
                 if behind:
                     activity.metrics.stale_reads += 1
                     await self._prefetch(context, behind)

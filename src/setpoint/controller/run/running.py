@@ -20,7 +20,7 @@ from setpoint.controller.environment import Environment, Host
 from setpoint.controller.history import Cause, Timeline
 from setpoint.controller.memory import Memory
 from setpoint.controller.outcome import describe
-from setpoint.controller.run.activity import Activity
+from setpoint.controller.run.activity import Activity, AttemptLogger
 from setpoint.controller.run.delivery import key_of, subscribe
 from setpoint.controller.run.reconciler import Functions, Reconciler
 from setpoint.controller.run.shard import ShardGuard
@@ -74,7 +74,7 @@ class RunningController(Generic[K]):
             self.reconciler.handle if self.guard is None else self.guard.handle,
             rate_limiter=controller.rate_limiter() if controller.rate_limiter else None,
             queue_metrics=metrics.queues if metrics is not None else None,
-            log=self.log,
+            log=AttemptLogger(self.log, self.activity.running),
             on_end=self.activity.add_end,
         )
         self.queue = self.loop.queue
