@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.simulation.apps import controllers
 from tests.simulation.kinds import App, AppSpec
@@ -53,6 +55,26 @@ def test_a_write_of_a_leader_that_stood_still_before_it_was_sent_is_refused() ->
     assert Reference(run_in_process(setup, Plan(), Options(quiet=False)), []).judge(Plan((frozen,)), result) == []
 
 
+def test_children_statuses_and_clean_ups_survive_leaders_that_become_standbys() -> None:
+    report = check(lifecycle, controllers, leader_election="standby", off=OFF, budget=Budget(runs=12))
+    assert report.points["writes"] >= 10
+
+
+def test_a_process_that_stood_still_beyond_its_lease_is_the_leader_again_when_its_successor_stands_still() -> None:
+    setup = Setup(scenario=lifecycle, factory=controllers, leader_election="standby")
+    first = fault("freeze", "apply configmaps default/one-0 #1", seconds=1000.0)
+    second = fault("freeze", "delete configmaps default/one-1 #1", seconds=5000.0)
+    plan = Plan((first, second))
+    result = run_in_process(setup, plan, Options(quiet=False, trace=True))
+    assert result.struck == [0, 1]
+    writers = [line.who for line in result.trace if line.what == "writes"]
+    assert list(dict.fromkeys(writers)) == ["controller/2", "controller/1"]
+    assert writers[-1] == "controller/2"
+    assert [line.who for line in result.trace if line.what == "starts"] == ["controller/1", "controller/2"]
+    assert Reference(run_in_process(setup, Plan(), Options(quiet=False)), []).judge(plan, result) == []
+
+
 @pytest.mark.long
-def test_children_statuses_and_clean_ups_survive_every_single_fault_with_two_processes() -> None:
-    check(lifecycle, controllers, leader_election=True, budget=Budget(runs=2500))
+@pytest.mark.parametrize("election", [True, "standby"])
+def test_children_statuses_and_clean_ups_survive_every_single_fault_with_two_processes(election: Any) -> None:
+    check(lifecycle, controllers, leader_election=election, budget=Budget(runs=2500))

@@ -99,6 +99,8 @@ class ReplicaFlags:
         The name of the Lease; default: the program's name.
     leader_election_namespace
         The Lease's namespace; default: that of the kubeconfig's context.
+    lost_lease
+        With --leader-elect: what the process does when it has lost its lease: end, or become a standby again.
     shards
         Share the objects with all other processes of this program that run with --shards, instead of electing a
         leader. The name and namespace of their Leases are set by the flags of leader election.
@@ -113,6 +115,7 @@ class ReplicaFlags:
     leader_elect: bool = False
     leader_election_id: str | None = None
     leader_election_namespace: str | None = None
+    lost_lease: Literal["exit", "standby"] = "exit"
     shards: _Switch = False
     processes: Annotated[int, Parameter(validator=Number(gte=1, lte=256))] = 1
     pause_switch: str | None = None
@@ -126,6 +129,8 @@ class ReplicaFlags:
         """Raises `UsageError` if two of the flags exclude each other."""
         if self.shards and self.leader_elect:
             raise UsageError("--shards and --leader-elect exclude each other: with shards every process works")
+        if self.lost_lease == "standby" and (not self.leader_elect or self.processes > 1):
+            raise UsageError("--lost-lease standby needs --leader-elect, and excludes --processes")
 
 
 @Parameter(name="*", group=Group("Metrics, health and pages", sort_key=3))

@@ -235,6 +235,8 @@ class FunctionThreads:
         self._workers = workers
         self._pool: ThreadPoolExecutor | None = None
         self._calls: dict[ObjectKey, asyncio.Future[Any]] = {}
+        self.at_work: set[int] = set()
+        """The identifiers of the threads that run a function now, even if its reconcile was cancelled."""
         self.identifiers: dict[ObjectKey, int] = {}
         """The identifiers of the threads, by the keys that they handle."""
 
@@ -260,10 +262,12 @@ class FunctionThreads:
                 has_begun = True  # in this order, and in the other below: at least one of the two sides sees the other
                 thread = current_thread()
                 self.identifiers[context.key] = get_ident()
+                self.at_work.add(get_ident())
                 before, thread.name = thread.name, f"{name} {context.key}"
                 try:
                     return None if given_up else run(function, obj, blocking)
                 finally:
+                    self.at_work.discard(get_ident())
                     thread.name = before
 
             running = self._calls[context.key] = loop.run_in_executor(pool, call, copy_context().run)

@@ -6,9 +6,9 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Literal
+from typing import Literal
 
-from setpoint.concurrency import TaskScope
+from setpoint.concurrency import TaskScope, end
 from setpoint.controller import BoundLogger
 from setpoint.controller.events import EventRecorder
 from setpoint.manager.leader_election.leadership import Leadership, LeadershipLost
@@ -33,6 +33,7 @@ class Lifecycle:
         recorder: EventRecorder,
         shutdown_timeout: float | None,
         prepare: Callable[[], None],
+        again: Callable[[Runnable], Runnable | None],
     ) -> None:
         self.state = "new"
         self.started = asyncio.Event()
@@ -45,6 +46,10 @@ class Lifecycle:
         self._recorder = recorder
         self._shutdown_timeout = shutdown_timeout
         self._prepare = prepare
+        self._again = again
+        self._leading: list[tuple[Runnable, bool]] = []
+        """The runnables of the leader, and whether they may end by themselves."""
+        self._stepping_down = asyncio.Event()
         self._log = BoundLogger(logging.getLogger("setpoint.manager"))
         self._ended: BaseException | None = None
         self._end = asyncio.Event()
@@ -55,10 +60,23 @@ class Lifecycle:
         """Adds runnables to a group; see `Group.add`."""
         for runnable in runnables:
             self._groups[group].add(runnable, may_end=may_end)
+            if group == "leader":
+                self._leading.append((runnable, may_end))
 
     def stop(self) -> None:
         """Asks `run` to stop everything and return."""
         self._end.set()
+
+    def step_down(self) -> None:
+        """Asks this process to release the lease and to become a standby. Without the lease this does nothing.
+
+        Raises:
+            RuntimeError: there is no election in which this process may take part again.
+        """
+        if self._elector is None or not self._elector.rejoins:
+            raise RuntimeError("only a candidate with LeaderElection(lost_lease='standby') can step down and go on")
+        if self.elected.is_set():
+            self._stepping_down.set()
 
     async def run(self, opened: AbstractAsyncContextManager[None]) -> None:
         """Runs within ``opened`` until `stop` is called, the call is cancelled, or a runnable fails.
@@ -103,15 +121,64 @@ class Lifecycle:
             if ending.done():
                 return
             starting.result()
-            beside: set[asyncio.Task[Any]] = {ending}
-            if self._elector is not None:
-                self._renewing = lease.start(self._renew(self._elector))
+            while self._elector is not None:
+                renewing = self._renewing = lease.start(self._renew(self._elector))
                 leading = scope.start(self._groups["leader"].start())
-                beside.add(self._renewing)
+                beside = (ending, renewing, scope.start(self._stepping_down.wait()))
                 await asyncio.wait((*beside, leading), return_when=asyncio.FIRST_COMPLETED)
                 if leading.done():
                     leading.result()
-            await asyncio.wait(beside, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(beside, return_when=asyncio.FIRST_COMPLETED)
+                if ending.done() or not self._elector.rejoins or not await self._become_standby(self._elector):
+                    return
+                acquiring = scope.start(self._acquire(self._elector))
+                await asyncio.wait((ending, acquiring), return_when=asyncio.FIRST_COMPLETED)
+                if ending.done():
+                    return
+                acquiring.result()
+            await asyncio.wait((ending,))
+
+    async def _become_standby(self, elector: Leadership) -> bool:
+        """Ends the leader's work, with everything that it remembers, and prepares fresh runs. Returns False if that is
+        not possible, because work does not end or has failed; the manager then has to stop.
+        """
+        group = self._groups["leader"]
+        self.elected.clear()
+        if self._lost is None:
+            loop = asyncio.get_running_loop()
+            limit = self._shutdown_timeout
+            await self._stop_leading(None if limit is None else loop.time() + limit)
+        await group.cancel(within=self._lost_within)
+        if self._end.is_set():
+            return False
+        fresh = [] if group.hanging else [(self._again(runnable), may_end) for runnable, may_end in self._leading]
+        if group.hanging or any(runnable is None for runnable, _ in fresh):
+            self._lost = self._lost or LeadershipLost("the process was asked to step down, and its work does not end")
+            return False
+        if self._lost is None and self._renewing is not None:
+            await end((self._renewing,))
+            self._tell_of_lease("stopped leading")
+            await elector.release()
+        self._log.warning(
+            "standby again", extra={"reason": "asked to step down" if self._lost is None else str(self._lost)}
+        )
+        self._lost = None
+        self._groups["leader"] = Group("leader", self._on_end)
+        self._leading = []
+        for runnable, may_end in fresh:
+            if runnable is not None:
+                self.add("leader", runnable, may_end=may_end)
+        self._prepare()
+        return True
+
+    async def _acquire(self, elector: Leadership) -> None:
+        """Waits until this process leads again."""
+        if self._stepping_down.is_set():
+            await asyncio.sleep(elector.rest)
+            self._stepping_down.clear()
+        await elector.acquire()
+        self._tell_of_lease("became leader")
+        self.elected.set()
 
     async def _renew(self, elector: Leadership) -> None:
         """Waits until the lease is lost."""

@@ -60,6 +60,9 @@ class Manager:
     - A runnable that fails, or returns without a request to stop, ends the manager: `run` raises its error.
     - When the lease is lost, all work of the leader is cancelled at once, and `run` raises `LeadershipLost`. Work that
       does not end before others may take over is logged with its stack and abandoned.
+    - With ``LeaderElection(lost_lease="standby")`` the process goes on as a standby instead, if all work has ended: the
+      controllers' runs, with their queues, memories and caches, are replaced by fresh ones, and the ``run`` of other
+      runnables of the leader is called again for the next term. If any work does not end, `run` raises.
     - Work that does not end within 10 s after its cancellation in a stop is abandoned in the same way; the lease is not
       released in that case.
     - A new leader starts no reconcile until its caches show the writes of the last leader, however long that takes.
@@ -83,8 +86,8 @@ class Manager:
             runnables, health checks and metrics. It is left in the same way however the manager ends.
 
     Raises:
-        ValueError: two controllers have the same name, the fleet is in another manager, or there is both an election
-            and sharding.
+        ValueError: two controllers have the same name, the fleet is in another manager, there is both an election and
+            sharding, or ``lost_lease="standby"`` is combined with a fleet or with child processes.
     """
 
     def __init__(
@@ -109,6 +112,14 @@ class Manager:
         self.elector: Leadership | None = None
         self.shards: ShardMember | None = None
         self._join(leader_election, sharding)
+        if (
+            self.elector is not None
+            and self.elector.rejoins
+            and (fleet is not None or isinstance(controllers, Supervisor))
+        ):
+            raise ValueError(
+                "lost_lease='standby' is for the controllers of one process: use 'exit' with a fleet or child processes"
+            )
         self._shard: Shard | None = self.elector or self.shards
         self._leading_client = client
         if self._shard is not None:
@@ -147,6 +158,7 @@ class Manager:
             recorder=self.recorder,
             shutdown_timeout=options.shutdown_timeout,
             prepare=self._prepare,
+            again=self._again,
         )
         self.started = self._life.started
         """Set when everything that does not need an election has been started."""
@@ -285,15 +297,8 @@ class Manager:
                     f"there are two controllers named {runnable.name!r}: give one of them another name=, "
                     "since the name tells them apart in metrics, logs and field managers"
                 )
-            running = runnable.bind(
-                self._leading_client if leading else self.client,
-                self.factory,
-                process=self._process,
-                recorder=self.recorder,
-                shard=self._shard if leading else None,
-            )
-            self.controllers[runnable.name] = running
-            self.readyz.add(f"controller-{runnable.name}", self._readiness(running))
+            running = self._bind(runnable)
+            self.readyz.add(f"controller-{runnable.name}", self._readiness(runnable))
             if self._life.state == "running":
                 running.prepare()
             place: GroupName = "leader" if leading else "others"
@@ -302,6 +307,29 @@ class Manager:
         by_itself: GroupName = "leader" if getattr(runnable, "leader_only", True) else "others"
         own_group: GroupName | None = getattr(runnable, "group", None)
         self._life.add(group or own_group or by_itself, runnable, may_end=may_end)
+
+    def _bind(self, controller: Controller[Any]) -> RunningController[Any]:
+        leading = controller.leader_only
+        running = self.controllers[controller.name] = controller.bind(
+            self._leading_client if leading else self.client,
+            self.factory,
+            process=self._process,
+            recorder=self.recorder,
+            shard=self._shard if leading else None,
+        )
+        return running
+
+    def _again(self, runnable: Runnable) -> Runnable | None:
+        """A runnable for this process's next time as the leader; None if the former one still has a thread at work,
+        which can't be cancelled.
+        """
+        if not isinstance(runnable, RunningController):
+            return runnable
+        if runnable.threads.at_work:
+            return None
+        controller = runnable.controller
+        assert isinstance(controller, Controller)
+        return runnable if runnable.state == "new" else self._bind(controller)
 
     # -- life cycle ----------------------------------------------------------------------------------------------------
 
@@ -319,6 +347,15 @@ class Manager:
     def stop(self) -> None:
         """Asks `run` to stop everything and return."""
         self._life.stop()
+
+    def step_down(self) -> None:
+        """Asks this process to finish its work as the leader, release the lease and become a standby. It leaves the
+        lease to other candidates for the duration of a lease. A process that does not lead does nothing.
+
+        Raises:
+            RuntimeError: the manager has no `LeaderElection` with ``lost_lease="standby"``.
+        """
+        self._life.step_down()
 
     async def __aenter__(self) -> Self:
         """Runs the manager in the background; waits until everything that does not need an election has been started.
@@ -381,11 +418,11 @@ class Manager:
             for informer in running.informers.values():
                 await informer.wait_synced()
 
-    def _readiness(self, running: RunningController[Any]) -> Callable[[], str]:
+    def _readiness(self, controller: Controller[Any]) -> Callable[[], str]:
         def check() -> str:
-            if running.controller.leader_only and self.elector is not None and not self.elected.is_set():
+            if controller.leader_only and self.elector is not None and not self.elected.is_set():
                 return ""  # a standby is ready to take over
-            return running.readiness()
+            return self.controllers[controller.name].readiness()
 
         return check
 

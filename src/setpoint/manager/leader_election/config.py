@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from setpoint.meta.names import dns1123_subdomain
 
@@ -19,6 +19,9 @@ class LeaderElection:
     ``renew_deadline`` without a successful renewal, and all candidates try to get or renew the lease every
     ``retry_period``. With ``release_on_cancel``, a leader that stops releases its lease.
 
+    ``lost_lease`` says what a process does that has lost its lease: it ends (``exit``), or it becomes a candidate again
+    without anything of its time as the leader (``standby``; see `setpoint.Manager`).
+
     Raises:
         ValueError: ``lease_duration > renew_deadline > 1.2 * retry_period > 0`` does not hold, ``lease_duration`` is
             less than 1, or ``name`` or ``identity`` is invalid.
@@ -32,6 +35,7 @@ class LeaderElection:
     retry_period: float = 2.0
     release_on_cancel: bool = True
     labels: dict[str, str] = field(default_factory=dict)
+    lost_lease: Literal["exit", "standby"] = "exit"
 
     def __post_init__(self) -> None:
         if not self.identity:

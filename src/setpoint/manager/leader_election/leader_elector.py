@@ -54,6 +54,8 @@ class LeaderElector(Leadership):
         on_new_leader: Callable[[str], None] | None = None,
     ) -> None:
         self.election = election
+        self.rejoins = election.lost_lease == "standby"
+        self.rest = election.lease_duration
         self._client = client
         self._now = now
         self._random = random or Random()
@@ -105,7 +107,7 @@ class LeaderElector(Leadership):
         """The reason why the health check fails, or ``""``. The check fails if this candidate is the recorded leader,
         but its lease expired more than ``tolerance`` seconds ago.
         """
-        if not self.is_leader:
+        if not self.is_leader or self._renewed_at == float("-inf"):
             return ""
         age = asyncio.get_running_loop().time() - self._renewed_at
         if age <= self.election.lease_duration + tolerance:
@@ -113,7 +115,8 @@ class LeaderElector(Leadership):
         return f"failed to renew the lease for {age:.0f} s"
 
     async def acquire(self) -> None:
-        """Waits until this candidate leads."""
+        """Waits until this candidate leads. It does not lead meanwhile, even if the Lease still names it."""
+        self._renewed_at = float("-inf")
         while not await self._try():  # noqa: ASYNC110 - the awaited change happens in another process
             await asyncio.sleep(self._pause())
         logger.info("became leader", extra={"fields": self._fields()})

@@ -50,6 +50,10 @@ class Leadership(ABC):
     """
 
     partition: Partition = WHOLE
+    rejoins = False
+    """Whether a process that has lost its lease may `acquire` it again."""
+    rest = 0.0
+    """Seconds for which a process that was asked to step down leaves the lease to others."""
 
     # -- the election --------------------------------------------------------------------------------------------------
 

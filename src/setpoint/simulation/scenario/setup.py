@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, TypeAlias, TypedDict, Unpack
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypedDict, Unpack
 
 from setpoint.cache.watch_options import FirstList
 from setpoint.controller import Controller
@@ -45,7 +45,8 @@ class SetupOptions(TypedDict, total=False):
         namespace: the namespace of the program: the clients' default, and that of its leases.
         externals: systems outside the cluster; see `External`.
         predicates: see `always`, `never`, `eventually`.
-        leader_election: whether two processes of the program run and compete for a lease.
+        leader_election: whether two processes of the program run and compete for a lease. With ``"standby"``, a
+            process that loses its lease goes on as a standby (`LeaderElection`).
         sharding: whether two processes of the program run and share the keys; each has a lease of its own.
         fleet: whether the controllers run in two clusters (`setpoint.Fleet`): ``near``, which is the scenario's, and
             ``far``, which faults can cut off. Users act in the same way in both. If the factory returns both
@@ -67,7 +68,7 @@ class SetupOptions(TypedDict, total=False):
     namespace: str
     externals: Iterable[External]
     predicates: Iterable[Predicate]
-    leader_election: bool
+    leader_election: bool | Literal["standby"]
     sharding: bool
     fleet: bool
     lifespan: Lifespan | None
@@ -90,7 +91,7 @@ class Setup:
     namespace: str = "default"
     externals: Sequence[External] = ()
     predicates: Sequence[Predicate] = ()
-    leader_election: bool = False
+    leader_election: bool | Literal["standby"] = False
     sharding: bool = False
     fleet: bool = False
     lifespan: Lifespan | None = None
@@ -127,7 +128,7 @@ class Setup:
         plane = values.get("control_plane", True)
         values["control_plane"] = plane if isinstance(plane, (bool, str)) else tuple(plane)
         setup = cls(scenario=scenario, factory=factory, **values)
-        if setup.leader_election + setup.sharding + setup.fleet > 1:
+        if bool(setup.leader_election) + setup.sharding + setup.fleet > 1:
             raise ValueError("a simulation has leader_election, sharding or a fleet, not several of them")
         return setup
 

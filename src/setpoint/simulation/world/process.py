@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 from setpoint.cache import WatchOptions
 from setpoint.cache.watch_options import FirstList
 from setpoint.client import Client
-from setpoint.controller import RunningController
+from setpoint.controller import Controller, RunningController
 from setpoint.manager import LeaderElection, Manager, ManagerOptions, Sharding
 from setpoint.manager.fleet.fleet_cluster import FleetCluster
 from setpoint.meta import ObjectKey
@@ -84,6 +84,7 @@ class Process(ProcessControl):
                 election = LeaderElection(
                     name="simulated", identity=identity, namespace=setup.namespace,
                     lease_duration=LEASE, renew_deadline=0.7 * LEASE, retry_period=0.2 * LEASE,
+                    lost_lease="standby" if setup.leader_election == "standby" else "exit",
                 )  # fmt: skip
             if setup.sharding:
                 sharding = Sharding(
@@ -112,6 +113,7 @@ class Process(ProcessControl):
             )
             for running in self.manager.controllers.values():
                 self._listen(running)
+            self._listen_to_later_runs(self.manager)
             await self.manager.run()
         except Exception as problem:
             if not self._world.loop.is_running():
@@ -119,6 +121,17 @@ class Process(ProcessControl):
             self.failed = problem  # which is an event of the simulated world
             self.transport.cut()
             world.ended(self, problem)
+
+    def _listen_to_later_runs(self, manager: Manager) -> None:
+        """Listens to the runs that the manager makes when it becomes a standby again, too."""
+        bind = manager._bind
+
+        def bound(controller: Controller[Any]) -> RunningController[Any]:
+            running = bind(controller)
+            self._listen(running)
+            return running
+
+        manager._bind = bound  # type: ignore[method-assign]
 
     def _listen(self, running: RunningController[Any]) -> None:
         """Passes all exceptions from reconciles on to the judge. With the fault ``shuffle``, it also shuffles the keys
