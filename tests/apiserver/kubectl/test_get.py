@@ -108,7 +108,7 @@ async def test_custom_resources_print_the_columns_of_their_definition(custom: Ku
     assert (await custom("get", "mk", "--field-selector=spec.note=x", "-o", "name")).out == ""
     crds = await custom("get", "crds")
     assert crds.rows[0] == ["NAME", "SCOPE", "VERSIONS", "CREATED AT"]
-    assert crds.rows[1][:3] == ["mykinds.grp.example.com", "Namespaced", "v1(storage)"]
+    assert crds.rows[1][:3] == ["mykinds.grp.example.com", "Namespaced", "v1alpha1(storage)"]
 
 
 async def test_raw_paths_are_answered_as_they_are(kubectl: Kubectl) -> None:
