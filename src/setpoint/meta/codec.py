@@ -38,11 +38,11 @@ def decode(kind: type[M], raw: bytes | memoryview | msgspec.Raw) -> M:
     """
     raw = bytes(raw)  # its own copy: an object must not keep alive the whole list that it came in
     decoder = _decoder(cast("Hashable", kind))
-    made: M
+    decoded: M
     try:
-        made = decoder.decode(raw)
+        decoded = decoder.decode(raw)
     except msgspec.ValidationError:
-        made = _repaired(kind, raw)
+        decoded = _repaired(kind, raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         better = mended(raw)
         if better is None:
@@ -51,10 +51,10 @@ def decode(kind: type[M], raw: bytes | memoryview | msgspec.Raw) -> M:
     except RecursionError:
         raise TooDeep(f"{_described(kind, raw)}: nested too deeply to be decoded") from None
     except Exception:  # noqa: BLE001 - validators and __post_init__ of users' classes may raise anything
-        made = _repaired(kind, raw)
-    if isinstance(made, Object):
-        vars(made)[_RAW] = raw
-    return made
+        decoded = _repaired(kind, raw)
+    if isinstance(decoded, Object):
+        vars(decoded)[_RAW] = raw
+    return decoded
 
 
 def from_wire(kind: type[M], value: Any) -> M:
@@ -93,8 +93,8 @@ def to_wire(value: Any) -> Any:
     try:
         return _to_wire(value)
     except RecursionError:
-        what = f"{type(value).__name__} {value.key}" if isinstance(value, Object) else type(value).__name__
-        raise TooDeep(f"{what}: nested too deeply to be encoded") from None
+        subject = f"{type(value).__name__} {value.key}" if isinstance(value, Object) else type(value).__name__
+        raise TooDeep(f"{subject}: nested too deeply to be encoded") from None
 
 
 def _to_wire(value: Any) -> Any:
@@ -128,8 +128,8 @@ def encode(value: Any) -> bytes:
     return json_of(to_wire(value), type(value).__name__)
 
 
-def json_of(value: Any, *what: str) -> bytes:
-    """The JSON of plain values; ``what`` (kind, key) names them in the error message.
+def json_of(value: Any, *subject: str) -> bytes:
+    """The JSON of plain values; ``subject`` (kind, key) names them in the error message.
 
     Raises:
         TooDeep: the values are nested too deeply.
@@ -138,40 +138,40 @@ def json_of(value: Any, *what: str) -> bytes:
     raw = b""
     try:
         raw = msgspec.json.encode(value)
-        found = _not_json(value) if b"null" in raw else None  # which msgspec writes for nan and inf
+        problem = _not_json(value) if b"null" in raw else None  # which msgspec writes for nan and inf
     except RecursionError:
-        raise TooDeep(f"{' '.join(what)}: nested too deeply to be encoded") from None
+        raise TooDeep(f"{' '.join(subject)}: nested too deeply to be encoded") from None
     except UnicodeEncodeError:
-        found = _not_json(value)
-    if found is None:
+        problem = _not_json(value)
+    if problem is None:
         return raw
-    path, odd = found
-    told = f"the text {odd!r} holds half of a surrogate pair" if isinstance(odd, str) else f"the number is {odd}"
-    told += ", which JSON can't represent"
-    raise ValueError(": ".join(part for part in (" ".join(what), path, told) if part)) from None
+    path, odd = problem
+    reason = f"the text {odd!r} holds half of a surrogate pair" if isinstance(odd, str) else f"the number is {odd}"
+    reason += ", which JSON can't represent"
+    raise ValueError(": ".join(part for part in (" ".join(subject), path, reason) if part)) from None
 
 
 def _not_json(value: Any) -> tuple[str, str | float] | None:
     """The first string that contains half of a surrogate pair, or number that is not finite, with its path: a value, or
     a key of the map at that path. None if there is none.
     """
-    left: list[tuple[str, Any]] = [("", value)]
-    while left:
-        path, found = left.pop()
-        if isinstance(found, str):
-            if not _is_unicode(found):
-                return path, found
-        elif isinstance(found, float):
-            if not math.isfinite(found):
-                return path, found
-        elif isinstance(found, Mapping):
-            for key in found:
+    pending: list[tuple[str, Any]] = [("", value)]
+    while pending:
+        path, part = pending.pop()
+        if isinstance(part, str):
+            if not _is_unicode(part):
+                return path, part
+        elif isinstance(part, float):
+            if not math.isfinite(part):
+                return path, part
+        elif isinstance(part, Mapping):
+            for key in part:
                 if isinstance(key, str) and not _is_unicode(key):
                     return path, key
-            inner = [(f"{path}.{key}" if path else str(key), item) for key, item in found.items()]
-            left.extend(reversed(inner))
-        elif isinstance(found, (list, tuple)):
-            left.extend(reversed([(f"{path}[{index}]", item) for index, item in enumerate(found)]))
+            inner = [(f"{path}.{key}" if path else str(key), item) for key, item in part.items()]
+            pending.extend(reversed(inner))
+        elif isinstance(part, (list, tuple)):
+            pending.extend(reversed([(f"{path}[{index}]", item) for index, item in enumerate(part)]))
     return None
 
 

@@ -42,6 +42,6 @@ def parse_uint(text: str, bits: int = 64) -> int:
     return number
 
 
-def _problem(kind: str, text: str, why: str) -> str:
-    shown = text if len(text) <= 100 else f"{text[:100]}..."
-    return f"strconv.Parse{kind}: parsing {quote(shown)}: {why}"
+def _problem(kind: str, text: str, reason: str) -> str:
+    excerpt = text if len(text) <= 100 else f"{text[:100]}..."
+    return f"strconv.Parse{kind}: parsing {quote(excerpt)}: {reason}"

@@ -100,12 +100,12 @@ def _inside(annotation: Any, raw: bytes, path: str, misfits: list[Misfit]) -> An
 
 
 def _record(kind: Any, raw: bytes, path: str, misfits: list[Misfit]) -> Any:
-    given = members(raw)
+    texts = members(raw)
     values: dict[str, Any] = {}
     for field in fields_of(kind):
         place = f"{path}.{field.encode_name}" if path else field.encode_name
-        text = given.get(field.encode_name, _NULL)
-        if text == _NULL and (field.encode_name not in given or types.NoneType not in alternatives(field.type)):
+        text = texts.get(field.encode_name, _NULL)
+        if text == _NULL and (field.encode_name not in texts or types.NoneType not in alternatives(field.type)):
             if field.default is not NODEFAULT:
                 values[field.name] = field.default
                 continue

@@ -68,7 +68,7 @@ def mended(raw: bytes) -> bytes | None:
         text = raw.decode("utf-8", "replace").encode()
     else:
         text = raw
-    text = _LONE.sub(lambda found: found["kept"] or rb"\ufffd", text)
+    text = _LONE.sub(lambda match: match["kept"] or rb"\ufffd", text)
     return None if text == raw else text
 
 
@@ -82,7 +82,7 @@ def members(raw: bytes) -> dict[str, bytes]:
     position = _past_space(raw, 0)
     if raw[position : position + 1] != b"{":
         raise DecodeError(f"not a JSON object: {raw[:100]!r}")
-    found: dict[str, bytes] = {}
+    values: dict[str, bytes] = {}
     position = _past_space(raw, position + 1)
     while raw[position : position + 1] != b"}":
         key = _STRING.match(raw, position)
@@ -90,9 +90,9 @@ def members(raw: bytes) -> dict[str, bytes]:
         end = end_of_value(raw, colon.end()) if colon is not None else -1
         if key is None or colon is None or end < 0:
             raise DecodeError(f"malformed JSON at byte {position}: {raw[position : position + 100]!r}")
-        found[plain(key.group())] = raw[colon.end() : end]
+        values[plain(key.group())] = raw[colon.end() : end]
         position = _past_separator(raw, end, b"}")
-    return found
+    return values
 
 
 def elements(raw: bytes) -> list[bytes]:
@@ -104,15 +104,15 @@ def elements(raw: bytes) -> list[bytes]:
     position = _past_space(raw, 0)
     if raw[position : position + 1] != b"[":
         raise DecodeError(f"not a JSON array: {raw[:100]!r}")
-    found: list[bytes] = []
+    items: list[bytes] = []
     position = _past_space(raw, position + 1)
     while raw[position : position + 1] != b"]":
         end = end_of_value(raw, position)
         if end < 0:
             raise DecodeError(f"malformed JSON at byte {position}: {raw[position : position + 100]!r}")
-        found.append(raw[position:end])
+        items.append(raw[position:end])
         position = _past_separator(raw, end, b"]")
-    return found
+    return items
 
 
 def end_of_value(raw: bytes, position: int) -> int:

@@ -131,13 +131,13 @@ def _fields(kind: Any) -> tuple[_Field, ...]:
     """The fields of a class with their repairs. This is called when a value arrives and not while a repair is built,
     because a class may contain itself.
     """
-    found = []
+    fields = []
     for item in fields_of(kind):
         choices = alternatives(item.type)
         removes_null = types.NoneType not in choices and not item.required
         field = _Field(item.encode_name, _repair_of(item.type), removes_null, item.required, _zero_of(choices[0]))
-        found.append(field)
-    return tuple(found)
+        fields.append(field)
+    return tuple(fields)
 
 
 def _zero_of(target: Any) -> Callable[[], Any]:

@@ -105,9 +105,9 @@ def made_by(
     """
     for word in options:
         if word not in ClassKeywords.__annotations__:
-            near = get_close_matches(word, (*ClassKeywords.__annotations__, *also), n=1)
-            meant = f"; did you mean {near[0]}=?" if near else ""
-            raise TypeError(f"class {name}: there is no class keyword {word}={meant}")
+            matches = get_close_matches(word, (*ClassKeywords.__annotations__, *also), n=1)
+            hint = f"; did you mean {matches[0]}=?" if matches else ""
+            raise TypeError(f"class {name}: there is no class keyword {word}={hint}")
     options.setdefault("kw_only", True)
     if "rules" in options:
         namespace["__rules__"] = options.pop("rules")
@@ -162,15 +162,15 @@ class _Named:
             *args: P.args,
             **kwargs: P.kwargs,
         ) -> T_co:
-            made = owner(*args, **kwargs)
-            metadata = cast("Object", made).metadata
+            instance = owner(*args, **kwargs)
+            metadata = cast("Object", instance).metadata
             metadata.name = name
             metadata.namespace = namespace
             if labels:
                 metadata.labels.update(labels)
             if annotations:
                 metadata.annotations.update(annotations)
-            return made
+            return instance
 
         return make
 

@@ -72,13 +72,13 @@ def _dataclass_fields(kind: type) -> tuple[FieldInfo, ...]:
     if hasattr(kind, "__pydantic_fields__"):
         raise TypeError(f"{kind.__name__} is a dataclass of pydantic, whose checks do not run; make it a BaseModel")
     hints = get_type_hints(kind, include_extras=True)
-    found = []
+    fields = []
     for item in dataclasses.fields(cast("Any", kind)):
         if not item.init or get_origin(hints[item.name]) is ClassVar:
             continue
         name = item.metadata.get("name") or wire_name(item.name)
         missing = dataclasses.MISSING
-        found.append(
+        fields.append(
             FieldInfo(
                 name=item.name,
                 encode_name=name,
@@ -87,7 +87,7 @@ def _dataclass_fields(kind: type) -> tuple[FieldInfo, ...]:
                 default_factory=NODEFAULT if item.default_factory is missing else item.default_factory,
             )
         )
-    return tuple(found)
+    return tuple(fields)
 
 
 def _pydantic_fields(kind: Any) -> tuple[FieldInfo, ...]:
@@ -95,7 +95,7 @@ def _pydantic_fields(kind: Any) -> tuple[FieldInfo, ...]:
         kind.model_rebuild()
     if problem := _unlike_its_json(kind):
         raise TypeError(f"{kind.__name__} {problem}")
-    found = []
+    fields = []
     for name, item in kind.model_fields.items():
         if problem := _field_unlike_its_json(kind, item):
             raise TypeError(f"{kind.__name__}.{name} {problem}")
@@ -103,7 +103,7 @@ def _pydantic_fields(kind: Any) -> tuple[FieldInfo, ...]:
         for extra in (*item.metadata, item):
             annotation = Annotated[annotation, extra]
         alias = _alias(kind, name, item)
-        found.append(
+        fields.append(
             FieldInfo(
                 name=name,
                 encode_name=alias or wire_name(name),
@@ -112,7 +112,7 @@ def _pydantic_fields(kind: Any) -> tuple[FieldInfo, ...]:
                 default_factory=item.default_factory or NODEFAULT,
             )
         )
-    return tuple(found)
+    return tuple(fields)
 
 
 def _unlike_its_json(kind: Any) -> str:
@@ -156,8 +156,8 @@ def _is_plain(annotation: Any) -> bool:
 
 
 def _alias(kind: type, name: str, item: Any) -> str | None:
-    aliases = [found for found in (item.validation_alias, item.alias, item.serialization_alias) if found is not None]
-    if not all(isinstance(found, str) for found in aliases) or len({*aliases}) > 1:
+    aliases = [alias for alias in (item.validation_alias, item.alias, item.serialization_alias) if alias is not None]
+    if not all(isinstance(alias, str) for alias in aliases) or len({*aliases}) > 1:
         raise TypeError(f"{kind.__name__}.{name}: an object's field has one name on the wire; use alias= only")
     return next(iter(aliases), None)
 
@@ -195,17 +195,17 @@ def _struct_has_foreign(kind: Hashable) -> bool:
     return _search(kind, set())
 
 
-def _search(annotation: Any, seen: set[Any]) -> bool:
+def _search(annotation: Any, visited: set[Any]) -> bool:
     for choice in alternatives(annotation):
         target = get_origin(choice) or choice
         if is_foreign(target):
             return True
         if isinstance(target, type) and issubclass(target, Struct):
-            if target in seen or target.__module__.startswith("setpoint.models."):
+            if target in visited or target.__module__.startswith("setpoint.models."):
                 continue
-            seen.add(target)
-            if any(_search(item.type, seen) for item in fields_of(choice)):
+            visited.add(target)
+            if any(_search(item.type, visited) for item in fields_of(choice)):
                 return True
-        elif any(_search(argument, seen) for argument in get_args(choice)):
+        elif any(_search(argument, visited) for argument in get_args(choice)):
             return True
     return False

@@ -22,8 +22,8 @@ def _too_long(limit: int, unit: str = "bytes") -> str:
 
 
 def _regex(message: str, pattern: str, *examples: str) -> str:
-    shown = ",  or ".join(f"'{example}'" for example in examples)
-    return f"{message} (e.g. {shown}, regex used for validation is '{pattern}')"
+    example_text = ",  or ".join(f"'{example}'" for example in examples)
+    return f"{message} (e.g. {example_text}, regex used for validation is '{pattern}')"
 
 
 def dns1123_label(value: str) -> list[str]:

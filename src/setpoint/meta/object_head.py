@@ -81,9 +81,9 @@ def head_in(metadata: bytes) -> Head:
     try:
         return _decode_head(metadata)
     except RecursionError:  # managedFields are nested as deep as their object is
-        found = members(metadata)
-        found.pop("managedFields", None)
-        return decode(Head, msgspec.json.encode({name: msgspec.Raw(value) for name, value in found.items()}))
+        fields = members(metadata)
+        fields.pop("managedFields", None)
+        return decode(Head, msgspec.json.encode({name: msgspec.Raw(value) for name, value in fields.items()}))
     except (msgspec.DecodeError, UnicodeDecodeError):
         return decode(Head, metadata)
 

@@ -38,20 +38,22 @@ class Quantity:
     __slots__ = ("_family", "_text", "value")
 
     def __init__(self, text: str | float | Decimal) -> None:
-        shown = str(text).strip()
-        if len(shown) <= 18 and shown.isdigit() and shown.isascii() and shown[0] != "0":  # most are so simple
+        stripped = str(text).strip()
+        if (
+            len(stripped) <= 18 and stripped.isdigit() and stripped.isascii() and stripped[0] != "0"
+        ):  # most are so simple
             self._family = "decimal"
-            self.value: Decimal = Decimal(shown)
-            self._text = "" if shown.endswith("000") else shown
+            self.value: Decimal = Decimal(stripped)
+            self._text = "" if stripped.endswith("000") else stripped
             return
-        match = _FORM.fullmatch(shown) if len(shown) <= _LONGEST else None
+        match = _FORM.fullmatch(stripped) if len(stripped) <= _LONGEST else None
         if match is None:
             raise ValueError(
-                f"{shown[:100]!r} is not a quantity: want a number and one of n u m k M G T P E Ki Mi Gi Ti Pi Ei"
+                f"{stripped[:100]!r} is not a quantity: want a number and one of n u m k M G T P E Ki Mi Gi Ti Pi Ei"
             )
         sign, whole, fraction, suffix = match["sign"], match["whole"], match["fraction"] or "", match["suffix"] or ""
         if not whole + fraction and (suffix in ("Pi", "Ei") or (suffix[1:2] == "-" and int(suffix[1:]) < -9)):
-            raise ValueError(f"{shown!r} is not a quantity: it has no digits")  # Go reads other lone suffixes as 0
+            raise ValueError(f"{stripped!r} is not a quantity: it has no digits")  # Go reads other lone suffixes as 0
         number = Decimal(f"{sign}{whole or 0}.{fraction or 0}")
         digits = (whole.lstrip("0") or "0") + fraction
         if suffix in _BINARY:
@@ -70,7 +72,7 @@ class Quantity:
         places = value.as_tuple().exponent
         finer = isinstance(places, int) and places < -9
         self.value = value.quantize(_NANO, context=_EXACT) if finer else value
-        self._text = shown if canonical else ""
+        self._text = stripped if canonical else ""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Quantity) and self.value == other.value
@@ -83,16 +85,16 @@ class Quantity:
 
     def __add__(self, other: Quantity) -> Quantity:
         """The sum. Its suffix belongs to the family of the first amount that is not 0."""
-        return self._made(_EXACT.add(self.value, other.value), other)
+        return self._with_value(_EXACT.add(self.value, other.value), other)
 
     def __sub__(self, other: Quantity) -> Quantity:
         """The difference. Its suffix belongs to the family of the first amount that is not 0."""
-        return self._made(_EXACT.subtract(self.value, other.value), other)
+        return self._with_value(_EXACT.subtract(self.value, other.value), other)
 
-    def _made(self, value: Decimal, other: Quantity) -> Quantity:
-        made = Quantity.__new__(Quantity)
-        made._family, made.value, made._text = self._family if self.value else other._family, value, ""
-        return made
+    def _with_value(self, value: Decimal, other: Quantity) -> Quantity:
+        result = Quantity.__new__(Quantity)
+        result._family, result.value, result._text = self._family if self.value else other._family, value, ""
+        return result
 
     def __float__(self) -> float:
         return float(self.value)

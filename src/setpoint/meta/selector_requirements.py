@@ -105,32 +105,32 @@ class _Labels:
         self._tokens: list[tuple[str, bool]] = []
         """The tokens, each with a flag: whether it is a word, which may be a key, an operator or a value."""
         at = 0
-        while found := _TOKEN.match(text, at):
-            self._tokens.append((found["symbol"] or found["word"], found["word"] is not None))
-            at = found.end()
+        while match := _TOKEN.match(text, at):
+            self._tokens.append((match["symbol"] or match["word"], match["word"] is not None))
+            at = match.end()
         self._tokens.append((_END, False))
         self._at = 0
 
     def terms(self) -> list[Requirement]:
-        made: list[Requirement] = []
+        requirements: list[Requirement] = []
         while True:
-            found, word = self._ahead()
-            if not word and found == _END:
-                return made
-            if not word and found != "!":
-                raise SelectorError(f"found '{found}', expected: !, identifier, or 'end of string'")
+            symbol, word = self._ahead()
+            if not word and symbol == _END:
+                return requirements
+            if not word and symbol != "!":
+                raise SelectorError(f"found '{symbol}', expected: !, identifier, or 'end of string'")
             try:
-                made.append(self._term())
+                requirements.append(self._term())
             except SelectorError as problem:
                 raise SelectorError(f"unable to parse requirement: {problem}") from None
-            found, _ = self._next()
-            if found == _END:
-                return made
-            if found != ",":
-                raise SelectorError(f"found '{found}', expected: ',' or 'end of string'")
-            found, word = self._ahead()
-            if not word and found != "!":
-                raise SelectorError(f"found '{found}', expected: identifier after ','")
+            symbol, _ = self._next()
+            if symbol == _END:
+                return requirements
+            if symbol != ",":
+                raise SelectorError(f"found '{symbol}', expected: ',' or 'end of string'")
+            symbol, word = self._ahead()
+            if not word and symbol != "!":
+                raise SelectorError(f"found '{symbol}', expected: identifier after ','")
 
     def _ahead(self) -> tuple[str, bool]:
         return self._tokens[self._at]
@@ -150,38 +150,38 @@ class _Labels:
             raise SelectorError(_invalid("<nil>", key, problems))
         if negated or self._ahead()[0] in (_END, ","):
             return checked(key, "!" if negated else "exists", ())
-        found, _ = self._next()
-        operator = _OPERATORS.get(found)
+        symbol, _ = self._next()
+        operator = _OPERATORS.get(symbol)
         if operator is None:
-            raise SelectorError(f"found '{found}', expected: {_BINARY}")
+            raise SelectorError(f"found '{symbol}', expected: {_BINARY}")
         return checked(key, operator, self._set() if operator in ("in", "notin") else (self._value(),))
 
     def _value(self) -> str:
         if self._ahead()[0] in (_END, ","):
             return ""
-        found, word = self._next()
+        symbol, word = self._next()
         if not word:
-            raise SelectorError(f"found '{found}', expected: identifier")
-        return found
+            raise SelectorError(f"found '{symbol}', expected: identifier")
+        return symbol
 
     def _set(self) -> set[str]:
-        found, _ = self._next()
-        if found != "(":
-            raise SelectorError(f"found '{found}' expected: '('")
-        found, word = self._ahead()
-        if found == ")":
+        symbol, _ = self._next()
+        if symbol != "(":
+            raise SelectorError(f"found '{symbol}' expected: '('")
+        symbol, word = self._ahead()
+        if symbol == ")":
             self._next()
             return {""}
-        if not word and found != ",":
-            raise SelectorError(f"found '{found}', expected: ',', ')' or identifier")
+        if not word and symbol != ",":
+            raise SelectorError(f"found '{symbol}', expected: ',', ')' or identifier")
         values: set[str] = set()
         while True:
-            found, word = self._next()
-            if not word and found != ",":
-                raise SelectorError(f"found '{found}', expected: ',', or identifier")
+            symbol, word = self._next()
+            if not word and symbol != ",":
+                raise SelectorError(f"found '{symbol}', expected: ',', or identifier")
             after, _ = self._ahead()
             if word:
-                values.add(found)
+                values.add(symbol)
                 if after not in (",", ")"):
                     raise SelectorError(f"found '{after}', expected: ',' or ')'")
             elif not values or after in (",", ")"):
@@ -197,27 +197,27 @@ def checked(key: str, operator: Operator, values: Iterable[str]) -> Requirement:
     Raises:
         SelectorError: the key or a value is not valid.
     """
-    given = sorted(values)
+    ordered = sorted(values)
     problems: list[str] = []
     if wrong := qualified_name(key):
         problems.append(_invalid("key", key, wrong))
     if operator in (">", "<"):
-        for index, value in enumerate(given):
+        for index, value in enumerate(ordered):
             try:
                 parse_int(value)
             except NumberError:
-                why = "for 'Gt', 'Lt' operators, the value must be an integer"
-                problems.append(_invalid(f"values[{index}]", value, (why,)))
-    for index, value in enumerate(given):
+                reason = "for 'Gt', 'Lt' operators, the value must be an integer"
+                problems.append(_invalid(f"values[{index}]", value, (reason,)))
+    for index, value in enumerate(ordered):
         if wrong := label_value(value):
             problems.append(_invalid(f"values[{index}][{key}]", value, wrong))
     if problems:
         raise SelectorError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
-    return Requirement(key, operator, frozenset(given))
+    return Requirement(key, operator, frozenset(ordered))
 
 
-def _invalid(where: str, value: str, problems: Iterable[str]) -> str:
-    return f"{where}: Invalid value: {quote(value)}: {'; '.join(problems)}"
+def _invalid(path: str, value: str, problems: Iterable[str]) -> str:
+    return f"{path}: Invalid value: {quote(value)}: {'; '.join(problems)}"
 
 
 def parse_fields(text: str) -> list[FieldRequirement]:
@@ -227,20 +227,20 @@ def parse_fields(text: str) -> list[FieldRequirement]:
     Raises:
         SelectorError: a part has no operator, or an escape is missing or not valid.
     """
-    made: list[FieldRequirement] = []
+    requirements: list[FieldRequirement] = []
     for part in sorted(_FIELD_TERM.findall(text)):
         if not part:
             continue
-        found = _FIELD.fullmatch(part)
-        if found is None:
+        match = _FIELD.fullmatch(part)
+        if match is None:
             raise SelectorError(f"invalid selector: '{text}'; can't understand '{part}'")
-        made.append(FieldRequirement(found[1], found[2] != "!=", _ESCAPE.sub(_unescaped, found[3])))
-    return made
+        requirements.append(FieldRequirement(match[1], match[2] != "!=", _ESCAPE.sub(_unescaped, match[3])))
+    return requirements
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    if found[1] is None:
-        raise SelectorError(f"invalid field selector: unescaped character in value: {ord(found[0])}")
-    if found[1] not in ("\\", ",", "="):
-        raise SelectorError(f"invalid field selector: invalid escape sequence: {found[0]}")
-    return found[1]
+def _unescaped(match: re.Match[str]) -> str:
+    if match[1] is None:
+        raise SelectorError(f"invalid field selector: unescaped character in value: {ord(match[0])}")
+    if match[1] not in ("\\", ",", "="):
+        raise SelectorError(f"invalid field selector: invalid escape sequence: {match[0]}")
+    return match[1]

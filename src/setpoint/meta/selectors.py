@@ -44,10 +44,10 @@ class Selector:
     __slots__ = ("requirements",)
 
     def __init__(self, requirements: Iterable[Requirement] = ()) -> None:
-        given = list(requirements)
-        texts = [str(requirement) for requirement in given]
-        written = dict(zip(texts, given, strict=True))
-        self.requirements = tuple([written[text] for text in sorted(texts)])
+        unordered = list(requirements)
+        texts = [str(requirement) for requirement in unordered]
+        by_text = dict(zip(texts, unordered, strict=True))
+        self.requirements = tuple([by_text[text] for text in sorted(texts)])
 
     @classmethod
     def parse(cls, text: str) -> Selector:

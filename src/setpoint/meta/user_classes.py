@@ -120,13 +120,13 @@ def _inside(annotation: Any, value: Any, convert: Convert) -> Any:
     return value
 
 
-def _container(choice: Any, value: Any, each: Callable[[Any, Any], Any]) -> Any:
+def _container(choice: Any, value: Any, convert: Callable[[Any, Any], Any]) -> Any:
     """A list or a map with each of its items converted; None if ``choice`` or ``value`` is neither."""
     target, arguments = get_origin(choice) or choice, get_args(choice)
     if not isinstance(target, type) or not arguments:
         return None
     if isinstance(value, list) and issubclass(target, list | tuple | set | frozenset):
-        return [each(arguments[0], item) for item in value]
+        return [convert(arguments[0], item) for item in value]
     if isinstance(value, dict) and issubclass(target, Mapping):
-        return {key: each(arguments[1], item) for key, item in value.items()}
+        return {key: convert(arguments[1], item) for key, item in value.items()}
     return None

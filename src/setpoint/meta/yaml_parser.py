@@ -78,8 +78,8 @@ def _read(body: bytes, read: Callable[[_Reader], T]) -> tuple[T, list[str]]:
         line = problem.problem_mark.line if problem.problem_mark else 0
         if line and type(problem).__name__ != "ParserError":
             line += 1
-        said = _TOO_DEEP if problem.problem == _DEEP_FOR_LIBYAML else problem.problem
-        raise ValueError(f"yaml: {_line(line)}{said}") from None
+        message = _TOO_DEEP if problem.problem == _DEEP_FOR_LIBYAML else problem.problem
+        raise ValueError(f"yaml: {_line(line)}{message}") from None
     except yaml.YAMLError as problem:
         raise ValueError(f"yaml: {problem}") from None
 
@@ -127,14 +127,14 @@ class _Reader:
     def documents(self) -> list[Any]:
         loader = self.loader
         loader.get_event()  # the stream's start
-        found = []
+        documents = []
         while not loader.check_event(yaml.StreamEndEvent):
             loader.get_event()  # the document's start
             self.anchors.clear()
             self.nodes = self.copies = 0
-            found.append(self.value())
+            documents.append(self.value())
             loader.get_event()
-        return found
+        return documents
 
     def value(self) -> Any:
         """The value of the next node, with everything in it."""
@@ -159,13 +159,13 @@ class _Reader:
                 self.count(event)
                 continue
             else:
-                done = stack.pop()
-                value = done.value
-                if done.merges:
-                    self.merge(done, event)
-                size = done.size
-                if done.anchor:
-                    self.anchors[done.anchor] = (value, size)
+                collection = stack.pop()
+                value = collection.value
+                if collection.merges:
+                    self.merge(collection, event)
+                size = collection.size
+                if collection.anchor:
+                    self.anchors[collection.anchor] = (value, size)
             if kind is yaml.ScalarEvent:
                 self.count(event)
             if not stack:
@@ -193,19 +193,19 @@ class _Reader:
                 self.duplicates.append(RepeatedKey(f'line {into.line}: key "{key}" already set in map'))
             into.value[key] = value
 
-    def merge(self, done: _Open, event: Any) -> None:
+    def merge(self, collection: _Open, event: Any) -> None:
         """Adds the keys of the maps named by ``<<``, except for keys that the map itself has; if several of the maps
         have a key, its value comes from the first one.
         """
-        made: Any = done.value
-        for value in done.merges:
+        content: Any = collection.value
+        for value in collection.merges:
             for source in value if isinstance(value, list) else [value]:
                 if not isinstance(source, dict):
                     raise _problem(event, "map merge requires map or sequence of maps as the value")
                 for key, item in source.items():
-                    if key not in made:
-                        made[key], size = self.copy(item, event)
-                        done.size += size + 1
+                    if key not in content:
+                        content[key], size = self.copy(item, event)
+                        collection.size += size + 1
 
     def alias(self, event: Any) -> tuple[Any, int]:
         if event.anchor not in self.anchors:

@@ -32,9 +32,9 @@ def kind_for(gvk: GroupVersionKind) -> type[Object]:
         UnknownKindError: the kind is not built in (it may be a custom resource), or it has no ``metadata`` (a list,
             options).
     """
-    made = getattr(_module(gvk), gvk.kind, None)
-    if isinstance(made, type) and issubclass(made, Object) and made is not Object:
-        return made
+    cls = getattr(_module(gvk), gvk.kind, None)
+    if isinstance(cls, type) and issubclass(cls, Object) and cls is not Object:
+        return cls
     raise UnknownKindError(f"no model of {gvk}: {gvk.api_version} has no such kind in Kubernetes {KUBERNETES}")
 
 

@@ -135,15 +135,15 @@ class Endpoint:
             version = owner.api_version if self.convert is not None else self.api_version
             if version not in comparisons:
                 comparisons[version] = self._compare_at(version, before, after)
-            seen = comparisons[version]
-            if seen is None:  # the version is no longer served, so the entry can't be interpreted
+            difference = comparisons[version]
+            if difference is None:  # the version is no longer served, so the entry can't be interpreted
                 del managed.owners[identity]
                 continue
-            if not seen:
+            if not difference:
                 continue
-            lost = owner.fields & (seen.modified | seen.added)
-            if lost or seen.removed:
-                managed.owners[identity] = owner.with_fields(owner.fields - lost - seen.removed)
+            lost = owner.fields & (difference.modified | difference.added)
+            if lost or difference.removed:
+                managed.owners[identity] = owner.with_fields(owner.fields - lost - difference.removed)
             conflicts.extend(Conflict(owner, path) for path in lost)
         return conflicts
 
@@ -153,25 +153,25 @@ class Endpoint:
 
     def prune(self, merged: dict[str, Any], managed: Managed, last: Owner) -> dict[str, Any]:
         """Removes fields that ``last`` (the applier's previous entry) owned and that no manager owns now."""
-        seen = self.view(merged, last.api_version)
-        if seen is None:
+        view = self.view(merged, last.api_version)
+        if view is None:
             return merged
-        schema, value = seen
+        schema, value = view
         owned = FieldSet()
         for owner in managed.owners.values():
             if owner.api_version == last.api_version or self.convert is None:
                 owned = owned | owner.fields
         if not last.fields - owned:
             return merged
-        everything = ensure_named(schema, field_set(schema, value))
+        all_fields = ensure_named(schema, field_set(schema, value))
         was_mine = ensure_named(schema, last.fields)
         without = _removed(schema, value, was_mine)
-        keep = ensure_named(schema, field_set(schema, without)) | ensure_named(schema, owned)
-        without = _removed(schema, value, everything - keep)
+        retained = ensure_named(schema, field_set(schema, without)) | ensure_named(schema, owned)
+        without = _removed(schema, value, all_fields - retained)
         for version in sorted({owner.api_version for owner in managed.owners.values()} - {last.api_version}):
             without = self._add_back(value, without, last.api_version, version, managed)
-        gone = (everything - ensure_named(schema, field_set(schema, without))) & was_mine
-        result = _removed(schema, value, gone)
+        dropped = (all_fields - ensure_named(schema, field_set(schema, without))) & was_mine
+        result = _removed(schema, value, dropped)
         if schema is self.schema:
             return result
         back = self.convert(result, self.api_version) if self.convert is not None else None
@@ -193,8 +193,10 @@ class Endpoint:
         for owner in managed.owners.values():
             if owner.api_version == other:
                 owned = owned | owner.fields
-        keep = ensure_named(schema, field_set(schema, rest[1])) | ensure_named(schema, owned)
-        back = self.convert(_removed(schema, full[1], ensure_named(schema, field_set(schema, full[1])) - keep), version)
+        retained = ensure_named(schema, field_set(schema, rest[1])) | ensure_named(schema, owned)
+        back = self.convert(
+            _removed(schema, full[1], ensure_named(schema, field_set(schema, full[1])) - retained), version
+        )
         return without if back is None else back[1]
 
 
@@ -237,9 +239,9 @@ def apply(
     original = managed.owners.copy()
     managed.reconcile(schema)
     if not managed.owners and live:
-        everything = compare(schema, {}, before).added - NEVER_OWNED
-        if everything:
-            owner = Owner("before-first-apply", "Update", api_version, subresource, time=now, fields=everything)
+        all_fields = compare(schema, {}, before).added - NEVER_OWNED
+        if all_fields:
+            owner = Owner("before-first-apply", "Update", api_version, subresource, time=now, fields=all_fields)
             managed.owners[owner.identity] = owner
     own = Owner(manager or "unknown", "Apply", api_version, subresource)
     last = managed.owners.get(own.identity)
@@ -262,12 +264,14 @@ def apply(
             conflicts = [conflict for conflict in conflicts if conflict.path not in allowed]
         if conflicts:
             raise ApplyConflict(conflicts)
-    mine = managed.owners[own.identity]
+    new_owner = managed.owners[own.identity]
     if last is not None and same and not comparison:
         managed.owners[own.identity] = last
     else:
         # An apply that only adds an owner does not set the time, as upstream.
-        managed.owners[own.identity] = mine.with_fields(owned).at(now if comparison else last.time if last else None)
+        managed.owners[own.identity] = new_owner.with_fields(owned).at(
+            now if comparison else last.time if last else None
+        )
     managed.drop_empty()
     changed = not live or managed.owners != original or (merged is not before and not json_equal(before, merged))
     if not changed:
@@ -307,13 +311,13 @@ def update(
         return managed.encode()
     managed.reconcile(endpoint.schema)
     endpoint.take(managed, None, comparison, before, after)
-    mine = (comparison.modified | comparison.added) - NEVER_OWNED
-    if mine:
+    fields = (comparison.modified | comparison.added) - NEVER_OWNED
+    if fields:
         api_version, subresource = endpoint.api_version, endpoint.subresource
-        owner = Owner(manager or "unknown", "Update", api_version, subresource, time=now, fields=mine)
+        owner = Owner(manager or "unknown", "Update", api_version, subresource, time=now, fields=fields)
         previous = managed.owners.get(owner.identity)
         if previous is not None:
-            owner = owner.with_fields(mine | previous.fields)
+            owner = owner.with_fields(fields | previous.fields)
         managed.owners[owner.identity] = owner
     managed.drop_empty()
     managed.cap()

@@ -87,9 +87,9 @@ def _compare(element: str, schema: Schema, old: Any, new: Any, result: Compariso
 
 def _compare_lists(schema: Schema, old: list[Any], new: list[Any], result: Comparison) -> None:
     items = schema.items or ANYTHING
-    known, found = _by_element(schema, old), _by_element(schema, new)
-    if known is not None and found is not None:
-        _compare_items(items, known, found, result)
+    old_items, new_items = _by_element(schema, old), _by_element(schema, new)
+    if old_items is not None and new_items is not None:
+        _compare_items(items, old_items, new_items, result)
         return
     before, after = _grouped(schema, old), _grouped(schema, new)
     for element in before | after:
@@ -123,8 +123,8 @@ def _compare_items(items: Schema, old: dict[str, Any], new: dict[str, Any], resu
 
 def _by_element(schema: Schema, value: list[Any]) -> dict[str, Any] | None:
     """The items by path element; None if two items have the same element."""
-    made = {item_element(schema, item, position): item for position, item in enumerate(value)}
-    return made if len(made) == len(value) else None
+    by_element = {item_element(schema, item, position): item for position, item in enumerate(value)}
+    return by_element if len(by_element) == len(value) else None
 
 
 def _grouped(schema: Schema, value: list[Any]) -> dict[str, list[Any]]:

@@ -150,21 +150,21 @@ class FieldSet:
     def __bool__(self) -> bool:
         if self.members or not self.children:
             return bool(self.members)
-        left = list(self.children.values())
-        while left:
-            node = left.pop()
+        pending = list(self.children.values())
+        while pending:
+            node = pending.pop()
             if node.members:
                 return True
-            left += node.children.values()
+            pending += node.children.values()
         return False
 
     def __len__(self) -> int:
         count = 0
-        left: list[FieldSet] = [self]
-        while left:
-            node = left.pop()
+        pending: list[FieldSet] = [self]
+        while pending:
+            node = pending.pop()
             count += len(node.members)
-            left += node.children.values()
+            pending += node.children.values()
         return count
 
     def __iter__(self) -> Iterator[Path]:
@@ -182,13 +182,13 @@ class FieldSet:
             return NotImplemented
         pairs: list[tuple[FieldSet, FieldSet]] = [(self, other)]
         while pairs:
-            mine, theirs = pairs.pop()
-            if mine is theirs:
+            left, right = pairs.pop()
+            if left is right:
                 continue
-            if mine.members != theirs.members:
+            if left.members != right.members:
                 return False
-            for element in mine.children.keys() | theirs.children.keys():  # an empty child equals a missing one
-                pairs.append((mine.children.get(element, EMPTY), theirs.children.get(element, EMPTY)))
+            for element in left.children.keys() | right.children.keys():  # an empty child equals a missing one
+                pairs.append((left.children.get(element, EMPTY), right.children.get(element, EMPTY)))
         return True
 
     __hash__ = None  # type: ignore[assignment]
@@ -200,9 +200,9 @@ class FieldSet:
         if not self:
             return other
         children = dict(self.children)
-        for element, theirs in other.children.items():
-            mine = children.get(element)
-            children[element] = theirs if mine is None else mine | theirs
+        for element, right in other.children.items():
+            left = children.get(element)
+            children[element] = right if left is None else left | right
         return FieldSet(self.members | other.members, children)
 
     @classmethod
@@ -221,12 +221,12 @@ class FieldSet:
     def __and__(self, other: FieldSet) -> FieldSet:
         """The intersection of both sets."""
         children: dict[str, FieldSet] = {}
-        for element, mine in self.children.items():
-            theirs = other.children.get(element)
-            if theirs is not None:
-                both = mine & theirs
-                if both:
-                    children[element] = both
+        for element, left in self.children.items():
+            right = other.children.get(element)
+            if right is not None:
+                common = left & right
+                if common:
+                    children[element] = common
         return FieldSet(self.members & other.members, children)
 
     def __sub__(self, other: FieldSet) -> FieldSet:
@@ -234,9 +234,9 @@ class FieldSet:
         if not other:
             return self
         children: dict[str, FieldSet] = {}
-        for element, mine in self.children.items():
-            theirs = other.children.get(element)
-            rest = mine if theirs is None else mine - theirs
+        for element, left in self.children.items():
+            right = other.children.get(element)
+            rest = left if right is None else left - right
             if rest:
                 children[element] = rest
         return FieldSet(self.members - other.members, children)
@@ -246,11 +246,11 @@ class FieldSet:
         if not other:
             return self
         children: dict[str, FieldSet] = {}
-        for element, mine in self.children.items():
+        for element, left in self.children.items():
             if element in other.members:
                 continue
-            theirs = other.children.get(element)
-            rest = mine if theirs is None else mine.without(theirs)
+            right = other.children.get(element)
+            rest = left if right is None else left.without(right)
             if rest:
                 children[element] = rest
         return FieldSet(self.members - other.members, children)

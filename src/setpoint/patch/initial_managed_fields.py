@@ -70,12 +70,14 @@ def _fields(schema: Schema, value: Any) -> Fields:
         return fields
     if not is_granular(schema, value):
         return {}
-    found: dict[str, Any] = {}
+    by_element: dict[str, Any] = {}
     for position, item in enumerate(value):
         element = item_element(schema, item, position)
-        found[element] = None if element in found else item  # items with equal keys are owned together, as one leaf
+        by_element[element] = (
+            None if element in by_element else item
+        )  # items with equal keys are owned together, as one leaf
     items = schema.items or ANYTHING
-    return {".": {}, **{element: _fields(items, found[element]) for element in sorted(found)}}
+    return {".": {}, **{element: _fields(items, by_element[element]) for element in sorted(by_element)}}
 
 
 def _take_zero(schema: Schema, fields: Fields, new: dict[str, Any], zero: dict[str, Any]) -> None:

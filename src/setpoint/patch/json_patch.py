@@ -378,7 +378,7 @@ def _pointer(operation: Operation, kind: str, name: str, *, always_missing: bool
     pointer = operation.get(name)
     if isinstance(pointer, str):
         return pointer
-    why = f"operation{',' if name == 'from' else ''} missing {name} field: missing value"
+    reason = f"operation{',' if name == 'from' else ''} missing {name} field: missing value"
     if pointer is not None:
-        why = f"json: cannot unmarshal {go_kind(pointer)} into Go value of type string"
-    raise PatchError(f"{kind} operation failed to decode {name}: {'missing value' if always_missing else why}")
+        reason = f"json: cannot unmarshal {go_kind(pointer)} into Go value of type string"
+    raise PatchError(f"{kind} operation failed to decode {name}: {'missing value' if always_missing else reason}")

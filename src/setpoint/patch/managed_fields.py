@@ -178,14 +178,14 @@ class Managed:
         for owner in updates:
             if excess <= 0:
                 break
-            known = first.setdefault(owner.api_version, owner)
-            if known is owner:
+            first_owner = first.setdefault(owner.api_version, owner)
+            if first_owner is owner:
                 continue
             bucket = (_ANCIENT, "Update", owner.api_version, "")
             if bucket not in merged:
-                merged[bucket] = [self.owners.get(bucket, known)]
+                merged[bucket] = [self.owners.get(bucket, first_owner)]
                 if bucket not in self.owners:
-                    self.owners[bucket] = self.owners.pop(known.identity)
+                    self.owners[bucket] = self.owners.pop(first_owner.identity)
             self.owners.pop(owner.identity, None)
             merged[bucket].append(owner)
             excess -= 1
@@ -218,7 +218,10 @@ def entry_json(
 
 
 def managers_of_request(
-    live: Collection[Mapping[str, Any]] | None, sent: Collection[Mapping[str, Any]] | None, *, subresource: str = ""
+    live: Collection[Mapping[str, Any]] | None,
+    requested: Collection[Mapping[str, Any]] | None,
+    *,
+    subresource: str = "",
 ) -> Managed:
     """The owners of an object's fields before a write that is not an apply.
 
@@ -226,9 +229,9 @@ def managers_of_request(
     request has none, has malformed ones, or is for a subresource, the owners are those of the live object.
     """
     if not subresource:
-        if sent is not None and not any(sent) and len(sent) < 2:
+        if requested is not None and not any(requested) and len(requested) < 2:
             return Managed({})
-        managed = _valid(sent)
+        managed = _valid(requested)
         if managed.owners:
             return managed
     return _valid(live)

@@ -40,8 +40,8 @@ def migrated(
     if isinstance(managers, str):
         raise ValueError(f"managers is a collection of names, such as ({managers!r},)")
     owners = [Owner.from_entry(entry, position) for position, entry in enumerate(entries)]
-    concerned = [each for each in owners if each.manager in managers and not each.applied]
-    for name in dict.fromkeys(each.manager for each in concerned if each.subresource == subresource):
+    concerned = [owner for owner in owners if owner.manager in managers and not owner.applied]
+    for name in dict.fromkeys(owner.manager for owner in concerned if owner.subresource == subresource):
         owners = _taken_over(owners, name, manager, subresource)
     return [owner.to_entry() for owner in owners]
 
@@ -75,14 +75,15 @@ def _taken_over(owners: list[Owner], name: str, manager: str, subresource: str) 
     if not updates:
         return owners
     applied = next(
-        (each for each in owners if each.manager == manager and each.applied and each.subresource == subresource), None
+        (owner for owner in owners if owner.manager == manager and owner.applied and owner.subresource == subresource),
+        None,
     )
     target = applied if applied is not None else updates[0]
     fields = target.fields
     for update in updates:
         if update.api_version == target.api_version:
             fields = fields | update.fields
-    made = Owner(
+    merged = Owner(
         manager,
         "Apply",
         target.api_version,
@@ -90,4 +91,4 @@ def _taken_over(owners: list[Owner], name: str, manager: str, subresource: str) 
         time=target.time,
         fields=fields - _ANNOTATION,
     )
-    return [made if owner is target else owner for owner in owners if owner is target or not is_update(owner)]
+    return [merged if owner is target else owner for owner in owners if owner is target or not is_update(owner)]

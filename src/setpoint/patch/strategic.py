@@ -122,10 +122,10 @@ def _fresh(value: Any) -> Any:
 
 
 def _retain(result: dict[str, Any], patch: Mapping[str, Any]) -> None:
-    kept = patch[_RETAIN]
-    if not isinstance(kept, list):
+    retained = patch[_RETAIN]
+    if not isinstance(retained, list):
         raise StrategicPatchError(f"{_RETAIN} must be a list of names of fields")
-    names = {name for name in kept if isinstance(name, str)}
+    names = {name for name in retained if isinstance(name, str)}
     for name, value in patch.items():
         if name != _RETAIN and value is not None and not name.startswith((_ORDER, _DELETE)) and name not in names:
             raise StrategicPatchError(f"the patch sets {name!r}, which its {_RETAIN} list drops")
@@ -140,9 +140,9 @@ def _merge_ordered(
     """Merges the list ``name`` and sorts its items into the order of the patch's ``$setElementOrder`` list."""
     key = schema.patch_merge_key
     before, changes = result.get(name), patch.get(name)
-    for what, items in (("list", order), ("list", before), ("list", changes)):
+    for expected, items in (("list", order), ("list", before), ("list", changes)):
         if items is not None and not isinstance(items, list):
-            raise StrategicPatchError(f"{_ORDER}{name}: {what} expected, got {type(items).__name__}")
+            raise StrategicPatchError(f"{_ORDER}{name}: {expected} expected, got {type(items).__name__}")
     _check_order(name, changes or [], order, key)
     if before is None and changes is None:
         return
@@ -155,16 +155,16 @@ def _merge_ordered(
     else:
         merged = changes
     assert isinstance(merged, list)
-    mine, others = _parted(merged, _places(order, key), key)
-    result[name] = _interleave(others, mine, order, original.get(name) or [], key)
+    ordered, others = _parted(merged, _places(order, key), key)
+    result[name] = _interleave(others, ordered, order, original.get(name) or [], key)
 
 
 def _check_order(name: str, changes: list[Any], order: list[Any], key: str) -> None:
     if not order:
         return
-    kept = [item for item in changes if not (isinstance(item, dict) and _DIRECTIVE in item)]
+    plain_items = [item for item in changes if not (isinstance(item, dict) and _DIRECTIVE in item)]
     places = _places(order, key)
-    positions = [_position(places, item, key) for item in kept]
+    positions = [_position(places, item, key) for item in plain_items]
     if -1 in positions or positions != sorted(positions):
         raise StrategicPatchError(
             f"The order in patch list:\n{changes}\n doesn't match $setElementOrder list:\n{order}\n"
@@ -178,8 +178,8 @@ def _merge_list(schema: Schema, original: list[Any], patch: list[Any]) -> list[A
     key = schema.patch_merge_key
     if not any(isinstance(item, dict) for item in items):
         merged = list(dict.fromkeys(items)) if not any(isinstance(item, list) for item in items) else items
-        mine, others = _parted(merged, _places(patch, ""), "")
-        return _interleave(others, mine, patch, original, "")
+        ordered, others = _parted(merged, _places(patch, ""), "")
+        return _interleave(others, ordered, patch, original, "")
     if not key:
         raise StrategicPatchError("cannot merge lists of objects without a merge key")
     original, patch = _special_items(original, patch, key)
@@ -192,8 +192,8 @@ def _merge_list(schema: Schema, original: list[Any], patch: list[Any]) -> list[A
             merged.append(item)
         else:
             merged[position] = _merge_map(element, merged[position], item)
-    mine, others = _parted(merged, _places(patch, key), key)
-    return _interleave(others, mine, patch, original, key)
+    ordered, others = _parted(merged, _places(patch, key), key)
+    return _interleave(others, ordered, patch, original, key)
 
 
 def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
@@ -242,30 +242,30 @@ def _position(places: Mapping[Hashable, int], item: Any, key: str) -> int:
 
 def _parted(items: Sequence[Any], places: Mapping[Hashable, int], key: str) -> tuple[list[Any], list[Any]]:
     """Two lists: the items that are in ``places``, and the other items."""
-    mine: list[Any] = []
+    ordered: list[Any] = []
     others: list[Any] = []
     for item in items:
-        (others if _position(places, item, key) < 0 else mine).append(item)
-    return mine, others
+        (others if _position(places, item, key) < 0 else ordered).append(item)
+    return ordered, others
 
 
-def _interleave(others: list[Any], mine: list[Any], order: list[Any], before: list[Any], key: str) -> list[Any]:
-    """``mine``, sorted as in ``order``, combined with ``others``, which keep their order and positions from
+def _interleave(others: list[Any], ordered: list[Any], order: list[Any], before: list[Any], key: str) -> list[Any]:
+    """``ordered``, sorted as in ``order``, combined with ``others``, which keep their order and positions from
     ``before``.
     """
-    wanted, had = _places(order, key), _places(before, key) if others else {}
-    mine, others = _sorted(mine, wanted, key), _sorted(others, had, key)
+    wanted, old_places = _places(order, key), _places(before, key) if others else {}
+    ordered, others = _sorted(ordered, wanted, key), _sorted(others, old_places, key)
     result: list[Any] = []
     i = j = 0
-    while i < len(others) and j < len(mine):
-        left, right = _position(had, others[i], key), _position(had, mine[j], key)
+    while i < len(others) and j < len(ordered):
+        left, right = _position(old_places, others[i], key), _position(old_places, ordered[j], key)
         if 0 <= left < right:
             result.append(others[i])
             i += 1
         else:
-            result.append(mine[j])
+            result.append(ordered[j])
             j += 1
-    return result + mine[j:] + others[i:]
+    return result + ordered[j:] + others[i:]
 
 
 def _sorted(items: list[Any], places: Mapping[Hashable, int], key: str) -> list[Any]:
@@ -294,13 +294,13 @@ def _diff_maps(
         if before is after or json_equal(before, after):
             continue
         child = _child(schema, name)
-        keep, strategy = _strategy(child)
+        retain_keys, strategy = _strategy(child)
         if isinstance(before, dict) and isinstance(after, dict) and strategy != "replace":
-            inner = _diff_maps(child, before, after, keep)
+            inner = _diff_maps(child, before, after, retain_keys)
             if inner:
                 patch[name] = inner
         elif isinstance(before, list) and isinstance(after, list) and strategy == "merge":
-            _diff_lists(child, name, before, after, keep, patch)
+            _diff_lists(child, name, before, after, retain_keys, patch)
         else:
             patch[name] = after
     patch.update({name: None for name in original if name not in modified})
@@ -319,8 +319,8 @@ def _diff_lists(
         return
     key = schema.patch_merge_key
     if not any(isinstance(item, dict) for item in before + after):
-        had, has = _places(before, ""), _places(after, "")
-        added = [item for item in after if token(item) not in had]
+        old_places, has = _places(before, ""), _places(after, "")
+        added = [item for item in after if token(item) not in old_places]
         deleted = sorted(dict.fromkeys(item for item in before if token(item) not in has), key=str)
         if added:
             patch[name] = added
@@ -334,9 +334,9 @@ def _diff_lists(
         return
     element = schema.items or ANYTHING
     changes: list[Any] = []
-    had, has = _places(before, key), _places(after, key)
+    old_places, has = _places(before, key), _places(after, key)
     for item in after:
-        position = _position(had, item, key)
+        position = _position(old_places, item, key)
         if position < 0:
             changes.append(item)
             continue

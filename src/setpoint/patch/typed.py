@@ -98,21 +98,21 @@ def item_element(schema: Schema, item: Any, position: int) -> str:
     """The path element that identifies an item of a set or map-list. Raises TypedError if there is none."""
     if schema.list_type == "set":
         if isinstance(item, (dict, list)) or item is None:
-            what = "an explicit null" if item is None else "a map type" if isinstance(item, dict) else "a list type"
-            raise TypedError(f"element {position}: associative list without keys has an element that's {what}")
+            kind = "an explicit null" if item is None else "a map type" if isinstance(item, dict) else "a list type"
+            raise TypedError(f"element {position}: associative list without keys has an element that's {kind}")
         return value_element(item)
     if not isinstance(item, dict):
-        what = "a null element" if item is None else "non-map elements"
-        raise TypedError(f"element {position}: associative list with keys may not have {what}")
+        kind = "a null element" if item is None else "non-map elements"
+        raise TypedError(f"element {position}: associative list with keys may not have {kind}")
     keys: dict[str, Any] = {}
     names = schema.list_map_keys
     for name in names:
-        found = item.get(name, UNSET)
-        if found is UNSET and schema.items is not None:
+        value = item.get(name, UNSET)
+        if value is UNSET and schema.items is not None:
             declared = schema.items.properties.get(name)
-            found = UNSET if declared is None else declared.zero if declared.default is UNSET else declared.default
-        if found is not UNSET:
-            keys[name] = found
+            value = UNSET if declared is None else declared.zero if declared.default is UNSET else declared.default
+        if value is not UNSET:
+            keys[name] = value
     if not keys:
         listed = " ".join(f'"{name}"' for name in names)
         raise TypedError(
@@ -187,39 +187,39 @@ def _merge_lists(schema: Schema, live: list[Any], applied: list[Any]) -> list[An
     items = schema.items or ANYTHING
     left = [item_element(schema, item, position) for position, item in enumerate(live)]
     right = [item_element(schema, item, position) for position, item in enumerate(applied)]
-    theirs: dict[str, Any] = {}
+    live_items: dict[str, Any] = {}
     for element, item in zip(left, live, strict=True):
-        theirs[element] = None if element in theirs else item  # items with equal keys are replaced, not merged
-    mine = dict(zip(right, applied, strict=True))
-    shared = iter([element for element in right if element in theirs])
+        live_items[element] = None if element in live_items else item  # items with equal keys are replaced, not merged
+    applied_items = dict(zip(right, applied, strict=True))
+    shared = iter([element for element in right if element in live_items])
     next_shared = next(shared, None)
-    done: set[str] = set()
+    merged: set[str] = set()
     result: list[Any] = []
     i = j = 0
     while i < len(left) or j < len(right):
         if i < len(left) and j < len(right):
             element = left[i]
             if element == right[j]:
-                done.add(element)
-                result.append(merge(items, theirs[element], mine[element]))
+                merged.add(element)
+                result.append(merge(items, live_items[element], applied_items[element]))
                 i, j, next_shared = i + 1, j + 1, next(shared, None)
                 continue
-            if element in mine and next_shared is not None and next_shared != element:
+            if element in applied_items and next_shared is not None and next_shared != element:
                 i += 1
                 continue
         if i < len(left):
             element = left[i]
-            if element not in mine:
+            if element not in applied_items:
                 result.append(live[i])
                 i += 1
                 continue
-            if element in done:
+            if element in merged:
                 i += 1
         if j < len(right):
             element = right[j]
-            done.add(element)
-            before = theirs.get(element)
-            result.append(mine[element] if before is None else merge(items, before, mine[element]))
+            merged.add(element)
+            before = live_items.get(element)
+            result.append(applied_items[element] if before is None else merge(items, before, applied_items[element]))
             j += 1
             if next_shared == element:
                 next_shared = next(shared, None)
@@ -250,7 +250,7 @@ def remove(schema: Schema, value: Any, fields: FieldSet) -> Any:
     if isinstance(value, list):
         if schema.list_type not in _GRANULAR or not value:
             return value
-        kept: list[Any] = []
+        remaining: list[Any] = []
         for position, item in enumerate(value):
             element = item_element(schema, item, position)
             if element in fields.members:
@@ -258,8 +258,8 @@ def remove(schema: Schema, value: Any, fields: FieldSet) -> Any:
             below = fields.children.get(element)
             if below is not None:
                 item = remove(schema.items or ANYTHING, item, below)
-            kept.append(item)
-        return kept or None
+            remaining.append(item)
+        return remaining or None
     return value
 
 
@@ -320,7 +320,7 @@ _EXPECTED: Final[dict[str, tuple[type | tuple[type, ...], str]]] = {
 _GO_TYPES: Final = {str: "string", bool: "bool", int: "int64", float: "float64", dict: "map[string]interface {}"}
 
 
-def _shown(expected: str, value: Any) -> str:
+def _go_value(expected: str, value: Any) -> str:
     """A value of a wrong type in structured-merge-diff's format, which depends on the expected type."""
     if expected == "string":
         inner = json.dumps(value) if isinstance(value, str | int | float) else go_text(value)
@@ -344,7 +344,7 @@ def _type_errors(schema: Schema, value: Any) -> list[tuple[str, str]] | None:
     if schema.type:
         kinds, expected = _EXPECTED[schema.type]
         if not isinstance(value, kinds) or (value.__class__ is bool and schema.type in ("integer", "number")):
-            return [("", f"expected {expected}, got {_shown(schema.type, value)}")]
+            return [("", f"expected {expected}, got {_go_value(schema.type, value)}")]
     errors: list[tuple[str, str]] = []
     if isinstance(value, dict):
         properties, additional = schema.properties, schema.additional
@@ -363,7 +363,7 @@ def _type_errors(schema: Schema, value: Any) -> list[tuple[str, str]] | None:
                 errors += [(f".{name}{path}", reason) for path, reason in inner]
     elif isinstance(value, list):
         granular, items = schema.list_type in _GRANULAR, schema.items
-        seen: set[str] = set()
+        previous: set[str] = set()
         for position, item in enumerate(value):
             element = f"i:{position}"
             if granular:
@@ -372,11 +372,11 @@ def _type_errors(schema: Schema, value: Any) -> list[tuple[str, str]] | None:
                 except TypedError as error:
                     errors.append(("", str(error)))
                     continue
-                if element in seen:
+                if element in previous:
                     errors.append(("", f"duplicate entries for key {path_text((element,))}"))
-                seen.add(element)
+                previous.add(element)
             inner = None if items is None else _type_errors(items, item)
             if inner:
-                where = path_text((element,))
-                errors += [(where + path, reason) for path, reason in inner]
+                prefix = path_text((element,))
+                errors += [(prefix + path, reason) for path, reason in inner]
     return errors

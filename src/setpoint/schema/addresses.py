@@ -26,11 +26,11 @@ def address_of(text: str) -> IPv4Address | IPv6Address | None:
 def network_of(text: str) -> IPv4Network | IPv6Network | None:
     """The network that ``text``, an address with a prefix length, stands for; None if ``text`` is not valid."""
     address, _, length = text.partition("/")
-    known = address_of(address)
-    if known is None or not (length.isascii() and length.isdigit() and len(length) < _LONGEST):
+    ip = address_of(address)
+    if ip is None or not (length.isascii() and length.isdigit() and len(length) < _LONGEST):
         return None
     try:
-        return ip_interface(f"{known}/{int(length)}").network
+        return ip_interface(f"{ip}/{int(length)}").network
     except ValueError:
         return None
 

@@ -36,7 +36,7 @@ def is_email(text: str) -> bool:
     match = _EMAIL.fullmatch(text)
     if match is None:
         return False
-    literal = next((found for found in match.groups() if found is not None), None)
+    literal = next((part for part in match.groups() if part is not None), None)
     try:
         return literal is None or bool(ip_address("" if "%" in literal else literal))
     except ValueError:

@@ -123,10 +123,10 @@ class FieldError(Struct, frozen=True, gc=False):
         """
         text = _LABELS[self.type]
         if self.type not in _WITHOUT_VALUE and self.bad_value is not OMITTED:
-            shown = format_value(self.bad_value)
-            if (left := len(shown) - _LONGEST) > 0:
-                shown = f"{shown[:_LONGEST]}... ({left} more characters)"
-            text = f"{text}: {shown}"
+            value_text = format_value(self.bad_value)
+            if (excess := len(value_text) - _LONGEST) > 0:
+                value_text = f"{value_text[:_LONGEST]}... ({excess} more characters)"
+            text = f"{text}: {value_text}"
         return f"{text}: {self.detail}" if self.detail else text
 
     def __str__(self) -> str:
@@ -238,27 +238,27 @@ def fitting(errors: Iterable[FieldError]) -> tuple[list[FieldError], int]:
     An answer lists at most 1,000 errors, and stops earlier if their messages exceed 1 Mi characters: the same error in
     many items, or a few errors that show large values, would make an answer many megabytes long.
     """
-    shown: dict[tuple[ErrorType, str, str], FieldError] = {}
+    unique: dict[tuple[ErrorType, str, str], FieldError] = {}
     size = read = 0
-    given = [*errors]
-    for error in given:
-        if size > _LONGEST or len(shown) == _MOST:
+    listed = [*errors]
+    for error in listed:
+        if size > _LONGEST or len(unique) == _MOST:
             break
         message = error.message
-        shown.setdefault((error.type, error.field, message), error)
+        unique.setdefault((error.type, error.field, message), error)
         read += 1
         size += len(message)
-    return [*shown.values()], len(given) - read
+    return [*unique.values()], len(listed) - read
 
 
 def to_aggregate_message(errors: Iterable[FieldError]) -> str:
     """The message for all errors: a single error as it is, several as ``[a, b]``, without repetitions; ``""`` if there
     are none. It lists the errors that `fitting` returns, and states how many more there are.
     """
-    shown, left = fitting(errors)
-    texts = [*dict.fromkeys(map(str, shown))]
-    if left:
-        texts.append(f"and {left} more errors")
+    shown_errors, remaining = fitting(errors)
+    texts = [*dict.fromkeys(map(str, shown_errors))]
+    if remaining:
+        texts.append(f"and {remaining} more errors")
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
 
 

@@ -68,7 +68,7 @@ class _Objects:
         self._noted: dict[int, tuple[dict[str, Any], dict[str, None]]] = {}
         """The objects with repeated fields, by id, and the repeated fields of each."""
         self._decode = json.JSONDecoder(
-            object_pairs_hook=self._made, parse_constant=_refuse, parse_int=_integer, parse_float=_floating
+            object_pairs_hook=self._members, parse_constant=_refuse, parse_int=_integer, parse_float=_floating
         ).decode
 
     def decode(self, text: str) -> Any:
@@ -76,7 +76,7 @@ class _Objects:
             text = _ESCAPE.sub(_whole, text)
         return self._decode(text)
 
-    def _made(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def _members(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
         if len(value) != len(pairs):
             self._noted[id(value)] = (value, _repeated(pairs))
@@ -115,8 +115,8 @@ class _Objects:
 
 def _repeated(pairs: list[tuple[str, Any]]) -> dict[str, None]:
     """The names that occur a second time, each at its first repetition."""
-    seen: set[str] = set()
-    return {name: None for name, _ in pairs if name in seen or seen.add(name)}  # type: ignore[func-returns-value]
+    names: set[str] = set()
+    return {name: None for name, _ in pairs if name in names or names.add(name)}  # type: ignore[func-returns-value]
 
 
 def _whole(escape: re.Match[str]) -> str:
@@ -133,8 +133,8 @@ def _integer(text: str) -> float:
 def _floating(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        shown = text if len(text) <= 100 else f"{text[:100]}..."
-        raise ValueError(f"json: cannot unmarshal number {shown} into Go value of type float64")
+        excerpt = text if len(text) <= 100 else f"{text[:100]}..."
+        raise ValueError(f"json: cannot unmarshal number {excerpt} into Go value of type float64")
     return number
 
 
@@ -166,5 +166,5 @@ def go_syntax_error(error: json.JSONDecodeError, *, place: bool = True) -> str:
         "Extra data": "after top-level value",
         "Invalid control character at": "in string literal",
     }.get(error.msg, f"({error.msg})")
-    where = f" (line {error.lineno}, column {error.colno})" if place else ""
-    return f"invalid character {_go_char(text[at])} {wanted}{where}"
+    location = f" (line {error.lineno}, column {error.colno})" if place else ""
+    return f"invalid character {_go_char(text[at])} {wanted}{location}"

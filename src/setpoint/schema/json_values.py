@@ -40,13 +40,13 @@ def copy_json(value: JSON) -> JSON:
 
 def repeats(values: Collection[Hashable]) -> list[int]:
     """The index of each value that also occurs earlier in ``values``; the indexes are in ascending order."""
-    seen: set[Hashable] = set()
-    found: list[int] = []
+    previous: set[Hashable] = set()
+    positions: list[int] = []
     for index, value in enumerate(values):
-        if value in seen:
-            found.append(index)
-        seen.add(value)
-    return found
+        if value in previous:
+            positions.append(index)
+        previous.add(value)
+    return positions
 
 
 def json_equal(left: JSON, right: JSON) -> bool:

@@ -60,14 +60,14 @@ def _repeated(values: list[JSON]) -> list[int]:
     """The index at which each repeated value occurs for the second time."""
     if len(values) < 2:
         return []
-    seen: dict[Hashable, bool] = {}
-    found: list[int] = []
+    previous: dict[Hashable, bool] = {}
+    positions: list[int] = []
     for index, value in enumerate(values):
         key = value if type(value) is str or type(value) is int else _text(value)
-        repeated = seen.get(key)
+        repeated = previous.get(key)
         if repeated is None:
-            seen[key] = False
+            previous[key] = False
         elif not repeated:
-            seen[key] = True
-            found.append(index)
-    return found
+            previous[key] = True
+            positions.append(index)
+    return positions

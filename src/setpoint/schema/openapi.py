@@ -97,18 +97,18 @@ class _Reading:
     They stay incomplete if a definition is not valid.
     """
 
-    __slots__ = ("_definitions", "_known", "_pending", "nodes")
+    __slots__ = ("_definitions", "_pending", "_schemas", "nodes")
 
-    def __init__(self, definitions: Mapping[str, Mapping[str, JSON]], known: Mapping[str, Schema]) -> None:
+    def __init__(self, definitions: Mapping[str, Mapping[str, JSON]], schemas: Mapping[str, Schema]) -> None:
         self._definitions = definitions
-        self._known = known
+        self._schemas = schemas
         self.nodes: dict[str, Schema] = {}
         # Nodes that get another node's content once it is known: {id: (node, other node, changes)}.
         self._pending: dict[int, tuple[Schema, Schema, dict[str, Any]]] = {}
 
     def define(self, name: str) -> Schema:
         """The node of the definition with this name."""
-        node = self._known.get(name) or self.nodes.get(name)
+        node = self._schemas.get(name) or self.nodes.get(name)
         if node is not None:
             return node
         try:

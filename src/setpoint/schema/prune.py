@@ -34,13 +34,13 @@ def unknown_fields(schema: Schema, value: JSON) -> list[str]:
 
 def _walk(schema: Schema | None, value: JSON, remove: bool, preserve: bool = False) -> list[str] | None:
     # Paths are built only on the way up from an unknown field, so that a clean document needs no strings.
-    found: list[str] | None = None
+    paths: list[str] | None = None
     if isinstance(value, dict):
         if schema is None:
-            found = [f".{key}" for key in value]
+            paths = [f".{key}" for key in value]
             if remove:
                 value.clear()
-            return found
+            return paths
         properties, additional = schema.properties, schema.additional
         preserve = preserve or schema.preserve_unknown
         unknown: list[str] | None = None
@@ -59,11 +59,11 @@ def _walk(schema: Schema | None, value: JSON, remove: bool, preserve: bool = Fal
             if isinstance(item, (dict, list)):
                 inner = _walk(child, item, remove)
                 if inner:
-                    found = found or []
-                    found += _inside(f".{key}", inner)
+                    paths = paths or []
+                    paths += _inside(f".{key}", inner)
         if unknown:
-            found = found or []
-            found += [f".{key}" for key in unknown]
+            paths = paths or []
+            paths += [f".{key}" for key in unknown]
             if remove:
                 for key in unknown:
                     del value[key]
@@ -76,9 +76,9 @@ def _walk(schema: Schema | None, value: JSON, remove: bool, preserve: bool = Fal
             if isinstance(item, (dict, list)):
                 inner = _walk(items, item, remove, preserve)
                 if inner:
-                    found = found or []
-                    found += _inside(f"[{index}]", inner)
-    return found
+                    paths = paths or []
+                    paths += _inside(f"[{index}]", inner)
+    return paths
 
 
 def _inside(step: str, inner: list[str]) -> list[str]:

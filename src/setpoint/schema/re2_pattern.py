@@ -77,8 +77,8 @@ class Pattern:
 
     def find(self, text: str) -> str:
         """The first match, or ``""`` if there is none."""
-        found = self.find_all(text, 1)
-        return found[0] if found else ""
+        matches = self.find_all(text, 1)
+        return matches[0] if matches else ""
 
     def find_all(self, text: str, most: int = -1) -> list[str]:
         """The non-overlapping matches, at most ``most`` of them (all of them if ``most`` is negative).
@@ -86,9 +86,9 @@ class Pattern:
         As in Go, an empty match right after another match does not count.
         """
         raw = self._raw(text)
-        found: list[str] = []
+        matches: list[str] = []
         position, before = 0, -1
-        while position <= len(raw) and len(found) != most:
+        while position <= len(raw) and len(matches) != most:
             match = self._compiled.search(raw, position)
             if match is None:
                 break
@@ -97,10 +97,10 @@ class Pattern:
                 position = _next(raw, end)
                 continue
             if start < end or start != before:
-                found.append(raw[start:end].decode())
+                matches.append(raw[start:end].decode())
             before = end
             position = end if end > position else _next(raw, position)
-        return found
+        return matches
 
     def _raw(self, text: str) -> bytes:
         raw = _utf8(text)
@@ -144,10 +144,10 @@ def compile_pattern(pattern: str) -> Pattern:
             problem = error.args[0].decode("utf-8", "replace")
             if not problem.startswith("pattern too large"):
                 break
-    what, _, where = problem.partition(": ")
-    if what.startswith("pattern too large"):
+    reason, _, excerpt = problem.partition(": ")
+    if reason.startswith("pattern too large"):
         raise _refused("expression too large", pattern)
-    raise _refused(_WORDS.get(what) or what, where)
+    raise _refused(_WORDS.get(reason) or reason, excerpt)
 
 
 def _check(pattern: str) -> None:
@@ -191,8 +191,8 @@ def _check(pattern: str) -> None:
         position += 1
 
 
-def _refused(what: str, where: str) -> PatternError:
-    return PatternError(f"error parsing regexp: {what}: `{where}`")
+def _refused(reason: str, excerpt: str) -> PatternError:
+    return PatternError(f"error parsing regexp: {reason}: `{excerpt}`")
 
 
 def _utf8(text: str) -> bytes:

@@ -106,8 +106,8 @@ class Schema:
 
     def field(self, name: str) -> Schema | None:
         """The schema of the field ``name``; None if the field has none."""
-        found = self.properties.get(name)
-        return self.additional if found is None else found
+        child = self.properties.get(name)
+        return self.additional if child is None else child
 
     def at(self, *path: str | int) -> Schema | None:
         """The schema at ``path`` (field names; any int stands for a list's items); None if there is none."""

@@ -48,8 +48,8 @@ def form_errors(definition: _Definition, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     _structure(definition, "root", path, errors)
     _complete(definition, definition, path, path, errors)
-    told = {str(error): error for error in errors}
-    return [told[text] for text in sorted(told)]
+    by_text = {str(error): error for error in errors}
+    return [by_text[text] for text in sorted(by_text)]
 
 
 def _structure(node: _Definition, level: str, path: str, errors: list[FieldError]) -> None:
@@ -173,9 +173,9 @@ def _complete_part(part: _Definition, node: _Definition, path: str, said_at: str
         else:
             errors.append(required(f"{path}.items", f"because it is defined in {said_at}.items"))
     for name, child in (part.get("properties") or {}).items():
-        inner, told = f"{path}.properties[{name}]", f"{said_at}.properties[{name}]"
+        inner, defined_at = f"{path}.properties[{name}]", f"{said_at}.properties[{name}]"
         own = (node.get("properties") or {}).get(name)
         if own is None:
-            errors.append(required(inner, f"because it is defined in {told}"))
+            errors.append(required(inner, f"because it is defined in {defined_at}"))
         else:
-            _complete_part(child, own, inner, told, errors)
+            _complete_part(child, own, inner, defined_at, errors)

@@ -62,12 +62,12 @@ def _check(node: JSON, path: str, place: _Place, errors: list[FieldError]) -> No
             errors,
         )
     for name, child in properties.items():
-        here = inner
+        child_place = inner
         if name in _META and (place.root or node.get("x-kubernetes-embedded-resource")):
-            here = replace(
+            child_place = replace(
                 inner, inside_meta=True, no_defaults=f"in top-level {name}" if place.root else inner.no_defaults
             )
-        _check(child, f"{path}.properties[{name}]", here, errors)
+        _check(child, f"{path}.properties[{name}]", child_place, errors)
     if "not" in node:
         _check(node["not"], f"{path}.not", inner, errors)
     for keyword in ("allOf", "oneOf", "anyOf"):
@@ -106,8 +106,8 @@ def _keywords(node: _Definition, path: str, place: _Place, errors: list[FieldErr
 def _lists_and_maps(node: _Definition, path: str, errors: list[FieldError]) -> None:
     kind = node.get("type") or ""
     map_type, list_type, keys = node.get(_MAP_TYPE), node.get(_LIST_TYPE), node.get(_MAP_KEYS) or ()
-    for keyword, given, wanted in ((_MAP_TYPE, map_type, "object"), (_LIST_TYPE, list_type, "array")):
-        if given is not None and kind != wanted:
+    for keyword, value, wanted in ((_MAP_TYPE, map_type, "object"), (_LIST_TYPE, list_type, "array")):
+        if value is not None and kind != wanted:
             reason = f"must be {wanted} if {keyword} is specified"
             errors.append(invalid(f"{path}.type", kind, reason) if kind else required(f"{path}.type", reason))
     if map_type is not None and map_type not in ("atomic", "granular"):
@@ -124,8 +124,8 @@ def _lists_and_maps(node: _Definition, path: str, errors: list[FieldError]) -> N
         errors.append(not_supported(f"{path}.{_LIST_TYPE}", list_type, ("atomic", "set", "map")))
     if keys and list_type != "map":
         reason = f"must be map if {_MAP_KEYS} is non-empty"
-        here = f"{path}.{_LIST_TYPE}"
-        errors.append(required(here, reason) if list_type is None else invalid(here, list_type, reason))
+        field = f"{path}.{_LIST_TYPE}"
+        errors.append(required(field, reason) if list_type is None else invalid(field, list_type, reason))
     if list_type == "map":
         _map_list(node, list(keys), path, errors)
     if list_type in ("map", "set") and item is not None and item.get("nullable"):
@@ -152,42 +152,46 @@ def _map_list(node: _Definition, keys: list[str], path: str, errors: list[FieldE
         if index in again:
             errors.append(invalid(f"{path}.{_MAP_KEYS}", keys, "must not contain duplicate entries"))
         field = properties.get(key)
-        here = f"{path}.items.properties[{key}]"
+        key_path = f"{path}.items.properties[{key}]"
         if field is None:
             errors.append(invalid(f"{path}.{_MAP_KEYS}", keys, "entries must all be names of item properties"))
             continue
         if field.get("type") in ("array", "object"):
             reason = f"must be a scalar type if parent array's {_LIST_TYPE} is map"
-            errors.append(invalid(f"{here}.type", item.get("type"), reason))
+            errors.append(invalid(f"{key_path}.type", item.get("type"), reason))
         if key not in (item.get("required") or ()) and field.get("default") is None:
             reason = f"this property is in {_MAP_KEYS}, so it must have a default or be a required property"
-            errors.append(required(f"{here}.default", reason))
+            errors.append(required(f"{key_path}.default", reason))
         if field.get("nullable"):
-            errors.append(forbidden(f"{here}.nullable", f"this property is in {_MAP_KEYS}, so it cannot be nullable"))
+            errors.append(
+                forbidden(f"{key_path}.nullable", f"this property is in {_MAP_KEYS}, so it cannot be nullable")
+            )
 
 
 def _rules(node: _Definition, path: str, errors: list[FieldError]) -> None:
     for index, rule in enumerate(node.get(_RULES) or ()):
-        here = f"{path}.{_RULES}[{index}]"
+        rule_path = f"{path}.{_RULES}[{index}]"
         text, message = rule.get("rule") or "", rule.get("message") or ""
         if not text.strip():
-            errors.append(required(f"{here}.rule", "rule is not specified"))
+            errors.append(required(f"{rule_path}.rule", "rule is not specified"))
         elif message and not message.strip():
-            errors.append(invalid(f"{here}.message", message, "must be non-empty if specified"))
+            errors.append(invalid(f"{rule_path}.message", message, "must be non-empty if specified"))
         elif _has_line_break(message.strip()):
-            errors.append(invalid(f"{here}.message", message, "must not contain line breaks"))
+            errors.append(invalid(f"{rule_path}.message", message, "must not contain line breaks"))
         elif _has_line_break(text.strip()) and not message:
-            errors.append(required(f"{here}.message", "message must be specified if rule contains line breaks"))
+            errors.append(required(f"{rule_path}.message", "message must be specified if rule contains line breaks"))
         expression = rule.get("messageExpression") or ""
         if expression and not expression.strip():
-            errors.append(required(f"{here}.messageExpression", "messageExpression must be non-empty if specified"))
+            errors.append(
+                required(f"{rule_path}.messageExpression", "messageExpression must be non-empty if specified")
+            )
         if rule.get("reason") is not None and rule["reason"] not in _REASONS:
-            errors.append(not_supported(f"{here}.reason", rule["reason"], _REASONS))
-        where = rule.get("fieldPath") or ""
-        if where and not where.strip():
-            errors.append(invalid(f"{here}.fieldPath", where, "must be non-empty if specified"))
-        if _has_line_break(where):
-            errors.append(invalid(f"{here}.fieldPath", where, "must not contain line breaks"))
+            errors.append(not_supported(f"{rule_path}.reason", rule["reason"], _REASONS))
+        field_path = rule.get("fieldPath") or ""
+        if field_path and not field_path.strip():
+            errors.append(invalid(f"{rule_path}.fieldPath", field_path, "must be non-empty if specified"))
+        if _has_line_break(field_path):
+            errors.append(invalid(f"{rule_path}.fieldPath", field_path, "must not contain line breaks"))
 
 
 def _has_line_break(text: str) -> bool:

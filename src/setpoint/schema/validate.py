@@ -180,7 +180,7 @@ class _Checker:
                 relation = "less than" if schema.exclusive_maximum else "less than or equal to"
                 self.fail(path, data, f"should be {relation} {format_number(bound)}")
 
-    def _range(self, schema: Schema, number: float, what: str, path: str) -> bool:
+    def _range(self, schema: Schema, number: float, subject: str, path: str) -> bool:
         """Whether ``number`` fits into the type of ``schema``; if not, adds an error."""
         if (schema.type == "integer" and not schema.int_or_string) or schema.format == GO_INT_OR_STRING:
             low, high = _RANGES.get(schema.format, _INT64)
@@ -189,8 +189,8 @@ class _Checker:
             fits = schema.format != "float" or schema.type != "number" or abs(number) <= _MAX_FLOAT32
         if not fits:
             format_ = _format_of(schema)
-            how = f"with format {format_}" if format_ else "(default format)"
-            self.plain(f"{what} value must be of type {schema.type or 'integer'} {how} in {path}")
+            format_text = f"with format {format_}" if format_ else "(default format)"
+            self.plain(f"{subject} value must be of type {schema.type or 'integer'} {format_text} in {path}")
         return fits
 
     def _list(self, schema: Schema, value: list[JSON], path: str, old: JSON) -> int:
@@ -250,8 +250,8 @@ class _Checker:
             matched, more, failures = self._alternatives(schema.one_of, value, path, old, False)
             count += more
             if matched != 1:
-                found = f"Found {matched} valid alternatives" if matched else "Found none valid"
-                self.plain(f'"{path}" must validate one and only one schema (oneOf). {found}')
+                alternatives = f"Found {matched} valid alternatives" if matched else "Found none valid"
+                self.plain(f'"{path}" must validate one and only one schema (oneOf). {alternatives}')
                 self.errors.extend(failures if not matched else ())
         if schema.all_of:
             failed = 0
@@ -355,5 +355,5 @@ def _old_items(schema: Schema, value: list[JSON], old: JSON) -> list[JSON] | Non
     def key(item: JSON) -> str:
         return json.dumps([item.get(name) for name in schema.list_map_keys]) if isinstance(item, dict) else ""
 
-    known = {key(item): item for item in old}
-    return [known.get(key(item), UNSET) for item in value]
+    by_key = {key(item): item for item in old}
+    return [by_key.get(key(item), UNSET) for item in value]
