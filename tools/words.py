@@ -87,12 +87,7 @@ NAMED = ("src/", "examples/", "tools/")
 
 UNCLEAN = (
     "examples/",
-    "src/setpoint/apiserver/",
-    "src/setpoint/cel/",
     "src/setpoint/cluster/",
-    "src/setpoint/meta/",
-    "src/setpoint/patch/",
-    "src/setpoint/schema/",
     "tools/",
 )
 """The places whose names are not checked yet."""

@@ -537,7 +537,7 @@ async def test_a_record_holds_each_thing_that_was_asked_for_once() -> None:
             (await as_(api, "jane", "GET", f"{PODS}/web")).ok()
         (await as_(api, "jane", "GET", "/version")).ok()
     assert [
-        (each.user.name, each.verb, each.resource, each.namespace, each.name, each.path) for each in record.asked
+        (each.user.name, each.verb, each.resource, each.namespace, each.name, each.path) for each in record.attributes
     ] == [
         ("jane", "get", "pods", "default", "web", ""),
         ("jane", "get", "", "", "", "/version"),

@@ -76,7 +76,7 @@ async def test_an_operator_does_its_work_and_is_refused_nothing(more: dict[str, 
                     await admin.delete(found)
                     await advance(60)
                     assert not [*await admin.list(Pod, namespace="default")]
-                assert any(asked.user.name == account and asked.verb == "patch" for asked in record.asked)
+                assert any(request.user.name == account and request.verb == "patch" for request in record.attributes)
                 assert [(asked.verb, asked.combined) for asked, _ in record.refused] == []
                 with pytest.raises(Forbidden, match='cannot list resource "configmaps"'):
                     await client.list(ConfigMap, namespace="default")

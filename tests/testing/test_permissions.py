@@ -43,7 +43,7 @@ async def test_a_declared_permission_is_there() -> None:
         await cluster.create(ConfigMap.named("a", "default"))
         await cluster.settle()
         assert await cluster.find(Secret, "a", "default") is not None
-        asked = [each for each in cluster.access.asked if each.resource == "secrets"]
+        asked = [each for each in cluster.access.attributes if each.resource == "secrets"]
         assert [(each.verb, each.namespace, each.user.name) for each in asked] == [
             ("create", "default", "system:serviceaccount:default:controllers")
         ]

@@ -115,8 +115,8 @@ def name_not_generated(resource: GroupResource, name: str) -> ApiStatusError:
     return ApiStatusError(409, "AlreadyExists", message, _about(resource, name, retryAfterSeconds=1))
 
 
-def conflict(resource: GroupResource, name: str, why: str = MODIFIED) -> ApiStatusError:
-    message = f'Operation cannot be fulfilled on {resource} "{name}": {why}'
+def conflict(resource: GroupResource, name: str, reason: str = MODIFIED) -> ApiStatusError:
+    message = f'Operation cannot be fulfilled on {resource} "{name}": {reason}'
     return ApiStatusError(409, "Conflict", message, _about(resource, name))
 
 
@@ -151,17 +151,19 @@ def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> ApiStat
     return ApiStatusError(422, "Invalid", message, details)
 
 
-def unprocessable(why: str = "") -> ApiStatusError:
+def unprocessable(reason: str = "") -> ApiStatusError:
     """The error for a JSON patch that can't be applied. As with a kube-apiserver, it does not say why, unless it is for
-    a limit of this server, ``why``.
+    a limit of this server, ``reason``.
     """
     text = "the server rejected our request due to an error in our request"
-    return ApiStatusError(422, "Invalid", f"{text}: {why}" if why else text, {})
+    return ApiStatusError(422, "Invalid", f"{text}: {reason}" if reason else text, {})
 
 
-def forbidden(resource: GroupResource, name: str, why: str, causes: Sequence[Mapping[str, str]] = ()) -> ApiStatusError:
+def forbidden(
+    resource: GroupResource, name: str, reason: str, causes: Sequence[Mapping[str, str]] = ()
+) -> ApiStatusError:
     what = f'{resource} "{name}" is ' if name else f"{resource} is " if resource.resource else ""
-    return ApiStatusError(403, "Forbidden", f"{what}forbidden: {why}", _about(resource, name, causes=list(causes)))
+    return ApiStatusError(403, "Forbidden", f"{what}forbidden: {reason}", _about(resource, name, causes=list(causes)))
 
 
 def too_many_requests(message: str, retry_after: int) -> ApiStatusError:

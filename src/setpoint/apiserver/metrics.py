@@ -67,36 +67,39 @@ class RequestMetrics:
         self._latencies: dict[Labels, _Latencies] = {}
         self.in_flight = {"mutating": 0, "readOnly": 0}
 
-    def note(self, request: IncomingRequest, asked: Attributes, code: int, seconds: float) -> None:
+    def note(self, request: IncomingRequest, attributes: Attributes, code: int, seconds: float) -> None:
         """Counts a request whose response has the status ``code`` and took ``seconds``."""
-        labels = self._labels(request, asked)
+        labels = self._labels(request, attributes)
         self._totals[labels, code] += 1
         latencies = self._latencies.get(labels)
         if latencies is None:
             latencies = self._latencies[labels] = _Latencies()
         latencies.observe(seconds)
 
-    def _labels(self, request: IncomingRequest, asked: Attributes) -> Labels:
+    def _labels(self, request: IncomingRequest, attributes: Attributes) -> Labels:
         dry = ",".join(value for name, value in request.query if name == "dryRun" and value == "All")
-        if not asked.is_resource or self._registry.find(asked.group, asked.version, asked.resource) is None:
+        if (
+            not attributes.is_resource
+            or self._registry.find(attributes.group, attributes.version, attributes.resource) is None
+        ):
             verb = request.method if request.method in _METHODS else "other"
-            return (verb, dry, "", "", "", asked.path if asked.path in _PATHS else "", "", "")
-        verb = _VERBS.get(asked.verb, "other")
+            return (verb, dry, "", "", "", attributes.path if attributes.path in _PATHS else "", "", "")
+        verb = _VERBS.get(attributes.verb, "other")
         if verb == "PATCH" and request.headers.get("content-type", "").startswith(_APPLY):
             verb = "APPLY"
-        subresource = asked.subresource
+        subresource = attributes.subresource
         if subresource in _CONNECTED:
             verb = "GET" if subresource == "log" else "CONNECT"
-        elif subresource and not self._has(asked):
+        elif subresource and not self._has(attributes):
             subresource = ""
-        scope = "namespace" if asked.namespace else "cluster"
-        if asked.name or verb in ("POST", "CONNECT"):
+        scope = "namespace" if attributes.namespace else "cluster"
+        if attributes.name or verb in ("POST", "CONNECT"):
             scope = "resource"
-        return (verb, dry, asked.group, asked.version, asked.resource, subresource, scope, "apiserver")
+        return (verb, dry, attributes.group, attributes.version, attributes.resource, subresource, scope, "apiserver")
 
-    def _has(self, asked: Attributes) -> bool:
-        served = self._registry.find(asked.group, asked.version, asked.resource)
-        return served is not None and asked.subresource in served.resource.subresources
+    def _has(self, attributes: Attributes) -> bool:
+        served = self._registry.find(attributes.group, attributes.version, attributes.resource)
+        return served is not None and attributes.subresource in served.resource.subresources
 
     def native_histograms(self) -> dict[str, list[tuple[dict[str, str], NativeHistogram]]]:
         """The native histograms with their labels, by the name of the family that has the same observations in classic
@@ -143,8 +146,8 @@ class RequestMetrics:
             "Gauge of all active long-running apiserver requests broken out by verb, group, version and resource.",
             labels=["verb", "group", "version", "resource"],
         )
-        found = Counter(watch.served.resource.gvr for watch in watches)
-        for resource, count in found.items():
+        counts = Counter(watch.served.resource.gvr for watch in watches)
+        for resource, count in counts.items():
             running.add_metric(["WATCH", resource.group, resource.version, resource.resource], count)
         yield running
         seats = GaugeMetricFamily(

@@ -91,15 +91,15 @@ class Replay:
 
         ``key`` is the object that the work writes: see `ObjectLocks`.
         """
-        asked, held = 0, False
+        questions, held = 0, False
         try:
             while True:
                 try:
                     return self._attempt(work)
                 except Suspended as pending:
                     learn = pending.learn
-                asked += 1
-                if asked == _PATIENCE and locks is not None and key is not None:
+                questions += 1
+                if questions == _PATIENCE and locks is not None and key is not None:
                     await locks.acquire(key)
                     held = True
                 await learn(self)

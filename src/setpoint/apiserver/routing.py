@@ -82,10 +82,10 @@ def _collection(call: Call) -> Response | Awaitable[Response]:
 
 
 def _object(call: Call) -> Response:
-    found = _OBJECT.get(call.request.method)
-    if found is None:
+    verb_and_handler = _OBJECT.get(call.request.method)
+    if verb_and_handler is None:
         raise _method_not_allowed(call)
-    verb, handler = found
+    verb, handler = verb_and_handler
     _require(call, verb)
     return get_usage(call) if call.served.computed else handler(call)
 

@@ -136,21 +136,21 @@ class ApiServer:
         plugins_off: Collection[str] = NEEDING_CONTROLLERS,
         service_network: IPv4Network = SERVICE_NETWORK,
     ) -> None:
-        kept: Storage = storage if storage is not None else MemoryStorage()
-        self.hooks = Configurations(kept)
+        store: Storage = storage if storage is not None else MemoryStorage()
+        self.hooks = Configurations(store)
         access = access if access is not None else Access()
         authentication, account_tokens, audit = access.authentication, access.account_tokens, access.audit
         if account_tokens is None:
             secret = random.randbytes(32) if random is not None else secrets.token_bytes(32)
             account_tokens = AccountTokens(SecretKey(secret))
-        users = TokenUsers(kept, account_tokens, authentication)
+        users = TokenUsers(store, account_tokens, authentication)
         self._default_objects = default_objects
         self._identity: IdentityLease | None = None
-        self._flows = Flows(kept) if default_objects else None
+        self._flows = Flows(store) if default_objects else None
         self._audit = audit
         self._plain = self._flows is None and audit is None
         self.state = State(
-            storage=kept,
+            storage=store,
             configurations=self.hooks,
             now=now or _utc_now,
             random=random or Random(),
@@ -276,40 +276,42 @@ class ApiServer:
         clock = asyncio.get_running_loop().time
         began = clock()
         self._metrics.in_flight[kind] += 1
-        asked = None
+        attributes = None
         try:
             if self._plain:
                 response = await self._handled(request)
             else:
-                response, asked = await self._followed(request)
+                response, attributes = await self._followed(request)
         finally:
             self._metrics.in_flight[kind] -= 1
-        if asked is None:
-            asked = requested(request.method, request.path, request.query, _UNKNOWN)
-        self._metrics.note(request, asked, response.status, clock() - began)
+        if attributes is None:
+            attributes = requested(request.method, request.path, request.query, _UNKNOWN)
+        self._metrics.note(request, attributes, response.status, clock() - began)
         return response
 
     async def _followed(self, request: IncomingRequest) -> tuple[Response, Attributes | None]:
         """Runs a request, adds the headers of flow control and writes the audit log. Returns the response, and the
         attributes of the request if its user is known.
         """
-        came = self.state.now()
+        received = self.state.now()
         notes: dict[str, str] = {}
         if self._audit is not None:
             self.state.notes[id(request)] = notes
         try:
             response = await self._handled(request)
-            known = self._requesters.asked.get(id(request))
-            if known is not None and self._flows is not None:
-                response.headers.update(self._flows.headers(known[0]))
+            authenticated = self._requesters.requests.get(id(request))
+            if authenticated is not None and self._flows is not None:
+                response.headers.update(self._flows.headers(authenticated[0]))
             if self._audit is not None:
-                if known is None:
-                    known = requested(request.method, request.path, request.query, _UNKNOWN), _UNKNOWN
+                if authenticated is None:
+                    authenticated = requested(request.method, request.path, request.query, _UNKNOWN), _UNKNOWN
                 uid = response.headers["audit-id"] = new_uid(self.state.random)
-                self._audit.note(request, *known, response, uid=uid, came=came, now=self.state.now, notes=notes)
-            return response, None if known is None else known[0]
+                self._audit.note(
+                    request, *authenticated, response, uid=uid, received=received, now=self.state.now, notes=notes
+                )
+            return response, None if authenticated is None else authenticated[0]
         finally:
-            self._requesters.asked.pop(id(request), None)
+            self._requesters.requests.pop(id(request), None)
             self.state.notes.pop(id(request), None)
 
     async def _handled(self, request: IncomingRequest) -> Response:

@@ -15,10 +15,10 @@ def field_of(value: Value, name: str) -> Value:
     error.
     """
     if isinstance(value, MapValue):
-        found = value.find(name)
-        if found is MISSING:
+        member = value.find(name)
+        if member is MISSING:
             raise EvaluationError(f"no such key: {name}")
-        return found
+        return member
     if isinstance(value, Optional):
         if value.present and not isinstance(value.value, MapValue):
             raise EvaluationError(f"no such key: {name}")
@@ -34,8 +34,8 @@ def field_of_optional(value: Value, name: str) -> Optional:
         if not value.present:
             return NONE
         value = value.value
-    found = value.find(name) if isinstance(value, MapValue) else MISSING
-    return NONE if found is MISSING else Optional(found)
+    member = value.find(name) if isinstance(value, MapValue) else MISSING
+    return NONE if member is MISSING else Optional(member)
 
 
 def has_field(value: Value, name: str) -> bool:
@@ -54,10 +54,10 @@ def index_of(value: Value, key: Value) -> Value:
     if isinstance(value, Optional):
         return index_of_optional(value, key)
     if isinstance(value, MapValue):
-        found = value.find(key)
-        if found is MISSING:
+        member = value.find(key)
+        if member is MISSING:
             raise EvaluationError(f"no such key: {show(key)}")
-        return found
+        return member
     if not isinstance(value, LISTS):
         raise EvaluationError(f"no such key: {show(key)}")
     index = _index(key)
@@ -75,8 +75,8 @@ def index_of_optional(value: Value, key: Value) -> Optional:
             return NONE
         value = value.value
     if isinstance(value, MapValue):
-        found = value.find(key)
-        return NONE if found is MISSING else Optional(found)
+        member = value.find(key)
+        return NONE if member is MISSING else Optional(member)
     if not isinstance(value, (list, ListValue)):
         return NONE
     index = _index(key)

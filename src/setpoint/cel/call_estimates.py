@@ -62,8 +62,8 @@ def _first(factor: float) -> _Estimate:
 
 
 def _first_kept(overload: str, target: Operand | None, arguments: list[Operand]) -> _Made:
-    found = arguments[0].any_size
-    return found.scaled(TEXT_FACTOR), found
+    size = arguments[0].any_size
+    return size.scaled(TEXT_FACTOR), size
 
 
 def _target_kept(overload: str, target: Operand | None, arguments: list[Operand]) -> _Made | None:
@@ -77,18 +77,18 @@ def _target_only(overload: str, target: Operand | None, arguments: list[Operand]
 
 
 def _to_bytes(overload: str, target: Operand | None, arguments: list[Operand]) -> _Made:
-    found = arguments[0].any_size
-    return found.scaled(TEXT_FACTOR), Span(found.least, min(found.most * 4, MAX_UINT))
+    size = arguments[0].any_size
+    return size.scaled(TEXT_FACTOR), Span(size.least, min(size.most * 4, MAX_UINT))
 
 
 def _from_bytes(overload: str, target: Operand | None, arguments: list[Operand]) -> _Made:
-    found = arguments[0].any_size
-    return found.scaled(TEXT_FACTOR), Span(found.least // 4, found.most)
+    size = arguments[0].any_size
+    return size.scaled(TEXT_FACTOR), Span(size.least // 4, size.most)
 
 
 def _quoted(overload: str, target: Operand | None, arguments: list[Operand]) -> _Made:
-    found = arguments[0].any_size
-    return found.scaled(TEXT_FACTOR), Span(found.least + 2, min(found.most * 2 + 2, MAX_UINT))
+    size = arguments[0].any_size
+    return size.scaled(TEXT_FACTOR), Span(size.least + 2, min(size.most * 2 + 2, MAX_UINT))
 
 
 def _regex(text: Operand, pattern: Operand) -> Span:
@@ -145,10 +145,10 @@ def _traversed(overload: str, target: Operand | None, arguments: list[Operand]) 
     item = target.item
     if item is None:
         return target.any_size.scaled(TEXT_FACTOR), None
-    each = ONE
+    item_cost = ONE
     if item.type.kind in ("string", "bytes"):
-        each = each.plus(item.any_size.scaled(TEXT_FACTOR))
-    return target.any_size.times(each), None
+        item_cost = item_cost.plus(item.any_size.scaled(TEXT_FACTOR))
+    return target.any_size.times(item_cost), None
 
 
 def _replaced(overload: str, target: Operand | None, arguments: list[Operand]) -> _Made | None:

@@ -111,13 +111,13 @@ class _Checker:
         ``node`` names a type.
         """
         if not name.startswith("."):
-            found = self._local(name)
-            if found is not None:
-                return found
-        known = self._environment.name(name)
-        if known is None:
+            local_kind = self._local(name)
+            if local_kind is not None:
+                return local_kind
+        definition = self._environment.name(name)
+        if definition is None:
             return None
-        kind, is_type = known
+        kind, is_type = definition
         if is_type:
             self._checked.names[node.id] = kind.parameters[0]
         else:
@@ -165,27 +165,27 @@ class _Checker:
 
     def _field(self, node: Node, operand: Node, name: str, *, optional: bool) -> Type:
         target, was_optional = unwrapped(self.solution.substitute(self._type(operand)))
-        found = DYN
+        kind = DYN
         if target.kind == "map":
-            found = target.parameters[1]
+            kind = target.parameters[1]
         elif target.kind == "struct":
-            found = self._struct_field(node, target.name, name)
+            kind = self._struct_field(node, target.name, name)
         elif target.kind == "parameter":
             self.solution.assignable((DYN,), (target,))
         elif not is_dyn(target) and target.kind != "error":
             self._wrong(node, f"type '{target}' does not support field selection")
-        return optional_of(found) if was_optional or optional else found
+        return optional_of(kind) if was_optional or optional else kind
 
     def _struct_field(self, node: Node | Entry, struct: str, name: str) -> Type:
         try:
-            found = self._environment.provider.field(struct, name)
+            kind = self._environment.provider.field(struct, name)
         except KeyError:
             self._wrong(node, f"unexpected failed resolution of '{struct}'")
             return ERROR
-        if found is None:
+        if kind is None:
             self._wrong(node, f"undefined field '{name}'")
             return ERROR
-        return found
+        return kind
 
     def _call(self, node: Call) -> None:
         if node.function == "_?._":
@@ -193,8 +193,8 @@ class _Checker:
             assert isinstance(field_, Literal)
             node.arguments[0] = operand = self.check(operand)
             self.check(field_)
-            found = self._field(node, operand, field_.value, optional=True)
-            self._is(node, self.solution.substitute(found))
+            kind = self._field(node, operand, field_.value, optional=True)
+            self._is(node, self.solution.substitute(kind))
             self._checked.overloads[node.id] = self._environment.functions["_?._"]
             return
         node.arguments = [self.check(argument) for argument in node.arguments]
@@ -230,15 +230,15 @@ class _Checker:
             if not self.solution.assignable(types, wanted):
                 continue
             fitting.append(overload)
-            given = self.solution.substitute(instance.substitute(overload.result))
+            overload_result = self.solution.substitute(instance.substitute(overload.result))
             if result is None:
-                result = given
-            elif not is_dyn(result) and given != result:
+                result = overload_result
+            elif not is_dyn(result) and overload_result != result:
                 result = DYN
         if result is None:
-            shown = [self.solution.substitute(kind, free_to_dyn=True) for kind in types]
-            before = f"{shown.pop(0)}." if node.target is not None else ""
-            signature = f"{before}({', '.join(map(str, shown))})"
+            type_names = [self.solution.substitute(kind, free_to_dyn=True) for kind in types]
+            before = f"{type_names.pop(0)}." if node.target is not None else ""
+            signature = f"{before}({', '.join(map(str, type_names))})"
             self._wrong(node, f"found no matching overload for '{node.function}' applied to '{signature}'")
             self._is(node, ERROR)
             return
@@ -276,14 +276,14 @@ class _Checker:
         self._is(node, map_of(keys or self._unknown(), values or self._unknown()))
 
     def _struct(self, node: StructLiteral) -> None:
-        known = self._environment.name(node.name)
-        if known is None:
+        definition = self._environment.name(node.name)
+        if definition is None:
             self._wrong(node, f"undeclared reference to '{node.name}' (in container '')")
             self._is(node, ERROR)
             return
-        kind = known[0].parameters[0] if known[1] else ERROR
-        if not known[1]:
-            self._wrong(node, f"'{known[0]}' is not a type")
+        kind = definition[0].parameters[0] if definition[1] else ERROR
+        if not definition[1]:
+            self._wrong(node, f"'{definition[0]}' is not a type")
         elif kind.kind != "struct":
             self._wrong(node, f"'{kind}' is not a message type")
             kind = ERROR
@@ -294,9 +294,9 @@ class _Checker:
             if kind == ERROR:
                 continue
             wanted = self._struct_field(entry, kind.name, entry.key)
-            given = self._unwrapped(entry.value) if entry.optional else self._type(entry.value)
-            if not self.solution.assignable((wanted,), (given,)):
-                text = f"expected type of field '{entry.key}' is '{wanted}' but provided type is '{given}'"
+            provided = self._unwrapped(entry.value) if entry.optional else self._type(entry.value)
+            if not self.solution.assignable((wanted,), (provided,)):
+                text = f"expected type of field '{entry.key}' is '{wanted}' but provided type is '{provided}'"
                 self._wrong(entry, text)
 
     def _unwrapped(self, node: Node) -> Type:
@@ -378,11 +378,11 @@ class _Checker:
 
 
 def _with_exemption(node: Node, exempt: bool) -> list[tuple[Node, bool]]:
-    found = [(node, exempt)]
+    nodes = [(node, exempt)]
     inside = exempt or (isinstance(node, Call) and node.function == "format")
     for child in children(node):
-        found += _with_exemption(child, inside)
-    return found
+        nodes += _with_exemption(child, inside)
+    return nodes
 
 
 def _dotted(node: Node) -> str | None:

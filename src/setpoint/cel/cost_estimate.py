@@ -70,7 +70,7 @@ class _Local:
 class _Estimator:
     def __init__(self, checked: Checked, sizes: Callable[[Path], Span | None]) -> None:
         self._checked = checked
-        self._given = sizes
+        self._sizes_of = sizes
         self._paths: dict[int, Path] = {}
         self._sizes: dict[int, Span] = {}
         self._insides: dict[int, _Inside] = {}
@@ -79,8 +79,8 @@ class _Estimator:
     # -- sizes and origins of nodes -----------------------------------------------------------------------------------
 
     def _local(self, node: Node) -> _Local | None:
-        found = self._locals.get(node.name) if isinstance(node, Ident) else None
-        return found[-1] if found else None
+        path = self._locals.get(node.name) if isinstance(node, Ident) else None
+        return path[-1] if path else None
 
     def _path(self, node: Node) -> Path:
         local = self._local(node)
@@ -106,26 +106,26 @@ class _Estimator:
             case MapLiteral():
                 return Span(len(node.entries), len(node.entries))
         path = self._path(node)
-        given = self._given(path) if path else None
-        if given is not None:
-            self._sizes[node.id] = given
-            return given
+        declared_size = self._sizes_of(path) if path else None
+        if declared_size is not None:
+            self._sizes[node.id] = declared_size
+            return declared_size
         if unwrapped(self._type(node))[0].kind in _SCALARS:
             return ONE
         local = self._local(node)
         return local.size if local is not None else None
 
     def _any_size(self, node: Node) -> Span:
-        found = self._size(node)
-        return UNBOUNDED if found is None else found
+        size = self._size(node)
+        return UNBOUNDED if size is None else size
 
-    def _set_size(self, node: Node, found: Span | None) -> None:
-        if found is not None:
-            self._sizes[node.id] = found
+    def _set_size(self, node: Node, size: Span | None) -> None:
+        if size is not None:
+            self._sizes[node.id] = size
 
-    def _set_inside(self, node: Node, found: _Inside | None) -> None:
-        if found is not None:
-            self._insides[node.id] = found
+    def _set_inside(self, node: Node, inside: _Inside | None) -> None:
+        if inside is not None:
+            self._insides[node.id] = inside
 
     # -- costs --------------------------------------------------------------------------------------------------------
 
@@ -166,8 +166,8 @@ class _Estimator:
         item = None
         for part in node.items:
             total = total.plus(self.cost(part))
-            found = self._any_size(part)
-            item = found if item is None else item.either(found)
+            size = self._any_size(part)
+            item = size if item is None else item.either(size)
         self._insides[node.id] = _Inside("list", ONE, item or FREE)
         return total
 
@@ -176,9 +176,9 @@ class _Estimator:
         key = value = None
         for entry in node.entries:
             total = total.plus(self.cost(entry.key)).plus(self.cost(entry.value))
-            found = self._any_size(entry.key), self._any_size(entry.value)
-            key = found[0] if key is None else key.either(found[0])
-            value = found[1] if value is None else value.either(found[1])
+            sizes = self._any_size(entry.key), self._any_size(entry.value)
+            key = sizes[0] if key is None else key.either(sizes[0])
+            value = sizes[1] if value is None else value.either(sizes[1])
         self._insides[node.id] = _Inside("map", key or FREE, value or FREE)
         return total
 
@@ -199,7 +199,7 @@ class _Estimator:
         variables = self._variables(node)
         for name, local in variables.items():
             self._locals.setdefault(name, []).append(local)
-        each = self.cost(node.condition).plus(self.cost(node.step))
+        iteration = self.cost(node.condition).plus(self.cost(node.step))
         for name in variables:
             self._locals[name].pop()
         total = total.plus(self.cost(node.result))
@@ -210,7 +210,7 @@ class _Estimator:
         elif isinstance(node.start, (ListLiteral, MapLiteral)):
             self._sizes[node.id] = times
             self._set_inside(node, self._inside(node.step))
-        return total.plus(times.times(each))
+        return total.plus(times.times(iteration))
 
     def _variables(self, node: Comprehension) -> dict[str, _Local]:
         inside = self._inside(node.range)
@@ -243,13 +243,13 @@ class _Estimator:
         if node.target is not None:
             total = self.cost(node.target)
             target = self._operand(node.target)
-        found: Span | None = None
+        cost_range: Span | None = None
         result: Span | None = None
         for overload in self._checked.overloads.get(node.id, ()):
-            cost, made = self._overload(node, overload, target, operands, costs)
-            found = cost if found is None else found.either(cost)
-            if made is not None:
-                result = made if result is None else result.either(made)
+            cost, estimated = self._overload(node, overload, target, operands, costs)
+            cost_range = cost if cost_range is None else cost_range.either(cost)
+            if estimated is not None:
+                result = estimated if result is None else result.either(estimated)
             if overload.id in ("index_list", "index_map"):
                 inside = self._inside(node.arguments[0])
                 result = inside.value if inside is not None else None
@@ -258,13 +258,13 @@ class _Estimator:
             if result is None:
                 result = self._size(node)
         self._set_size(node, result)
-        return total if found is None else total.plus(found)
+        return total if cost_range is None else total.plus(cost_range)
 
     def _operand(self, node: Node) -> Operand:
         path = self._path(node)
         if path and path[0] == ACCUMULATOR:
             path = ()
-        return Operand(node, self._type(node), path, self._size(node), self._given)
+        return Operand(node, self._type(node), path, self._size(node), self._sizes_of)
 
     def _overload(
         self, node: Call, overload: Overload, target: Operand | None, operands: list[Operand], costs: list[Span]
@@ -274,9 +274,9 @@ class _Estimator:
             before = before.plus(cost)
         estimate = ESTIMATES.get(overload.id) or ESTIMATES.get(f"{node.function}()")
         if estimate is not None:
-            made = estimate(overload.id, target, operands)
-            if made is not None:
-                return made[0].plus(before), made[1]
+            estimated = estimate(overload.id, target, operands)
+            if estimated is not None:
+                return estimated[0].plus(before), estimated[1]
         match overload.id:
             case "logical_or" | "logical_and":
                 return Span(costs[0].least, before.most), None

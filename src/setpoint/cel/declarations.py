@@ -47,17 +47,17 @@ class Overload:
     @property
     def parameters(self) -> frozenset[Type]:
         """The type parameters in the signature."""
-        found: set[Type] = set()
+        kinds: set[Type] = set()
         for kind in (*self.arguments, self.result):
-            _collect(kind, found)
-        return frozenset(found)
+            _collect(kind, kinds)
+        return frozenset(kinds)
 
 
-def _collect(kind: Type, found: set[Type]) -> None:
+def _collect(kind: Type, kinds: set[Type]) -> None:
     if kind.kind == "parameter":
-        found.add(kind)
+        kinds.add(kind)
     for part in kind.parameters:
-        _collect(part, found)
+        _collect(part, kinds)
 
 
 def function(name: str, id: str, arguments: Iterable[Type], result: Type, implementation: Implementation | None) -> Overload:  # fmt: skip  # noqa: E501
@@ -136,13 +136,13 @@ class Environment:
         libraries: Iterable[Library] = (),
     ) -> Environment:
         """The environment with more declarations. A given ``provider`` replaces the old one."""
-        made = Environment(libraries)
+        environment = Environment(libraries)
         for name, overloads in self.functions.items():
-            made.functions[name] = overloads + made.functions.get(name, [])
-        made.types |= self.types
-        made.variables = self.variables | dict(variables or {})
-        made.provider = provider or self.provider
-        return made
+            environment.functions[name] = overloads + environment.functions.get(name, [])
+        environment.types |= self.types
+        environment.variables = self.variables | dict(variables or {})
+        environment.provider = provider or self.provider
+        return environment
 
     def name(self, name: str) -> tuple[Type, bool] | None:
         """The type of ``name`` in an expression, and whether ``name`` stands for a type rather than a variable; None if
@@ -151,8 +151,8 @@ class Environment:
         name = name.removeprefix(".")
         if name in self.variables:
             return self.variables[name], False
-        found = self.types.get(name) or self.provider.named(name)
-        return None if found is None else (type_of(found), True)
+        kind = self.types.get(name) or self.provider.named(name)
+        return None if kind is None else (type_of(kind), True)
 
 
 _CHECKS: Final[dict[str, Callable[[Value], bool]]] = {

@@ -36,10 +36,10 @@ class CompileError(ValueError):
     def __init__(self, source: str, issues: list[Issue]) -> None:
         self.source = source
         self.issues = sorted(issues, key=lambda issue: issue.offset)
-        shown = [issue.display(source) for issue in self.issues[:_MOST]]
+        lines = [issue.display(source) for issue in self.issues[:_MOST]]
         if len(issues) > _MOST:
-            shown.append(f"{len(issues) - _MOST} more errors were truncated")
-        super().__init__("\n".join(shown))
+            lines.append(f"{len(issues) - _MOST} more errors were truncated")
+        super().__init__("\n".join(lines))
 
 
 class EvaluationError(Exception):

@@ -65,8 +65,8 @@ def _format_issues(checked: Checked, node: Call, form: Literal, arguments: ListL
     for index, letter in enumerate(parts):
         if index >= len(items):
             return [Issue(node.offset, f"index {index} out of range")]
-        if why := problem_with(letter, checked.types[items[index].id]):
-            return [Issue(items[index].offset, f"error during formatting: {why}")]
+        if clause_problem := problem_with(letter, checked.types[items[index].id]):
+            return [Issue(items[index].offset, f"error during formatting: {clause_problem}")]
     if len(items) > len(parts):
         text = f"too many arguments supplied to string.format (expected {len(parts)}, got {len(items)})"
         return [Issue(node.offset, text)]

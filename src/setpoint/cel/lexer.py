@@ -64,7 +64,7 @@ class BadLiteral(ValueError):
 
 def tokens(source: str) -> tuple[list[Token], list[Issue]]:
     """The tokens, with ``end`` as the last one, and an issue for each piece of text that is not a token."""
-    found: list[Token] = []
+    found_tokens: list[Token] = []
     issues: list[Issue] = []
     position = 0
     while position < len(source):
@@ -82,10 +82,10 @@ def tokens(source: str) -> tuple[list[Token], list[Issue]]:
         if kind == "operator" or (kind == "name" and text in ("true", "false", "null", "in")):
             kind = text
         if kind != "space":
-            found.append(Token(kind, text, position))
+            found_tokens.append(Token(kind, text, position))
         position = match.end()
-    found.append(Token("end", "<EOF>", len(source)))
-    return found, issues
+    found_tokens.append(Token("end", "<EOF>", len(source)))
+    return found_tokens, issues
 
 
 def unquoted(text: str) -> str:
@@ -133,12 +133,12 @@ def _inner(text: str) -> tuple[str, bool]:
 
 
 def _replaced(inner: str, char: Callable[[re.Match[str]], str]) -> str:
-    made: list[str] = []
+    parts: list[str] = []
     position = 0
     while (start := inner.find("\\", position)) >= 0:
         match = _ESCAPE.match(inner, start)
         if match is None:
             raise BadLiteral("unable to unescape string")
-        made += (inner[position:start], char(match))
+        parts += (inner[position:start], char(match))
         position = match.end()
-    return "".join((*made, inner[position:]))
+    return "".join((*parts, inner[position:]))

@@ -89,14 +89,14 @@ class Maker:
 
     def copy(self, node: Node) -> Node:
         """A copy of the tree with new numbers."""
-        made: dict[str, Any] = {"id": self.id()}
+        fields: dict[str, Any] = {"id": self.id()}
         for field in dataclasses.fields(node):
             value = getattr(node, field.name)
             if isinstance(value, _NODES):
-                made[field.name] = self.copy(value)
+                fields[field.name] = self.copy(value)
             elif isinstance(value, list):
-                made[field.name] = [self._part(part) for part in value]
-        return dataclasses.replace(node, **made)
+                fields[field.name] = [self._part(part) for part in value]
+        return dataclasses.replace(node, **fields)
 
     def _part(self, part: Any) -> Any:
         if not isinstance(part, Entry):
@@ -148,34 +148,34 @@ def _names(arguments: list[Node], variables: int) -> tuple[str, str]:
 
 
 def _all(variables: int) -> _Expander:
-    def made(make: Maker, target: Node, arguments: list[Node]) -> Node:
+    def build(make: Maker, target: Node, arguments: list[Node]) -> Node:
         names = _names(arguments, variables)
         condition = make.call("@not_strictly_false", make.result)
         step = make.call("_&&_", make.result, arguments[variables])
         return make.loop(target, names, make.literal(True), condition, step)
 
-    return made
+    return build
 
 
 def _exists(variables: int) -> _Expander:
-    def made(make: Maker, target: Node, arguments: list[Node]) -> Node:
+    def build(make: Maker, target: Node, arguments: list[Node]) -> Node:
         names = _names(arguments, variables)
         condition = make.call("@not_strictly_false", make.call("!_", make.result))
         step = make.call("_||_", make.result, arguments[variables])
         return make.loop(target, names, make.literal(False), condition, step)
 
-    return made
+    return build
 
 
 def _exists_one(variables: int) -> _Expander:
-    def made(make: Maker, target: Node, arguments: list[Node]) -> Node:
+    def build(make: Maker, target: Node, arguments: list[Node]) -> Node:
         names = _names(arguments, variables)
         more = make.call("_+_", make.result, make.literal(1))
         step = make.call("_?_:_", arguments[variables], more, make.result)
         end = make.call("_==_", make.result, make.literal(1))
         return make.loop(target, names, make.literal(0), make.literal(True), step, end)
 
-    return made
+    return build
 
 
 def _map(make: Maker, target: Node, arguments: list[Node]) -> Node:
@@ -194,7 +194,7 @@ def _filter(make: Maker, target: Node, arguments: list[Node]) -> Node:
 
 
 def _transform(kind: str) -> _Expander:
-    def made(make: Maker, target: Node, arguments: list[Node]) -> Node:
+    def build(make: Maker, target: Node, arguments: list[Node]) -> Node:
         names = _two(*arguments[:2])
         value = arguments[-1]
         start = make.list() if kind == "list" else make.map()
@@ -208,11 +208,11 @@ def _transform(kind: str) -> _Expander:
             step = make.call("_?_:_", arguments[2], step, make.result)
         return make.loop(target, names, start, make.literal(True), step)
 
-    return made
+    return build
 
 
 def _opt_map(flat: bool) -> _Expander:
-    def made(make: Maker, target: Node, arguments: list[Node]) -> Node:
+    def build(make: Maker, target: Node, arguments: list[Node]) -> Node:
         macro = "optFlatMap" if flat else "optMap"
         name, _ = _one(arguments[0], f"{macro}() variable name must be a simple identifier")
         value = make.call("value", target=make.copy(target))
@@ -220,7 +220,7 @@ def _opt_map(flat: bool) -> _Expander:
         inner = inner if flat else make.call("optional.of", inner)
         return make.call("_?_:_", make.call("hasValue", target=target), inner, make.call("optional.none"))
 
-    return made
+    return build
 
 
 def _sort_by(make: Maker, target: Node, arguments: list[Node]) -> Node:

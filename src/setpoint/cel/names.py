@@ -43,5 +43,5 @@ def unescaped(name: str) -> str | None:
         wrong = True
         return ""
 
-    found = re.sub(r"__[^_]+__", part, name)
-    return None if wrong else found
+    plain = re.sub(r"__[^_]+__", part, name)
+    return None if wrong else plain

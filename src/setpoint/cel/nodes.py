@@ -148,7 +148,7 @@ def children(node: Node) -> list[Node]:
 
 def walk(node: Node) -> list[Node]:
     """The node and all its descendants, parents first."""
-    found = [node]
+    nodes = [node]
     for child in children(node):
-        found += walk(child)
-    return found
+        nodes += walk(child)
+    return nodes

@@ -47,8 +47,8 @@ def parse(source: str) -> Node:
     if len(source) > MAX_SIZE:
         text = f"expression code point size exceeds limit: size: {len(source)}, limit {MAX_SIZE}"
         raise CompileError(source[:80], [Issue(0, text)])
-    found, issues = tokens(source)
-    parser = _Parser(found, issues)
+    lexemes, issues = tokens(source)
+    parser = _Parser(lexemes, issues)
     node = None
     with contextlib.suppress(_Stop):
         node = parser.whole()
@@ -58,8 +58,8 @@ def parse(source: str) -> Node:
 
 
 class _Parser:
-    def __init__(self, found: list[Token], issues: list[Issue]) -> None:
-        self._tokens = found
+    def __init__(self, lexemes: list[Token], issues: list[Issue]) -> None:
+        self._tokens = lexemes
         self._issues = issues
         self._at = 0
         self._depth = 0
@@ -229,21 +229,21 @@ class _Parser:
         return at > self._at and self._tokens[at].kind == "{"
 
     def _arguments(self) -> list[Node]:
-        found: list[Node] = []
+        arguments: list[Node] = []
         if self._now.kind != ")":
-            found.append(self._expression())
+            arguments.append(self._expression())
             while self._accept(","):
-                found.append(self._expression())
+                arguments.append(self._expression())
         self._expect(")")
-        return found
+        return arguments
 
     def _called(self, offset: int, name: str, target: Node | None, arguments: list[Node]) -> Node:
         try:
-            made = expand(self._make.at(offset), name, target, arguments)
+            expanded = expand(self._make.at(offset), name, target, arguments)
         except MacroError as problem:
             self._wrong(problem.offset, problem.message)
             return Literal(self._make.id(), offset, None)
-        return made or Call(self._make.id(), offset, name, target, arguments)
+        return expanded or Call(self._make.id(), offset, name, target, arguments)
 
     def _list(self) -> Node:
         start = self._next()

@@ -27,7 +27,7 @@ from setpoint.cel.nodes import (
     StructLiteral,
 )
 from setpoint.cel.runtime_cost import LIST_COST, MAP_COST, STRUCT_COST
-from setpoint.cel.state import State, Step, constant, local, tried, variable
+from setpoint.cel.state import State, Step, constant, local, value_or_error, variable
 from setpoint.cel.types import Type
 from setpoint.cel.values import LISTS, MISSING, MapValue, Optional, PlainMap, Value, no_overload, show, type_of_value
 from setpoint.schema import PatternError, compile_pattern
@@ -167,8 +167,10 @@ class _Builder:
         overloads = self._checked.overloads[node.id]
         if node.function in ("or", "orValue") and overloads[0].implementation is None:
             return otherwise_value(steps) if node.function == "orValue" else otherwise(steps)
-        known = len(overloads) == 1 and all(is_known(self._checked.types[argument.id]) for argument in nodes)
-        call = known_call(overloads[0], steps) if known else dispatched(overloads, steps)
+        is_known_overload = len(overloads) == 1 and all(
+            is_known(self._checked.types[argument.id]) for argument in nodes
+        )
+        call = known_call(overloads[0], steps) if is_known_overload else dispatched(overloads, steps)
         if node.function in _PATTERNS and isinstance(nodes[1], Literal) and isinstance(nodes[1].value, str):
             _check_pattern(nodes[1].value)
         if node.function in _CONVERSIONS and isinstance(nodes[0], Literal) and len(nodes) == 1:
@@ -183,7 +185,7 @@ class _Builder:
         steps = [(self.step(item), index in node.optional) for index, item in enumerate(node.items)]
 
         def make(state: State) -> Value:
-            made: list[Value] = []
+            items: list[Value] = []
             for step, optional in steps:
                 value = step(state)
                 if optional:
@@ -191,11 +193,11 @@ class _Builder:
                         text = f"cannot initialize optional list element from non-optional value {show(value)}"
                         raise EvaluationError(text)
                     if value.present:
-                        made.append(value.value)
+                        items.append(value.value)
                 else:
-                    made.append(value)
+                    items.append(value)
             state.spend(LIST_COST)
-            return made
+            return items
 
         return make
 
@@ -204,7 +206,7 @@ class _Builder:
         simple = all(isinstance(entry.key, Literal) and isinstance(entry.value, Literal) for entry in node.entries)
 
         def make(state: State) -> Value:
-            made = PlainMap()
+            plain_map = PlainMap()
             for key_step, value_step, optional in steps:
                 key, value = key_step(state), value_step(state)
                 if optional:
@@ -212,13 +214,13 @@ class _Builder:
                         text = f"cannot initialize optional entry '{show(key)}' from non-optional value {show(value)}"
                         raise EvaluationError(text)
                     if not value.present:
-                        made.drop(key)
+                        plain_map.drop(key)
                         continue
                     value = value.value
-                made.put(key, value)
+                plain_map.put(key, value)
             if not simple:
                 state.spend(MAP_COST)
-            return made
+            return plain_map
 
         return make
 
@@ -255,7 +257,7 @@ class _Builder:
         self._scopes.pop()
 
         def bind(state: State) -> Value:
-            state.slots[slot] = tried(start, state)
+            state.slots[slot] = value_or_error(start, state)
             return result(state)
 
         return bind
@@ -290,7 +292,7 @@ class _Builder:
                 elif not condition(state):
                     break
                 else:
-                    slots[collected] = tried(step, state)
+                    slots[collected] = value_or_error(step, state)
             return result(state)
 
         return loop
@@ -307,11 +309,11 @@ class _Builder:
             more = more.arguments[1]
         match more:
             case Call(function="_+_", arguments=[Ident(name=name), ListLiteral(items=[item])]) if name == ACCUMULATOR:
-                made = self.step(item)
+                append_step = self.step(item)
             case _:
                 return None
 
-        def append(state: State, found: list[Value]) -> None:
+        def append(state: State, result: list[Value]) -> None:
             if wanted is not None:
                 keep = wanted(state)
                 if not isinstance(keep, bool):
@@ -319,7 +321,7 @@ class _Builder:
                 if not keep:
                     state.spend(1)
                     return
-            found.append(made(state))
+            result.append(append_step(state))
             state.spend(LIST_COST + 2)
 
         return append

@@ -59,19 +59,19 @@ class Declared:
 
     def size(self, path: tuple[str, ...]) -> Span | None:
         """The possible sizes of the part at ``path``, which is relative to this type; None if there is no such part."""
-        found: Declared | None = self
+        declared: Declared | None = self
         for step in path:
-            assert found is not None
+            assert declared is not None
             if step in ("@items", "@values"):
-                found = found.item
+                declared = declared.item
             elif step == "@keys":
-                found = _KEY if found.is_map else None
+                declared = _KEY if declared.is_map else None
             else:
-                found = found.fields.get(step)
-            if found is None:
+                declared = declared.fields.get(step)
+            if declared is None:
                 return None
-        assert found is not None
-        return Span(0, found.largest)
+        assert declared is not None
+        return Span(0, declared.largest)
 
 
 _KEY: Final = Declared(STRING, 2, 0)
@@ -87,13 +87,13 @@ class SchemaFields:
         for root in roots:
             self._add(root)
 
-    def _add(self, found: Declared) -> None:
-        if found.type.kind == "struct":
-            self._structs[found.type.name] = found
-        for child in found.fields.values():
+    def _add(self, declared: Declared) -> None:
+        if declared.type.kind == "struct":
+            self._structs[declared.type.name] = declared
+        for child in declared.fields.values():
             self._add(child)
-        if found.item is not None:
-            self._add(found.item)
+        if declared.item is not None:
+            self._add(declared.item)
 
     def field(self, struct: str, name: str) -> Type | None:
         child = self._structs[struct].fields.get(name)
@@ -168,20 +168,20 @@ def _object(definition: Definition, name: str) -> Declared | None:
         most = definition.get("maxProperties")
         largest = max(most, 0) if most is not None else (MAX_REQUEST - 2) // (item.smallest + 6)
         return Declared(map_of(STRING, item.type), 2, largest, item=item, is_map=True)
-    made = Declared(struct(name), 2)
+    declared = Declared(struct(name), 2)
     required = definition.get("required") or ()
     for key, child in (definition.get("properties") or {}).items():
         field_name = escaped(key)
-        found = _inner(child, f"{name}.{field_name or key}")
-        if found is None:
+        child_declared = _inner(child, f"{name}.{field_name or key}")
+        if child_declared is None:
             continue
         if field_name is not None:
-            made.fields[field_name] = found
+            declared.fields[field_name] = child_declared
         if key in RESERVED:  # after a dot they need no escape
-            made.fields[key] = found
+            declared.fields[key] = child_declared
         if key in required and child.get("default") is None:
-            made.smallest += len(key.encode()) + found.smallest + 4
-    return made
+            declared.smallest += len(key.encode()) + child_declared.smallest + 4
+    return declared
 
 
 _FORMATS: Final = {
@@ -192,9 +192,9 @@ _FORMATS: Final = {
 
 
 def _text(definition: Definition) -> Declared:
-    known = _FORMATS.get(definition.get("format", ""))
-    if known is not None:
-        return Declared(*known)
+    format_ = _FORMATS.get(definition.get("format", ""))
+    if format_ is not None:
+        return Declared(*format_)
     if definition.get("format") == "byte":
         most = definition.get("maxLength")
         return Declared(BYTES, 2, max(most, 0) if most is not None else MAX_REQUEST - 2)

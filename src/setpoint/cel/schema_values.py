@@ -122,24 +122,24 @@ def _unfit(wanted: str) -> EvaluationError:
 
 
 def _duration(text: str) -> Duration:
-    found = parse_duration(text)
-    if found is None:
+    moment = parse_duration(text)
+    if moment is None:
         raise EvaluationError(f"Invalid duration {text}: unable to parse {text} as duration")
-    return found
+    return moment
 
 
 def _date(text: str) -> Timestamp:
-    found = parse_timestamp(f"{text}T00:00:00Z")
-    if found is None:
+    moment = parse_timestamp(f"{text}T00:00:00Z")
+    if moment is None:
         raise EvaluationError(f"Invalid date formatted string {text}")
-    return found
+    return moment
 
 
 def _date_time(text: str) -> Timestamp:
-    found = parse_timestamp(text.replace("t", "T").replace("z", "Z"))
-    if found is None:
+    moment = parse_timestamp(text.replace("t", "T").replace("z", "Z"))
+    if moment is None:
         raise EvaluationError(f"Invalid date-time formatted string {text}")
-    return found
+    return moment
 
 
 def _bytes(text: str) -> bytes:
@@ -238,10 +238,10 @@ class SchemaMap(MapValue):
                     return False
                 continue
             name = (escaped(key) or key) if self._properties is not None else key
-            mine, found = self.find(name), other.find(name)
-            if (mine is MISSING) != (found is MISSING):
+            own, counterpart = self.find(name), other.find(name)
+            if (own is MISSING) != (counterpart is MISSING):
                 return False
-            if mine is not MISSING and not equal(mine, found):
+            if own is not MISSING and not equal(own, counterpart):
                 return False
         return True
 
@@ -291,14 +291,14 @@ class _SetList(ListValue):
         return self._items[index]
 
     def equals(self, other: list[Value] | ListValue) -> bool:
-        return len(self) == len(other) and all(any(equal(mine, item) for mine in self) for item in other)
+        return len(self) == len(other) and all(any(equal(own, item) for own in self) for item in other)
 
     def plus(self, other: list[Value] | ListValue) -> Value:
-        made = list(self)
+        items = list(self)
         for item in other:
-            if not any(equal(mine, item) for mine in made):
-                made.append(item)
-        return _SetList(made)
+            if not any(equal(own, item) for own in items):
+                items.append(item)
+        return _SetList(items)
 
 
 class _MapList(ListValue):
@@ -321,21 +321,21 @@ class _MapList(ListValue):
     def _key(self, item: Value) -> tuple[Any, ...]:
         if not isinstance(item, MapValue):
             raise no_overload()
-        found = (item.find(key) for key in self._keys)
-        return tuple((type(value).__name__, None if value is MISSING else value) for value in found)
+        values = (item.find(key) for key in self._keys)
+        return tuple((type(value).__name__, None if value is MISSING else value) for value in values)
 
     def equals(self, other: list[Value] | ListValue) -> bool:
         if len(self) != len(other):
             return False
-        mine = {self._key(item): item for item in self}
+        own = {self._key(item): item for item in self}
         for item in other:
-            found = mine.get(self._key(item), MISSING)
-            if found is MISSING or not equal(found, item):
+            element = own.get(self._key(item), MISSING)
+            if element is MISSING or not equal(element, item):
                 return False
         return True
 
     def plus(self, other: list[Value] | ListValue) -> Value:
-        made = {self._key(item): item for item in self}
+        items = {self._key(item): item for item in self}
         for item in other:
-            made[self._key(item)] = item
-        return _MapList(list(made.values()), self._keys)
+            items[self._key(item)] = item
+        return _MapList(list(items.values()), self._keys)

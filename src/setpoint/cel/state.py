@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from setpoint.cel.errors import CostExceeded, EvaluationError
 from setpoint.cel.values import MISSING, Value
 
-__all__ = ["Lazy", "State", "Step", "constant", "local", "tried", "variable"]
+__all__ = ["Lazy", "State", "Step", "constant", "local", "value_or_error", "variable"]
 
 Step: TypeAlias = Callable[["State"], Value]
 """One node of an expression, ready to be evaluated."""
@@ -17,24 +17,24 @@ Step: TypeAlias = Callable[["State"], Value]
 class Lazy:
     """A variable whose value is computed, and its cost counted, when it is first read."""
 
-    __slots__ = ("_made", "_make")
+    __slots__ = ("_make", "_value")
 
     def __init__(self, make: Callable[[State], Value]) -> None:
         self._make = make
-        self._made: Value = MISSING
+        self._value: Value = MISSING
 
     def get(self, state: State) -> Value:
         """The value, which the first call computes. If that fails, this call and all later ones raise the same
         EvaluationError.
         """
-        if self._made is MISSING:
+        if self._value is MISSING:
             try:
-                self._made = self._make(state)
+                self._value = self._make(state)
             except EvaluationError as error:
-                self._made = error
-        if isinstance(self._made, EvaluationError):
-            raise self._made
-        return self._made
+                self._value = error
+        if isinstance(self._value, EvaluationError):
+            raise self._value
+        return self._value
 
 
 class State:
@@ -89,7 +89,7 @@ def variable(slot: int, name: str) -> Step:
     return read
 
 
-def tried(step: Step, state: State) -> Value:
+def value_or_error(step: Step, state: State) -> Value:
     """The value of a step, or its EvaluationError, which is raised when the slot that holds it is read."""
     try:
         return step(state)

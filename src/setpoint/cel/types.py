@@ -140,30 +140,30 @@ class FieldProvider(Protocol):
 class Solution:
     """The known values of type parameters. A failed `assignable` leaves them unchanged."""
 
-    __slots__ = ("_known",)
+    __slots__ = ("_bindings",)
 
     def __init__(self) -> None:
-        self._known: dict[Type, Type] = {}
+        self._bindings: dict[Type, Type] = {}
 
     def add(self, unknown: Type, kind: Type) -> None:
         """Substitutes ``kind`` for ``unknown`` from now on."""
-        self._known[unknown] = kind
+        self._bindings[unknown] = kind
 
     def assignable(self, targets: tuple[Type, ...], values: tuple[Type, ...]) -> bool:
         """Whether each type in ``values`` is assignable to its counterpart in ``targets``. If so, type parameters stay
         bound to the types that make this possible.
         """
-        before = dict(self._known)
+        before = dict(self._bindings)
         if len(targets) == len(values) and all(map(self._fits, targets, values)):
             return True
-        self._known = before
+        self._bindings = before
         return False
 
     def substitute(self, kind: Type, *, free_to_dyn: bool = False) -> Type:
         """``kind`` with known parameters substituted; unknown parameters stay, or become dyn with ``free_to_dyn``."""
-        found = self._known.get(kind)
-        if found is not None:
-            return self.substitute(found, free_to_dyn=free_to_dyn)
+        binding = self._bindings.get(kind)
+        if binding is not None:
+            return self.substitute(binding, free_to_dyn=free_to_dyn)
         if kind.kind == "parameter":
             return DYN if free_to_dyn else kind
         if not kind.parameters:
@@ -173,8 +173,8 @@ class Solution:
 
     def _fits(self, one: Type, two: Type) -> bool:
         if two.kind == "parameter":
-            valid, had = self._try(one, two)
-            if valid or had:
+            valid, was_bound = self._try(one, two)
+            if valid or was_bound:
                 return valid
         if one.kind == "parameter":
             return self._try(two, one)[0]
@@ -195,18 +195,18 @@ class Solution:
         """Whether ``unknown`` can be bound to ``kind``, and whether it was already bound."""
         if kind == unknown:
             return True, True
-        found = self._known.get(unknown)
-        if found is not None:
-            if kind == found:
+        binding = self._bindings.get(unknown)
+        if binding is not None:
+            if kind == binding:
                 return True, True
-            if self._fits(kind, found):
-                general = more_general(kind, found)
+            if self._fits(kind, binding):
+                general = more_general(kind, binding)
                 if not self._refers(unknown, general):
-                    self._known[unknown] = general
+                    self._bindings[unknown] = general
                 return True, True
             return False, True
         if not self._refers(unknown, kind):
-            self._known[unknown] = kind
+            self._bindings[unknown] = kind
             return True, False
         return False, False
 
@@ -214,8 +214,8 @@ class Solution:
         if unknown == within:
             return True
         if within.kind == "parameter":
-            found = self._known.get(within)
-            return found is not None and self._refers(unknown, found)
+            binding = self._bindings.get(within)
+            return binding is not None and self._refers(unknown, binding)
         return any(self._refers(unknown, part) for part in within.parameters)
 
 

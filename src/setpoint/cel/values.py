@@ -158,8 +158,8 @@ class MapValue:
         if len(self) != len(other):
             return False
         for key in self:
-            found = other.find(key)
-            if found is MISSING or not equal(self.find(key), found):
+            value = other.find(key)
+            if value is MISSING or not equal(self.find(key), value):
                 return False
         return True
 
@@ -176,8 +176,8 @@ class PlainMap(MapValue):
         return len(self._entries)
 
     def find(self, key: Value) -> Value:
-        found = self._entries.get(_plain_key(key))
-        return MISSING if found is None else found[1]
+        entry = self._entries.get(_plain_key(key))
+        return MISSING if entry is None else entry[1]
 
     def __iter__(self) -> Iterator[Value]:
         return (key for key, _ in self._entries.values())

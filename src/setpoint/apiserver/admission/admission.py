@@ -61,9 +61,9 @@ class Admission:
     def mutates(self, attributes: AdmissionAttributes) -> bool:
         """Whether any mutating webhook or policy has to run."""
         hooks, state = self._hooks, self._call.state
-        if any(policy.asked(attributes, state) is not None for policy in hooks.mutating_policies):
+        if any(policy.target(attributes, state) is not None for policy in hooks.mutating_policies):
             return True
-        return bool(self._asked(hooks.mutating, attributes))
+        return bool(self._calls_for(hooks.mutating, attributes))
 
     def mutate(self, attributes: AdmissionAttributes) -> JsonObject:
         """The object after mutation by webhooks and policies, with defaults; the same object if none of them ran.
@@ -82,7 +82,7 @@ class Admission:
     def validate(self, attributes: AdmissionAttributes) -> None:
         """Runs validating policies and webhooks. Raises ApiStatusError for a refusal or a failure."""
         self._check_policies(attributes)
-        if self._asked(self._hooks.validating, attributes):
+        if self._calls_for(self._hooks.validating, attributes):
             self._outcomes("validate", [attributes])
 
     def document(
@@ -100,9 +100,9 @@ class Admission:
         attributes = AdmissionAttributes.of(
             self._call, served, "CREATE", document, None, options, subresource=subresource, kind=kind
         )
-        made = self.mutate(attributes)
-        self.validate(replace(attributes, obj=made))
-        return made
+        obj = self.mutate(attributes)
+        self.validate(replace(attributes, obj=obj))
+        return obj
 
     def deletions(self, batch: Sequence[AdmissionAttributes]) -> None:
         """Runs policies and webhooks for all deletions of a batch together. Raises ApiStatusError for the first refusal
@@ -112,9 +112,9 @@ class Admission:
         for attributes in batch:
             self._check_policies(attributes)
         for phase, configured in (("mutate", hooks.mutating), ("validate", hooks.validating)):
-            asked = [attributes for attributes in batch if self._asked(configured, attributes)]
-            if asked:
-                self._outcomes("mutate" if phase == "mutate" else "validate", asked)
+            matching_batch = [attributes for attributes in batch if self._calls_for(configured, attributes)]
+            if matching_batch:
+                self._outcomes("mutate" if phase == "mutate" else "validate", matching_batch)
 
     def _check_policies(self, attributes: AdmissionAttributes) -> None:
         versions = self._call.versions
@@ -128,16 +128,18 @@ class Admission:
 
     # -- what is known ------------------------------------------------------------------------------------------------
 
-    def _asked(self, hooks: Sequence[Webhook], attributes: AdmissionAttributes) -> list[tuple[Webhook, ServedResource]]:
+    def _calls_for(
+        self, hooks: Sequence[Webhook], attributes: AdmissionAttributes
+    ) -> list[tuple[Webhook, ServedResource]]:
         if attributes.exempt:
             return []
         state = self._call.state
-        found: list[tuple[Webhook, ServedResource]] = []
+        calls: list[tuple[Webhook, ServedResource]] = []
         for hook in hooks:
             target = hook.matching.wants(attributes, state.registry)
             if target is not None and hook.matching.selects(attributes, state.storage):
-                found.append((hook, target))
-        return found
+                calls.append((hook, target))
+        return calls
 
     def _outcomes(self, phase: Phase, batch: Sequence[AdmissionAttributes]) -> list[_Outcome]:
         """The outcomes of a batch. Raises Suspended if an outcome is not known yet; otherwise, raises ApiStatusError
@@ -148,14 +150,14 @@ class Admission:
         missing = {key: item for key, item in zip(keys, batch, strict=True) if key not in answers}
         if missing:
             raise Suspended(lambda replay: self._learn(replay, phase, missing))
-        found: list[_Outcome] = [answers[key] for key in keys]
-        for outcome in found:
+        outcomes: list[_Outcome] = [answers[key] for key in keys]
+        for outcome in outcomes:
             for text in outcome.warnings:
                 self._warn(text)
-        for outcome in found:
+        for outcome in outcomes:
             if outcome.error is not None:
                 raise outcome.error
-        return found
+        return outcomes
 
     async def _learn(self, replay: Replay, phase: Phase, batch: dict[Hashable, AdmissionAttributes]) -> None:
         places = asyncio.Semaphore(_AT_ONCE)
@@ -192,36 +194,36 @@ class Admission:
         once more if the object was changed after their first run.
         """
         hooks = self._hooks
-        seen: set[str] = set()
+        called: set[str] = set()
         again: set[str] = set()
         for reinvoking in (False, True):
-            asked_in_order: list[Webhook | MutatingPolicy] = [*hooks.mutating_policies, *hooks.mutating]
-            for hook in asked_in_order:
+            hooks_in_order: list[Webhook | MutatingPolicy] = [*hooks.mutating_policies, *hooks.mutating]
+            for hook in hooks_in_order:
                 if reinvoking and hook.uid not in again:
                     continue
                 if isinstance(hook, MutatingPolicy):
-                    target = hook.asked(attributes, self._call.state)
+                    target = hook.target(attributes, self._call.state)
                     if target is None:
                         continue
-                    made = await self._webhooks.changed_by_policy(hook, target, attributes)
+                    changed = await self._webhooks.changed_by_policy(hook, target, attributes)
                 else:
-                    asked = self._asked([hook], attributes)
-                    if not asked:
+                    calls = self._calls_for([hook], attributes)
+                    if not calls:
                         continue
-                    made = await self._webhooks.changed(hook, asked[0][1], attributes, warnings)
-                if made is not None:
-                    attributes = replace(attributes, obj=made)
-                    again |= seen
-                    seen.clear()
+                    changed = await self._webhooks.changed(hook, calls[0][1], attributes, warnings)
+                if changed is not None:
+                    attributes = replace(attributes, obj=changed)
+                    again |= called
+                    called.clear()
                 if hook.reinvoked:
-                    seen.add(hook.uid)
+                    called.add(hook.uid)
         return attributes.obj
 
     async def _validated(self, attributes: AdmissionAttributes) -> _Outcome:
         outcome = _Outcome()
-        asked = self._asked(self._hooks.validating, attributes)
-        warnings: list[list[str]] = [[] for _ in asked]
-        errors: list[ApiStatusError | None] = [None] * len(asked)
+        calls = self._calls_for(self._hooks.validating, attributes)
+        warnings: list[list[str]] = [[] for _ in calls]
+        errors: list[ApiStatusError | None] = [None] * len(calls)
 
         async def validate(index: int, hook: Webhook, target: ServedResource) -> None:
             try:
@@ -231,7 +233,7 @@ class Admission:
                 errors[index] = error
 
         async with asyncio.TaskGroup() as group:
-            for index, (hook, target) in enumerate(asked):
+            for index, (hook, target) in enumerate(calls):
                 group.create_task(validate(index, hook, target))
         outcome.warnings = [text for texts in warnings for text in texts]
         outcome.error = next((error for error in errors if error is not None), None)
@@ -239,7 +241,7 @@ class Admission:
 
 
 def _key(phase: Phase, attributes: AdmissionAttributes) -> Hashable:
-    asked = (
+    question = (
         attributes.operation,
         attributes.subresource,
         attributes.name,
@@ -247,4 +249,4 @@ def _key(phase: Phase, attributes: AdmissionAttributes) -> Hashable:
         attributes.obj,
         attributes.old,
     )
-    return phase, attributes.served.resource.gvr, msgspec.json.encode(asked)
+    return phase, attributes.served.resource.gvr, msgspec.json.encode(question)

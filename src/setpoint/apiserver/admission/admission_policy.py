@@ -79,17 +79,19 @@ class Policy:
     @cached_property
     def environment(self) -> Environment:
         """The CEL environment for expressions that see all variables."""
-        made = admission_environment(params=self.param_kind is not None, variables=self._types, patches=self.patches)
-        self._variables = self._compiled_variables(made)
-        return made
+        environment = admission_environment(
+            params=self.param_kind is not None, variables=self._types, patches=self.patches
+        )
+        self._variables = self._compiled_variables(environment)
+        return environment
 
     def _compiled_variables(self, environment: Environment) -> Mapping[str, Expression]:
-        made: dict[str, Expression] = {}
+        expressions: dict[str, Expression] = {}
         for variable in self.spec.get("variables") or ():
             expression = compile_admission(variable["expression"], environment, (ANY,))
-            made[variable["name"]] = expression
+            expressions[variable["name"]] = expression
             self._types[variable["name"]] = expression.type or DYN
-        return made
+        return expressions
 
     @cached_property
     def conditions(self) -> MatchConditions:
@@ -124,17 +126,17 @@ class Policy:
             raise PolicyError(text)
         if ref.get("name"):
             record = call.storage.get(served.collection, namespace, ref["name"])
-            found = [] if record is None else [record]
+            records = [] if record is None else [record]
         else:
             selector = selector_of(ref.get("selector") or {})
-            found = [
+            records = [
                 record
                 for record in call.storage.scan(served.collection)
                 if (not namespaced or record.namespace == namespace) and selector.matches(labels_of(record.value))
             ]
-        if not found and ref.get("parameterNotFoundAction") == "Deny":
+        if not records and ref.get("parameterNotFoundAction") == "Deny":
             raise PolicyError("no params found for policy binding with `Deny` parameterNotFoundAction")
-        return [value_without_schema(call.versions.decoded(served, record)) for record in found]
+        return [value_without_schema(call.versions.decoded(served, record)) for record in records]
 
     def unusable(self, state: State) -> str:
         """The reason why the policy can't be evaluated; empty if it can."""

@@ -42,15 +42,15 @@ def request_document(attributes: AdmissionAttributes, target: ServedResource, us
 
 def _options(options: WriteOptions | DeleteOptions, operation: str) -> JsonObject:
     """The options as a CreateOptions, UpdateOptions or DeleteOptions document."""
-    made: JsonObject = {"kind": _OPTIONS.get(operation, "DeleteOptions"), "apiVersion": "meta.k8s.io/v1"}
+    document: JsonObject = {"kind": _OPTIONS.get(operation, "DeleteOptions"), "apiVersion": "meta.k8s.io/v1"}
     if options.dry_run:
-        made["dryRun"] = ["All"]
+        document["dryRun"] = ["All"]
     if isinstance(options, WriteOptions):
         if options.field_manager:
-            made["fieldManager"] = options.field_manager
+            document["fieldManager"] = options.field_manager
         if options.field_validation != "Warn":
-            made["fieldValidation"] = options.field_validation
-        return made
+            document["fieldValidation"] = options.field_validation
+        return document
     preconditions = {"uid": options.uid, "resourceVersion": options.resource_version}
     for key, value in (
         ("gracePeriodSeconds", options.grace_period_seconds),
@@ -59,8 +59,8 @@ def _options(options: WriteOptions | DeleteOptions, operation: str) -> JsonObjec
         ("preconditions", {name: item for name, item in preconditions.items() if item is not None} or None),
     ):
         if value is not None:
-            made[key] = value
-    return made
+            document[key] = value
+    return document
 
 
 def _kind(served: ServedResource, attributes: AdmissionAttributes) -> JsonObject:

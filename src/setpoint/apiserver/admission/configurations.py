@@ -57,10 +57,10 @@ class Configurations:
             self.mutating, self.validating = mutating, validating
             self.mutating_policies, self.validating_policies = mutating_policies, validating_policies
             self.active = bool(mutating or validating or mutating_policies or validating_policies)
-            known = {item.what for item in self.damage}
+            damaged = {item.what for item in self.damage}
             self.damage = reading.damage
             for item in self.damage:
-                if item.what not in known:
+                if item.what not in damaged:
                     _log.error("%s", item)
 
         self._storage.then(use)
@@ -77,7 +77,7 @@ class _Reading:
     def hooks(self, collection: str) -> list[Webhook]:
         return [
             hook
-            for _, hooks in self._each(
+            for _, hooks in self._load_each(
                 collection, lambda name, document: [Webhook(name, spec) for spec in document.get("webhooks") or ()]
             )
             for hook in hooks
@@ -87,19 +87,19 @@ class _Reading:
         """The policies that have bindings; a policy without a binding has no effect."""
         bindings: dict[str, list[Binding]] = {}
         collection = f"{plural.removesuffix('ies')}ybindings.{_GROUP}"
-        for _, (policy, binding) in self._each(collection, lambda _, it: (it["spec"]["policyName"], Binding(it))):
+        for _, (policy, binding) in self._load_each(collection, lambda _, it: (it["spec"]["policyName"], Binding(it))):
             bindings.setdefault(policy, []).append(binding)
-        made = self._each(f"{plural}.{_GROUP}", lambda name, it: kind(it, bindings.get(name) or []))
-        return [policy for name, policy in made if name in bindings]
+        policies = self._load_each(f"{plural}.{_GROUP}", lambda name, it: kind(it, bindings.get(name) or []))
+        return [policy for name, policy in policies if name in bindings]
 
-    def _each(self, collection: str, make: Callable[[str, Any], T]) -> list[tuple[str, T]]:
-        made: list[tuple[str, T]] = []
+    def _load_each(self, collection: str, make: Callable[[str, Any], T]) -> list[tuple[str, T]]:
+        values: list[tuple[str, T]] = []
         for record in self._storage.scan(collection):
             try:
-                made.append((record.name, make(record.name, decode(record.value))))
+                values.append((record.name, make(record.name, decode(record.value))))
             except Exception as problem:
                 if record is self._written:
                     raise
-                why = f"it is not in force: {type(problem).__name__}: {problem}"
-                self.damage.append(Damage(f"{collection} {record.name}", why))
-        return made
+                reason = f"it is not in force: {type(problem).__name__}: {problem}"
+                self.damage.append(Damage(f"{collection} {record.name}", reason))
+        return values

@@ -54,19 +54,19 @@ class MutatingPolicy(Policy):
         """Whether the policy runs again if the object changes after its run."""
         return self.spec.get("reinvocationPolicy") == "IfNeeded"
 
-    def asked(self, attributes: AdmissionAttributes, state: State) -> ServedResource | None:
+    def target(self, attributes: AdmissionAttributes, state: State) -> ServedResource | None:
         """The version in which the policy changes the object; None if the policy does not apply."""
         target = self.applies(attributes, state)
         return target if target is not None and any(True for _ in self.bound(attributes, state)) else None
 
     @cached_property
     def _mutations(self) -> list[Expression]:
-        made: list[Expression] = []
+        mutations: list[Expression] = []
         for document in self.spec.get("mutations") or ():
             applied = document["patchType"] == "ApplyConfiguration"
             text = document["applyConfiguration" if applied else "jsonPatch"]["expression"]
-            made.append(compile_admission(text, self.environment, (_APPLIED if applied else _PATCHED,)))
-        return made
+            mutations.append(compile_admission(text, self.environment, (_APPLIED if applied else _PATCHED,)))
+        return mutations
 
     def mutated(
         self,
@@ -155,16 +155,16 @@ class MutatingPolicy(Policy):
         assert isinstance(value, LISTS)
         operations = [item.document() for item in value if isinstance(item, JsonPatchOperation)]
         try:
-            made = json_patch.apply(obj, operations)
+            changed = json_patch.apply(obj, operations)
         except json_patch.TestFailed:
             return obj
         except PatchError as failed:
             raise PolicyError(f"JSON Patch: {failed}") from None
-        if not isinstance(made, dict) or not isinstance(made.get("metadata"), dict):
+        if not isinstance(changed, dict) or not isinstance(changed.get("metadata"), dict):
             raise PolicyError("JSON Patch: its result is not an object")
-        if is_too_deep(made):
+        if is_too_deep(changed):
             raise PolicyError(f"JSON Patch: {TOO_DEEP}")
-        return copy_json(made)  # type: ignore[no-any-return]
+        return copy_json(changed)  # type: ignore[no-any-return]
 
 
 def _merged(schema: Schema, obj: JsonObject, patch: JsonObject) -> JsonObject:
@@ -174,8 +174,8 @@ def _merged(schema: Schema, obj: JsonObject, patch: JsonObject) -> JsonObject:
     if atomic := list(_atomic(schema, patch, "")):
         text = f"may not mutate atomic arrays, maps or structs: {', '.join(atomic)}"
         raise PolicyError(f"error applying patch: invalid ApplyConfiguration: {text}")
-    made: JsonObject = copy_json(merge(schema, obj, patch))
-    return made
+    merged: JsonObject = copy_json(merge(schema, obj, patch))
+    return merged
 
 
 def _atomic(schema: Schema | None, value: Any, path: str) -> Iterator[str]:

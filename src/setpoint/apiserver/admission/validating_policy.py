@@ -71,15 +71,15 @@ class ValidatingPolicy(Policy):
 
     @cached_property
     def _validations(self) -> list[_Validation]:
-        made: list[_Validation] = []
+        validations: list[_Validation] = []
         environment = self.environment
         plain = admission_environment(params=self.param_kind is not None, authorizer=False, variables=self._types)
         for document in self.spec.get("validations") or ():
             text = document.get("messageExpression")
             message = compile_admission(text, plain, (STRING,)) if text else None
             expression = compile_admission(document["expression"], environment, (BOOL,))
-            made.append(_Validation(document, expression, message))
-        return made
+            validations.append(_Validation(document, expression, message))
+        return validations
 
     @cached_property
     def _annotations(self) -> list[tuple[str, Expression]]:
@@ -99,10 +99,10 @@ class ValidatingPolicy(Policy):
         evaluation = self.evaluation(values, POLICY_LIMIT)
         verdict = _Verdict()
         try:
-            found = [(validation, *evaluation.evaluate(validation.expression)) for validation in self._validations]
-            for index, (validation, value, why) in enumerate(found):
-                if why:
-                    verdict.denials += () if self.ignores_failure else (_Denial(why, index=index),)
+            results = [(validation, *evaluation.evaluate(validation.expression)) for validation in self._validations]
+            for index, (validation, value, reason) in enumerate(results):
+                if reason:
+                    verdict.denials += () if self.ignores_failure else (_Denial(reason, index=index),)
                 elif value is not True:
                     text = ""
                     if validation.message is not None:
@@ -180,8 +180,8 @@ def check_policies(
                         denied.append((where, denial))
                 denied += [(where, error) for error in verdict.errors]
                 for key, value in verdict.annotations:
-                    known = annotations.setdefault(key, [])
-                    known += () if value in known else (value,)
+                    values = annotations.setdefault(key, [])
+                    values += () if value in values else (value,)
         for key, texts in annotations.items():
             call.annotate(f"{policy.name}/{key}", ", ".join(texts))
     if failures:

@@ -49,10 +49,10 @@ def converted(
     """
     if obj is None or served is target or attributes.kind is not None:
         return obj
-    made = versions.convert(copy_json(obj), served, target)
+    result = versions.convert(copy_json(obj), served, target)
     if target.has_defaults:
-        apply_defaults(target.schema, made)
-    return made
+        apply_defaults(target.schema, result)
+    return result
 
 
 class WebhookCalls:
@@ -81,20 +81,20 @@ class WebhookCalls:
                 "operation"
             )
         try:
-            made = json_patch.apply(versioned, operations)
+            patched = json_patch.apply(versioned, operations)
         except PatchError as problem:
             raise internal_error(str(problem)) from None
-        if not isinstance(made, dict) or not isinstance(made.get("metadata"), dict):
+        if not isinstance(patched, dict) or not isinstance(patched.get("metadata"), dict):
             raise internal_error(f'admission webhook "{hook.name}" returned something else than an object')
-        if any(made.get(key) != versioned.get(key) for key in ("apiVersion", "kind")):
+        if any(patched.get(key) != versioned.get(key) for key in ("apiVersion", "kind")):
             raise internal_error(f'admission webhook "{hook.name}" changed apiVersion or kind of the object')
-        if is_too_deep(made):
+        if is_too_deep(patched):
             raise internal_error(f'admission webhook "{hook.name}" nested the object too deeply: {TOO_DEEP}')
-        made = copy_json(made)  # parts may be shared, and defaulting changes them
-        self.fit(attributes, target, made)
-        if json_equal(made, versioned):
+        patched = copy_json(patched)  # parts may be shared, and defaulting changes them
+        self.fit(attributes, target, patched)
+        if json_equal(patched, versioned):
             return None
-        return await self.version(attributes, made, target, attributes.served)
+        return await self.version(attributes, patched, target, attributes.served)
 
     async def changed_by_policy(
         self, policy: MutatingPolicy, target: ServedResource, attributes: AdmissionAttributes
@@ -104,15 +104,15 @@ class WebhookCalls:
         if versioned is None:
             return None
         old = await self.version(attributes, attributes.old, attributes.served, target)
-        made = policy.mutated(self._call, attributes, target, versioned, old)
-        if made is versioned:
+        mutated = policy.mutated(self._call, attributes, target, versioned, old)
+        if mutated is versioned:
             return None
-        if any(made.get(key) != versioned.get(key) for key in ("apiVersion", "kind")):
+        if any(mutated.get(key) != versioned.get(key) for key in ("apiVersion", "kind")):
             raise internal_error(f'policy "{policy.name}" changed apiVersion or kind of the object')
-        self.fit(attributes, target, made)
-        if json_equal(made, versioned):
+        self.fit(attributes, target, mutated)
+        if json_equal(mutated, versioned):
             return None
-        return await self.version(attributes, made, target, attributes.served)
+        return await self.version(attributes, mutated, target, attributes.served)
 
     async def response(
         self,

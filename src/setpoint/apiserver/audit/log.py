@@ -35,36 +35,36 @@ class AuditLog:
     def note(
         self,
         request: IncomingRequest,
-        asked: Attributes,
+        attributes: Attributes,
         requester: UserInfo,
         response: Response,
         *,
         uid: str,
-        came: datetime,
+        received: datetime,
         now: Callable[[], datetime],
         notes: Mapping[str, str],
     ) -> None:
-        """Logs a request that was received at ``came`` and is now answered with ``response``.
+        """Logs a request that was received at ``received`` and is now answered with ``response``.
 
-        ``asked.user`` is the user for whom the request was made, and ``requester`` is its sender. For a streamed
+        ``attributes.user`` is the user for whom the request was made, and ``requester`` is its sender. For a streamed
         response, ``ResponseComplete`` is logged when the stream ends. ``notes`` are the annotations of authorization
         and admission.
         """
-        decided = self._policy.decide(Attributes(requester, *_fields(asked)))
+        decided = self._policy.decide(Attributes(requester, *_fields(attributes)))
         if decided.level == "None":
             return
         level = LEVELS.index(decided.level)
-        event = _event(request, asked, requester, decided.level, uid, came)
+        event = _event(request, attributes, requester, decided.level, uid, received)
 
         def log(stage: str, moment: datetime, **more: Any) -> None:
             if stage not in decided.omitted:
                 stamps = {
-                    "requestReceivedTimestamp": format_micro_time(came),
+                    "requestReceivedTimestamp": format_micro_time(received),
                     "stageTimestamp": format_micro_time(moment),
                 }
                 self._write(msgspec.json.encode({**event, "stage": stage, **more, **stamps}) + b"\n")
 
-        log("RequestReceived", came)
+        log("RequestReceived", received)
         sent = _document(request.body, request.headers.get("content-type", _JSON)) if request.body else None
         if isinstance(sent, dict) and "objectRef" in event:
             _complete(event["objectRef"], sent.get("metadata"))
@@ -81,25 +81,29 @@ class AuditLog:
             return
         answer = _document(body, response.headers.get("content-type", ""))
         failed = isinstance(answer, dict) and answer.get("kind") == "Status" and answer.get("status") == "Failure"
-        shown: JsonObject = {"metadata": {}, "code": response.status}
+        status_document: JsonObject = {"metadata": {}, "code": response.status}
         if failed and isinstance(answer, dict):
-            kept = ("status", "message", "reason", "details")
-            shown = {"metadata": {}, **{key: answer[key] for key in kept if key in answer}, "code": response.status}
-        more["responseStatus"] = shown
+            fields = ("status", "message", "reason", "details")
+            status_document = {
+                "metadata": {},
+                **{key: answer[key] for key in fields if key in answer},
+                "code": response.status,
+            }
+        more["responseStatus"] = status_document
         if level == LEVELS.index("RequestResponse") and answer is not None:
             more["responseObject"] = answer if decided.managed_fields else _without_managed(answer)
         log("ResponseComplete", now(), **more)
 
 
-def _fields(asked: Attributes) -> tuple[str, ...]:
+def _fields(attributes: Attributes) -> tuple[str, ...]:
     return (
-        *(asked.verb, asked.group, asked.version, asked.resource),
-        *(asked.subresource, asked.namespace, asked.name, asked.path),
+        *(attributes.verb, attributes.group, attributes.version, attributes.resource),
+        *(attributes.subresource, attributes.namespace, attributes.name, attributes.path),
     )
 
 
 def _event(
-    request: IncomingRequest, asked: Attributes, requester: UserInfo, level: str, uid: str, came: datetime
+    request: IncomingRequest, attributes: Attributes, requester: UserInfo, level: str, uid: str, received: datetime
 ) -> JsonObject:
     peer = getattr(request, "peer", None)
     query = urlencode(request.query)
@@ -110,37 +114,37 @@ def _event(
         "auditID": uid,
         "stage": "",
         "requestURI": quote(request.path) + (f"?{query}" if query else ""),
-        "verb": asked.verb,
+        "verb": attributes.verb,
         "user": _user(requester),
     }
-    if asked.user != requester:
-        event["impersonatedUser"] = _user(asked.user)
+    if attributes.user != requester:
+        event["impersonatedUser"] = _user(attributes.user)
     if peer is not None and peer.address:
         event["sourceIPs"] = [peer.address]
     if agent := request.headers.get("user-agent"):
         event["userAgent"] = agent
-    if asked.is_resource:
+    if attributes.is_resource:
         parts = {
-            "resource": asked.resource,
-            "namespace": asked.namespace,
-            "name": asked.name,
-            "apiGroup": asked.group,
-            "apiVersion": asked.version,
-            "subresource": asked.subresource,
+            "resource": attributes.resource,
+            "namespace": attributes.namespace,
+            "name": attributes.name,
+            "apiGroup": attributes.group,
+            "apiVersion": attributes.version,
+            "subresource": attributes.subresource,
         }
         event["objectRef"] = {key: value for key, value in parts.items() if value}
     return event
 
 
 def _user(user: UserInfo) -> JsonObject:
-    shown: JsonObject = {"username": user.name} if user.name else {}
+    document: JsonObject = {"username": user.name} if user.name else {}
     if user.uid:
-        shown["uid"] = user.uid
+        document["uid"] = user.uid
     if user.groups:
-        shown["groups"] = list(user.groups)
+        document["groups"] = list(user.groups)
     if user.extra:
-        shown["extra"] = {key: list(values) for key, values in user.extra.items()}
-    return shown
+        document["extra"] = {key: list(values) for key, values in user.extra.items()}
+    return document
 
 
 def _complete(reference: JsonObject, metadata: Any) -> None:
@@ -167,12 +171,12 @@ def _document(body: bytes | None, kind: str) -> Any:
 def _without_managed(document: Any) -> Any:
     if not isinstance(document, dict):
         return document
-    made = dict(document)
-    if isinstance(made.get("metadata"), dict):
-        made["metadata"] = {key: value for key, value in made["metadata"].items() if key != "managedFields"}
-    if isinstance(made.get("items"), list):
-        made["items"] = [_without_managed(item) for item in made["items"]]
-    return made
+    copy = dict(document)
+    if isinstance(copy.get("metadata"), dict):
+        copy["metadata"] = {key: value for key, value in copy["metadata"].items() if key != "managedFields"}
+    if isinstance(copy.get("items"), list):
+        copy["items"] = [_without_managed(item) for item in copy["items"]]
+    return copy
 
 
 async def _followed(body: AsyncIterator[bytes], ended: Callable[[], None]) -> AsyncIterator[bytes]:

@@ -37,16 +37,16 @@ class _Resources(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
     resources: tuple[str, ...] = ()
     resource_names: tuple[str, ...] = ()
 
-    def matches(self, asked: Attributes) -> bool:
-        if self.group != asked.group:
+    def matches(self, attributes: Attributes) -> bool:
+        if self.group != attributes.group:
             return False
         if not self.resources:
             return True
-        if self.resource_names and asked.name not in self.resource_names:
+        if self.resource_names and attributes.name not in self.resource_names:
             return False
-        wanted = {"*", asked.combined, f"{asked.resource}/*"}
-        if asked.subresource:
-            wanted.add(f"*/{asked.subresource}")
+        wanted = {"*", attributes.combined, f"{attributes.resource}/*"}
+        if attributes.subresource:
+            wanted.add(f"*/{attributes.subresource}")
         return not wanted.isdisjoint(self.resources)
 
 
@@ -61,19 +61,19 @@ class _Rule(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     omit_stages: tuple[Stage, ...] = ()
     omit_managed_fields: bool | None = None
 
-    def matches(self, asked: Attributes) -> bool:
-        if self.users and asked.user.name not in self.users:
+    def matches(self, attributes: Attributes) -> bool:
+        if self.users and attributes.user.name not in self.users:
             return False
-        if self.user_groups and set(self.user_groups).isdisjoint(asked.user.groups):
+        if self.user_groups and set(self.user_groups).isdisjoint(attributes.user.groups):
             return False
-        if self.verbs and asked.verb not in self.verbs:
+        if self.verbs and attributes.verb not in self.verbs:
             return False
         if self.namespaces or self.resources:
-            if not asked.is_resource or (self.namespaces and asked.namespace not in self.namespaces):
+            if not attributes.is_resource or (self.namespaces and attributes.namespace not in self.namespaces):
                 return False
-            return not self.resources or any(resource.matches(asked) for resource in self.resources)
+            return not self.resources or any(resource.matches(attributes) for resource in self.resources)
         if self.non_resource_urls:
-            return not asked.is_resource and any(_covers(url, asked.path) for url in self.non_resource_urls)
+            return not attributes.is_resource and any(_covers(url, attributes.path) for url in self.non_resource_urls)
         return True
 
 
@@ -106,8 +106,8 @@ class AuditPolicy:
         except msgspec.ValidationError as problem:
             raise AuditPolicyError(f"{path} is not an audit policy: {problem}") from None
         if (document.api_version, document.kind) != ("audit.k8s.io/v1", "Policy"):
-            found = f"{document.api_version}, {document.kind}"
-            raise AuditPolicyError(f"{path}: it is of {found} instead of audit.k8s.io/v1, Policy")
+            kind = f"{document.api_version}, {document.kind}"
+            raise AuditPolicyError(f"{path}: it is of {kind} instead of audit.k8s.io/v1, Policy")
         if not document.rules:
             raise AuditPolicyError(f"{path}: there are no rules, so nothing would be logged")
         for index, rule in enumerate(document.rules):
@@ -118,9 +118,9 @@ class AuditPolicy:
                 )
         return cls(document)
 
-    def decide(self, asked: Attributes) -> Decided:
+    def decide(self, attributes: Attributes) -> Decided:
         for rule in self._document.rules:
-            if rule.matches(asked):
+            if rule.matches(attributes):
                 omit = rule.omit_managed_fields
                 omit = self._document.omit_managed_fields if omit is None else omit
                 stages = frozenset((*self._document.omit_stages, *rule.omit_stages))

@@ -44,8 +44,8 @@ class AccessRecord:
         record = AccessRecord()
         async with ApiServer(access=Access(access_record=record)) as server:
             ...
-        for asked in record.asked:
-            print(asked.verb, asked.group, asked.resource, asked.subresource, asked.namespace, asked.name)
+        for attributes in record.attributes:
+            print(attributes.verb, attributes.resource, attributes.namespace, attributes.name)
 
     Requests of the users named in ``ignore`` are not remembered. Requests to a server without an authorizer are
     remembered too: run a program on such a server, and derive the role that it needs from the record.
@@ -57,7 +57,7 @@ class AccessRecord:
     def __init__(self, *, ignore: Collection[str] = (), file: Path | None = None) -> None:
         self._ignore = frozenset(ignore)
         self._file = file
-        self._asked: dict[tuple[str, ...], Attributes] = {}
+        self._attributes: dict[tuple[str, ...], Attributes] = {}
         self._refused: dict[tuple[str, ...], tuple[Attributes, str]] = {}
 
     @classmethod
@@ -67,9 +67,9 @@ class AccessRecord:
         return cls(file=Path(path)) if path else None
 
     @property
-    def asked(self) -> list[Attributes]:
+    def attributes(self) -> list[Attributes]:
         """The distinct requests, in the order in which they were first made."""
-        return list(self._asked.values())
+        return list(self._attributes.values())
 
     @property
     def refused(self) -> list[tuple[Attributes, str]]:
@@ -78,7 +78,7 @@ class AccessRecord:
 
     def clear(self) -> None:
         """Forgets all requests; the lines in the file stay."""
-        self._asked.clear()
+        self._attributes.clear()
         self._refused.clear()
 
     def note(self, attributes: Attributes, decision: Decision) -> None:
@@ -90,8 +90,8 @@ class AccessRecord:
             *(user, attributes.verb, attributes.group, attributes.combined),
             *(attributes.namespace, attributes.name, attributes.path),
         )
-        if key not in self._asked:
-            self._asked[key] = attributes
+        if key not in self._attributes:
+            self._attributes[key] = attributes
             if self._file is not None:
                 _append(self._file, attributes)
         if not decision.allowed:
@@ -101,11 +101,11 @@ class AccessRecord:
         """Records one request; a transport calls this method for each request that it sends. An apply
         is also recorded as ``create``, because servers check that permission as well as ``patch``.
         """
-        found = requested(request.method, request.path, request.query, _CLIENT)
-        self.note(found, _ALLOWED)
+        attributes = requested(request.method, request.path, request.query, _CLIENT)
+        self.note(attributes, _ALLOWED)
         applies = request.headers.get("content-type", "").startswith(_APPLY)
-        if found.verb == "patch" and applies and not found.subresource:
-            self.note(replace(found, verb="create"), _ALLOWED)
+        if attributes.verb == "patch" and applies and not attributes.subresource:
+            self.note(replace(attributes, verb="create"), _ALLOWED)
 
     def noting(self, handler: Callable[[R], Awaitable[Answer]]) -> Callable[[R], Awaitable[Answer]]:
         """A handler that records every request before ``handler`` handles it."""
@@ -117,11 +117,11 @@ class AccessRecord:
         return noted
 
 
-def _append(file: Path, asked: Attributes) -> None:
-    if asked.is_resource:
-        line = Access(asked.group, asked.combined, asked.verb, asked.namespace, asked.name)
+def _append(file: Path, attributes: Attributes) -> None:
+    if attributes.is_resource:
+        line = Access(attributes.group, attributes.combined, attributes.verb, attributes.namespace, attributes.name)
     else:
-        line = Access("", "", asked.verb, url=asked.path)
+        line = Access("", "", attributes.verb, url=attributes.path)
     with file.open("ab", buffering=0) as opened:
         opened.write(msgspec.json.encode(line) + b"\n")
 

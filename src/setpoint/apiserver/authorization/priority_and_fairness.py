@@ -55,20 +55,20 @@ class _Resources(msgspec.Struct, frozen=True, rename="camel"):
     namespaces: tuple[str, ...] = ()
     cluster_scope: bool = False
 
-    def matches(self, asked: Attributes) -> bool:
-        if not (_has(self.verbs, asked.verb) and _has(self.resources, asked.combined)):
+    def matches(self, attributes: Attributes) -> bool:
+        if not (_has(self.verbs, attributes.verb) and _has(self.resources, attributes.combined)):
             return False
-        if not _has(self.api_groups, asked.group):
+        if not _has(self.api_groups, attributes.group):
             return False
-        return _has(self.namespaces, asked.namespace) if asked.namespace else self.cluster_scope
+        return _has(self.namespaces, attributes.namespace) if attributes.namespace else self.cluster_scope
 
 
 class _Urls(msgspec.Struct, frozen=True):
     verbs: tuple[str, ...] = ()
     urls: tuple[str, ...] = msgspec.field(default=(), name="nonResourceURLs")
 
-    def matches(self, asked: Attributes) -> bool:
-        return _has(self.verbs, asked.verb) and any(_covers(url, asked.path) for url in self.urls)
+    def matches(self, attributes: Attributes) -> bool:
+        return _has(self.verbs, attributes.verb) and any(_covers(url, attributes.path) for url in self.urls)
 
 
 class _Rule(msgspec.Struct, frozen=True, rename="camel"):
@@ -76,12 +76,12 @@ class _Rule(msgspec.Struct, frozen=True, rename="camel"):
     resource_rules: tuple[_Resources, ...] | None = None
     non_resource_rules: tuple[_Urls, ...] | None = None
 
-    def matches(self, asked: Attributes) -> bool:
-        if not any(subject.is_of(asked.user) for subject in self.subjects or ()):
+    def matches(self, attributes: Attributes) -> bool:
+        if not any(subject.is_of(attributes.user) for subject in self.subjects or ()):
             return False
-        if asked.is_resource:
-            return any(rule.matches(asked) for rule in self.resource_rules or ())
-        return any(rule.matches(asked) for rule in self.non_resource_rules or ())
+        if attributes.is_resource:
+            return any(rule.matches(attributes) for rule in self.resource_rules or ())
+        return any(rule.matches(attributes) for rule in self.non_resource_rules or ())
 
 
 class _Spec(msgspec.Struct, frozen=True, rename="camel"):
@@ -128,7 +128,7 @@ class Flows:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
         self._schemas: list[tuple[_Schema, dict[str, str]]] | None = None
-        self._known: dict[tuple[object, ...], dict[str, str]] = {}
+        self._headers_by_flow: dict[tuple[object, ...], dict[str, str]] = {}
         self._following: list[Subscription] = [
             storage.subscribe(f"{kind}.{_GROUP}", storage.revision, self._forget)
             for kind in ("flowschemas", "prioritylevelconfigurations")
@@ -139,21 +139,29 @@ class Flows:
             subscription.close()
         self._following.clear()
 
-    def headers(self, asked: Attributes) -> dict[str, str]:
+    def headers(self, attributes: Attributes) -> dict[str, str]:
         """Headers with the uids of the flow schema that matches the request and of its priority level; empty if no
         schema matches. If several schemas match, the one with the lowest ``matchingPrecedence`` is used.
         """
-        user = asked.user
-        key = (user.name, user.groups, asked.verb, asked.group, asked.combined, asked.namespace, asked.path)
-        found = self._known.get(key)
-        if found is None:
+        user = attributes.user
+        key = (
+            user.name,
+            user.groups,
+            attributes.verb,
+            attributes.group,
+            attributes.combined,
+            attributes.namespace,
+            attributes.path,
+        )
+        flow_headers = self._headers_by_flow.get(key)
+        if flow_headers is None:
             if self._schemas is None:
                 self._schemas = self._read()
-            matching = (headers for schema, headers in self._schemas if _matches(schema, asked))
-            if len(self._known) >= _MOST:
-                self._known.clear()
-            found = self._known[key] = next(matching, {})
-        return found
+            matching = (headers for schema, headers in self._schemas if _matches(schema, attributes))
+            if len(self._headers_by_flow) >= _MOST:
+                self._headers_by_flow.clear()
+            flow_headers = self._headers_by_flow[key] = next(matching, {})
+        return flow_headers
 
     def nominal_seats(self) -> dict[str, int]:
         """The seats of each priority level by its share of all, which is a figure only: no request waits for a seat."""
@@ -170,7 +178,7 @@ class Flows:
 
     def _forget(self) -> None:
         self._schemas = None
-        self._known.clear()
+        self._headers_by_flow.clear()
 
     def _read(self) -> list[tuple[_Schema, dict[str, str]]]:
         """The flow schemas whose priority level exists, each with its headers, in the order in which they are tried."""
@@ -192,8 +200,8 @@ class Flows:
         ]
 
 
-def _matches(schema: _Schema, asked: Attributes) -> bool:
-    return any(rule.matches(asked) for rule in schema.spec.rules or ())
+def _matches(schema: _Schema, attributes: Attributes) -> bool:
+    return any(rule.matches(attributes) for rule in schema.spec.rules or ())
 
 
 def _has(values: tuple[str, ...], wanted: str) -> bool:

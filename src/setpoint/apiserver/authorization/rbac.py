@@ -42,7 +42,7 @@ class _Subject(msgspec.Struct, frozen=True):
         home = self.namespace or namespace
         return self.kind == "ServiceAccount" and bool(home) and user.name == f"system:serviceaccount:{home}:{self.name}"
 
-    def shown(self, namespace: str) -> str:
+    def text(self, namespace: str) -> str:
         if self.kind == "ServiceAccount":
             return f"{self.kind} {quote(f'{self.name}/{self.namespace or namespace}')}"
         return f"{self.kind} {quote(self.name)}"
@@ -72,7 +72,7 @@ class _Bound(NamedTuple):
         kind = "RoleBinding" if self.namespace else "ClusterRoleBinding"
         name = f"{self.name}/{self.namespace}" if self.namespace else self.name
         role, named = self.role
-        return f"{kind} {quote(name)} of {role} {quote(named)} to {self.subject.shown(self.namespace)}"
+        return f"{kind} {quote(name)} of {role} {quote(named)} to {self.subject.text(self.namespace)}"
 
 
 _ROLE: Final = msgspec.json.Decoder(_Role)
@@ -110,21 +110,21 @@ class Rbac:
             *(user.name, user.groups, attributes.verb, attributes.group, attributes.combined),
             *(attributes.namespace, attributes.name, attributes.path),
         )
-        known = self._decisions.get(key)
-        if known is None:
+        decision = self._decisions.get(key)
+        if decision is None:
             if len(self._decisions) >= _MOST:
                 self._decisions.clear()
-            known = self._decisions[key] = self._decide(attributes)
-        return known
+            decision = self._decisions[key] = self._decide(attributes)
+        return decision
 
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
         rules: list[PolicyRule] = []
         lost: list[tuple[str, str]] = []
-        for found in self._visited(user, namespace):
-            if found.rules is None:
-                lost.append(found.role)
+        for grant in self._visited(user, namespace):
+            if grant.rules is None:
+                lost.append(grant.role)
             else:
-                rules += found.rules
+                rules += grant.rules
         return Rules(tuple(rules), tuple(lost))
 
     def role(self, kind: str, name: str, namespace: str) -> tuple[PolicyRule, ...] | None:
@@ -144,11 +144,11 @@ class Rbac:
 
     def _decide(self, attributes: Attributes) -> Decision:
         lost: list[tuple[str, str]] = []
-        for found in self._visited(attributes.user, attributes.namespace):
-            if found.rules is None:
-                lost.append(found.role)
-            elif any(allows(rule, attributes) for rule in found.rules):
-                return Decision(True, f"RBAC: allowed by {found.source}")
+        for grant in self._visited(attributes.user, attributes.namespace):
+            if grant.rules is None:
+                lost.append(grant.role)
+            elif any(allows(rule, attributes) for rule in grant.rules):
+                return Decision(True, f"RBAC: allowed by {grant.source}")
         return Decision(False, f"rbac: RBAC: {not_found(lost)}" if lost else "")
 
     def _visited(self, user: UserInfo, namespace: str) -> Iterator[_Bound]:
@@ -159,10 +159,10 @@ class Rbac:
             self._cluster_bindings = self._read("clusterrolebindings", None)
         yield from self._those_of(user, self._cluster_bindings, "")
         if namespace:
-            found = self._bindings.get(namespace)
-            if found is None:
-                found = self._bindings[namespace] = self._read("rolebindings", namespace)
-            yield from self._those_of(user, found, namespace)
+            bindings = self._bindings.get(namespace)
+            if bindings is None:
+                bindings = self._bindings[namespace] = self._read("rolebindings", namespace)
+            yield from self._those_of(user, bindings, namespace)
 
     def _read(self, plural: str, namespace: str | None) -> list[tuple[str, _Binding]]:
         return [
@@ -172,7 +172,9 @@ class Rbac:
 
     def _those_of(self, user: UserInfo, bindings: Iterable[tuple[str, _Binding]], namespace: str) -> Iterator[_Bound]:
         for name, binding in bindings:
-            subject = next((each for each in binding.subjects or () if each.is_of(user, namespace)), None)
+            subject = next(
+                (candidate for candidate in binding.subjects or () if candidate.is_of(user, namespace)), None
+            )
             if subject is None:
                 continue
             reference = binding.role_ref

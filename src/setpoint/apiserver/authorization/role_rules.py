@@ -54,16 +54,16 @@ def compact(rules: Iterable[PolicyRule]) -> list[PolicyRule]:
     first.
     """
     simple: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
-    made: list[PolicyRule] = []
+    compacted: list[PolicyRule] = []
     for rule in rules:
         groups, resources, names = rule.api_groups or (), rule.resources or (), rule.resource_names or ()
         if len(names) > 1 or rule.non_resource_urls or len(groups) != 1 or len(resources) != 1:
-            made.append(rule)
+            compacted.append(rule)
         else:
             simple.setdefault((groups[0], resources[0], names), []).extend(rule.verbs or ())
     for (group, resource, names), verbs in simple.items():
-        made.append(PolicyRule(tuple(verbs), (group,), (resource,), names or None))
-    return made
+        compacted.append(PolicyRule(tuple(verbs), (group,), (resource,), names or None))
+    return compacted
 
 
 def described(rule: PolicyRule) -> str:

@@ -75,16 +75,16 @@ class IdentityLease:
 
     async def _renew(self) -> None:
         path = f"{_LEASES}/{self.name}"
-        there = await self._send("GET", path)
+        response = await self._send("GET", path)
         lease: JsonObject = {"metadata": {"name": self.name, "namespace": "kube-system"}}
         lease["spec"] = {"holderIdentity": self._holder}
-        if there.status == 200 and isinstance(there.body, bytes):
-            lease = msgspec.json.decode(there.body)
+        if response.status == 200 and isinstance(response.body, bytes):
+            lease = msgspec.json.decode(response.body)
         labels = {"apiserver.kubernetes.io/identity": _COMPONENT, "kubernetes.io/hostname": self._hostname}
         lease["metadata"]["labels"] = {**(lease["metadata"].get("labels") or {}), **labels}
         timed = {"leaseDurationSeconds": _SECONDS, "renewTime": format_micro_time(self._now())}
         lease["spec"] = {**(lease.get("spec") or {}), **timed}
-        method, target = ("PUT", path) if there.status == 200 else ("POST", _LEASES)
+        method, target = ("PUT", path) if response.status == 200 else ("POST", _LEASES)
         answer = await self._send(method, target, msgspec.json.encode(lease))
         if answer.status not in (200, 201):
             _log.warning("lease %s could not be renewed: %s", self.name, answer.body)

@@ -48,9 +48,14 @@ class _Default:
 
     def value(self, uid: str, moment: bytes, revision: int) -> bytes:
         """The bytes to store; ``moment`` is used for every time in the object."""
-        given = {**self.metadata, "uid": uid, "resourceVersion": str(revision), "creationTimestamp": moment.decode()}
-        ordered = {key: given[key] for key in _ORDER if key in given}
-        metadata = msgspec.json.encode(ordered | given)
+        metadata_fields = {
+            **self.metadata,
+            "uid": uid,
+            "resourceVersion": str(revision),
+            "creationTimestamp": moment.decode(),
+        }
+        ordered = {key: metadata_fields[key] for key in _ORDER if key in metadata_fields}
+        metadata = msgspec.json.encode(ordered | metadata_fields)
         if self.managed:
             managed = self.managed.replace(b'"time":""', b'"time":"%s"' % moment)
             metadata = metadata[:-1] + b',"managedFields":' + managed + b"}"
@@ -104,26 +109,26 @@ def _store(state: State, default: _Default, moment: str, *, replace: bool = Fals
     served = state.registry.find_kind(group, version, default.kind)
     assert served is not None, default.kind
     key = (served.collection, default.namespace, default.name)
-    there = state.storage.get(*key)
-    if there is not None and not replace:
+    stored = state.storage.get(*key)
+    if stored is not None and not replace:
         return
     uid, at = new_uid(state.random), moment.encode()
-    if there is not None:
-        old = msgspec.json.decode(there.value)
+    if stored is not None:
+        old = msgspec.json.decode(stored.value)
         uid, at = old["metadata"]["uid"], old["metadata"]["creationTimestamp"].encode()
-        if default.value(uid, at, there.revision) == there.value:
+        if default.value(uid, at, stored.revision) == stored.value:
             return
-    expected = there.revision if there is not None else 0
+    expected = stored.revision if stored is not None else 0
     state.storage.put(*key, lambda revision: default.value(uid, at, revision), expected=expected)
 
 
 def _address(host: str) -> str:
     """The IPv4 address to publish for ``host``; ``127.0.0.1`` if ``host`` is not a specific IPv4 address."""
     try:
-        found = ip_address(host)
+        ip = ip_address(host)
     except ValueError:
         return "127.0.0.1"
-    return str(found) if found.version == 4 and not found.is_unspecified else "127.0.0.1"
+    return str(ip) if ip.version == 4 and not ip.is_unspecified else "127.0.0.1"
 
 
 def _managed(version: str, fields: JsonObject, manager: str = "kube-apiserver") -> list[JsonObject]:

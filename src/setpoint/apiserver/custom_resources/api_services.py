@@ -42,7 +42,7 @@ class ApiServices:
             name = f"{version}.{group}"
             if self._state.storage.get(home.collection, "", name) is not None:
                 continue
-            value = partial(encode, home, self._made(name, group, version))
+            value = partial(encode, home, self._service(name, group, version))
             self._state.storage.put(home.collection, "", name, value, expected=0)
 
     def unserve(self, crd: str, group: str, versions: Iterable[str]) -> None:
@@ -59,14 +59,14 @@ class ApiServices:
             record = state.storage.get(home.collection, "", f"{version}.{group}")
             if version in others or record is None:
                 continue
-            there: JsonObject = decode(record.value)
-            if (there["metadata"].get("labels") or {}).get(_MANAGED) != "true":
+            service: JsonObject = decode(record.value)
+            if (service["metadata"].get("labels") or {}).get(_MANAGED) != "true":
                 continue
             state.storage.delete(
-                home.collection, "", record.name, partial(encode, home, there), expected=record.revision
+                home.collection, "", record.name, partial(encode, home, service), expected=record.revision
             )
 
-    def _made(self, name: str, group: str, version: str) -> JsonObject:
+    def _service(self, name: str, group: str, version: str) -> JsonObject:
         now, resource = format_time(self._state.now()), self._home().resource
         managed = {
             "manager": "kube-apiserver",

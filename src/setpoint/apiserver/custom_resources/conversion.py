@@ -52,19 +52,22 @@ class ConversionWebhook:
             return obj
         metadata = obj.get("metadata") or {}
         # The rest of the metadata can't make a difference, and changes with every write.
-        seen = {key: metadata.get(key) for key in ("name", "namespace", "uid", *_SHOWN)}
-        key = (self, resource.api_version, msgspec.json.encode({**obj, "metadata": seen}))
-        known = replay.answers.get(key) if replay is not None else None
-        if known is None:
+        visible = {key: metadata.get(key) for key in ("name", "namespace", "uid", *_SHOWN)}
+        key = (self, resource.api_version, msgspec.json.encode({**obj, "metadata": visible}))
+        answer = replay.answers.get(key) if replay is not None else None
+        if answer is None:
             wanted = (key, {**obj, "metadata": metadata}, target)
             if replay is not None and replay.collect(self, wanted):
                 return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": dict(metadata)}
             raise Suspended(lambda replay: self.learn(replay, [wanted]))
-        made: JsonObject = msgspec.json.decode(known)
-        shown = made.get("metadata") or {}
-        kept = {name: value for name, value in metadata.items() if name not in _SHOWN}
-        made["metadata"] = {**kept, **{name: shown[name] for name in _SHOWN if shown.get(name)}}
-        return made
+        converted: JsonObject = msgspec.json.decode(answer)
+        changed_metadata = converted.get("metadata") or {}
+        unchanged = {name: value for name, value in metadata.items() if name not in _SHOWN}
+        converted["metadata"] = {
+            **unchanged,
+            **{name: changed_metadata[name] for name in _SHOWN if changed_metadata.get(name)},
+        }
+        return converted
 
     async def learn(self, replay: Replay, conversions: Sequence[Conversion]) -> None:
         """Calls the webhook and puts its answers into ``replay``. Raises ApiStatusError (500) if the call fails or the
@@ -73,10 +76,10 @@ class ConversionWebhook:
         by_version: dict[str, dict[Hashable, JsonObject]] = {}
         for key, obj, target in conversions:
             by_version.setdefault(target.resource.api_version, {})[key] = obj
-        for version, asked in by_version.items():
-            for part in _parts(asked.items()):
-                made = await self._ask([obj for _, obj in part], version)
-                for (key, _), document in zip(part, made, strict=True):
+        for version, objects_of_version in by_version.items():
+            for part in _parts(objects_of_version.items()):
+                documents = await self._ask([obj for _, obj in part], version)
+                for (key, _), document in zip(part, documents, strict=True):
                     replay.answers[key] = msgspec.json.encode(document)
 
     async def _ask(self, objects: list[JsonObject], version: str) -> list[JsonObject]:
@@ -91,16 +94,16 @@ class ConversionWebhook:
         try:
             document = await ask(self._state.webhook_caller, self._target, review, _TIMEOUT)
             response = response_of(document, "ConversionReview", self._api_version, uid)
-            made = _converted(response)
+            converted = _converted(response)
         except CallFailed as problem:
             raise ApiStatusError(500, "", f"{what} failed: {problem}") from None
-        if len(made) != len(objects):
-            raise ApiStatusError(500, "", f"{what} returned {len(made)} objects, expected {len(objects)}")
-        for index, (obj, found) in enumerate(zip(objects, made, strict=True)):
-            wrong = _problem(obj, found, version, index)
+        if len(converted) != len(objects):
+            raise ApiStatusError(500, "", f"{what} returned {len(converted)} objects, expected {len(objects)}")
+        for index, (obj, answer) in enumerate(zip(objects, converted, strict=True)):
+            wrong = _problem(obj, answer, version, index)
             if wrong:
                 raise ApiStatusError(500, "", f"{what} returned {wrong}")
-        return made
+        return converted
 
 
 def _parts(items: Iterable[tuple[Hashable, JsonObject]]) -> Iterator[list[tuple[Hashable, JsonObject]]]:
@@ -131,20 +134,20 @@ def _converted(response: JsonObject) -> list[Any]:
     return objects
 
 
-def _problem(obj: JsonObject, found: Any, version: str, index: int) -> str:
+def _problem(obj: JsonObject, document: Any, version: str, index: int) -> str:
     """The error in a converted object; empty if it is valid."""
     where = f"invalid object at index {index}"
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         return f"{where}: not an object"
-    if is_too_deep(found):
+    if is_too_deep(document):
         return f"{where}: {TOO_DEEP}"
-    if found.get("apiVersion", "") != version:
-        return f"{where}: invalid groupVersion (expected {version}, received {found.get('apiVersion', '')})"
-    if found.get("kind", "") != obj.get("kind", ""):
-        return f"{where}: invalid kind (expected {obj.get('kind', '')}, received {found.get('kind', '')})"
-    if "metadata" not in found:
+    if document.get("apiVersion", "") != version:
+        return f"{where}: invalid groupVersion (expected {version}, received {document.get('apiVersion', '')})"
+    if document.get("kind", "") != obj.get("kind", ""):
+        return f"{where}: invalid kind (expected {obj.get('kind', '')}, received {document.get('kind', '')})"
+    if "metadata" not in document:
         return "invalid metadata: missing metadata in converted object"
-    metadata, before = found["metadata"], obj.get("metadata") or {}
+    metadata, before = document["metadata"], obj.get("metadata") or {}
     if not isinstance(metadata, dict):
         return f"invalid metadata: invalid metadata of type {type(metadata).__name__} in converted object"
     for key, word in (("name", "name"), ("namespace", "namespace"), ("uid", "UID")):

@@ -63,8 +63,8 @@ class CustomResources:
             try:
                 self.refresh(record)
             except Exception as problem:  # noqa: BLE001 - whatever it is, the others are served
-                why = f"its resource is not served: {type(problem).__name__}: {problem}"
-                self._unusable[record.name] = Damage(f"{COLLECTION} {record.name}", why)
+                reason = f"its resource is not served: {type(problem).__name__}: {problem}"
+                self._unusable[record.name] = Damage(f"{COLLECTION} {record.name}", reason)
                 _log.exception("%s %s: its resource is not served", COLLECTION, record.name)
 
     def created(self, record: Record) -> Record:
@@ -90,12 +90,12 @@ class CustomResources:
         """Parses the schemas of a CRD before it is stored: a large schema takes a long time, and work can't be
         interrupted after its first write.
         """
-        made = {}
+        schemas = {}
         for version in crd["spec"]["versions"]:
             document = (version.get("schema") or {}).get("openAPIV3Schema")
             if document:
-                made[msgspec.json.encode(document)] = structural.load(document)
-        self._foreseen = made
+                schemas[msgspec.json.encode(document)] = structural.load(document)
+        self._foreseen = schemas
 
     def updated(self, record: Record, old: JsonObject) -> Record:
         """Handles a CRD that was just changed or marked for deletion; returns its new record."""
@@ -131,9 +131,9 @@ class CustomResources:
         if status.get("conditions") is None:
             status["conditions"] = []
         names = full_names(spec["names"])
-        taken = self._conflict(crd["metadata"]["name"], spec["group"], names)
-        if taken:
-            _set_condition(self._now(), status, "NamesAccepted", "False", *taken)
+        problem = self._conflict(crd["metadata"]["name"], spec["group"], names)
+        if problem:
+            _set_condition(self._now(), status, "NamesAccepted", "False", *problem)
             status.setdefault("acceptedNames", {"plural": "", "kind": ""})
         else:
             status["acceptedNames"] = names
@@ -163,7 +163,7 @@ class CustomResources:
         others = [resource for resource in others if resource.group == group]
         words = {word for item in others for word in (item.plural, item.singular, *item.short_names)}
         kinds = {word for item in others for word in (item.kind, item.list_kind)}
-        found = None
+        conflict = None
         for key, reason, used in (
             ("plural", "PluralConflict", words),
             ("singular", "SingularConflict", words),
@@ -174,8 +174,8 @@ class CustomResources:
             value = names.get(key) or ()
             for word in (value,) if isinstance(value, str) else value:
                 if word in used:
-                    found = (reason, f'"{word}" is already in use')
-        return found
+                    conflict = (reason, f'"{word}" is already in use')
+        return conflict
 
     def _terminate(self, record: Record) -> Record:
         crd: JsonObject = decode(record.value)
@@ -213,8 +213,8 @@ class CustomResources:
         crd: JsonObject = decode(record.value)
         metadata = crd["metadata"]
         finalizers = metadata.get("finalizers") or []
-        left = self._state.storage.scan(record.name) if self._served.get(record.name) else []
-        if left or CLEANUP_FINALIZER not in finalizers:
+        instances = self._state.storage.scan(record.name) if self._served.get(record.name) else []
+        if instances or CLEANUP_FINALIZER not in finalizers:
             return record
         text = "removed all instances"
         _set_condition(self._now(), crd["status"], "Terminating", "False", "InstanceDeletionCompleted", text)
@@ -251,8 +251,8 @@ class CustomResources:
         if crd is not None:
             self._services.serve(crd["spec"]["group"], served)
         if old is not None:
-            gone = [version for version in _served_versions(old) if version not in served]
-            self._services.unserve(old["metadata"]["name"], old["spec"]["group"], gone)
+            dropped = [version for version in _served_versions(old) if version not in served]
+            self._services.unserve(old["metadata"]["name"], old["spec"]["group"], dropped)
 
     # -- serving ------------------------------------------------------------------------------------------------------
 
@@ -269,12 +269,12 @@ class CustomResources:
         terminating = bool(crd["metadata"].get("deletionTimestamp"))
         if self._specs.get(record.name) == spec:
             return
-        gone = partial(self.instance_deleted, record.name)
+        when_deleted = partial(self.instance_deleted, record.name)
         builtin = [item for item in self._state.registry if not item.custom]
         if any(item.collection == record.name for item in builtin):
             resources = []  # a definition does not take the place of a built-in kind
         else:
-            resources = served_versions(self._state, crd, gone, self._foreseen)
+            resources = served_versions(self._state, crd, when_deleted, self._foreseen)
         self._foreseen = {}
         # As upstream, whose built-in API groups answer every path below their versions themselves.
         own = {item.resource.version for item in builtin if item.resource.group == crd["spec"]["group"]}
@@ -286,10 +286,10 @@ class CustomResources:
         exposable = [served for served in resources if served.resource.version in exposed]
         self._state.storage.then(lambda: self._serve(record.name, spec, resources, exposable))
 
-    def _serve(self, name: str, spec: bytes, made: list[ServedResource], exposed: list[ServedResource]) -> None:
+    def _serve(self, name: str, spec: bytes, resources: list[ServedResource], exposed: list[ServedResource]) -> None:
         self._unserve(name)
         self._specs[name] = spec
-        self._served[name] = made
+        self._served[name] = resources
         for served in exposed:
             self._state.registry.add(served)
 

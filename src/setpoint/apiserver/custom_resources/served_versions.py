@@ -23,15 +23,15 @@ _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 
 
 def served_versions(
-    state: State, crd: JsonObject, gone: Callable[[], None], known: Mapping[bytes, Schema]
+    state: State, crd: JsonObject, on_deletion: Callable[[], None], loaded: Mapping[bytes, Schema]
 ) -> list[ServedResource]:
-    """All versions of a CRD as served resources, with the stored version first. ``gone`` is called
-    after an object has been deleted; ``known`` maps the bytes of schema documents to their parsed
+    """All versions of a CRD as served resources, with the stored version first. ``on_deletion`` is called
+    after an object has been deleted; ``loaded`` maps the bytes of schema documents to their parsed
     schemas.
     """
     spec = crd["spec"]
     names = full_names(spec["names"]) | (crd["status"].get("acceptedNames") or {})
-    made: list[ServedResource] = []
+    resources: list[ServedResource] = []
     schemas: dict[bytes, Schema] = {}
     for version in sorted(spec["versions"], key=lambda item: not item.get("storage")):
         subresources = version.get("subresources") or {}
@@ -54,16 +54,16 @@ def served_versions(
         document = (version.get("schema") or {}).get("openAPIV3Schema")
         text = msgspec.json.encode(document)
         if text not in schemas:  # versions that share a schema need no conversion
-            schemas[text] = _schema(document, known, preserve=bool(spec.get("preserveUnknownFields")))
+            schemas[text] = _schema(document, loaded, preserve=bool(spec.get("preserveUnknownFields")))
         warning = ""
         if version.get("deprecated"):
             warning = version.get("deprecationWarning") or _deprecation(spec, resource)
-        made.append(
+        resources.append(
             ServedResource(
                 resource,
                 schemas[text],
-                CustomStrategy(resource, gone),
-                stored_as=made[0] if made else None,
+                CustomStrategy(resource, on_deletion),
+                stored_as=resources[0] if resources else None,
                 collection=crd["metadata"]["name"],
                 custom=CustomParts(
                     document or {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
@@ -74,20 +74,20 @@ def served_versions(
                 warning=warning,
             )
         )
-    if len(made) > 1:
+    if len(resources) > 1:
         conversion = spec.get("conversion") or {}
-        siblings = {item.resource.api_version: item for item in made}
+        siblings = {item.resource.api_version: item for item in resources}
         webhook = ConversionWebhook(state, conversion["webhook"]) if conversion.get("strategy") == "Webhook" else None
-        for item in made:
+        for item in resources:
             item.siblings = siblings
             if webhook is not None:
                 item.convert_by(webhook.convert)
-    return made
+    return resources
 
 
-def _schema(document: JsonObject | None, known: Mapping[bytes, Schema], *, preserve: bool) -> Schema:
+def _schema(document: JsonObject | None, schemas: Mapping[bytes, Schema], *, preserve: bool) -> Schema:
     if document:
-        schema = known.get(msgspec.json.encode(document)) or structural.load(document)
+        schema = schemas.get(msgspec.json.encode(document)) or structural.load(document)
     else:
         schema = with_object_meta(ANYTHING)
     return schema.replace(preserve_unknown=True) if preserve else schema
@@ -123,7 +123,9 @@ def full_names(names: JsonObject) -> JsonObject:
 def _deprecation(spec: JsonObject, resource: Resource) -> str:
     """The warning for a deprecated version; it names a newer version to use instead, if there is one."""
     text = f"{resource.api_version} {resource.kind} is deprecated"
-    served = [each["name"] for each in spec["versions"] if each.get("served") and not each.get("deprecated")]
+    served = [
+        version["name"] for version in spec["versions"] if version.get("served") and not version.get("deprecated")
+    ]
     newest = min(served, key=version_order, default="")
     if newest and version_order(newest) < version_order(resource.version):
         text += f"; use {resource.group}/{newest} {resource.kind}"

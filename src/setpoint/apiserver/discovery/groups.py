@@ -113,11 +113,11 @@ def version_order(version: str) -> tuple[int, int, int, str]:
     """The sort key for versions in Kubernetes' order of preference: v2, v1, v1beta1, v1alpha1, then all
     others by name.
     """
-    found = _VERSION.fullmatch(version)
-    if not found:
+    match = _VERSION.fullmatch(version)
+    if not match:
         return (3, 0, 0, version)
-    stage = {None: 0, "beta": 1, "alpha": 2}[found[2]]
-    return (stage, -int(found[1]), -int(found[3] or 0), "")
+    stage = {None: 0, "beta": 1, "alpha": 2}[match[2]]
+    return (stage, -int(match[1]), -int(match[3] or 0), "")
 
 
 # -- legacy -----------------------------------------------------------------------------------------------------------

@@ -152,10 +152,10 @@ def _openapi(state: State, request: IncomingRequest, path: str, accept: str) -> 
     if kind is None:
         return Response(406, {"cache-control": "no-cache, private"}, b"")
     issuer = bool(state.account_tokens.jwks)
-    found = openapi.respond(path, state.registry, protobuf=kind in openapi.PROTOBUF_TYPES, issuer=issuer)
-    if found is None:
+    document = openapi.respond(path, state.registry, protobuf=kind in openapi.PROTOBUF_TYPES, issuer=issuer)
+    if document is None:
         raise no_such_path()
-    body, etag, kind = found
+    body, etag, kind = document
     headers = {"content-type": kind, "etag": etag, "vary": "Accept", "cache-control": "no-cache, private"}
     hashed = dict(request.query).get("hash")
     if hashed and hashed == etag.strip('"'):
@@ -209,7 +209,7 @@ def _paths(state: State) -> list[str]:
 
 def _damage(state: State) -> dict[str, object]:
     """A Status that lists the stored objects that can't be used; the reason is that of upstream."""
-    causes = [{"reason": "StorageReadError", "message": item.why, "field": item.what} for item in state.damage]
+    causes = [{"reason": "StorageReadError", "message": item.reason, "field": item.what} for item in state.damage]
     status: dict[str, object] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
     if causes:
         status |= {"status": "Failure", "reason": "StorageReadError", "details": {"causes": causes}}

@@ -222,21 +222,21 @@ def _parameter_v3(parameter: Parameter) -> dict[str, Any]:
 
 
 def _operation_v3(operation: Operation, parameters: Sequence[Parameter]) -> dict[str, Any]:
-    made = _common(operation)
+    result = _common(operation)
     if parameters:
-        made["parameters"] = [_parameter_v3(parameter) for parameter in parameters]
+        result["parameters"] = [_parameter_v3(parameter) for parameter in parameters]
     if operation.request is not None:
         schema = {"$ref": PREFIX["v3"] + schema_name(operation.request)}
-        made["requestBody"] = {
+        result["requestBody"] = {
             "content": {type_: {"schema": schema} for type_ in operation.consumes},
             **({"required": True} if operation.method != "delete" else {}),
         }
     content = {type_: {"schema": _response(operation, "v3")} for type_ in operation.produces}
-    made["responses"] = {
+    result["responses"] = {
         **{str(code): {"description": text, "content": content} for code, text in operation.codes.items()},
         "401": {"description": "Unauthorized"},
     }
-    return made
+    return result
 
 
 # -- version 2 --------------------------------------------------------------------------------------------------------
@@ -265,7 +265,7 @@ def _parameter_v2(parameter: Parameter) -> dict[str, Any]:
 
 
 def _operation_v2(operation: Operation, own: Sequence[Parameter]) -> dict[str, Any]:
-    made = _common(operation)
+    result = _common(operation)
     parameters = [_parameter_v2(parameter) for parameter in own]
     if operation.request is not None:
         body: dict[str, Any] = {
@@ -276,7 +276,7 @@ def _operation_v2(operation: Operation, own: Sequence[Parameter]) -> dict[str, A
         parameters.insert(0, {**body, "required": True} if operation.method != "delete" else body)
     response = _response(operation, "v2")
     return {
-        **made,
+        **result,
         "consumes": list(operation.consumes) or ["*/*"],
         "produces": list(operation.produces),
         "schemes": ["https"],

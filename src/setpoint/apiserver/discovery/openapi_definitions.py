@@ -71,8 +71,8 @@ def built_in(names: Iterable[str], form: Form, own: tuple[str, str] | None = Non
             continue
         definition, references = converted
         if own is not None and len(kinds := definition.get(_GVK, ())) > 1:
-            shown = [kind for kind in kinds if not kind["group"] or (kind["group"], kind["version"]) == own]
-            definition = {**definition, _GVK: shown}
+            kinds_of_group = [kind for kind in kinds if not kind["group"] or (kind["group"], kind["version"]) == own]
+            definition = {**definition, _GVK: kinds_of_group}
         definitions[name] = definition
         wanted += references
     return dict(sorted(definitions.items()))
@@ -85,25 +85,25 @@ def _converted(name: str, form: Form) -> tuple[dict[str, Any], tuple[str, ...]] 
     return None if schema is None else (_convert(schema, form, references.append), tuple(references))
 
 
-def _convert(node: Mapping[str, Any], form: Form, found: Callable[[str], None]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+def _convert(node: Mapping[str, Any], form: Form, note: Callable[[str], None]) -> dict[str, Any]:
+    converted: dict[str, Any] = {}
     for key, value in node.items():
         if key == "$ref":
-            found(value)
+            note(value)
             reference = {"$ref": PREFIX[form] + value}
-            made |= {"allOf": [reference]} if form == "v3" and len(node) > 1 else reference
+            converted |= {"allOf": [reference]} if form == "v3" and len(node) > 1 else reference
         elif key in ("properties", "patternProperties"):
-            made[key] = {name: _convert(child, form, found) for name, child in value.items()}
+            converted[key] = {name: _convert(child, form, note) for name, child in value.items()}
         elif key in ("items", "additionalProperties", "not") and isinstance(value, Mapping):
-            made[key] = _convert(value, form, found)
+            converted[key] = _convert(value, form, note)
         elif key in ("oneOf", "anyOf", "allOf"):
-            made[key] = [_convert(child, form, found) for child in value]
+            converted[key] = [_convert(child, form, note) for child in value]
         elif key != "default" or form == "v3":  # upstream's version 2 has no defaults of built-in kinds
-            made[key] = value
-    if form == "v2" and "oneOf" in made:  # a quantity, or a number or string: version 2 calls both strings
-        del made["oneOf"]
-        made["type"] = "string"
-    return made
+            converted[key] = value
+    if form == "v2" and "oneOf" in converted:  # a quantity, or a number or string: version 2 calls both strings
+        del converted["oneOf"]
+        converted["type"] = "string"
+    return converted
 
 
 # -- custom resources -------------------------------------------------------------------------------------------------
@@ -139,34 +139,34 @@ def custom(described: DescribedResource, form: Form) -> dict[str, Any]:
 def _custom_kind(
     document: Mapping[str, Any], kind: GroupVersionKind, selectable: Sequence[str], form: Form
 ) -> dict[str, Any]:
-    made: dict[str, Any] = {"type": "object"}
+    result: dict[str, Any] = {"type": "object"}
     # Listing only apiVersion, kind and metadata would tell version 2 readers that nothing else is allowed.
     if document and not (form == "v2" and document.get("x-kubernetes-preserve-unknown-fields")):
-        made = _custom_node(document, form)
-        made["properties"] = {**made.get("properties", {}), **_object_meta(form)}
-    made[_GVK] = [_gvk(kind)]
+        result = _custom_node(document, form)
+        result["properties"] = {**result.get("properties", {}), **_object_meta(form)}
+    result[_GVK] = [_gvk(kind)]
     if selectable and form == "v3":
-        made["x-kubernetes-selectable-fields"] = [{"fieldPath": path.removeprefix(".")} for path in selectable]
-    return made
+        result["x-kubernetes-selectable-fields"] = [{"fieldPath": path.removeprefix(".")} for path in selectable]
+    return result
 
 
 def _custom_node(node: Mapping[str, Any], form: Form) -> dict[str, Any]:
-    made = {key: value for key, value in node.items() if form == "v3" or key not in _ONLY_V3}
+    result = {key: value for key, value in node.items() if form == "v3" or key not in _ONLY_V3}
     for key in ("items", "additionalProperties"):
-        if isinstance(made.get(key), Mapping):
-            made[key] = _custom_node(made[key], form)
-    if "properties" in made:
-        made["properties"] = {name: _custom_node(child, form) for name, child in made["properties"].items()}
-    unknown = bool(made.get("x-kubernetes-preserve-unknown-fields"))
+        if isinstance(result.get(key), Mapping):
+            result[key] = _custom_node(result[key], form)
+    if "properties" in result:
+        result["properties"] = {name: _custom_node(child, form) for name, child in result["properties"].items()}
+    unknown = bool(result.get("x-kubernetes-preserve-unknown-fields"))
     if form == "v2":
-        if made.get("x-kubernetes-int-or-string"):
-            made.pop("type", None)
+        if result.get("x-kubernetes-int-or-string"):
+            result.pop("type", None)
         if unknown:
-            made.pop("properties", None)
-    if made.get("x-kubernetes-embedded-resource") and not (form == "v2" and unknown):
-        made["properties"] = {**made.get("properties", {}), **_object_meta(form)}
-        made["required"] = sorted({*made.get("required", ()), "apiVersion", "kind"})
-    return made
+            result.pop("properties", None)
+    if result.get("x-kubernetes-embedded-resource") and not (form == "v2" and unknown):
+        result["properties"] = {**result.get("properties", {}), **_object_meta(form)}
+        result["required"] = sorted({*result.get("required", ()), "apiVersion", "kind"})
+    return result
 
 
 def _object_meta(form: Form) -> dict[str, Any]:

@@ -30,18 +30,18 @@ class Reading(NamedTuple):
 
     def operation(self, form: Form) -> dict[str, Any]:
         """The operation as it is written in OpenAPI documents of version ``form``."""
-        made: dict[str, Any] = {"tags": [self.tag], "description": self.description, "operationId": self.id}
-        shown = {"$ref": PREFIX[form] + self.schema} if self.schema else {"type": "string"}
+        operation: dict[str, Any] = {"tags": [self.tag], "description": self.description, "operationId": self.id}
+        schema = {"$ref": PREFIX[form] + self.schema} if self.schema else {"type": "string"}
         refused = {"401": {"description": "Unauthorized"}}
         if form == "v3":
-            content = {type_: {"schema": shown} for type_ in self.media_types}
-            return made | {"responses": {"200": {"description": "OK", "content": content}, **refused}}
+            content = {type_: {"schema": schema} for type_ in self.media_types}
+            return operation | {"responses": {"200": {"description": "OK", "content": content}, **refused}}
         media: dict[str, Any] = {
             "consumes": list(self.media_types),
             "produces": list(self.media_types),
             "schemes": ["https"],
         }
-        return made | media | {"responses": {"200": {"description": "OK", "schema": shown}, **refused}}
+        return operation | media | {"responses": {"200": {"description": "OK", "schema": schema}, **refused}}
 
 
 _ROOTS: Final = {
@@ -70,18 +70,18 @@ def root_documents(registry: Iterable[DescribedResource], *, issuer: bool) -> di
     """The operations on paths that do not belong to resources, by path: the roots, the groups and versions of built-in
     resources and, if ``issuer`` is True, the documents of the token issuer.
     """
-    made = _ROOTS | _ISSUER if issuer else dict(_ROOTS)
+    documents = _ROOTS | _ISSUER if issuer else dict(_ROOTS)
     for item in registry:
         root = item.resource.root
-        if item.schema_document is not None or root in made:
+        if item.schema_document is not None or root in documents:
             continue
         words, version = group_words(item.resource.group), item.resource.version
         title, tag = "".join(words), f"{words[0].lower()}{''.join(words[1:])}"
         if item.resource.group:
             name, text = f"get{title}APIGroup", "get information of a group"
             path = root.rpartition("/")[0]
-            made[path] = Reading(f"{path}/", name, tag, text, f"{_META}APIGroup")
+            documents[path] = Reading(f"{path}/", name, tag, text, f"{_META}APIGroup")
         name = f"get{title}{version.title()}APIResources"
         text = "get available resources"
-        made[root] = Reading(f"{root}/", name, f"{tag}_{version}", text, f"{_META}APIResourceList")
-    return made
+        documents[root] = Reading(f"{root}/", name, f"{tag}_{version}", text, f"{_META}APIResourceList")
+    return documents

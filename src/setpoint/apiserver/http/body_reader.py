@@ -18,12 +18,12 @@ _SMALL: Final = 64 * 1024
 class BodyReader:
     """Reads one body, and has its bytes counted in ``memory`` until `close`, unless they are few."""
 
-    __slots__ = ("_go_on", "_limit", "_memory", "_taken")
+    __slots__ = ("_go_on", "_limit", "_memory", "_reserved")
 
     def __init__(self, memory: BodyMemory, limit: int) -> None:
         self._memory = memory
         self._limit = limit
-        self._taken = 0
+        self._reserved = 0
         self._go_on: asyncio.Event | None = None
 
     @property
@@ -57,12 +57,12 @@ class BodyReader:
 
     def close(self) -> None:
         """Gives the memory back."""
-        if self._taken:
+        if self._reserved:
             self._memory.give_back(self)
 
     async def _take(self, size: int) -> None:
-        taken, self._taken = self._taken, size
-        if not self._memory.take(self, size - taken):
+        reserved, self._reserved = self._reserved, size
+        if not self._memory.take(self, size - reserved):
             self._go_on = asyncio.Event()
             await self._go_on.wait()
             self._go_on = None

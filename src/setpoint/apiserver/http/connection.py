@@ -131,8 +131,8 @@ class _Connection(web.RequestHandler):
             self._to.write(_TOO_LARGE)
             self.force_close()
         elif self._head_size > _SMALL_HEAD:
-            taken = before if before > _SMALL_HEAD else 0
-            if not self._memory.take(self, self._head_size - taken):
+            reserved = before if before > _SMALL_HEAD else 0
+            if not self._memory.take(self, self._head_size - reserved):
                 self._to.pause_reading()
 
     def handle_error(

@@ -156,8 +156,8 @@ class HttpFront:
                     problem.errno, f"port {self.port} of {self.host} is taken: another program listens there"
                 ) from None
             cause = problem.__cause__
-            why = (isinstance(cause, OSError) and cause.strerror) or str(cause)
-            raise OSError(problem.errno, f"can't listen on port {self.port} of {self.host}: {why}") from problem
+            reason = (isinstance(cause, OSError) and cause.strerror) or str(cause)
+            raise OSError(problem.errno, f"can't listen on port {self.port} of {self.host}: {reason}") from problem
         self._listener, self._connections = listener, connections
         self.port = listener.port
         return self
@@ -219,8 +219,8 @@ class HttpFront:
             error = ApiStatusError(505, "", "this server speaks HTTP/1.1")
             return respond(error.status, error.code)
         host = "" if self._authenticates else _destination(http)[0]
-        if why := refusal(self.host, host, http.headers.get("Origin")):
-            error = ApiStatusError(403, "Forbidden", why, {})
+        if reason := refusal(self.host, host, http.headers.get("Origin")):
+            error = ApiStatusError(403, "Forbidden", reason, {})
             return respond(error.status, error.code)
         if http.headers.get("Content-Encoding", "identity").lower() not in ("", "identity"):
             error = unsupported_encoding(http.headers["Content-Encoding"])
@@ -245,8 +245,10 @@ class HttpFront:
                 async with asyncio.timeout(self._body_timeout):
                     body = await reading.read(http)
         except TimeoutError:
-            why = "other requests took the memory for bodies" if reading.starved else "the request's body did not come"
-            error = ApiStatusError(408, "Timeout", f"{why} in {self._body_timeout:g} s")
+            reason = (
+                "other requests took the memory for bodies" if reading.starved else "the request's body did not come"
+            )
+            error = ApiStatusError(408, "Timeout", f"{reason} in {self._body_timeout:g} s")
             return respond(error.status, error.code)
         except ValueError:
             error = bad_request("the request's body can't be read: it is not well-formed HTTP/1.1")
@@ -277,19 +279,19 @@ def _destination(http: web.BaseRequest) -> tuple[str, str]:
 
 def _peer(http: web.BaseRequest) -> Peer:
     """The client at the other end, which is the same for all requests of a connection."""
-    known: Peer | None = getattr(http.protocol, "peer", None)
-    return _NOBODY if known is None else known
+    peer: Peer | None = getattr(http.protocol, "peer", None)
+    return _NOBODY if peer is None else peer
 
 
 def _headers(http: web.BaseRequest) -> dict[str, str]:
-    made: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for name, value in http.headers.items():
         name = name.lower()
-        if name not in made:
-            made[name] = value
+        if name not in headers:
+            headers[name] = value
         elif name.startswith("impersonate-"):
-            made[name] += f"\n{value}"
-    return made
+            headers[name] += f"\n{value}"
+    return headers
 
 
 async def _stream(

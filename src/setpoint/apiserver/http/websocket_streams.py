@@ -75,14 +75,14 @@ def _lines(rest: bytearray) -> list[bytes]:
 
 def _lengths(rest: bytearray) -> list[bytes]:
     """Removes the complete messages from ``rest`` and returns them; each is preceded by its length, in four bytes."""
-    found = []
+    lengths = []
     while len(rest) >= 4 and len(rest) - 4 >= (size := int.from_bytes(rest[:4], "big")):
-        found.append(bytes(rest[4 : 4 + size]))
+        lengths.append(bytes(rest[4 : 4 + size]))
         del rest[: 4 + size]
-    return found
+    return lengths
 
 
 def _whole(rest: bytearray) -> list[bytes]:
-    taken = [bytes(rest)] if rest else []
+    whole = [bytes(rest)] if rest else []
     rest.clear()
-    return taken
+    return whole

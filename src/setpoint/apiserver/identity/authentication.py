@@ -57,16 +57,16 @@ class TokenUsers:
         """
         own = self._accounts.audiences
         wanted = audiences or own
-        known = self._authentication
-        user = known.static.get(token)
-        if user is None and known.bootstrap:
+        authentication = self._authentication
+        user = authentication.static.get(token)
+        if user is None and authentication.bootstrap:
             user = bootstrapper(self._storage, now, token)
         if user is None:
             try:
-                found = self._accounts.user_of(self._storage, now, token, wanted)
-                if found is not None:
-                    return _authenticated(found[0]), found[1]
-                for provider in known.oidc:
+                account = self._accounts.user_of(self._storage, now, token, wanted)
+                if account is not None:
+                    return _authenticated(account[0]), account[1]
+                for provider in authentication.oidc:
                     user = user or provider.user_of(now, token)
             except BadTokenError as problem:
                 raise BadTokenError(f"[{_INVALID}, {problem}]") from None

@@ -50,16 +50,16 @@ def wanted(request: IncomingRequest) -> UserInfo | None:
         if header.startswith(_EXTRA):
             key = unquote(header.removeprefix(_EXTRA).lower())
             extra[key] = (*extra.get(key, ()), *value.split("\n"))
-    found = UserInfo(
+    user = UserInfo(
         name[0] if name else "",
         uid[0] if uid else "",
         tuple(_values(named, "impersonate-group")),
         extra,
     )
-    if found.name:
-        return found
-    if found.uid or found.groups or extra:
-        raise bad_request(f"requested {_shown(found)} without impersonating a user name")
+    if user.name:
+        return user
+    if user.uid or user.groups or extra:
+        raise bad_request(f"requested {_requested_text(user)} without impersonating a user name")
     return None
 
 
@@ -185,8 +185,8 @@ class _Questions:
         if not decision.allowed:
             raise forbidden(attributes, decision.reason)
 
-    def refuse(self, resource: str, name: str, why: str, *, of: tuple[str, str] = _AUTHENTICATION) -> None:
-        raise forbidden(self._attributes(resource, name, "", "", of), why)
+    def refuse(self, resource: str, name: str, reason: str, *, of: tuple[str, str] = _AUTHENTICATION) -> None:
+        raise forbidden(self._attributes(resource, name, "", "", of), reason)
 
     def _may(self, resource: str, name: str, *, subresource: str = "", of: tuple[str, str] = _AUTHENTICATION) -> bool:
         return self._authorizer.authorize(self._attributes(resource, name, "", subresource, of)).allowed
@@ -231,7 +231,7 @@ def _wrong_extra(extra: Mapping[str, Sequence[str]]) -> str:
     return ""
 
 
-def _shown(user: UserInfo) -> str:
+def _requested_text(user: UserInfo) -> str:
     """The user in the form of Go's ``%#v``."""
     groups = f"[]string{{{', '.join(map(quote, user.groups))}}}" if user.groups else "[]string(nil)"
     pairs = (f"{quote(key)}:[]string{{{', '.join(map(quote, values))}}}" for key, values in sorted(user.extra.items()))

@@ -135,20 +135,20 @@ class PemKeys:
     def __init__(self, signing: bytes, verifying: Sequence[bytes] = ()) -> None:
         self._private = _private(signing)
         own = _identified(self._private.public_key())
-        known = {own.id: own}
+        by_id = {own.id: own}
         for pem in verifying:
             for key in _publics(pem):
-                known[key.id] = key
+                by_id[key.id] = key
         self._id = own.id
-        self._known = known
+        self._by_id = by_id
 
     @property
     def jwks(self) -> list[JsonObject]:
-        return [key.jwk() for key in self._known.values()]
+        return [key.jwk() for key in self._by_id.values()]
 
     @property
     def algorithms(self) -> list[str]:
-        return sorted({_algorithm(key.key) for key in self._known.values()}, reverse=True)
+        return sorted({_algorithm(key.key) for key in self._by_id.values()}, reverse=True)
 
     def sign(self, claims: JsonObject) -> str:
         headers = {"kid": self._id, "typ": None}  # upstream's have no type
@@ -157,7 +157,7 @@ class PemKeys:
 
     def verify(self, token: str) -> JsonObject:
         header, claims = claims_of(token)
-        check_signature(token, header, list(self._known.values()))
+        check_signature(token, header, list(self._by_id.values()))
         return claims
 
 
@@ -216,15 +216,15 @@ def keys_of_jwks(document: bytes) -> list[PublicKey]:
         ("OKP", "Ed25519"): jwt.algorithms.OKPAlgorithm,
     }
     try:
-        made: list[PublicKey] = []
+        keys: list[PublicKey] = []
         for key in msgspec.json.decode(document)["keys"]:
             kind = kinds.get((key.get("kty"), key.get("crv")))
             if kind is not None:
                 public = kind.from_jwk({name: value for name, value in key.items() if name != "d"})
-                made.append(PublicKey(public, key.get("kid", ""), key.get("alg", "")))
+                keys.append(PublicKey(public, key.get("kid", ""), key.get("alg", "")))
     except (jwt.PyJWTError, ValueError, KeyError, TypeError, AttributeError) as problem:
         raise BadKeyError(f"not a JSON web key set: {problem}") from None
-    return made
+    return keys
 
 
 def make_key() -> bytes:
@@ -254,7 +254,7 @@ def _publics(pem: bytes) -> list[PublicKey]:
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives import serialization
 
-    made: list[PublicKey] = []
+    keys: list[PublicKey] = []
     for block in pem.split(b"-----BEGIN ")[1:]:
         text = b"-----BEGIN " + block
         try:
@@ -266,10 +266,10 @@ def _publics(pem: bytes) -> list[PublicKey]:
                 key = serialization.load_pem_public_key(text)
         except (ValueError, TypeError, UnsupportedAlgorithm):
             raise BadKeyError("a key in it can't be read as PEM") from None
-        made.append(_identified(key))
-    if not made:
+        keys.append(_identified(key))
+    if not keys:
         raise BadKeyError("no key in PEM is in it")
-    return made
+    return keys
 
 
 def _identified(key: Any) -> PublicKey:

@@ -53,7 +53,7 @@ class OidcProvider:
         if header.get("alg") not in self.algorithms:
             raise BadTokenError(f"oidc: the token is signed with {header.get('alg')}, which is not accepted")
         self.keys.prepare(now, header.get("kid"))
-        check_signature(token, header, self.keys.known)
+        check_signature(token, header, self.keys.keys)
         audience = claims.get("aud")
         if self.client_id not in (audience if isinstance(audience, list) else [audience]):
             raise BadTokenError(f"oidc: verify token: oidc: expected audience {quote(self.client_id)} got {audience!r}")
@@ -88,10 +88,10 @@ class OidcProvider:
         return name if prefix == "-" else f"{prefix}{name}"
 
     def _groups(self, claims: Mapping[str, Any]) -> tuple[str, ...]:
-        found = claims.get(self.groups_claim) if self.groups_claim else None
-        if found is None:
+        groups = claims.get(self.groups_claim) if self.groups_claim else None
+        if groups is None:
             return ()
-        listed = [found] if isinstance(found, str) else found
+        listed = [groups] if isinstance(groups, str) else groups
         if not isinstance(listed, list) or not all(isinstance(group, str) for group in listed):
             raise BadTokenError(f"oidc: parse groups claim {quote(self.groups_claim)}: not a string or list of strings")
         return tuple(f"{self.groups_prefix}{group}" for group in listed)

@@ -30,11 +30,11 @@ class ProviderKeys:
     def __init__(
         self, keys: Sequence[PublicKey], fetch: Callable[[], Awaitable[Sequence[PublicKey]]] | None = None
     ) -> None:
-        self.known = tuple(keys)
+        self.keys = tuple(keys)
         """The current keys."""
         self._fetch = fetch
         self._fresh: datetime | None = None
-        self._asked: datetime | None = None
+        self._fetched_at: datetime | None = None
         self._fetches = 0
         self._lock = asyncio.Lock()
 
@@ -51,20 +51,20 @@ class ProviderKeys:
             return
         if self._fresh is None:
             self._fresh = now
-        unknown = bool(name) and all(key.id != name for key in self.known)
-        rested = self._asked is None or now - self._asked >= _PAUSE
+        unknown = bool(name) and all(key.id != name for key in self.keys)
+        rested = self._fetched_at is None or now - self._fetched_at >= _PAUSE
         if (rested or self._lock.locked()) and (unknown or now - self._fresh >= _PERIOD):
-            seen = self._fetches
-            raise Suspended(lambda _: self._renew(seen, now))
+            fetches = self._fetches
+            raise Suspended(lambda _: self._renew(fetches, now))
 
-    async def _renew(self, seen: int, now: datetime) -> None:
+    async def _renew(self, fetches: int, now: datetime) -> None:
         """Fetches the keys, unless another request has fetched them since the caller looked."""
         async with self._lock:
-            if self._fetches != seen or self._fetch is None:
+            if self._fetches != fetches or self._fetch is None:
                 return
-            self._asked = now
+            self._fetched_at = now
             try:
-                self.known = tuple(await self._fetch())
+                self.keys = tuple(await self._fetch())
                 self._fresh = now
             except BadKeyError as problem:
                 _log.warning("the keys of the OpenID Connect provider stay as they are: %s", problem)

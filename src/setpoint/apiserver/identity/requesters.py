@@ -26,7 +26,7 @@ class Requesters:
         self._users = users
         self._closed = closed
         self._follows = follows
-        self.asked: dict[int, tuple[Attributes, UserInfo]] = {}
+        self.requests: dict[int, tuple[Attributes, UserInfo]] = {}
         """The attributes and senders of the requests from the network that are in progress, by the ids of the request
         objects.
         """
@@ -63,7 +63,7 @@ class Requesters:
 
     def _remember(self, request: IncomingRequest, attributes: Attributes, sender: UserInfo) -> None:
         if self._remembers(request):
-            self.asked[id(request)] = attributes, sender
+            self.requests[id(request)] = attributes, sender
 
     def _sender(self, request: IncomingRequest) -> UserInfo:
         """The sender of the request. Raises ApiStatusError (401).

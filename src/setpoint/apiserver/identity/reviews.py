@@ -74,17 +74,17 @@ def _problems(call: Call, kind: str, obj: JsonObject, spec: JsonObject) -> list[
     resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     problems: list[FieldError] = []
     if (resource is None) == (other is None):
-        shown = None if other is None else {"Path": other.get("path") or "", "Verb": other.get("verb") or ""}
-        problems.append(invalid_field("spec", shown, _UNION))
+        bad_value = None if other is None else {"Path": other.get("path") or "", "Verb": other.get("verb") or ""}
+        problems.append(invalid_field("spec", bad_value, _UNION))
     problems += selector_errors(resource or {}, "spec.resourceAttributes")
     if kind != _OWN and not spec.get("user") and not spec.get("groups"):
         problems.append(invalid_field("spec.user", "", "at least one of user or group must be specified"))
-    given = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
     if kind == _LOCAL:
-        given.pop("namespace", None)
-    if given:
+        metadata.pop("namespace", None)
+    if metadata:
         text = "must be empty except for namespace" if kind == _LOCAL else "must be empty"
-        problems.append(invalid_field("metadata", given, text))
+        problems.append(invalid_field("metadata", metadata, text))
     if kind == _LOCAL:
         namespace = obj["metadata"].get("namespace") or call.path.namespace
         obj["metadata"]["namespace"] = namespace
@@ -92,8 +92,10 @@ def _problems(call: Call, kind: str, obj: JsonObject, spec: JsonObject) -> list[
             field, wrong = "spec.resourceAttributes.namespace", resource.get("namespace") or ""
             problems.append(invalid_field(field, wrong, "must match metadata.namespace"))
         if other is not None:
-            shown = {"Path": other.get("path") or "", "Verb": other.get("verb") or ""}
-            problems.append(invalid_field("spec.nonResourceAttributes", shown, "disallowed on this kind of request"))
+            bad_value = {"Path": other.get("path") or "", "Verb": other.get("verb") or ""}
+            problems.append(
+                invalid_field("spec.nonResourceAttributes", bad_value, "disallowed on this kind of request")
+            )
     return problems
 
 
@@ -119,8 +121,8 @@ def _rules(call: Call, obj: JsonObject) -> JsonObject:
     error = ""
     rules: tuple[PolicyRule, ...] = _EVERYTHING
     if authorizer is not None:
-        found = authorizer.rules_for(call.user, namespace)
-        rules, error = found.rules, not_found(found.lost)
+        rule_list = authorizer.rules_for(call.user, namespace)
+        rules, error = rule_list.rules, not_found(rule_list.lost)
     status: JsonObject = {
         "resourceRules": [_shown_rule(rule) for rule in rules if rule.resources],
         "nonResourceRules": [
@@ -135,18 +137,18 @@ def _rules(call: Call, obj: JsonObject) -> JsonObject:
 
 
 def _shown_rule(rule: PolicyRule) -> JsonObject:
-    shown: JsonObject = {"verbs": list(rule.verbs or ())}
+    document: JsonObject = {"verbs": list(rule.verbs or ())}
     for name, values in (
         ("apiGroups", rule.api_groups),
         ("resources", rule.resources),
         ("resourceNames", rule.resource_names),
     ):
         if values:
-            shown[name] = list(values)
-    return shown
+            document[name] = list(values)
+    return document
 
 
-def _shown(who: UserInfo) -> JsonObject:
+def _user_document(who: UserInfo) -> JsonObject:
     user: JsonObject = {"username": who.name, "groups": list(who.groups)}
     if who.uid:
         user["uid"] = who.uid
@@ -157,7 +159,7 @@ def _shown(who: UserInfo) -> JsonObject:
 
 def _self(call: Call, obj: JsonObject) -> JsonObject:
     obj["metadata"] = {"creationTimestamp": call.timestamp()}
-    return {"userInfo": _shown(call.user)}
+    return {"userInfo": _user_document(call.user)}
 
 
 def _token(call: Call, obj: JsonObject) -> JsonObject:
@@ -168,7 +170,7 @@ def _token(call: Call, obj: JsonObject) -> JsonObject:
         user, audiences = call.state.token_users.user_of(spec["token"], spec.get("audiences") or (), call.now())
     except ValueError as problem:
         return {"user": {}, "error": str(problem)}
-    return {"authenticated": True, "user": _shown(user), "audiences": audiences}
+    return {"authenticated": True, "user": _user_document(user), "audiences": audiences}
 
 
 REVIEWS: Final[dict[str, Callable[[Call], Response]]] = {

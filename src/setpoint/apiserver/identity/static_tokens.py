@@ -17,7 +17,7 @@ def read_tokens(path: Path) -> dict[str, UserInfo]:
         OSError: the file can't be read.
         ValueError: the file is not CSV or a line is incomplete; the message names the file and the incomplete line.
     """
-    made: dict[str, UserInfo] = {}
+    users: dict[str, UserInfo] = {}
     try:
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.reader(file, strict=True)
@@ -30,7 +30,7 @@ def read_tokens(path: Path) -> dict[str, UserInfo]:
                 token, name, uid, *more = row
                 if token:
                     groups = tuple(more[0].split(",")) if more and more[0] else ()
-                    made[token] = UserInfo(name, uid, groups)
+                    users[token] = UserInfo(name, uid, groups)
     except (csv.Error, UnicodeDecodeError) as problem:
         raise ValueError(f"{path} is not a file of comma-separated values: {problem}") from None
-    return made
+    return users

@@ -89,15 +89,15 @@ class AccountTokens:
         if claims.get("iss") not in self.issuers:
             return None
         claims = self.keys.verify(token)
-        given = claims.get("aud") or self.audiences
-        given = [given] if isinstance(given, str) else given
-        found = [name for name in given if name in audiences]
-        if not found:
+        audiences_claim = claims.get("aud") or self.audiences
+        audiences_claim = [audiences_claim] if isinstance(audiences_claim, str) else audiences_claim
+        matching = [name for name in audiences_claim if name in audiences]
+        if not matching:
             wanted = " ".join(map(quote, audiences))
-            said = " ".join(map(quote, given))
-            raise BadTokenError(f"token audiences [{said}] is invalid for the target audiences [{wanted}]")
+            audience_text = " ".join(map(quote, audiences_claim))
+            raise BadTokenError(f"token audiences [{audience_text}] is invalid for the target audiences [{wanted}]")
         _check_times(claims, now)
-        return _user(storage, now, claims), found
+        return _user(storage, now, claims), matching
 
 
 def create_token(call: Call) -> Response:
@@ -113,12 +113,12 @@ def create_token(call: Call) -> Response:
     path, spec, metadata = call.path, request.get("spec") or {}, request.get("metadata") or {}
     fit_namespace(call, metadata)
     if metadata.get("name") and metadata["name"] != path.name:
-        why = "must match the service account name if specified"
-        raise invalid(_KIND, path.name, [invalid_field("metadata.name", metadata["name"], why)])
+        reason = "must match the service account name if specified"
+        raise invalid(_KIND, path.name, [invalid_field("metadata.name", metadata["name"], reason)])
     account = metadata_of(call.existing().value)
     if metadata.get("uid") and metadata["uid"] != account.uid:
-        why = f"the UID in the token request ({metadata['uid']}) does not match the UID of the service account"
-        raise conflict(GroupResource(_KIND.group, _KIND.kind), path.name, f"{why} ({account.uid})")
+        reason = f"the UID in the token request ({metadata['uid']}) does not match the UID of the service account"
+        raise conflict(GroupResource(_KIND.group, _KIND.kind), path.name, f"{reason} ({account.uid})")
     seconds = spec.get("expirationSeconds")
     seconds = _DEFAULT if seconds is None else seconds
     bound = spec.get("boundObjectRef")
@@ -165,18 +165,18 @@ def create_token(call: Call) -> Response:
 def _errors(seconds: int, bound: JsonObject | None, attestations: Any) -> list[FieldError]:
     errors: list[FieldError] = []
     if seconds < _SHORTEST:
-        why = "may not specify a duration less than 10 minutes"
-        errors.append(invalid_field("spec.expirationSeconds", seconds, why))
+        reason = "may not specify a duration less than 10 minutes"
+        errors.append(invalid_field("spec.expirationSeconds", seconds, reason))
     if seconds > _LONGEST:
-        why = "may not specify a duration larger than 2^32 seconds"
-        errors.append(invalid_field("spec.expirationSeconds", seconds, why))
+        reason = "may not specify a duration larger than 2^32 seconds"
+        errors.append(invalid_field("spec.expirationSeconds", seconds, reason))
     if (bound or {}).get("kind") in _WEBHOOKS:
         if len(attestations or ()) != 1:
-            why = "webhook bound requests require exactly one admissionReviewAPIGroups attestation"
-            errors.append(invalid_field("spec.attestations", attestations, why))
+            reason = "webhook bound requests require exactly one admissionReviewAPIGroups attestation"
+            errors.append(invalid_field("spec.attestations", attestations, reason))
     elif attestations:
-        why = "attestations may only be specified with a webhook bound object reference"
-        return [invalid_field("spec.attestations", attestations, why)]
+        reason = "attestations may only be specified with a webhook bound object reference"
+        return [invalid_field("spec.attestations", attestations, reason)]
     return errors
 
 
@@ -184,12 +184,12 @@ def _bound(call: Call, reference: JsonObject) -> JsonObject:
     """The token claims that name the object to which the token is bound."""
     group, _, version = (reference.get("apiVersion") or "").rpartition("/")
     kind, name = reference.get("kind") or "", reference.get("name") or ""
-    shown = f"{group}/{version}, Kind={kind}"
+    gvk = f"{group}/{version}, Kind={kind}"
     if (group, kind) not in (("", "Pod"), ("", "Secret"), ("", "Node")):
         if kind in _WEBHOOKS and group == "admissionregistration.k8s.io":
-            why = "(feature gate APIServerWebhookAuthenticationToken is disabled)"
-            raise bad_request(f"cannot bind token to object of type {shown} {why}")
-        raise bad_request(f"cannot bind token to object of type {shown}")
+            reason = "(feature gate APIServerWebhookAuthenticationToken is disabled)"
+            raise bad_request(f"cannot bind token to object of type {gvk} {reason}")
+        raise bad_request(f"cannot bind token to object of type {gvk}")
     plural = f"{kind.lower()}s"
     record = call.storage.get(plural, "" if kind == "Node" else call.path.namespace, name)
     if record is None:
@@ -203,12 +203,12 @@ def _bound(call: Call, reference: JsonObject) -> JsonObject:
             raise bad_request(f"{who} to pod running with different serviceaccount name.")
         if spec.get("nodeName"):
             node = call.storage.get("nodes", "", spec["nodeName"])
-            known = {"uid": metadata_of(node.value).uid} if node is not None else {}
-            claims["node"] = {"name": spec["nodeName"], **known}
+            node_uid = {"uid": metadata_of(node.value).uid} if node is not None else {}
+            claims["node"] = {"name": spec["nodeName"], **node_uid}
     if reference.get("uid") and reference["uid"] != uid:
-        why = f"the UID in the bound object reference ({reference['uid']}) does not match the UID in record. "
-        why += "The object might have been deleted and then recreated"
-        raise conflict(GroupResource(group, kind), name, why)
+        reason = f"the UID in the bound object reference ({reference['uid']}) does not match the UID in record. "
+        reason += "The object might have been deleted and then recreated"
+        raise conflict(GroupResource(group, kind), name, reason)
     return claims
 
 
@@ -233,9 +233,9 @@ def _user(storage: Storage, now: datetime, claims: JsonObject) -> UserInfo:
     record = storage.get("serviceaccounts", namespace, name)
     if record is None:
         raise BadTokenError(f"serviceaccounts {quote(name)} not found")
-    there = metadata_of(record.value)
-    if there.uid != uid:
-        raise BadTokenError(f"service account UID ({there.uid}) does not match claim ({uid})")
+    stored = metadata_of(record.value)
+    if stored.uid != uid:
+        raise BadTokenError(f"service account UID ({stored.uid}) does not match claim ({uid})")
     if _going(record, now):
         raise BadTokenError(f"service account {namespace}/{name} has been deleted")
     extra: dict[str, tuple[str, ...]] = {}
@@ -259,9 +259,9 @@ def _check_bound(storage: Storage, now: datetime, kind: str, namespace: str, ref
     record = storage.get(f"{kind}s", namespace, reference.get("name") or "")
     if record is None or _going(record, now):
         raise BadTokenError("service account token has been invalidated")
-    found, claimed = metadata_of(record.value).uid, reference.get("uid")
-    if found != claimed:
-        raise BadTokenError(f"{kind} UID ({found}) does not match service account {kind} ref claim ({claimed})")
+    uid, claimed = metadata_of(record.value).uid, reference.get("uid")
+    if uid != claimed:
+        raise BadTokenError(f"{kind} UID ({uid}) does not match service account {kind} ref claim ({claimed})")
 
 
 def _going(record: Record, now: datetime) -> bool:

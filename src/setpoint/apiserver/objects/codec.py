@@ -86,12 +86,12 @@ def encode(served: ServedResource, obj: JsonObject, revision: int) -> bytes:
         if key not in ordered:
             ordered[key] = value
     try:
-        made = msgspec.json.encode(ordered)
+        encoded = msgspec.json.encode(ordered)
     except RecursionError:
         raise too_deep(served.resource, obj) from None
     if served.collection == _REVISIONS:
-        made = escaped(made)  # Go clients compare the bytes of the data with those that they make themselves
-    check_stored(served.resource, ordered, made)
-    if len(made) > MAX_STORED:
-        raise request_entity_too_large(f"the object has {len(made)} bytes, the limit is {MAX_STORED}")
-    return made
+        encoded = escaped(encoded)  # Go clients compare the bytes of the data with those that they make themselves
+    check_stored(served.resource, ordered, encoded)
+    if len(encoded) > MAX_STORED:
+        raise request_entity_too_large(f"the object has {len(encoded)} bytes, the limit is {MAX_STORED}")
+    return encoded

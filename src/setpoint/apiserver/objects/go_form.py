@@ -77,11 +77,11 @@ def _plan(message: str) -> _Plan | None:
     sent.
     """
     message, _, apart = message.partition(_APART)
-    found = go_fields(message)
-    if found is None:
+    fields = go_fields(message)
+    if fields is None:
         return None
     plan = _Plan()
-    for item in found:
+    for item in fields:
         if not item.name:
             inner = _plan(item.type)
             if inner is not None:
@@ -113,13 +113,13 @@ def _plan(message: str) -> _Plan | None:
 @cache
 def _says_something(message: str) -> bool:
     """Whether the struct, at any depth, has a field that is written even if it is zero."""
-    seen: set[str] = set()
+    names: set[str] = set()
     ahead = [message]
     while ahead:
         name = ahead.pop()
-        if name in seen or name == _META:
+        if name in names or name == _META:
             continue
-        seen.add(name)
+        names.add(name)
         for item in go_fields(name) or ():
             if item.always or not (item.pointer or item.repeated or item.mapping or item.type in _SCALARS):
                 return True
@@ -164,10 +164,10 @@ def _shorten(plan: _Plan, obj: JsonObject) -> None:
     doomed: list[str] | None = None
     fields = plan.fields
     for key, value in obj.items():
-        known = fields.get(key)
-        if known is None:
+        field = fields.get(key)
+        if field is None:
             continue
-        sort, kind = known
+        sort, kind = field
         if value is None:
             doomed = [key] if doomed is None else [*doomed, key]
         elif sort == _SCALAR:
@@ -214,7 +214,7 @@ def join_bytes(served: ServedResource, obj: JsonObject) -> bool:
 
 
 def _join(plan: _Plan, obj: JsonObject) -> bool:
-    found = False
+    changed = False
     for key, value in obj.items():
         sort, kind = plan.fields.get(key, (_LEAF, ""))
         if kind == "bytes":
@@ -223,11 +223,11 @@ def _join(plan: _Plan, obj: JsonObject) -> bool:
                 numbers = holder[name]
                 if type(numbers) is list and all(type(item) is int and 0 <= item < 256 for item in numbers):
                     holder[name] = base64.b64encode(bytes(numbers)).decode()
-                    found = True
+                    changed = True
         elif sort in (_STRUCT, _STRUCTS_OF) and (inner := _plan(kind)) is not None:
             for item in value if type(value) is list else [value]:
-                found |= type(item) is dict and _join(inner, item)
-    return found
+                changed |= type(item) is dict and _join(inner, item)
+    return changed
 
 
 def _one_line(value: Any) -> Any:

@@ -60,5 +60,5 @@ def _unlike(value: str, rest: str, element: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    shown = (f"\\{char}" if char in '"\\' else char if " " <= char < "\x80" else f"\\x{ord(char):02x}" for char in text)
-    return f'"{"".join(shown)}"'
+    chars = (f"\\{char}" if char in '"\\' else char if " " <= char < "\x80" else f"\\x{ord(char):02x}" for char in text)
+    return f'"{"".join(chars)}"'

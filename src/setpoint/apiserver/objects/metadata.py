@@ -167,8 +167,8 @@ def update_errors(new: dict[str, Any], old: dict[str, Any]) -> list[FieldError]:
         value = new.get("deletionGracePeriodSeconds")
         errors.append(invalid("metadata.deletionGracePeriodSeconds", value, "field is immutable"))
     if old.get("deletionTimestamp"):
-        had: list[str] = old.get("finalizers") or []
-        added = sorted({str(name) for name in new.get("finalizers") or ()}.difference(had))
+        finalizers: list[str] = old.get("finalizers") or []
+        added = sorted({str(name) for name in new.get("finalizers") or ()}.difference(finalizers))
         if added:
             text = (
                 f"no new finalizers can be added if the object is being deleted, found new finalizers {_go_list(added)}"

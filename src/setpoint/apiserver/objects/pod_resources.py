@@ -16,8 +16,8 @@ Side = Literal["requests", "limits"]
 
 def amounts_of(holder: JsonObject, side: Side) -> Amounts:
     """The requests or limits of a container, of a claim, or of a pod itself."""
-    given = (holder.get("resources") or {}).get(side) or {}
-    return {name: Quantity(value) for name, value in given.items()}
+    amounts = (holder.get("resources") or {}).get(side) or {}
+    return {name: Quantity(value) for name, value in amounts.items()}
 
 
 def pod_amounts(spec: JsonObject, side: Side, *, overhead: bool = True) -> Amounts:

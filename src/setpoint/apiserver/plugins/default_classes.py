@@ -59,8 +59,8 @@ def resize_claim(attributes: AdmissionAttributes) -> None:
     if (attributes.old.get("status") or {}).get("phase") != "Bound":
         raise attributes.forbidden("Only bound persistent volume claims can be expanded")
     name = _class_of(attributes.new)
-    found = attributes.one("storageclasses.storage.k8s.io", name) if name else None
-    if name != _class_of(attributes.old) or found is None or not found.get("allowVolumeExpansion"):
+    storage_class = attributes.one("storageclasses.storage.k8s.io", name) if name else None
+    if name != _class_of(attributes.old) or storage_class is None or not storage_class.get("allowVolumeExpansion"):
         raise attributes.forbidden(
             "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must "
             "support resize"
@@ -71,11 +71,17 @@ def _newest(classes: Iterable[JsonObject], annotations: tuple[str, ...]) -> str:
     """The name of the default class that was created last; of classes created at the same time, the first by
     name. Empty if there is no default class.
     """
-    found = [each for each in classes if any(_annotations(each).get(name) == "true" for name in annotations)]
-    if not found:
+    defaults = [
+        storage_class
+        for storage_class in classes
+        if any(_annotations(storage_class).get(name) == "true" for name in annotations)
+    ]
+    if not defaults:
         return ""
-    found.sort(key=lambda each: each["metadata"]["name"])
-    name: str = max(found, key=lambda each: parse_time(each["metadata"]["creationTimestamp"]))["metadata"]["name"]
+    defaults.sort(key=lambda storage_class: storage_class["metadata"]["name"])
+    name: str = max(defaults, key=lambda storage_class: parse_time(storage_class["metadata"]["creationTimestamp"]))[
+        "metadata"
+    ]["name"]
     return name
 
 

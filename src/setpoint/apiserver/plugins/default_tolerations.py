@@ -18,13 +18,13 @@ def tolerate(attributes: AdmissionAttributes) -> None:
     if attributes.subresource:
         return
     spec = attributes.spec
-    given = spec.get("tolerations") or []
+    tolerations = spec.get("tolerations") or []
     missing = [
         {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
         for key in _TAINTS
         if not any(
-            item.get("key") in (None, "", key) and item.get("effect") in (None, "", "NoExecute") for item in given
+            item.get("key") in (None, "", key) and item.get("effect") in (None, "", "NoExecute") for item in tolerations
         )
     ]
     if missing:
-        spec["tolerations"] = [*given, *missing]
+        spec["tolerations"] = [*tolerations, *missing]

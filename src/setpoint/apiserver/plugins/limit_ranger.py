@@ -23,8 +23,8 @@ def default_limits(attributes: AdmissionAttributes) -> None:
     """Sets missing requests and limits in the containers of a new pod, from the LimitRanges of its namespace."""
     if attributes.old is not None or attributes.subresource:
         return
-    for each in attributes.stored(_RANGES, attributes.namespace):
-        _default(attributes, each)
+    for limit_range in attributes.stored(_RANGES, attributes.namespace):
+        _default(attributes, limit_range)
 
 
 def _default(attributes: AdmissionAttributes, limit_range: JsonObject) -> None:
@@ -32,23 +32,23 @@ def _default(attributes: AdmissionAttributes, limit_range: JsonObject) -> None:
     for limit in _limits(limit_range, "Container"):
         defaults["requests"] |= limit.get("defaultRequest") or {}
         defaults["limits"] |= limit.get("default") or {}
-    told: list[str] = []
+    texts: list[str] = []
     for field, word in (("containers", "container"), ("initContainers", "init container")):
         for container in attributes.spec.get(field) or ():
-            told += _merge(container, defaults, word)
-    if told:
+            texts += _merge(container, defaults, word)
+    if texts:
         metadata = attributes.new["metadata"]
-        text = f"LimitRanger plugin set: {'; '.join(told)}"
+        text = f"LimitRanger plugin set: {'; '.join(texts)}"
         metadata["annotations"] = {**(metadata.get("annotations") or {}), _ANNOTATION: text}
 
 
 def _merge(container: JsonObject, defaults: dict[str, dict[str, str]], word: str) -> Iterator[str]:
     """Fills in the missing values and yields a description of each."""
     for side in ("requests", "limits"):
-        given = (container.get("resources") or {}).get(side) or {}
-        missing = {name: value for name, value in defaults[side].items() if name not in given}
+        amounts = (container.get("resources") or {}).get(side) or {}
+        missing = {name: value for name, value in defaults[side].items() if name not in amounts}
         if missing:
-            container["resources"] = {**(container.get("resources") or {}), side: {**given, **missing}}
+            container["resources"] = {**(container.get("resources") or {}), side: {**amounts, **missing}}
             yield f"{', '.join(sorted(missing))} {side.removesuffix('s')} for {word} {container.get('name', '')}"
 
 
@@ -61,10 +61,14 @@ def check_limits(attributes: AdmissionAttributes) -> None:
         return
     if attributes.old is not None and attributes.old["metadata"].get("deletionTimestamp"):
         return
-    for each in attributes.stored(_RANGES, attributes.namespace):
-        found = list(dict.fromkeys(_pod_errors(attributes.spec, each) if pod else _claim_errors(attributes.spec, each)))
-        if found:
-            raise attributes.forbidden(found[0] if len(found) == 1 else f"[{', '.join(found)}]")
+    for limit_range in attributes.stored(_RANGES, attributes.namespace):
+        errors = list(
+            dict.fromkeys(
+                _pod_errors(attributes.spec, limit_range) if pod else _claim_errors(attributes.spec, limit_range)
+            )
+        )
+        if errors:
+            raise attributes.forbidden(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
 
 
 def _pod_errors(spec: JsonObject, limit_range: JsonObject) -> Iterator[str]:
@@ -83,11 +87,11 @@ def _claim_errors(spec: JsonObject, limit_range: JsonObject) -> Iterator[str]:
         for name, least in _amounts(limit, "min"):
             yield from _too_little(limit, name, least, requests, {})
         for name, most in _amounts(limit, "max"):
-            given = requests.get(name)
-            if given is None:
+            request = requests.get(name)
+            if request is None:
                 yield f"{_head('maximum', limit, name, most)}.  No request is specified"
-            elif given > most:
-                yield f"{_head('maximum', limit, name, most)}, but request is {given}"
+            elif request > most:
+                yield f"{_head('maximum', limit, name, most)}, but request is {request}"
 
 
 def _errors(limit: JsonObject, requests: Amounts, limits: Amounts) -> Iterator[str]:

@@ -60,18 +60,20 @@ def check_allocatable(attributes: AdmissionAttributes) -> None:
     node = _node(attributes)
     system = (node["metadata"].get("labels") or {}).get(_OS, "linux")
     if system != "linux":
-        why = f'pod resize is only supported on linux nodes, node "{node["metadata"]["name"]}" is "{system}"'
-        raise attributes.forbidden(why, ({"reason": "UnsupportedPlatform"},))
-    given = (node.get("status") or {}).get("allocatable") or {}
+        reason = f'pod resize is only supported on linux nodes, node "{node["metadata"]["name"]}" is "{system}"'
+        raise attributes.forbidden(reason, ({"reason": "UnsupportedPlatform"},))
+    allocatable = (node.get("status") or {}).get("allocatable") or {}
     requests = pod_amounts(attributes.spec, "requests")
     lacking: list[str] = []
     for name, scale in (("cpu", 1000), ("memory", 1)):
-        wanted, there = requests.get(name, _NONE), Quantity(given.get(name, "0"))
-        if there < wanted:
-            lacking.append(f"{name}, requested: {ceil(wanted.value * scale)}, allocatable: {ceil(there.value * scale)}")
+        wanted, amount = requests.get(name, _NONE), Quantity(allocatable.get(name, "0"))
+        if amount < wanted:
+            lacking.append(
+                f"{name}, requested: {ceil(wanted.value * scale)}, allocatable: {ceil(amount.value * scale)}"
+            )
     if lacking:
-        why = f"node didn't have enough allocatable resources: {'; '.join(lacking)}"
-        raise attributes.forbidden(why, ({"reason": "NodeCapacity"},))
+        reason = f"node didn't have enough allocatable resources: {'; '.join(lacking)}"
+        raise attributes.forbidden(reason, ({"reason": "NodeCapacity"},))
 
 
 def _resizes(attributes: AdmissionAttributes) -> bool:

@@ -67,13 +67,13 @@ class _Policy:
 
 def _policy(labels: dict[str, str]) -> _Policy:
     errors: list[FieldError] = []
-    found = {mode: _standard(labels, mode, errors) for mode in ("enforce", "audit", "warn")}
-    enforce, warn = found["enforce"], found["warn"]
-    said = labels.get(f"{_PREFIX}enforce") in LEVELS
-    if said and f"{_PREFIX}warn" not in labels and enforce.level != "privileged":
+    standards = {mode: _standard(labels, mode, errors) for mode in ("enforce", "audit", "warn")}
+    enforce, warn = standards["enforce"], standards["warn"]
+    enforced = labels.get(f"{_PREFIX}enforce") in LEVELS
+    if enforced and f"{_PREFIX}warn" not in labels and enforce.level != "privileged":
         version = warn.version if f"{_PREFIX}warn-version" in labels else enforce.version
         warn = _Standard(enforce.level, version)
-    return _Policy(enforce, found["audit"], warn, tuple(errors))
+    return _Policy(enforce, standards["audit"], warn, tuple(errors))
 
 
 def _standard(labels: dict[str, str], mode: str, errors: list[FieldError]) -> _Standard:
@@ -97,8 +97,8 @@ def _policy_of(attributes: AdmissionAttributes) -> _Policy | None:
     return _policy(decode(record.value)["metadata"].get("labels") or {})
 
 
-def _details(found: Iterable[tuple[str, str]]) -> str:
-    return ", ".join(f"{reason} ({detail})" if detail else reason for reason, detail in found)
+def _details(violations: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{reason} ({detail})" if detail else reason for reason, detail in violations)
 
 
 def check_namespace(attributes: AdmissionAttributes) -> None:
@@ -124,24 +124,24 @@ def _warnings(attributes: AdmissionAttributes, standard: _Standard) -> list[str]
     """The warnings for existing pods, with equal reasons combined."""
     namespace = attributes.new["metadata"]["name"]
     pods = [*attributes.stored("pods", namespace)]
-    found: dict[str, list[str]] = {}
+    pods_by_reason: dict[str, list[str]] = {}
     for pod in pods[:_MOST_PODS]:
         broken = standard.broken_by(pod["metadata"], pod.get("spec") or {})
         if broken:
-            found.setdefault(", ".join(reason for reason, _ in broken), []).append(pod["metadata"]["name"])
+            pods_by_reason.setdefault(", ".join(reason for reason, _ in broken), []).append(pod["metadata"]["name"])
     warnings = []
     if len(pods) > _MOST_PODS:
         text = f"new PodSecurity enforce level only checked against the first {_MOST_PODS} of {len(pods)} existing pods"
         warnings.append(text)
-    if found:
+    if pods_by_reason:
         text = f'existing pods in namespace "{namespace}" violate the new PodSecurity enforce level "{standard}"'
         warnings.append(text)
-    told = []
-    for reasons, names in found.items():
+    lines = []
+    for reasons, names in pods_by_reason.items():
         others = len(names) - 1
         more = f" (and {others} other pod{'s' if others > 1 else ''})" if others else ""
-        told.append(f"{min(names)}{more}: {reasons}")
-    return warnings + sorted(told)
+        lines.append(f"{min(names)}{more}: {reasons}")
+    return warnings + sorted(lines)
 
 
 def check_pod(attributes: AdmissionAttributes) -> None:
@@ -184,14 +184,14 @@ def _evaluate(
 ) -> None:
     call = attributes.call
     if policy.errors:
-        found = "; ".join(str(error) for error in policy.errors)
-        call.annotate(f"{_PREFIX}error", f"Failed to parse policy: {found}")
-    known: dict[_Standard, list[tuple[str, str]]] = {}
+        errors = "; ".join(str(error) for error in policy.errors)
+        call.annotate(f"{_PREFIX}error", f"Failed to parse policy: {errors}")
+    results: dict[_Standard, list[tuple[str, str]]] = {}
 
     def broken(standard: _Standard) -> list[tuple[str, str]]:
-        if standard not in known:
-            known[standard] = standard.broken_by(metadata, spec)
-        return known[standard]
+        if standard not in results:
+            results[standard] = standard.broken_by(metadata, spec)
+        return results[standard]
 
     if enforce:
         call.annotate(f"{_PREFIX}enforce-policy", str(policy.enforce))
@@ -200,5 +200,5 @@ def _evaluate(
         call.annotate(f"{_PREFIX}audit-violations", text)
     if enforce and (found_by_level := broken(policy.enforce)):
         raise attributes.forbidden(f'violates PodSecurity "{policy.enforce}": {_details(found_by_level)}')
-    if told := broken(policy.warn):
-        call.warn(f'would violate PodSecurity "{policy.warn}": {_details(told)}')
+    if violations := broken(policy.warn):
+        call.warn(f'would violate PodSecurity "{policy.warn}": {_details(violations)}')

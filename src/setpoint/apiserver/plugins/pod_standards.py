@@ -67,8 +67,8 @@ def _app_armor(pod: PodView) -> _Finding:
         profile = security.get("appArmorProfile")
         return profile is not None and profile.get("type") not in ("RuntimeDefault", "Localhost")
 
-    found = [(name, security) for name, _, security in pod.containers if wrong(security)]
-    kinds = {security["appArmorProfile"].get("type", "") for _, security in found}
+    profiles = [(name, security) for name, _, security in pod.containers if wrong(security)]
+    kinds = {security["appArmorProfile"].get("type", "") for _, security in profiles}
     whole = wrong(pod.security)
     if whole:
         kinds.add(pod.security["appArmorProfile"].get("type", ""))
@@ -77,7 +77,7 @@ def _app_armor(pod: PodView) -> _Finding:
         for key, value in pod.annotations.items()
         if key.startswith(_APP_ARMOR) and value not in ("", "runtime/default") and not value.startswith("localhost/")
     )
-    setters = [part for part in (who_sets(whole, [name for name, _ in found]),) if part]
+    setters = [part for part in (who_sets(whole, [name for name, _ in profiles]),) if part]
     if annotations:
         setters.append("annotation" if len(annotations) == 1 else "annotations")
     values = sorted(kinds) + annotations
@@ -88,12 +88,12 @@ def _app_armor(pod: PodView) -> _Finding:
 
 
 def _added(pod: PodView, allowed: frozenset[str]) -> str:
-    found = {
+    by_container = {
         name: [item for item in (security.get("capabilities") or {}).get("add") or () if item not in allowed]
         for name, _, security in pod.containers
     }
-    bad = [name for name, items in found.items() if items]
-    names = sorted({item for items in found.values() for item in items})
+    bad = [name for name, items in by_container.items() if items]
+    names = sorted({item for items in by_container.values() for item in items})
     if not bad:
         return ""
     return f"{named('container', bad)} must not include {quoted(names)} in securityContext.capabilities.add"
@@ -105,8 +105,8 @@ def _capabilities_baseline(pod: PodView) -> _Finding:
 
 
 def _host_namespaces(pod: PodView) -> _Finding:
-    found = [f"{name}=true" for name in ("hostNetwork", "hostPID", "hostIPC") if pod.spec.get(name)]
-    return ("host namespaces", ", ".join(found)) if found else None
+    settings = [f"{name}=true" for name in ("hostNetwork", "hostPID", "hostIPC") if pod.spec.get(name)]
+    return ("host namespaces", ", ".join(settings)) if settings else None
 
 
 def _host_paths(pod: PodView) -> _Finding:
@@ -115,12 +115,12 @@ def _host_paths(pod: PodView) -> _Finding:
 
 
 def _host_ports(pod: PodView) -> _Finding:
-    found = {
+    by_container = {
         name: [str(port["hostPort"]) for port in container.get("ports") or () if port.get("hostPort")]
         for name, container, _ in pod.containers
     }
-    bad = [name for name, ports in found.items() if ports]
-    ports = sorted({port for each in found.values() for port in each})
+    bad = [name for name, ports in by_container.items() if ports]
+    ports = sorted({port for container_ports in by_container.values() for port in container_ports})
     if not bad:
         return None
     noun = "hostPort" if len(ports) == 1 else "hostPorts"
@@ -137,9 +137,9 @@ def _hosts_of(container: JsonObject) -> Iterator[str]:
 
 
 def _probed_hosts(pod: PodView) -> _Finding:
-    found = {name: [*_hosts_of(container)] for name, container, _ in pod.containers}
-    bad = sorted(name for name, hosts in found.items() if hosts)
-    hosts = sorted({host for each in found.values() for host in each})
+    by_container = {name: [*_hosts_of(container)] for name, container, _ in pod.containers}
+    bad = sorted(name for name, hosts in by_container.items() if hosts)
+    hosts = sorted({host for container_hosts in by_container.values() for host in container_hosts})
     if not bad:
         return None
     use = "uses" if len(bad) == 1 else "use"
@@ -152,9 +152,9 @@ def _privileged(pod: PodView) -> _Finding:
 
 
 def _proc_mount(pod: PodView) -> _Finding:
-    found = [(name, security.get("procMount") or "Default") for name, _, security in pod.containers]
-    bad = [name for name, value in found if value != "Default"]
-    kinds = sorted({value for _, value in found if value != "Default"})
+    mounts = [(name, security.get("procMount") or "Default") for name, _, security in pod.containers]
+    bad = [name for name, value in mounts if value != "Default"]
+    kinds = sorted({value for _, value in mounts if value != "Default"})
     if not bad:
         return None
     return "procMount", f"{named('container', bad)} must not set securityContext.procMount to {quoted(kinds)}"
@@ -195,18 +195,18 @@ def _bad_seccomp(security: JsonObject) -> str | None:
 
 def _set_seccomp(pod: PodView) -> _Finding:
     whole = _bad_seccomp(pod.security)
-    found = {name: kind for name, _, security in pod.containers if (kind := _bad_seccomp(security)) is not None}
-    kinds: list[str] = sorted({*found.values(), *([] if whole is None else [whole])})
+    by_container = {name: kind for name, _, security in pod.containers if (kind := _bad_seccomp(security)) is not None}
+    kinds: list[str] = sorted({*by_container.values(), *([] if whole is None else [whole])})
     if not kinds:
         return None
-    setters = who_sets(whole is not None, [*found])
+    setters = who_sets(whole is not None, [*by_container])
     return "seccompProfile", f"{setters} must not set securityContext.seccompProfile.type to {quoted(kinds)}"
 
 
 def _seccomp_annotations(pod: PodView) -> _Finding:
     keys = [_SECCOMP_OF_POD, *(f"{_SECCOMP_OF_CONTAINER}{name}" for name, _, _ in pod.containers)]
     allowed = ("runtime/default", "docker/default")
-    found = sorted(
+    annotations = sorted(
         {
             f"{key}={json.dumps(pod.annotations[key], ensure_ascii=False)}"
             for key in keys
@@ -215,9 +215,12 @@ def _seccomp_annotations(pod: PodView) -> _Finding:
             and not pod.annotations[key].startswith("localhost/")
         }
     )
-    if not found:
+    if not annotations:
         return None
-    return "seccompProfile", f"forbidden {'annotation' if len(found) == 1 else 'annotations'} {', '.join(found)}"
+    return (
+        "seccompProfile",
+        f"forbidden {'annotation' if len(annotations) == 1 else 'annotations'} {', '.join(annotations)}",
+    )
 
 
 def _sysctls(pod: PodView) -> _Finding:
@@ -264,10 +267,10 @@ def _volumes(pod: PodView) -> _Finding:
     bad: list[str] = []
     kinds: set[str] = set()
     for volume in pod.spec.get("volumes") or ():
-        given = [name for name, value in volume.items() if name != "name" and value is not None]
-        if not _FREE_VOLUMES & {*given}:
+        sources = [name for name, value in volume.items() if name != "name" and value is not None]
+        if not _FREE_VOLUMES & {*sources}:
             bad.append(volume.get("name", ""))
-            kinds.add(given[0] if given else "unknown")
+            kinds.add(sources[0] if sources else "unknown")
     if not bad:
         return None
     use = "uses" if len(bad) == 1 else "use"
@@ -277,12 +280,12 @@ def _volumes(pod: PodView) -> _Finding:
 def _not_root(pod: PodView) -> _Finding:
     if pod.own_users:
         return None
-    said = pod.security.get("runAsNonRoot")
+    pod_value = pod.security.get("runAsNonRoot")
     bad = [name for name, _, security in pod.containers if security.get("runAsNonRoot") is False]
     reason = "runAsNonRoot != true"
-    if said is False or bad:
-        return reason, f"{who_sets(said is False, bad)} must not set securityContext.runAsNonRoot=false"
-    silent = [name for name, _, security in pod.containers if security.get("runAsNonRoot") is None and not said]
+    if pod_value is False or bad:
+        return reason, f"{who_sets(pod_value is False, bad)} must not set securityContext.runAsNonRoot=false"
+    silent = [name for name, _, security in pod.containers if security.get("runAsNonRoot") is None and not pod_value]
     if not silent:
         return None
     return reason, f"pod or {named('container', silent)} must set securityContext.runAsNonRoot=true"
@@ -366,5 +369,5 @@ def violations(level: str, version: int, metadata: JsonObject, spec: JsonObject)
     elif level == "privileged":
         return []
     pod = PodView(metadata, spec, version)
-    found = (check.run(pod) for check in checks if check.since <= version < check.until)
-    return [finding for finding in found if finding is not None]
+    results = (check.run(pod) for check in checks if check.since <= version < check.until)
+    return [finding for finding in results if finding is not None]

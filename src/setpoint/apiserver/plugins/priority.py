@@ -31,16 +31,16 @@ def prioritize(attributes: AdmissionAttributes) -> None:
     name, priority, policy = _established(attributes, spec.get("priorityClassName") or "")
     if name:
         spec["priorityClassName"] = name
-    given = spec.get("priority")
-    if given is not None and given != priority:
+    number = spec.get("priority")
+    if number is not None and number != priority:
         raise attributes.forbidden(
-            f"the integer value of priority ({given}) must not be provided in pod spec; priority admission controller "
+            f"the integer value of priority ({number}) must not be provided in pod spec; priority admission controller "
             f"computed {priority} from the given PriorityClass name"
         )
-    given = spec.get("preemptionPolicy")
-    if given is not None and given != policy:
+    preemption = spec.get("preemptionPolicy")
+    if preemption is not None and preemption != policy:
         raise attributes.forbidden(
-            f"the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission "
+            f"the string value of PreemptionPolicy ({preemption}) must not be provided in pod spec; priority admission "
             f"controller computed {policy} from the given PriorityClass name"
         )
     spec["priority"], spec["preemptionPolicy"] = priority, policy
@@ -53,19 +53,23 @@ def _established(attributes: AdmissionAttributes, name: str) -> tuple[str, int, 
     Raises ApiStatusError (403): the class does not exist.
     """
     if not name:
-        defaults = [each for each in attributes.stored(_CLASSES, having=_DEFAULT) if each.get("globalDefault")]
+        defaults = [
+            priority_class
+            for priority_class in attributes.stored(_CLASSES, having=_DEFAULT)
+            if priority_class.get("globalDefault")
+        ]
         if not defaults:
             return "", 0, _PREEMPTS
-        found = min(defaults, key=lambda each: each.get("value") or 0)
-        name = found["metadata"]["name"]
+        chosen = min(defaults, key=lambda priority_class: priority_class.get("value") or 0)
+        name = chosen["metadata"]["name"]
     else:
-        known = attributes.one(_CLASSES, name)
-        if known is None:
+        default = attributes.one(_CLASSES, name)
+        if default is None:
             if name in _SYSTEM:
                 return name, _SYSTEM[name], _PREEMPTS
             raise attributes.forbidden(f"no PriorityClass with name {name} was found")
-        found = known
-    return name, found.get("value") or 0, found.get("preemptionPolicy") or _PREEMPTS
+        chosen = default
+    return name, chosen.get("value") or 0, chosen.get("preemptionPolicy") or _PREEMPTS
 
 
 def validate_priority_class(attributes: AdmissionAttributes) -> None:
@@ -73,9 +77,9 @@ def validate_priority_class(attributes: AdmissionAttributes) -> None:
     if attributes.subresource or not attributes.new.get("globalDefault"):
         return
     own = attributes.new["metadata"].get("name")
-    for each in attributes.stored(_CLASSES, having=_DEFAULT):
-        name = each["metadata"]["name"]
-        if each.get("globalDefault") and name != own:
+    for priority_class in attributes.stored(_CLASSES, having=_DEFAULT):
+        name = priority_class["metadata"]["name"]
+        if priority_class.get("globalDefault") and name != own:
             raise attributes.forbidden(
                 f"PriorityClass {name} is already marked as default. Only one default can exist"
             )  # fmt: skip

@@ -83,24 +83,24 @@ def pod_usage(pod: JsonObject, now: datetime) -> Amounts:
     A pod that has ended, or was deleted and has exceeded its grace period, counts only towards
     ``count/pods``.
     """
-    found: Amounts = {"count/pods": _ONE}
+    usage: Amounts = {"count/pods": _ONE}
     if not _lives(pod, now):
-        return found
+        return usage
     spec = pod.get("spec") or {}
-    return found | _compute(pod_amounts(spec, "requests"), pod_amounts(spec, "limits"))
+    return usage | _compute(pod_amounts(spec, "requests"), pod_amounts(spec, "limits"))
 
 
 def _compute(requests: Amounts, limits: Amounts) -> Amounts:
-    found: Amounts = {"pods": _ONE}
+    usage: Amounts = {"pods": _ONE}
     for name, amount in requests.items():
         if name in ("cpu", "memory", "ephemeral-storage") or name.startswith("hugepages-"):
-            found[name] = found[f"requests.{name}"] = amount
+            usage[name] = usage[f"requests.{name}"] = amount
         elif "/" in name:
-            found[f"requests.{name}"] = amount
+            usage[f"requests.{name}"] = amount
     for name in ("cpu", "memory", "ephemeral-storage"):
         if name in limits:
-            found[f"limits.{name}"] = limits[name]
-    return found
+            usage[f"limits.{name}"] = limits[name]
+    return usage
 
 
 def unsaid(pod: JsonObject, names: Iterable[str]) -> str:
@@ -113,8 +113,8 @@ def unsaid(pod: JsonObject, names: Iterable[str]) -> str:
     needed = {"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"}.intersection(names)
     missing: dict[str, set[str]] = {}
     for container in [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]:
-        said = _compute(amounts_of(container, "requests"), amounts_of(container, "limits"))
-        for name in needed - said.keys():
+        amounts = _compute(amounts_of(container, "requests"), amounts_of(container, "limits"))
+        for name in needed - amounts.keys():
             missing.setdefault(name, set()).add(container.get("name", ""))
     parts = [f"{name} for: {','.join(sorted(missing[name]))}" for name in sorted(missing)]
     return f"must specify {'; '.join(parts)}" if parts else ""
@@ -140,18 +140,18 @@ def _service(spec: JsonObject) -> Amounts:
 def _claim(claim: JsonObject) -> Amounts:
     spec = claim.get("spec") or {}
     name = (claim["metadata"].get("annotations") or {}).get(CLASS) or spec.get("storageClassName") or ""
-    found: Amounts = {}
+    usage: Amounts = {}
     if name:
-        found[f"{name}{_BY_CLASS}persistentvolumeclaims"] = _ONE
+        usage[f"{name}{_BY_CLASS}persistentvolumeclaims"] = _ONE
     size = amounts_of(spec, "requests").get("storage")
-    given = ((claim.get("status") or {}).get("allocatedResources") or {}).get("storage")
-    if size is not None and given is not None:
-        size = max(size, Quantity(given))
+    allocated = ((claim.get("status") or {}).get("allocatedResources") or {}).get("storage")
+    if size is not None and allocated is not None:
+        size = max(size, Quantity(allocated))
     if size is not None:
-        found["requests.storage"] = size
+        usage["requests.storage"] = size
         if name:
-            found[f"{name}{_BY_CLASS}requests.storage"] = size
-    return found
+            usage[f"{name}{_BY_CLASS}requests.storage"] = size
+    return usage
 
 
 def _devices(spec: JsonObject) -> Amounts:
@@ -176,7 +176,7 @@ def matches(quota: JsonObject, collection: str, obj: JsonObject) -> bool:
     spec = quota.get("spec") or {}
     wanted = [{"scopeName": name, "operator": "Exists"} for name in spec.get("scopes") or ()]
     wanted += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
-    return all(has_scope(each, collection, obj) for each in wanted)
+    return all(has_scope(scope, collection, obj) for scope in wanted)
 
 
 def has_scope(requirement: Mapping[str, object], collection: str, obj: JsonObject) -> bool:
@@ -194,7 +194,9 @@ def has_scope(requirement: Mapping[str, object], collection: str, obj: JsonObjec
             status.get("currentVolumeAttributesClassName"),
             (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
         }
-        return name == "VolumeAttributesClass" and _selects(requirement, {each for each in names if each})
+        return name == "VolumeAttributesClass" and _selects(
+            requirement, {class_name for class_name in names if class_name}
+        )
     if collection != "pods":
         return False
     match name:
@@ -207,8 +209,8 @@ def has_scope(requirement: Mapping[str, object], collection: str, obj: JsonObjec
         case "NotBestEffort":
             return not _is_best_effort(spec)
         case "PriorityClass":
-            given = spec.get("priorityClassName")
-            return _selects(requirement, {given} if given else set())
+            class_name = spec.get("priorityClassName")
+            return _selects(requirement, {class_name} if class_name else set())
         case "CrossNamespacePodAffinity":
             return _crosses_namespaces(spec.get("affinity") or {})
     return False
@@ -231,8 +233,8 @@ def _selects(requirement: Mapping[str, object], names: set[str]) -> bool:
 def _is_best_effort(spec: JsonObject) -> bool:
     holders = [spec, *(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
     return not any(
-        amounts_of(each, side).get(name, Quantity(0)).value
-        for each in holders
+        amounts_of(holder, side).get(name, Quantity(0)).value
+        for holder in holders
         for side in ("requests", "limits")
         for name in ("cpu", "memory")
     )
@@ -241,9 +243,9 @@ def _is_best_effort(spec: JsonObject) -> bool:
 def _crosses_namespaces(affinity: JsonObject) -> bool:
     for kind in ("podAffinity", "podAntiAffinity"):
         terms = affinity.get(kind) or {}
-        found = list(terms.get("requiredDuringSchedulingIgnoredDuringExecution") or ())
+        terms_ = list(terms.get("requiredDuringSchedulingIgnoredDuringExecution") or ())
         weighted = terms.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
-        found += [each.get("podAffinityTerm") or {} for each in weighted]
-        if any(term.get("namespaces") or term.get("namespaceSelector") is not None for term in found):
+        terms_ += [term.get("podAffinityTerm") or {} for term in weighted]
+        if any(term.get("namespaces") or term.get("namespaceSelector") is not None for term in terms_):
             return True
     return False

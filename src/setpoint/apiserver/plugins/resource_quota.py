@@ -38,10 +38,10 @@ def check_quotas(attributes: AdmissionAttributes) -> None:
         if not required or not matches(quota, collection, obj):
             continue
         name = quota["metadata"]["name"]
-        if collection == "pods" and (why := unsaid(obj, required)):
-            raise attributes.forbidden(f"failed quota: {name}: {why}")
+        if collection == "pods" and (reason := unsaid(obj, required)):
+            raise attributes.forbidden(f"failed quota: {name}: {reason}")
         used = (quota.get("status") or {}).get("used") or {}
-        if unknown := sorted(each for each in required if each not in used):
+        if unknown := sorted(resource for resource in required if resource not in used):
             raise attributes.forbidden(f"status unknown for quota: {name}, resources: {','.join(unknown)}")
         interesting.append((quota, hard))
     if not interesting:
@@ -76,11 +76,11 @@ def _added(attributes: AdmissionAttributes) -> Amounts:
     grow.
     """
     collection, now = str(attributes.resource), attributes.call.now()
-    found = usage(collection, attributes.new, now)
+    new_usage = usage(collection, attributes.new, now)
     if attributes.old is None:
-        return found
+        return new_usage
     before = usage(collection, attributes.old, now)
-    added = {name: amount - before.get(name, Quantity(0)) for name, amount in found.items()}
+    added = {name: amount - before.get(name, Quantity(0)) for name, amount in new_usage.items()}
     return {name: amount for name, amount in added.items() if amount.value > 0}
 
 
@@ -108,8 +108,8 @@ def _store(attributes: AdmissionAttributes, quota: JsonObject, requested: Amount
     record = call.storage.get(_QUOTAS, attributes.namespace, name)
     assert record is not None
     used = {**quota["status"]["used"]}
-    for each, amount in requested.items():
-        used[each] = str(Quantity(used.get(each, "0")) + amount)
+    for resource, amount in requested.items():
+        used[resource] = str(Quantity(used.get(resource, "0")) + amount)
     document = {**quota, "status": {**quota["status"], "used": used}}
     call.storage.put(
         _QUOTAS,

@@ -19,14 +19,14 @@ def apply_runtime_class(attributes: AdmissionAttributes) -> None:
     """
     if attributes.old is not None or attributes.subresource:
         return
-    found = _class_of(attributes)
+    runtime_class = _class_of(attributes)
     spec = attributes.spec
-    overhead = _overhead(found)
+    overhead = _overhead(runtime_class)
     if overhead is not None:
         if spec.get("overhead") and not _equal(spec["overhead"], overhead):
             raise attributes.forbidden("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
         spec["overhead"] = dict(overhead)
-    scheduling = (found or {}).get("scheduling")
+    scheduling = (runtime_class or {}).get("scheduling")
     if scheduling is None:
         return
     selector: JsonObject = dict(spec.get("nodeSelector") or {})
@@ -51,12 +51,12 @@ def validate_overhead(attributes: AdmissionAttributes) -> None:
     """Refuses a new pod whose overhead is not exactly that of its class. Raises ApiStatusError (403)."""
     if attributes.old is not None or attributes.subresource:
         return
-    overhead, given = _overhead(_class_of(attributes)), attributes.spec.get("overhead")
-    if overhead is None and given:
+    overhead, overhead_given = _overhead(_class_of(attributes)), attributes.spec.get("overhead")
+    if overhead is None and overhead_given:
         raise attributes.forbidden(
             "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
         )  # fmt: skip
-    if overhead is not None and not _equal(given or {}, overhead):
+    if overhead is not None and not _equal(overhead_given or {}, overhead):
         raise attributes.forbidden("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
 
 
@@ -64,14 +64,14 @@ def _class_of(attributes: AdmissionAttributes) -> JsonObject | None:
     name = attributes.spec.get("runtimeClassName")
     if name is None:
         return None
-    found = attributes.one("runtimeclasses.node.k8s.io", name)
-    if found is None:
+    runtime_class = attributes.one("runtimeclasses.node.k8s.io", name)
+    if runtime_class is None:
         raise attributes.forbidden(f'pod rejected: RuntimeClass "{name}" not found')
-    return found
+    return runtime_class
 
 
-def _overhead(found: JsonObject | None) -> JsonObject | None:
-    overhead = (found or {}).get("overhead")
+def _overhead(runtime_class: JsonObject | None) -> JsonObject | None:
+    overhead = (runtime_class or {}).get("overhead")
     return None if overhead is None else overhead.get("podFixed") or {}
 
 

@@ -39,15 +39,15 @@ def mount_token(attributes: AdmissionAttributes) -> None:
         return
     if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
         spec["imagePullSecrets"] = [dict(item) for item in account["imagePullSecrets"]]
-    said = (holder.get("automountServiceAccountToken") for holder in (spec, account))
-    if next((value for value in said if value is not None), True):
+    settings = (holder.get("automountServiceAccountToken") for holder in (spec, account))
+    if next((value for value in settings if value is not None), True):
         _mount(attributes, spec)
 
 
 def _mount(attributes: AdmissionAttributes, spec: JsonObject) -> None:
     volumes = spec.get("volumes") or []
-    there = next((item["name"] for item in volumes if item.get("name", "").startswith(_PREFIX)), "")
-    name = there or generate_name(_PREFIX, attributes.call.random)
+    existing = next((item["name"] for item in volumes if item.get("name", "").startswith(_PREFIX)), "")
+    name = existing or generate_name(_PREFIX, attributes.call.random)
     needed = False
     for kind in ("initContainers", "containers"):
         for container in spec.get(kind) or []:
@@ -55,7 +55,7 @@ def _mount(attributes: AdmissionAttributes, spec: JsonObject) -> None:
             if all(mount.get("mountPath") != _PATH for mount in mounts):
                 container["volumeMounts"] = [*mounts, {"name": name, "readOnly": True, "mountPath": _PATH}]
                 needed = True
-    if needed and not there:
+    if needed and not existing:
         spec["volumes"] = [*volumes, {"name": name, "projected": {"sources": _sources(), "defaultMode": 420}}]
 
 

@@ -81,7 +81,7 @@ def _organizations(text: str) -> list[str]:
         subject = x509.load_pem_x509_csr(base64.b64decode(text)).subject
     except ValueError:
         return []
-    return [str(each.value) for each in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
+    return [str(attribute.value) for attribute in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
 
 
 def _may(attributes: AdmissionAttributes, verb: str, signer: str) -> bool:

@@ -32,15 +32,15 @@ def accepted(header: str) -> list[Clause]:
     """The clauses of the header in order of preference: by descending ``q``, then clauses without wildcards before
     those with wildcards, then in the given order.
     """
-    found = []
+    clauses = []
     for item in header.split(",") if header.strip() else ["*/*"]:
         kind, *rest = (part.strip() for part in item.split(";"))
         parameters = {}
         for part in rest:
             name, _, value = part.partition("=")
             parameters[name.strip()] = value.strip()
-        found.append(Clause(kind.lower(), parameters))
-    return sorted(found, key=_dislike) if len(found) > 1 else found
+        clauses.append(Clause(kind.lower(), parameters))
+    return sorted(clauses, key=_dislike) if len(clauses) > 1 else clauses
 
 
 def _dislike(clause: Clause) -> tuple[float, bool, bool]:

@@ -87,10 +87,10 @@ class AdmissionAttributes:
         path = call.path
         if name is None:
             name = path.name or str(((obj or old or {}).get("metadata") or {}).get("name") or "")
-        made = cls(call, served, operation, obj, old, options, subresource, path.namespace, name, kind)
-        if made.is_namespace:
-            made.namespace = name
-        return made
+        attributes = cls(call, served, operation, obj, old, options, subresource, path.namespace, name, kind)
+        if attributes.is_namespace:
+            attributes.namespace = name
+        return attributes
 
     @property
     def new(self) -> JsonObject:
@@ -101,8 +101,8 @@ class AdmissionAttributes:
     @property
     def spec(self) -> JsonObject:
         """The ``spec`` of the object; ``{}`` if it has none."""
-        found = self.new.get("spec")
-        return found if isinstance(found, dict) else {}
+        spec = self.new.get("spec")
+        return spec if isinstance(spec, dict) else {}
 
     @property
     def resource(self) -> GroupResource:
@@ -125,9 +125,9 @@ class AdmissionAttributes:
         record = self.call.storage.get(collection, namespace, name)
         return None if record is None else decode(record.value)
 
-    def forbidden(self, why: str, causes: Sequence[Mapping[str, str]] = ()) -> errors.ApiStatusError:
+    def forbidden(self, reason: str, causes: Sequence[Mapping[str, str]] = ()) -> errors.ApiStatusError:
         """The error for a refusal (403). It names the object, or the prefix of its name, as in upstream."""
-        return errors.forbidden(self.resource, self.shown_name, why, causes)
+        return errors.forbidden(self.resource, self.shown_name, reason, causes)
 
     @property
     def is_namespace(self) -> bool:

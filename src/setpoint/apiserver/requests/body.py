@@ -52,9 +52,9 @@ def parse_document(body: bytes, kind: str) -> tuple[Any, list[str]]:
     Raises:
         ValueError: the body is malformed or nested too deeply; the message says where.
     """
-    made = _parse(body, kind)
-    check_document(body, made[0])
-    return made
+    document = _parse(body, kind)
+    check_document(body, document[0])
+    return document
 
 
 def _parse(body: bytes, kind: str) -> tuple[Any, list[str]]:
@@ -98,8 +98,8 @@ def decode_text(body: bytes) -> str:
     """
     if not body:
         return "<empty>"
-    shown = body[:30].decode("utf-8", "replace") if body[:1] == b"{" else body[:30].hex()
-    return f"{shown} ..." if len(body) > 30 else shown
+    excerpt = body[:30].decode("utf-8", "replace") if body[:1] == b"{" else body[:30].hex()
+    return f"{excerpt} ..." if len(body) > 30 else excerpt
 
 
 def parse_or_refuse(body: bytes, kind: str) -> tuple[Any, list[str]]:

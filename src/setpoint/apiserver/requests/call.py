@@ -147,19 +147,19 @@ class Call:
             return
         if self._room < len(text) and not self._cutting:
             self._cutting = True
-            self.warnings = [told[:_LONGEST_WARNING] for told in self.warnings]
+            self.warnings = [warning[:_LONGEST_WARNING] for warning in self.warnings]
             self._room = _WARNINGS - sum(map(len, self.warnings))
-        shown = text[:_LONGEST_WARNING] if self._cutting else text
-        if len(shown) <= self._room:
-            self._room -= len(shown)
+        warning = text[:_LONGEST_WARNING] if self._cutting else text
+        if len(warning) <= self._room:
+            self._room -= len(warning)
             self._warned.add(text)
-            self.warnings.append(shown)
+            self.warnings.append(warning)
 
-    def manager(self, given: str) -> str:
-        """The field manager of this request: ``given``, or else the user agent up to its first slash,
+    def manager(self, requested: str) -> str:
+        """The field manager of this request: ``requested``, or else the user agent up to its first slash,
         at most 128 characters; ``unknown`` if both are empty.
         """
-        if given:
-            return given
+        if requested:
+            return requested
         agent = self.request.headers.get("user-agent", "").split("/", 1)[0]
         return "".join(character for character in agent if character.isprintable())[:128] or "unknown"

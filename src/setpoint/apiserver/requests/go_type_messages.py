@@ -34,7 +34,7 @@ def type_problem(served: ServedResource, obj: dict[str, Any], error: FieldError,
 
     The message is empty for base64 and times that Go accepts although they violate the schema's format.
     """
-    steps, value = _found(obj, error.field)
+    steps, value = _value_at(obj, error.field)
     if isinstance(value, str):
         if "must be of type date-time" in error.detail:
             return time_problem(value)
@@ -47,10 +47,10 @@ def type_problem(served: ServedResource, obj: dict[str, Any], error: FieldError,
     names = ".".join(_fields(served, steps))
     if wanted == "string" and steps[-1] == "uid" and struct in _WITH_UID:
         wanted = _UID
-    shown = {dict: "object", list: "array", str: "string", bool: "bool"}.get(type(value), "number")
-    if isinstance(value, int | float) and shown == "number" and wanted.startswith("int"):
-        shown = f"number {_as_written(value, raw)}"
-    return f"json: cannot unmarshal {shown} into Go struct field {struct}.{names} of type {wanted}"
+    json_type = {dict: "object", list: "array", str: "string", bool: "bool"}.get(type(value), "number")
+    if isinstance(value, int | float) and json_type == "number" and wanted.startswith("int"):
+        json_type = f"number {_as_written(value, raw)}"
+    return f"json: cannot unmarshal {json_type} into Go struct field {struct}.{names} of type {wanted}"
 
 
 def restored(problem: str, *, whole: bool = True) -> str:
@@ -104,29 +104,29 @@ def _fields(served: ServedResource, steps: list[str]) -> list[str]:
     node: dict[str, Any] = {}
     if not served.custom:
         node = definitions[definition_name(served.resource.gvk)]
-    kept: list[str] = []
+    names: list[str] = []
     for step in steps:
         if step[0] == "[":
             node = _resolved(definitions, node.get("items") or {})
             continue
-        known = node.get("properties", {}).get(step)
-        if known is None and node.get("additionalProperties"):
+        child = node.get("properties", {}).get(step)
+        if child is None and node.get("additionalProperties"):
             node = _resolved(definitions, node["additionalProperties"])
             continue
-        if served.custom and not kept and step == "metadata":
-            known = {"$ref": "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}
-        kept.append(step)
-        node = _resolved(definitions, known or {})
-    return kept
+        if served.custom and not names and step == "metadata":
+            child = {"$ref": "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}
+        names.append(step)
+        node = _resolved(definitions, child or {})
+    return names
 
 
 def _resolved(definitions: Any, node: dict[str, Any]) -> dict[str, Any]:
     reference = node.get("$ref") or next((item["$ref"] for item in node.get("allOf", ()) if "$ref" in item), "")
-    found: dict[str, Any] = definitions.get(reference.rpartition("/")[2], {}) if reference else node
-    return found
+    definition: dict[str, Any] = definitions.get(reference.rpartition("/")[2], {}) if reference else node
+    return definition
 
 
-def _found(obj: Any, path: str) -> tuple[list[str], Any]:
+def _value_at(obj: Any, path: str) -> tuple[list[str], Any]:
     """The steps of a path and the value there. A step is a key of an object, unchanged (it may contain dots and
     brackets), or the index of a list item, such as ``[3]``.
     """

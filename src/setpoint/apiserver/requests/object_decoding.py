@@ -74,9 +74,9 @@ def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
         elif not isinstance(value, dict):
             raise ValueError(f"json: cannot unmarshal {go_kind(value)} into Go value of type {TYPE_META}")
         for field in ("kind", "apiVersion"):
-            given = value.get(field, "")
-            if given is not None and not isinstance(given, str):
-                what = go_kind(given)
+            field_value = value.get(field, "")
+            if field_value is not None and not isinstance(field_value, str):
+                what = go_kind(field_value)
                 raise ValueError(f"json: cannot unmarshal {what} into Go struct field .{field} of type string")
     except ValueError as problem:
         text = str(problem)
@@ -102,13 +102,13 @@ def fit_kind(call: Call, document: JsonObject, kind: GroupVersionKind, *, older:
     """Checks that the kind and the apiVersion of a document that is never stored are those of ``kind``, or missing.
     ``older`` are further API versions that are accepted. Raises ApiStatusError (400).
     """
-    given, version = document.get("kind") or kind.kind, document.get("apiVersion") or kind.api_version
-    if given == kind.kind and version in (kind.api_version, *older):
+    kind_name, version = document.get("kind") or kind.kind, document.get("apiVersion") or kind.api_version
+    if kind_name == kind.kind and version in (kind.api_version, *older):
         return
-    _check_names(given, version)
-    found = GroupVersion.parse(version)
-    why = _why_not(call, kind.group, kind.kind, found, given, "pkg/runtime/scheme.go:111")
-    raise bad_request(f'{given} in version "{found.version}" cannot be handled as a {kind.kind}: {why}')
+    _check_names(kind_name, version)
+    group_version = GroupVersion.parse(version)
+    reason = _why_not(call, kind.group, kind.kind, group_version, kind_name, "pkg/runtime/scheme.go:111")
+    raise bad_request(f'{kind_name} in version "{group_version.version}" cannot be handled as a {kind.kind}: {reason}')
 
 
 def typed(document: JsonObject, kind: GroupVersionKind) -> JsonObject:
@@ -131,14 +131,14 @@ def fit_namespace(call: Call, metadata: JsonObject) -> None:
     ApiStatusError (400) if a namespaced object has a different namespace.
     """
     wanted = call.path.namespace
-    given = metadata.get("namespace", "")
+    namespace = metadata.get("namespace", "")
     if not call.served.resource.namespaced:
         # An object of the whole cluster may name no namespace. Upstream drops it quietly.
         metadata.pop("namespace", None)
         return
-    if not given:
+    if not namespace:
         metadata["namespace"] = wanted
-    elif given != wanted:
+    elif namespace != wanted:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
 
@@ -175,17 +175,21 @@ def check_kind(call: Call, served: ServedResource, obj: JsonObject) -> None:
     _check_names(kind, version)
     if (version, kind) == (resource.api_version, resource.kind):
         return
-    found = GroupVersion.parse(version)
-    if found.group == resource.group and kind == resource.kind and (served.custom or _known(call, found, kind)):
+    group_version = GroupVersion.parse(version)
+    if (
+        group_version.group == resource.group
+        and kind == resource.kind
+        and (served.custom or _is_registered(call, group_version, kind))
+    ):
         raise bad_request(
             f"the API version in the data ({version}) does not match the expected API version ({resource.api_version})"
         )
-    what = f'{kind} in version "{found.version}" cannot be handled as a {resource.kind}: '
+    what = f'{kind} in version "{group_version.version}" cannot be handled as a {resource.kind}: '
     if served.custom:
         name = (obj.get("metadata") or {}).get("name", "") if isinstance(obj.get("metadata"), dict) else ""
         wrong = FieldError(ErrorType.INVALID, "kind", f"must be {resource.kind}", kind)
         raise invalid(GroupKind(resource.group, kind), name, [wrong])
-    raise bad_request(what + why_not(call, served, found, kind))
+    raise bad_request(what + why_not(call, served, group_version, kind))
 
 
 def _check_names(kind: object, version: object) -> None:
@@ -196,20 +200,20 @@ def _check_names(kind: object, version: object) -> None:
         raise bad_request("couldn't get version/kind; apiVersion must be GROUP/VERSION or VERSION, kind a name")
 
 
-def why_not(call: Call, served: ServedResource, found: GroupVersion, kind: str) -> str:
+def why_not(call: Call, served: ServedResource, group_version: GroupVersion, kind: str) -> str:
     """The reason why an object of a different kind can't be used as the served, built-in kind."""
     resource = served.resource
-    return _why_not(call, resource.group, resource.kind, found, kind, "pkg/api/legacyscheme/scheme.go:30")
+    return _why_not(call, resource.group, resource.kind, group_version, kind, "pkg/api/legacyscheme/scheme.go:30")
 
 
-def _why_not(call: Call, group: str, wanted: str, found: GroupVersion, kind: str, scheme: str) -> str:
-    if not _known(call, found, kind):
-        return f'no kind "{kind}" is registered for version "{found}" in scheme "{scheme}"'
+def _why_not(call: Call, group: str, wanted: str, group_version: GroupVersion, kind: str, scheme: str) -> str:
+    if not _is_registered(call, group_version, kind):
+        return f'no kind "{kind}" is registered for version "{group_version}" in scheme "{scheme}"'
     package = (group or "core").partition(".")[0]
-    return f"converting ({found.version}.{kind}) to ({package}.{wanted}): unknown conversion"
+    return f"converting ({group_version.version}.{kind}) to ({package}.{wanted}): unknown conversion"
 
 
-def _known(call: Call, version: GroupVersion, kind: str) -> bool:
+def _is_registered(call: Call, version: GroupVersion, kind: str) -> bool:
     return call.state.registry.find_kind(version.group, version.version, kind) is not None
 
 
@@ -221,14 +225,14 @@ def coerce(
     duplicates: list[str],
     *,
     patch: bool = False,
-    shown: str = "",
+    patch_text: str = "",
     applied: bool = False,
 ) -> None:
     """Brings ``obj`` (in place) into the form that handlers work with. Unknown and repeated fields are dropped;
     ``validation`` says whether they are errors (``Strict``), lead to warnings (``Warn``), or are ignored (``Ignore``).
 
-    Raises ApiStatusError (400; 422 if the object is the result of a ``patch``). ``shown`` is a strategic merge patch as
-    messages show it; ``applied``: the object is the result of a server-side apply.
+    Raises ApiStatusError (400; 422 if the object is the result of a ``patch``). ``patch_text`` is a strategic merge
+    patch as messages show it; ``applied``: the object is the result of a server-side apply.
     """
     resource = served.resource
     what = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
@@ -240,13 +244,13 @@ def coerce(
         problem = f"json: cannot unmarshal {sort} into Go struct field {resource.kind}.metadata of type v1.ObjectMeta"
     else:
         problem, call.missing = type_errors(served, obj, call.request.body or b"")
-    if problem and shown:
+    if problem and patch_text:
         raise patched_wrong(
-            go_type_messages.restored(problem, whole=not may_have_floats(call.request.body or b"")), shown
+            go_type_messages.restored(problem, whole=not may_have_floats(call.request.body or b"")), patch_text
         )
     if problem:
         raise _malformed(what, problem, patch)
-    check_fields(call, served.schema, obj, validation, duplicates, what, patch=patch, shown=shown)
+    check_fields(call, served.schema, obj, validation, duplicates, what, patch=patch, patch_text=patch_text)
     if served.custom and applied:
         fill_defaults(served.schema, obj)  # as upstream, which refuses the nulls that an apply may leave
     elif served.custom:
@@ -274,7 +278,7 @@ def check_fields(
     what: str,
     *,
     patch: bool = False,
-    shown: str = "",
+    patch_text: str = "",
 ) -> None:
     """Drops the unknown fields of ``obj``. Depending on ``validation``, these fields and the ``duplicates`` (texts
     about the fields that occur twice) are errors, lead to warnings, or are ignored; ``what`` is the beginning of an
@@ -289,22 +293,22 @@ def check_fields(
     strict = others + strict if patch else strict + others
     if (strict or repeated) and validation == "Strict":
         texts = [*(["\n  ".join(("yaml: unmarshal errors:", *repeated))] if repeated else []), *strict]
-        raise _malformed(what, f"strict decoding error: {', '.join(texts)}", patch, shown)
+        raise _malformed(what, f"strict decoding error: {', '.join(texts)}", patch, patch_text)
     strict = [*repeated, *strict]
     if strict and validation == "Warn":
         for text in strict:
             call.warn(text)
 
 
-def _malformed(what: str, problem: str, patch: bool, shown: str = "") -> ApiStatusError:
-    return patched_wrong(problem, shown) if patch else bad_request(f"{what}: {problem}")
+def _malformed(what: str, problem: str, patch: bool, patch_text: str = "") -> ApiStatusError:
+    return patched_wrong(problem, patch_text) if patch else bad_request(f"{what}: {problem}")
 
 
-def patched_wrong(problem: str, shown: str = "") -> ApiStatusError:
-    """The error (422) for a patch whose result is not a valid object. The message quotes ``shown``, a strategic merge
-    patch. Of other patches upstream quotes the whole result.
+def patched_wrong(problem: str, patch_text: str = "") -> ApiStatusError:
+    """The error (422) for a patch whose result is not a valid object. The message quotes ``patch_text``, a strategic
+    merge patch. Of other patches upstream quotes the whole result.
     """
-    return invalid(GroupKind("", ""), "", [FieldError(ErrorType.INVALID, "patch", problem, shown or OMITTED)])
+    return invalid(GroupKind("", ""), "", [FieldError(ErrorType.INVALID, "patch", problem, patch_text or OMITTED)])
 
 
 def dedupe_owners(call: Call, metadata: JsonObject) -> None:
@@ -312,13 +316,13 @@ def dedupe_owners(call: Call, metadata: JsonObject) -> None:
     owners = metadata.get("ownerReferences")
     if not owners or len(owners) < 2:
         return
-    kept: dict[bytes, Any] = {}
+    unique: dict[bytes, Any] = {}
     twice: list[str] = []
     for owner in owners:
-        if kept.setdefault(msgspec.json.encode(owner, order="sorted"), owner) is not owner:
+        if unique.setdefault(msgspec.json.encode(owner, order="sorted"), owner) is not owner:
             twice.append(owner.get("uid", ""))
     if twice:
-        metadata["ownerReferences"] = list(kept.values())
+        metadata["ownerReferences"] = list(unique.values())
         call.warn(
             ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and "
             "may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "

@@ -25,9 +25,9 @@ def check_timeout(pairs: Sequence[tuple[str, str]]) -> None:
     """Raises ApiStatusError (400) if ``timeout`` is given but is not a duration, such as ``30s``. A valid value has no
     effect, because no request takes longer than this server's own limits.
     """
-    given = next((value for name, value in pairs if name == "timeout"), "")
-    if given and parse_duration(given) is None:
-        raise bad_request(f"invalid timeout specified in the request URL - time: invalid duration {quote(given)}")
+    timeout = next((value for name, value in pairs if name == "timeout"), "")
+    if timeout and parse_duration(timeout) is None:
+        raise bad_request(f"invalid timeout specified in the request URL - time: invalid duration {quote(timeout)}")
 
 
 class Query(Mapping[str, str]):
@@ -129,25 +129,25 @@ class DeleteOptions:
         """
         errors: list[FieldError] = []
         if body is not None:
-            made = _from_body(body)
+            options = _from_body(body)
             dry_run = body.get("dryRun") or []
         else:
-            made = cls(
+            options = cls(
                 grace_period_seconds=query.integer("gracePeriodSeconds"),
                 orphan_dependents=query.flag("orphanDependents"),
                 propagation_policy=query.get("propagationPolicy"),
             )
             dry_run = query.all("dryRun")
-        policy = made.propagation_policy
-        if made.orphan_dependents is not None and policy is not None:
+        policy = options.propagation_policy
+        if options.orphan_dependents is not None and policy is not None:
             text = "orphanDependents and deletionPropagation cannot be both set"
             errors.append(invalid_field("propagationPolicy", policy, text))
         if policy is not None and policy not in _POLICIES:
             errors.append(not_supported("propagationPolicy", policy, (*_POLICIES, "nil")))
-        made.dry_run = _dry_run(dry_run, errors)
+        options.dry_run = _dry_run(dry_run, errors)
         if errors:
             raise invalid(GroupKind(META_GROUP, "DeleteOptions"), "", errors)
-        return made
+        return options
 
     def copy(self) -> DeleteOptions:
         return DeleteOptions(
@@ -165,26 +165,26 @@ def _from_body(body: Mapping[str, Any]) -> DeleteOptions:
     if kind != "DeleteOptions":
         raise bad_request(f"the body of a deletion must be DeleteOptions, not {kind}")
     preconditions = body.get("preconditions") or {}
-    made = DeleteOptions(
+    options = DeleteOptions(
         grace_period_seconds=body.get("gracePeriodSeconds"),
         orphan_dependents=body.get("orphanDependents"),
         propagation_policy=body.get("propagationPolicy"),
     )
     if not isinstance(preconditions, Mapping):
         raise _mistyped("preconditions", "object")
-    made.uid = preconditions.get("uid")
-    made.resource_version = preconditions.get("resourceVersion")
+    options.uid = preconditions.get("uid")
+    options.resource_version = preconditions.get("resourceVersion")
     for name, value, kinds, wanted in (
-        ("gracePeriodSeconds", made.grace_period_seconds, int, "integer"),
-        ("orphanDependents", made.orphan_dependents, bool, "boolean"),
-        ("propagationPolicy", made.propagation_policy, str, "string"),
-        ("preconditions.uid", made.uid, str, "string"),
-        ("preconditions.resourceVersion", made.resource_version, str, "string"),
+        ("gracePeriodSeconds", options.grace_period_seconds, int, "integer"),
+        ("orphanDependents", options.orphan_dependents, bool, "boolean"),
+        ("propagationPolicy", options.propagation_policy, str, "string"),
+        ("preconditions.uid", options.uid, str, "string"),
+        ("preconditions.resourceVersion", options.resource_version, str, "string"),
         ("dryRun", body.get("dryRun"), list, "array of strings"),
     ):
         if value is not None and (not isinstance(value, kinds) or (kinds is int and isinstance(value, bool))):
             raise _mistyped(name, wanted)
-    return made
+    return options
 
 
 def _mistyped(field: str, wanted: str) -> ApiStatusError:
@@ -226,7 +226,7 @@ class ListOptions:
             fields = FieldSelector.parse(query.get("fieldSelector", ""))
         except SelectorError as problem:
             raise bad_request(str(problem)) from None
-        made = cls(
+        options = cls(
             labels,
             fields,
             query.integer("limit") or 0,
@@ -238,10 +238,10 @@ class ListOptions:
             query.flag("sendInitialEvents"),
             query.integer("timeoutSeconds"),
         )
-        errors = made._watch_errors() if made.watch else made._list_errors()
+        errors = options._watch_errors() if options.watch else options._list_errors()
         if errors:
             raise invalid(GroupKind(META_GROUP, "ListOptions"), "", errors)
-        return made
+        return options
 
     @property
     def revision(self) -> int:

@@ -74,24 +74,24 @@ def _envelope(body: bytes) -> tuple[str, str, memoryview]:
 
 def _part(data: memoryview, wanted: int) -> memoryview:
     """The content of the last field numbered ``wanted``, which must not be numeric; empty if there is no such field."""
-    found = memoryview(b"")
+    last = memoryview(b"")
     for number, _, value in _fields(data):
         if number == wanted:
-            found = _view(value)
-    return found
+            last = _view(value)
+    return last
 
 
 def _message(name: str, data: memoryview, depth: int) -> dict[str, Any]:
     if depth > _DEPTH:
         raise ValueError("protobuf: nested too deeply")
     fields = numbered(name)
-    made: dict[str, Any] = {}
+    message: dict[str, Any] = {}
     for number, wire, value in _fields(data):
         field = fields.get(number)
         if field is None:
             continue
         if field.repeated:
-            made.setdefault(field.name, []).extend(_items(field.type, wire, value, depth))
+            message.setdefault(field.name, []).extend(_items(field.type, wire, value, depth))
         elif field.mapping:
             key, item = "", _zero(field.type)
             for part, _, content in _fields(_view(value)):
@@ -99,14 +99,14 @@ def _message(name: str, data: memoryview, depth: int) -> dict[str, Any]:
                     key = _text(content)
                 elif part == 2:
                     item = _value(field.type, content, depth)
-            made.setdefault(field.name, {})[key] = item
+            message.setdefault(field.name, {})[key] = item
         elif not field.name:
-            made |= _value(field.type, value, depth)
+            message |= _value(field.type, value, depth)
         else:
             item = _value(field.type, value, depth)
             if item is not None and (item or field.pointer or field.always):
-                made[field.name] = item
-    return made
+                message[field.name] = item
+    return message
 
 
 def _items(kind: str, wire: int, value: int | memoryview, depth: int) -> Iterator[Any]:

@@ -275,12 +275,12 @@ def varint(value: int) -> bytes:
     if 0 <= value < 0x80:
         return _SHORT[value]
     value &= 0xFFFFFFFFFFFFFFFF
-    made = bytearray()
+    encoded = bytearray()
     while value > 0x7F:
-        made.append(value & 0x7F | 0x80)
+        encoded.append(value & 0x7F | 0x80)
         value >>= 7
-    made.append(value)
-    return bytes(made)
+    encoded.append(value)
+    return bytes(encoded)
 
 
 def chunk(tag: bytes, content: bytes) -> bytes:

@@ -197,7 +197,7 @@ class Representation:
         from setpoint.apiserver.responses.table import Include, table
 
         served = call.served
-        made = table(
+        document = table(
             served.resource,
             objects,
             columns=served.columns,
@@ -209,16 +209,16 @@ class Representation:
             subresource="scale" if call.path.subresource == "scale" else "",
         )
         if self.version != "v1":
-            made["apiVersion"] = f"meta.k8s.io/{self.version}"
-        return msgspec.json.encode(made)
+            document["apiVersion"] = f"meta.k8s.io/{self.version}"
+        return msgspec.json.encode(document)
 
 
 def _not_of_that_kind(wanted: str, served: ServedResource, kind: str, what: str) -> ApiStatusError:
     """The error (406) if the request is for the metadata of one object but the response is a list, or the reverse."""
     package = served.resource.group.partition(".")[0] or "core"
-    shown = f"unstructured.Unstructured{'List' if what == 'a list' else ''}" if served.custom else f"{package}.{kind}"
+    go_type = f"unstructured.Unstructured{'List' if what == 'a list' else ''}" if served.custom else f"{package}.{kind}"
     return ApiStatusError(
-        406, "NotAcceptable", f"you requested {wanted}, but the requested object is {what} (*{shown})"
+        406, "NotAcceptable", f"you requested {wanted}, but the requested object is {what} (*{go_type})"
     )
 
 

@@ -35,8 +35,8 @@ def back_up(directory: Path, file: Path) -> None:
     source = directory / database.NAME
     if not source.is_file():
         raise StorageError(f"data directory {directory} has no {database.NAME} to copy")
-    if why := _refusal(file, source):
-        raise StorageError(f"{source} can't be copied to {file}: {why}")
+    if reason := _refusal(file, source):
+        raise StorageError(f"{source} can't be copied to {file}: {reason}")
     try:
         beside = Path(mkdtemp(prefix=".setpoint-backup-", dir=file.parent))
     except OSError as problem:
@@ -95,7 +95,7 @@ def _check(copy: Path, source: Path) -> None:
         finally:
             connection.close()
     except DamagedError as problem:
-        raise DamagedError(source, problem.why) from None
+        raise DamagedError(source, problem.reason) from None
 
 
 def _sync(path: Path) -> None:

@@ -43,12 +43,12 @@ _PATIENCE: Final = 5.0
 class DamagedError(StorageError):
     """The contents of a database are not what was written."""
 
-    def __init__(self, path: Path, why: str) -> None:
+    def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
-            f"{path} is damaged ({why}): start with another --data-dir, empty or with a copy from --backup as {NAME}, "
-            "or extract what is left with SQLite's command .recover"
+            f"{path} is damaged ({reason}): start with another --data-dir, empty or with a copy from --backup "
+            f"as {NAME}, or extract what is left with SQLite's command .recover"
         )
-        self.why = why
+        self.reason = reason
 
 
 def lock(directory: Path) -> sqlite3.Connection:
@@ -96,8 +96,8 @@ def connect(path: Path, *, power_safe: bool) -> sqlite3.Connection:
             path.touch(mode=0o600)  # Secrets are in it; SQLite gives its log the same mode
         connection = sqlite3.connect(path, isolation_level=None, timeout=_PATIENCE)
     except OSError as problem:
-        why = f"{path.name}: {problem.strerror}"
-        raise StorageError(f"data directory {path.parent} can't be used: {why}") from problem
+        reason = f"{path.name}: {problem.strerror}"
+        raise StorageError(f"data directory {path.parent} can't be used: {reason}") from problem
     except sqlite3.Error as problem:
         raise StorageError(f"data directory {path.parent} can't be used: {problem}") from problem
     try:
@@ -204,8 +204,8 @@ def _create(connection: sqlite3.Connection) -> None:
 
 def _verify(stored: list[Row], path: Path, wrong: Callable[[Row], str]) -> None:
     for row in stored:
-        if why := wrong(row):
-            raise DamagedError(path, f"{row.what} at revision {row.revision}: {why}")
+        if reason := wrong(row):
+            raise DamagedError(path, f"{row.what} at revision {row.revision}: {reason}")
 
 
 def _upgrade(connection: sqlite3.Connection, path: Path) -> None:

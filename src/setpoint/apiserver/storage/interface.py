@@ -89,16 +89,16 @@ class Change:
 
 
 class Damage:
-    """A stored object that can't be used. ``what`` names the object, ``why`` is the reason."""
+    """A stored object that can't be used. ``what`` names the object, ``reason`` tells what is wrong with it."""
 
-    __slots__ = ("what", "why")
+    __slots__ = ("reason", "what")
 
-    def __init__(self, what: str, why: str) -> None:
+    def __init__(self, what: str, reason: str) -> None:
         self.what = what
-        self.why = why
+        self.reason = reason
 
     def __str__(self) -> str:
-        return f"{self.what}: {self.why}"
+        return f"{self.what}: {self.reason}"
 
 
 class Subscription(Protocol):

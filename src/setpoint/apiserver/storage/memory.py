@@ -352,9 +352,9 @@ class _Collection:
         replaced = {key: record for key, record in before.items() if record is not None}
         created = before.keys() - replaced.keys()
         keys = [key for key in self.sorted_keys() if key not in created]
-        gone = replaced.keys() - self.records.keys()
-        if gone:
-            keys = sorted([*keys, *gone])
+        removed = replaced.keys() - self.records.keys()
+        if removed:
+            keys = sorted([*keys, *removed])
         return _Past(keys, replaced, self.base + len(self.log))
 
     def forget_first(self) -> None:

@@ -26,18 +26,18 @@ def address_warnings(text: str, path: str) -> Iterator[str]:
 
 def network_warnings(text: str, path: str) -> Iterator[str]:
     """The warnings about the network ``text``: bits beyond its prefix, or a form that is not the standard one."""
-    network, given = network_of(text), address_of(text.partition("/")[0])
-    if network is None or given is None:
+    network, ip = network_of(text), address_of(text.partition("/")[0])
+    if network is None or ip is None:
         return
-    ambiguous = given != network.network_address
+    ambiguous = ip != network.network_address
     if ambiguous:
-        single = quote(f"{given}/{network.max_prefixlen}")
+        single = quote(f"{ip}/{network.max_prefixlen}")
         choice = f"(should be {quote(str(network))} or {single}?)"
         yield f"{path}: CIDR value {quote(text)} is ambiguous in this context {choice}"
     address, _, length = text.partition("/")
-    standard = getattr(given, "ipv4_mapped", None) is None and str(int(length)) == length
-    if not standard or (given.version == 4 and str(given) != address):
+    standard = getattr(ip, "ipv4_mapped", None) is None and str(int(length)) == length
+    if not standard or (ip.version == 4 and str(ip) != address):
         yield f"{path}: non-standard CIDR value {quote(text)} is invalid: use {quote(str(network))}"
-    elif not ambiguous and given.version == 6 and str(network) != text:
+    elif not ambiguous and ip.version == 6 and str(network) != text:
         canonical = quote(str(ip_network(text)))
         yield f"{path}: IPv6 CIDR value {quote(text)} should be in RFC 5952 canonical format ({canonical})"

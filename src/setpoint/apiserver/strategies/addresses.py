@@ -2,7 +2,7 @@
 
 Addresses and networks that different programs interpret differently are refused, as in upstream since 1.36: numbers
 with leading zeros (some read them as octal), IPv4 addresses in the form of IPv6, and networks whose address has bits
-set beyond the prefix. Values that an object already has (``known``) are accepted.
+set beyond the prefix. Values that an object already has (``stored``) are accepted.
 """
 
 from __future__ import annotations
@@ -43,24 +43,24 @@ _LINK_MULTICAST: Final = IPv4Network("224.0.0.0/24")
 
 def address_problem(text: str) -> str:
     """The error in an address, worded for its user; empty if the address is valid."""
-    found = address_of(text)
-    if found is None:
+    ip = address_of(text)
+    if ip is None:
         return _NO_ADDRESS
     if without_zeros(text) != text:
         return "must not have leading 0s"
-    mapped = isinstance(found, IPv6Address) and found.ipv4_mapped is not None
+    mapped = isinstance(ip, IPv6Address) and ip.ipv4_mapped is not None
     return "must not be an IPv4-mapped IPv6 address" if mapped else ""
 
 
-def address_errors(text: str, path: str, known: Collection[str] = ()) -> list[FieldError]:
-    """The errors in an IP address; empty if the address is in ``known``."""
-    problem = "" if text in known else address_problem(text)
+def address_errors(text: str, path: str, stored: Collection[str] = ()) -> list[FieldError]:
+    """The errors in an IP address; empty if the address is in ``stored``."""
+    problem = "" if text in stored else address_problem(text)
     return [invalid(path, text, problem)] if problem else []
 
 
-def cidr_errors(text: str, path: str, known: Collection[str] = ()) -> list[FieldError]:
-    """The errors in a network (an address with a prefix length); empty if the network is in ``known``."""
-    problem = "" if text in known else _network_problem(text)
+def cidr_errors(text: str, path: str, stored: Collection[str] = ()) -> list[FieldError]:
+    """The errors in a network (an address with a prefix length); empty if the network is in ``stored``."""
+    problem = "" if text in stored else _network_problem(text)
     return [invalid(path, text, problem)] if problem else []
 
 
@@ -71,10 +71,10 @@ def _network_problem(text: str) -> str:
     address, _, length = text.partition("/")
     if without_zeros(address) != address or str(int(length)) != length:
         return "must not have leading 0s in IP or prefix length"
-    found = address_of(address)
-    if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
+    ip = address_of(address)
+    if isinstance(ip, IPv6Address) and ip.ipv4_mapped is not None:
         return "must not have an IPv4-mapped IPv6 address"
-    return "must not have bits set beyond the prefix length" if found != network.network_address else ""
+    return "must not have bits set beyond the prefix length" if ip != network.network_address else ""
 
 
 def special_errors(text: str, path: str) -> list[FieldError]:
@@ -86,10 +86,10 @@ def special_errors(text: str, path: str) -> list[FieldError]:
         address = address.ipv4_mapped or address  # which are one address to Go
     if address is None:
         return []
-    why = [why for name, why in _SPECIAL if getattr(address, name)]
+    problems = [reason for name, reason in _SPECIAL if getattr(address, name)]
     if _is_link_multicast(address):
-        why.append(_MULTICAST)
-    return [invalid(path, text, reason) for reason in why]
+        problems.append(_MULTICAST)
+    return [invalid(path, text, reason) for reason in problems]
 
 
 def _is_link_multicast(address: IPv4Address | IPv6Address) -> bool:

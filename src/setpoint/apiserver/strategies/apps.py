@@ -56,8 +56,8 @@ _TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 
 
 def _annotated(obj: JsonObject, name: str) -> str | None:
-    found: str | None = (obj["metadata"].get("annotations") or {}).get(name)
-    return found
+    value: str | None = (obj["metadata"].get("annotations") or {}).get(name)
+    return value
 
 
 class Deployments(_Workload):
@@ -202,18 +202,18 @@ class DaemonSets(_Workload):
         self._count(obj, 1)
 
     def prepare_update(self, call: Any, new: JsonObject, old: JsonObject) -> None:
-        known = (old["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION, "0")
-        before = int(known) if known.isdecimal() else 0
+        text = (old["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION, "0")
+        before = int(text) if text.isdecimal() else 0
         changed = new["spec"].get("template") != old["spec"].get("template")
         again = changed or new["spec"].get("updateStrategy") != old["spec"].get("updateStrategy")
         self._count(new, before + 1 if again else before)
 
     def prepare_status_update(self, call: Any, new: JsonObject, old: JsonObject) -> JsonObject:
-        made = super().prepare_status_update(call, new, old)
+        result = super().prepare_status_update(call, new, old)
         generation = _annotated(old, _TEMPLATE_GENERATION)
         if generation is not None:  # upstream, it is a field of the spec
-            self._count(made, int(generation))
-        return made
+            self._count(result, int(generation))
+        return result
 
     @staticmethod
     def _count(obj: JsonObject, generation: int) -> None:

@@ -57,22 +57,26 @@ def _schema(name: str) -> Schema:
     return built_in_schemas()["io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler"].properties[section].properties[name]
 
 
-def _given(**fields: Any) -> JsonObject:
+def _with_values(**fields: Any) -> JsonObject:
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def _reference(value: Mapping[str, Any]) -> JsonObject:
-    return {"kind": value.get("kind", ""), "name": value.get("name", ""), **_given(apiVersion=value.get("apiVersion"))}
+    return {
+        "kind": value.get("kind", ""),
+        "name": value.get("name", ""),
+        **_with_values(apiVersion=value.get("apiVersion")),
+    }
 
 
 def _to_v1(metric: JsonObject, *, current: bool) -> JsonObject:
-    made: JsonObject = {"type": metric.get("type", "")}
+    result: JsonObject = {"type": metric.get("type", "")}
     for kind in _KINDS:
         if metric.get(kind) is not None:
             source = metric[kind]
             amounts = source.get("current" if current else "target") or {}
-            made[kind] = _SOURCES[kind](source, amounts, "current" if current else "target")
-    return made
+            result[kind] = _SOURCES[kind](source, amounts, "current" if current else "target")
+    return result
 
 
 def _object(source: JsonObject, amounts: JsonObject, word: str) -> JsonObject:
@@ -81,20 +85,20 @@ def _object(source: JsonObject, amounts: JsonObject, word: str) -> JsonObject:
         "target": _reference(source.get("describedObject") or {}),
         "metricName": metric.get("name", ""),
         f"{word}Value": amounts.get("value", "0"),
-        **_given(selector=metric.get("selector"), averageValue=amounts.get("averageValue")),
+        **_with_values(selector=metric.get("selector"), averageValue=amounts.get("averageValue")),
     }
 
 
 def _pods(source: JsonObject, amounts: JsonObject, word: str) -> JsonObject:
     metric = source.get("metric") or {}
     average = {f"{word}AverageValue": amounts.get("averageValue", "0")}
-    return {"metricName": metric.get("name", ""), **average, **_given(selector=metric.get("selector"))}
+    return {"metricName": metric.get("name", ""), **average, **_with_values(selector=metric.get("selector"))}
 
 
 def _resource(source: JsonObject, amounts: JsonObject, word: str) -> JsonObject:
     average = amounts.get("averageValue", "0" if word == "current" else None)
     used = {f"{word}AverageUtilization": amounts.get("averageUtilization"), f"{word}AverageValue": average}
-    return {"name": source.get("name", ""), **_given(**used)}
+    return {"name": source.get("name", ""), **_with_values(**used)}
 
 
 def _container(source: JsonObject, amounts: JsonObject, word: str) -> JsonObject:
@@ -105,7 +109,7 @@ def _external(source: JsonObject, amounts: JsonObject, word: str) -> JsonObject:
     metric = source.get("metric") or {}
     value = amounts.get("value", "0" if word == "current" else None)
     used = {f"{word}Value": value, f"{word}AverageValue": amounts.get("averageValue")}
-    return {"metricName": metric.get("name", ""), **_given(metricSelector=metric.get("selector"), **used)}
+    return {"metricName": metric.get("name", ""), **_with_values(metricSelector=metric.get("selector"), **used)}
 
 
 _SOURCES: Final[dict[str, Callable[[JsonObject, JsonObject, str], JsonObject]]] = {
@@ -118,11 +122,11 @@ _SOURCES: Final[dict[str, Callable[[JsonObject, JsonObject, str], JsonObject]]] 
 
 
 def _to_v2(metric: JsonObject, *, current: bool) -> JsonObject:
-    made: JsonObject = {"type": metric.get("type", "")}
+    result: JsonObject = {"type": metric.get("type", "")}
     for kind in _KINDS:
         if metric.get(kind) is not None:
-            made[kind] = _source(kind, metric[kind], "current" if current else "target")
-    return made
+            result[kind] = _source(kind, metric[kind], "current" if current else "target")
+    return result
 
 
 def _amount(text: Any, otherwise: str | None = None) -> Any:
@@ -141,13 +145,16 @@ def _source(kind: str, source: JsonObject, word: str) -> JsonObject:
     if kind in ("resource", "containerResource"):
         used = source.get(f"{word}AverageUtilization")
         sort = {} if current else {"type": "AverageValue" if used is None else "Utilization"}
-        made = {"name": source.get("name", ""), word: {**sort, **_given(averageValue=average, averageUtilization=used)}}
-        return made if kind == "resource" else {**made, "container": source.get("container", "")}
+        result = {
+            "name": source.get("name", ""),
+            word: {**sort, **_with_values(averageValue=average, averageUtilization=used)},
+        }
+        return result if kind == "resource" else {**result, "container": source.get("container", "")}
     selector = source.get("metricSelector" if kind == "external" else "selector")
-    made = {"metric": {"name": source.get("metricName", ""), **_given(selector=selector)}}
+    result = {"metric": {"name": source.get("metricName", ""), **_with_values(selector=selector)}}
     if kind == "object":
         average = amount(source.get("averageValue"))
-        made["describedObject"] = _reference(source.get("target") or {})
+        result["describedObject"] = _reference(source.get("target") or {})
         if not current and average is None:
             value = value or "0"
         elif value is not None and Quantity(value) == Quantity(0):
@@ -155,7 +162,7 @@ def _source(kind: str, source: JsonObject, word: str) -> JsonObject:
     elif kind == "pods":
         average = average or (None if current else "0")
     sort = {} if current else {"type": _sort(kind, value, average)}
-    return {**made, word: {**sort, **_given(value=value, averageValue=average)}}
+    return {**result, word: {**sort, **_with_values(value=value, averageValue=average)}}
 
 
 def _sort(kind: str, value: str | None, average: str | None) -> str:
@@ -167,15 +174,15 @@ def _sort(kind: str, value: str | None, average: str | None) -> str:
 
 def _capitalized(behavior: JsonObject) -> JsonObject:
     """A behaviour with capitalized field names, as Go encodes it, because the Go type has no JSON names."""
-    made: JsonObject = {}
+    result: JsonObject = {}
     for name, direction in (("ScaleUp", "scaleUp"), ("ScaleDown", "scaleDown")):
         rules = behavior.get(direction)
-        made[name] = None if rules is None else {field: rules.get(_small(field)) for field in _RULES}
+        result[name] = None if rules is None else {field: rules.get(_small(field)) for field in _RULES}
         if rules is not None and rules.get("policies") is not None:
-            made[name]["Policies"] = [
+            result[name]["Policies"] = [
                 {field: policy.get(_small(field)) for field in _POLICY} for policy in rules["policies"]
             ]
-    return made
+    return result
 
 
 def _small(name: str) -> str:

@@ -84,9 +84,9 @@ class Autoscalers(Strategy):
         version = target.api_version
         if obj.get("apiVersion") == version:
             return obj
-        made = _to_v2(obj) if version == _V2 else _to_v1(obj)
-        made["apiVersion"] = version
-        return made
+        result = _to_v2(obj) if version == _V2 else _to_v1(obj)
+        result["apiVersion"] = version
+        return result
 
 
 _SPEC: Final = Table(
@@ -150,34 +150,34 @@ def _to_v1(obj: JsonObject) -> JsonObject:
     metadata = dict(obj["metadata"])
     own = {_PREFIX + annotation for _, _, annotation in _REST}
     annotations = {name: text for name, text in (metadata.get("annotations") or {}).items() if name not in own}
-    made = {**obj, "metadata": metadata}
+    result = {**obj, "metadata": metadata}
     for section, name, annotation in _REST:
-        part = dict(made.get(section) or {})
+        part = dict(result.get(section) or {})
         value = part.pop(name, None)
         if name == "metrics":
             value = [metric for metric in value or () if _cpu_of([metric], "target") is None]
         if value or (name == "behavior" and value is not None):
             annotations[_PREFIX + annotation] = written_annotation(name, value)
-        if section in made:
-            made[section] = part
+        if section in result:
+            result[section] = part
     target = _cpu_of((obj.get("spec") or {}).get("metrics"), "target")
     if target is not None:
-        made["spec"]["targetCPUUtilizationPercentage"] = target
+        result["spec"]["targetCPUUtilizationPercentage"] = target
     current = _cpu_of((obj.get("status") or {}).get("currentMetrics"), "current")
     if current is not None:
-        made["status"]["currentCPUUtilizationPercentage"] = current
+        result["status"]["currentCPUUtilizationPercentage"] = current
     metadata.pop("annotations", None)
     if annotations:
         metadata["annotations"] = annotations
-    return made
+    return result
 
 
 def _to_v2(obj: JsonObject) -> JsonObject:
     metadata = dict(obj["metadata"])
     annotations = dict(metadata.get("annotations") or {})
-    made = {**obj, "metadata": metadata}
-    _take(made, "spec", "targetCPUUtilizationPercentage", "metrics", "target")
-    _take(made, "status", "currentCPUUtilizationPercentage", "currentMetrics", "current")
+    result = {**obj, "metadata": metadata}
+    _take(result, "spec", "targetCPUUtilizationPercentage", "metrics", "target")
+    _take(result, "status", "currentCPUUtilizationPercentage", "currentMetrics", "current")
     for section, name, annotation in _REST:
         text = annotations.pop(_PREFIX + annotation, None)
         value = None if text is None else read_annotation(name, text)
@@ -185,19 +185,19 @@ def _to_v2(obj: JsonObject) -> JsonObject:
             continue
         if name == "behavior":
             _default_behavior(value)
-        part = made[section] = dict(made.get(section) or {})
+        part = result[section] = dict(result.get(section) or {})
         part[name] = [*value, *(part.get(name) or ())] if name == "metrics" else value
     metadata.pop("annotations", None)
     if annotations:
         metadata["annotations"] = annotations
-    return made
+    return result
 
 
-def _take(made: JsonObject, section: str, field: str, metrics: str, key: str) -> None:
+def _take(result: JsonObject, section: str, field: str, metrics: str, key: str) -> None:
     """Replaces the single integer that v1 has (``field`` in ``section``) with a metric of v2."""
-    part = dict(made.get(section) or {})
+    part = dict(result.get(section) or {})
     value = part.pop(field, None)
-    if section in made:
-        made[section] = part
+    if section in result:
+        result[section] = part
     if value is not None:
         part[metrics] = [_cpu_metric(value, current=key == "current")]

@@ -56,13 +56,13 @@ class _WithTemplate(Strategy):
     says_required = True
 
     def template(self, spec: JsonObject) -> JsonObject:
-        made: Any = spec.get("template")
-        if made is None:
-            made = spec["template"] = {}
-        if isinstance(made, dict) and made.get("spec") is None:
-            made["spec"] = {}
-        default_template(made)
-        return made if isinstance(made, dict) else {}
+        template: Any = spec.get("template")
+        if template is None:
+            template = spec["template"] = {}
+        if isinstance(template, dict) and template.get("spec") is None:
+            template["spec"] = {}
+        default_template(template)
+        return template if isinstance(template, dict) else {}
 
 
 class Jobs(_WithTemplate):

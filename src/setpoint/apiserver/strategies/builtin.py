@@ -38,7 +38,7 @@ def add_builtin(registry: Registry) -> None:
         key = (home.group if home else resource.group, home.resource if home else resource.plural)
         stored = next((item for (g, _, p), item in served.items() if (g, p) == key), None)
         strategy = strategy_for(resource.group_resource)
-        made = ServedResource(
+        served_resource = ServedResource(
             resource,
             built_in_schemas()[definition_name(resource.gvk)],
             strategy,
@@ -48,19 +48,19 @@ def add_builtin(registry: Registry) -> None:
             warning=_DEPRECATED.get(str(resource.group_resource), ""),
             convert=_converter(strategy) if stored is not None or _several(resource) else None,
         )
-        served[resource.group, resource.version, resource.plural] = made
+        served[resource.group, resource.version, resource.plural] = served_resource
     for resource in BUILTIN:  # in the table's order, which is the order of discovery
-        found = served.get((resource.group, resource.version, resource.plural))
-        if found is not None:
-            registry.add(found)
+        entry = served.get((resource.group, resource.version, resource.plural))
+        if entry is not None:
+            registry.add(entry)
 
 
 def _converter(strategy: Strategy) -> Convert:
     def convert(obj: dict[str, Any], target: ServedResource, _: Replay | None) -> dict[str, Any]:
-        made = strategy.convert(obj, target.resource)
-        shorten(target, made)
-        complete(target, made)
-        return made
+        converted = strategy.convert(obj, target.resource)
+        shorten(target, converted)
+        complete(target, converted)
+        return converted
 
     return convert
 

@@ -25,13 +25,13 @@ def signing_request_errors(text: str, path: str) -> list[FieldError]:
     der = _first_block(_decoded(text))
     if der is None:
         return [invalid(path, text or None, "PEM block type must be CERTIFICATE REQUEST")]
-    found = _parsed(der)
-    if isinstance(found, str):
-        return [invalid(path, text, f"x509: {found}")]
+    request = _parsed(der)
+    if isinstance(request, str):
+        return [invalid(path, text, f"x509: {request}")]
     from cryptography.exceptions import UnsupportedAlgorithm
 
     try:
-        signed = found.is_signature_valid
+        signed = request.is_signature_valid
     except (ValueError, UnsupportedAlgorithm):
         signed = False
     return [] if signed else [invalid(path, text, "x509: the signature is not by the key in the request")]
@@ -47,11 +47,11 @@ def pod_request_errors(text: str, path: str) -> list[FieldError]:
     der = _decoded(text)
     if len(der) > _LONGEST:
         return [too_long(path, _LONGEST)]
-    found = _parsed(der)
-    if isinstance(found, str):
+    request = _parsed(der)
+    if isinstance(request, str):
         return [invalid(path, OMITTED, "must be a valid PKCS#10 CSR")]
     try:
-        key: Any = found.public_key()
+        key: Any = request.public_key()
     except (ValueError, UnsupportedAlgorithm):
         key = None
     if isinstance(key, rsa.RSAPublicKey):
@@ -78,12 +78,12 @@ def _decoded(text: str) -> bytes:
 
 def _first_block(pem: bytes) -> bytes | None:
     """The contents of the first PEM block that can be decoded; None if there is none, or if it has a different type."""
-    for found in _BLOCK.finditer(pem):
+    for match in _BLOCK.finditer(pem):
         try:
-            der = base64.b64decode(b"".join(found[2].split()), validate=True)
+            der = base64.b64decode(b"".join(match[2].split()), validate=True)
         except binascii.Error:
             continue
-        return der if found[1] == b"CERTIFICATE REQUEST" else None
+        return der if match[1] == b"CERTIFICATE REQUEST" else None
     return None
 
 

@@ -19,14 +19,14 @@ __all__ = ["SigningRequests"]
 
 def _set_times(conditions: Sequence[JsonObject], before: Sequence[JsonObject], now: str) -> None:
     """Sets the missing times of conditions, in place."""
-    known = {item.get("type"): item for item in before}
+    by_type = {item.get("type"): item for item in before}
     for item in conditions:
         if not item.get("lastUpdateTime"):
             item["lastUpdateTime"] = now
         if not item.get("lastTransitionTime"):
-            old = known.get(item.get("type"), {})
-            kept = old.get("lastTransitionTime") if old.get("status") == item.get("status") else None
-            item["lastTransitionTime"] = kept or now
+            old = by_type.get(item.get("type"), {})
+            time = old.get("lastTransitionTime") if old.get("status") == item.get("status") else None
+            item["lastTransitionTime"] = time or now
 
 
 _DECISIONS = ("Approved", "Denied")
@@ -56,16 +56,16 @@ class SigningRequests(Strategy):
     def prepare_subresource_update(
         self, call: WriteContext, subresource: str, new: JsonObject, old: JsonObject
     ) -> JsonObject:
-        made = {**old, "metadata": new["metadata"]}
+        result = {**old, "metadata": new["metadata"]}
         sent, before = new.get("status") or {}, old.get("status") or {}
         _set_times(sent.get("conditions") or (), before.get("conditions") or (), call.timestamp())
         if subresource == "approval":
-            made["status"] = {**before, "conditions": sent.get("conditions") or []}
-            return made
-        kept = [item for item in before.get("conditions") or () if item.get("type") in _DECISIONS]
+            result["status"] = {**before, "conditions": sent.get("conditions") or []}
+            return result
+        decisions = [item for item in before.get("conditions") or () if item.get("type") in _DECISIONS]
         others = [item for item in sent.get("conditions") or () if item.get("type") not in _DECISIONS]
-        made["status"] = {**sent, **({"conditions": kept + others} if kept or others else {})}
-        return made
+        result["status"] = {**sent, **({"conditions": decisions + others} if decisions or others else {})}
+        return result
 
     def ignored_fields(self, subresource: str) -> FieldSet:
         status = {"status": ("f:status", "f:conditions"), "approval": ("f:status", "f:certificate")}

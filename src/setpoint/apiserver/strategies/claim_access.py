@@ -28,10 +28,10 @@ def admin_status_errors(obj: JsonObject, old: JsonObject, namespace: Callable[[]
     """An error if the write is the first to allocate devices with administrator access, and the namespace lacks the
     required label; otherwise empty. ``namespace`` returns the claim's Namespace object.
     """
-    asked = next((index for index, result in enumerate(_results(obj)) if result.get("adminAccess")), None)
-    if asked is None or any(result.get("adminAccess") for result in _results(old)) or allows_admins(namespace()):
+    first_admin = next((index for index, result in enumerate(_results(obj)) if result.get("adminAccess")), None)
+    if first_admin is None or any(result.get("adminAccess") for result in _results(old)) or allows_admins(namespace()):
         return []
-    return [forbidden(f"status.allocation.devices.results[{asked}].adminAccess", ADMIN_RULE)]
+    return [forbidden(f"status.allocation.devices.results[{first_admin}].adminAccess", ADMIN_RULE)]
 
 
 def _results(claim: JsonObject) -> Sequence[JsonObject]:
@@ -48,12 +48,12 @@ def access_errors(call: WriteContext, obj: JsonObject, old: JsonObject) -> Error
     if call.authorizer is None:
         return []
     status, before = obj.get("status") or {}, old.get("status") or {}
-    asked = Attributes(call.user, call.verb, "resource.k8s.io", "v1", "resourceclaims", "binding")
+    attributes = Attributes(call.user, call.verb, "resource.k8s.io", "v1", "resourceclaims", "binding")
     errors: Errors = []
     if not all(json_equal(status.get(name), before.get(name)) for name in ("allocation", "reservedFor")):
-        problem = _problem(call, [asked])
+        problem = _problem(call, [attributes])
         if problem:
-            words = f'changing status.allocation or status.reservedFor requires resource="{asked.combined}"'
+            words = f'changing status.allocation or status.reservedFor requires resource="{attributes.combined}"'
             errors.append(forbidden("status.allocation", f'{words}, verb="{call.verb}" permission: {problem}'))
     if status.get("allocation") is None:
         return errors
@@ -61,10 +61,12 @@ def access_errors(call: WriteContext, obj: JsonObject, old: JsonObject) -> Error
     if _is_on_its_node(call, status["allocation"]):
         verbs.insert(0, f"associated-node:{call.verb}")
     for driver in changed_drivers(status, before):
-        asked = replace(asked, subresource="driver", namespace=obj["metadata"].get("namespace", ""), name=driver)
-        problem = _problem(call, [replace(asked, verb=verb) for verb in verbs])
+        attributes = replace(
+            attributes, subresource="driver", namespace=obj["metadata"].get("namespace", ""), name=driver
+        )
+        problem = _problem(call, [replace(attributes, verb=verb) for verb in verbs])
         if problem:
-            words = f'changing status.devices requires resource="{asked.combined}", verb="[{" ".join(verbs)}]"'
+            words = f'changing status.devices requires resource="{attributes.combined}", verb="[{" ".join(verbs)}]"'
             errors.append(forbidden("status.devices", f"{words} permission: {problem}"))
     return errors
 
@@ -74,7 +76,7 @@ def _problem(call: WriteContext, ways: Sequence[Attributes]) -> str:
     them.
     """
     assert call.authorizer is not None
-    decisions = [call.authorizer.authorize(asked) for asked in ways]
+    decisions = [call.authorizer.authorize(attributes) for attributes in ways]
     if any(decision.allowed for decision in decisions):
         return ""
     message: str = refusal(ways[0], decisions[0].reason).status["message"]

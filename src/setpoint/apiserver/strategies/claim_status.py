@@ -80,8 +80,8 @@ def claim_status_errors(obj: JsonObject, old: JsonObject) -> Errors:
 
 def _added(consumers: Sequence[JsonObject], before: Sequence[JsonObject] | None) -> bool:
     """Whether ``consumers`` has an entry that is not in ``before``."""
-    known = {frozenset(item.items()) for item in before or ()}
-    return any(frozenset(item.items()) not in known for item in consumers)
+    previous = {frozenset(item.items()) for item in before or ()}
+    return any(frozenset(item.items()) not in previous for item in consumers)
 
 
 def _identity(device: JsonObject) -> Device:
@@ -100,10 +100,10 @@ def _allocated(status: JsonObject) -> set[Device]:
 
 def without_deallocated(status: JsonObject, before: JsonObject) -> JsonObject:
     """``status`` without the drivers' reports on devices that were allocated before but no longer are."""
-    gone = _allocated(before) - _allocated(status)
-    kept = [item for item in status.get("devices") or () if _identity(item) not in gone]
-    made = {name: value for name, value in status.items() if name != "devices"}
-    return {**made, "devices": kept} if kept else made
+    removed = _allocated(before) - _allocated(status)
+    devices = [item for item in status.get("devices") or () if _identity(item) not in removed]
+    result = {name: value for name, value in status.items() if name != "devices"}
+    return {**result, "devices": devices} if devices else result
 
 
 def changed_drivers(status: JsonObject, before: JsonObject) -> list[str]:
@@ -114,10 +114,10 @@ def changed_drivers(status: JsonObject, before: JsonObject) -> list[str]:
 
 
 def _repeated(keys: Sequence[object], items: Sequence[JsonObject], path: str) -> Errors:
-    return [duplicate(f"{path}[{index}]", Shown(_shown(items[index]))) for index in repeats(keys)]
+    return [duplicate(f"{path}[{index}]", Shown(_compact_json(items[index]))) for index in repeats(keys)]
 
 
-_shown: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+_compact_json: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
 def _consumers(consumers: Sequence[JsonObject], path: str) -> Errors:
@@ -129,17 +129,17 @@ def _consumers(consumers: Sequence[JsonObject], path: str) -> Errors:
         for name in ("resource", "name", "uid")
         if not consumer.get(name)
     ]
-    shown = [
+    named = [
         {name: item.get(name, "") for name in _CONSUMER_FIELDS if name != "apiGroup" or item.get(name)}
         for item in consumers
     ]
-    return errors + _repeated([item["uid"] for item in shown], shown, path)
+    return errors + _repeated([item["uid"] for item in named], named, path)
 
 
 # -- what is allocated ------------------------------------------------------------------------------------------------
 
 
-def _allocation(allocation: JsonObject, known: Mapping[str, set[str]]) -> Errors:
+def _allocation(allocation: JsonObject, request_names: Mapping[str, set[str]]) -> Errors:
     devices, path = allocation.get("devices") or {}, "status.allocation"
     results, configs = devices.get("results") or [], devices.get("config") or []
     errors: Errors = []
@@ -147,18 +147,18 @@ def _allocation(allocation: JsonObject, known: Mapping[str, set[str]]) -> Errors
         errors.append(too_many(f"{path}.devices.results", len(results), _RESULTS))
     else:
         for index, result in enumerate(results):
-            errors += _result(result, f"{path}.devices.results[{index}]", known)
+            errors += _result(result, f"{path}.devices.results[{index}]", request_names)
     if len(configs) > _CONFIGURATIONS:
         errors.append(too_many(f"{path}.devices.config", len(configs), _CONFIGURATIONS))
     else:
         for index, config in enumerate(configs):
-            errors += _configuration(config, f"{path}.devices.config[{index}]", known)
+            errors += _configuration(config, f"{path}.devices.config[{index}]", request_names)
     selector = allocation.get("nodeSelector")
     return errors if selector is None else errors + node_selector_errors(selector, f"{path}.nodeSelector")
 
 
-def _result(result: JsonObject, path: str, known: Mapping[str, set[str]]) -> Errors:
-    errors = reference_errors(result.get("request", ""), known, f"{path}.request")
+def _result(result: JsonObject, path: str, request_names: Mapping[str, set[str]]) -> Errors:
+    errors = reference_errors(result.get("request", ""), request_names, f"{path}.request")
     errors += declared_driver_errors(result.get("driver", ""), f"{path}.driver")
     errors += _declared_pool(result.get("pool", ""), f"{path}.pool")
     errors += name_errors(result.get("device", ""), dns1123_label, f"{path}.device")
@@ -203,8 +203,8 @@ def _binding(result: JsonObject, path: str) -> Errors:
             conditions, _BINDING, f"{path}.{name}", lambda item, place: name_errors(item, qualified_name, place)
         )
     where = f"{path}.bindingFailureConditions"
-    text, known = "bindingFailureConditions must not overlap with bindingConditions", set(wanted)
-    errors += [invalid(f"{where}[{index}]", item, text) for index, item in enumerate(failing) if item in known]
+    text, wanted_names = "bindingFailureConditions must not overlap with bindingConditions", set(wanted)
+    errors += [invalid(f"{where}[{index}]", item, text) for index, item in enumerate(failing) if item in wanted_names]
     if failing and not wanted:
         text = "bindingConditions are required to use bindingFailureConditions"
         errors.append(invalid(f"{path}.bindingConditions", result.get("bindingConditions"), text))
@@ -214,7 +214,7 @@ def _binding(result: JsonObject, path: str) -> Errors:
     return errors
 
 
-def _configuration(config: JsonObject, path: str, known: Mapping[str, set[str]]) -> Errors:
+def _configuration(config: JsonObject, path: str, request_names: Mapping[str, set[str]]) -> Errors:
     source, requests = config.get("source", ""), config.get("requests") or []
     errors: Errors = []
     if not source:
@@ -222,7 +222,7 @@ def _configuration(config: JsonObject, path: str, known: Mapping[str, set[str]])
     elif source not in ("FromClaim", "FromClass"):
         errors.append(not_supported(f"{path}.source", source, ("FromClaim", "FromClass")))
     errors += _several(
-        requests, _REQUESTS, f"{path}.requests", lambda name, place: reference_errors(name, known, place)
+        requests, _REQUESTS, f"{path}.requests", lambda name, place: reference_errors(name, request_names, place)
     )
     return errors + configuration_errors(config, path)
 
@@ -237,8 +237,8 @@ def _device(device: JsonObject, path: str, allocated: set[Device]) -> Errors:
     errors += _share(device, path)
     if _identity(device) not in allocated:
         named = dict(zip(("Driver", "Pool", "Device", "ShareID"), _identity(device), strict=True))
-        shown = Shown(_shown(named))
-        errors.append(invalid(path, shown, "must be an allocated device in the claim"))
+        bad_value = Shown(_compact_json(named))
+        errors.append(invalid(path, bad_value, "must be an allocated device in the claim"))
     conditions = device.get("conditions") or []
     if len(conditions) > _CONDITIONS:
         errors.append(too_many(f"{path}.conditions", len(conditions), _CONDITIONS))

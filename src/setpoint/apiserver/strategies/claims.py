@@ -24,8 +24,8 @@ def access_mode_errors(modes: list[str] | None, path: str, detail: str = "") -> 
     if not modes:
         return [required(path, detail)]
     errors = [not_supported(path, mode, _MODES) for mode in modes if mode not in _MODES]
-    known = {mode for mode in modes if mode in _MODES}
-    if "ReadWriteOncePod" in known and len(known) > 1:
+    valid_modes = {mode for mode in modes if mode in _MODES}
+    if "ReadWriteOncePod" in valid_modes and len(valid_modes) > 1:
         errors.append(forbidden(path, "may not use ReadWriteOncePod with other access modes"))
     return errors
 

@@ -23,7 +23,7 @@ def condition_errors(conditions: Sequence[JsonObject], path: str, *, params: boo
     if len(conditions) > _MOST:
         errors.append(too_many(path, len(conditions), _MOST))
     environment = admission_environment(params=params)
-    seen: set[str] = set()
+    names: set[str] = set()
     for index, condition in enumerate(conditions):
         where = f"{path}[{index}]"
         text = (condition.get("expression") or "").strip()
@@ -36,9 +36,9 @@ def condition_errors(conditions: Sequence[JsonObject], path: str, *, params: boo
             errors.append(required(f"{where}.name"))
             continue
         errors += [invalid(f"{where}.name", name, problem) for problem in qualified_name(name)]
-        if name in seen:
+        if name in names:
             errors.append(duplicate(f"{where}.name", name))
-        seen.add(name)
+        names.add(name)
     return errors
 
 

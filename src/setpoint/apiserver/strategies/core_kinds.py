@@ -118,15 +118,15 @@ def _registry_errors(held: bytes, path: str) -> list[FieldError]:
     """The errors in the credentials of an image registry, which must be a JSON object; the messages do not show the
     credentials.
     """
-    shown = "<secret contents redacted>"
+    bad_value = "<secret contents redacted>"
     try:
         value = json.loads(held.decode("latin-1"))
     except json.JSONDecodeError as problem:
-        return [invalid(path, shown, go_syntax_error(problem, place=False))]
+        return [invalid(path, bad_value, go_syntax_error(problem, place=False))]
     if value is None or isinstance(value, dict):
         return []
     sort = {str: "string", list: "array", bool: "bool"}.get(type(value), "number")
-    return [invalid(path, shown, f"json: cannot unmarshal {sort} into Go value of type map[string]interface {{}}")]
+    return [invalid(path, bad_value, f"json: cannot unmarshal {sort} into Go value of type map[string]interface {{}}")]
 
 
 class Nodes(Strategy):
@@ -171,14 +171,14 @@ class Volumes(Strategy):
         obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": call.timestamp()}
 
     def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
-        made = super().prepare_status_update(call, new, old)
-        before, status = old.get("status") or {}, made.get("status") or {}
+        result = super().prepare_status_update(call, new, old)
+        before, status = old.get("status") or {}, result.get("status") or {}
         since, name = before.get("lastPhaseTransitionTime"), "lastPhaseTransitionTime"
         if status.get("phase") != before.get("phase") and status.get(name) in (None, since):
-            made["status"] = status | {name: call.timestamp()}
+            result["status"] = status | {name: call.timestamp()}
         elif status.get(name) is None and since is not None:
-            made["status"] = status | {name: since}
-        return made
+            result["status"] = status | {name: since}
+        return result
 
 
 def _copyable(source: JsonObject) -> bool:

@@ -115,9 +115,9 @@ def _check(part: str, least: int, most: int, names: dict[str, int]) -> None:
 
 
 def _number(text: str, names: dict[str, int]) -> int:
-    known = names.get(text.lower())
-    if known is not None:
-        return known
+    value = names.get(text.lower())
+    if value is not None:
+        return value
     if not re.fullmatch("[-+]?[0-9]+", text):
         raise ValueError(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax')
     number = int(text)

@@ -22,9 +22,9 @@ class CustomStrategy(Strategy):
     unconditional_update = False
     generation = True
 
-    def __init__(self, resource: Resource, gone: Callable[[], None]) -> None:
+    def __init__(self, resource: Resource, on_deletion: Callable[[], None]) -> None:
         self._resource = resource
-        self._gone = gone
+        self._on_deletion = on_deletion
         self._has_status = "status" in resource.subresources
 
     def status_metadata(self, new: JsonObject, old: JsonObject) -> JsonObject:
@@ -43,7 +43,7 @@ class CustomStrategy(Strategy):
         return any(new.get(key) != old.get(key) for key in new.keys() | old.keys() if key not in apart)
 
     def after_delete(self, call: WriteContext, record: Record) -> None:
-        self._gone()
+        self._on_deletion()
 
 
 _NOT_STATUS = FieldSet.of(("f:spec",), ("f:metadata",))

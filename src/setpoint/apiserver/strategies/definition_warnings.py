@@ -34,9 +34,9 @@ def _texts(obj: JsonObject) -> Iterator[str]:
     sets: set[str] = set()
     for document in documents.values():
         for schema in _schemas(document):
-            kind, given = schema.get("type") or "", schema.get("format") or ""
-            if given and not _is_checked(kind, given):
-                yield f"unrecognized format {quote(given)}"
+            kind, format_ = schema.get("type") or "", schema.get("format") or ""
+            if format_ and not _is_checked(kind, format_):
+                yield f"unrecognized format {quote(format_)}"
             items = (schema.get("items") or {}) if schema.get("x-kubernetes-list-type") == "set" else {}
             if isinstance(items, dict) and items.get("type") in ("object", "array"):
                 sets.add(items["type"])
@@ -45,10 +45,10 @@ def _texts(obj: JsonObject) -> Iterator[str]:
         yield f"x-kubernetes-list-type: set for items of type {quote(kind)} {text}"
 
 
-def _is_checked(kind: str, given: str) -> bool:
+def _is_checked(kind: str, format_: str) -> bool:
     if kind in ("", "string"):
-        return is_checked(given)
-    return given in _NUMBERS.get(kind, ())
+        return is_checked(format_)
+    return format_ in _NUMBERS.get(kind, ())
 
 
 def _schemas(schema: JsonObject) -> Iterator[JsonObject]:

@@ -140,7 +140,7 @@ def _name_errors(names: JsonObject) -> list[FieldError]:
 
 def _version_errors(spec: JsonObject, before: JsonObject) -> list[FieldError]:
     versions = spec.get("versions") or []
-    known = [version.get("schema") for version in before.get("versions") or ()]
+    old_schemas = [version.get("schema") for version in before.get("versions") or ()]
     errors: list[FieldError] = []
     # API servers keep what all versions share in one place, and name that place in messages.
     shared = {part for part in _SHARED if all(json_equal(item.get(part), versions[0].get(part)) for item in versions)}
@@ -163,7 +163,7 @@ def _version_errors(spec: JsonObject, before: JsonObject) -> list[FieldError]:
             errors.append(invalid(f"{path}.name", name, ",".join(wrong)))
         errors += _deprecation_errors(version, f"{path}.deprecationWarning")
         own = {key: value for key, value in version.items() if key not in shared}
-        errors += _part_errors(own, version, path, f"{path}.schema", index in status, before, known)
+        errors += _part_errors(own, version, path, f"{path}.schema", index in status, before, old_schemas)
     if len({*names}) < len(names):
         errors.append(invalid("spec.versions", names, "must contain unique version names"))
     if sum(bool(version.get("storage")) for version in versions) != 1:
@@ -176,14 +176,14 @@ def _shared_errors(spec: JsonObject, before: JsonObject) -> list[FieldError]:
     versions = spec.get("versions") or []
     if not versions:
         return []
-    first, known = versions[0], [version.get("schema") for version in before.get("versions") or ()]
+    first, old_schemas = versions[0], [version.get("schema") for version in before.get("versions") or ()]
     common = {
         part: first[part]
         for part in _SHARED
         if first.get(part) is not None and all(json_equal(item.get(part), first[part]) for item in versions)
     }
     has_status = any((item.get("subresources") or {}).get("status") is not None for item in versions)
-    return _part_errors(common, first, "spec", "spec.validation", has_status, before, known)
+    return _part_errors(common, first, "spec", "spec.validation", has_status, before, old_schemas)
 
 
 def _part_errors(
@@ -193,19 +193,19 @@ def _part_errors(
     schema_path: str,
     has_status: bool,
     before: JsonObject,
-    known: list[Any],
+    old_schemas: list[Any],
 ) -> list[FieldError]:
     """The errors in the schema, subresources, columns and selectable fields among ``parts`` of a version."""
     errors: list[FieldError] = []
     document = (version.get("schema") or {}).get("openAPIV3Schema")
     if parts.get("schema") is not None and document is not None:
-        errors += _schema_errors(document, f"{schema_path}.openAPIV3Schema", has_status, known)
+        errors += _schema_errors(document, f"{schema_path}.openAPIV3Schema", has_status, old_schemas)
     errors += _scale_errors((parts.get("subresources") or {}).get("scale"), f"{path}.subresources.scale")
     errors += _column_errors(parts.get("additionalPrinterColumns") or (), f"{path}.additionalPrinterColumns")
     fields = parts.get("selectableFields") or ()
     if fields and isinstance(document, dict):
-        kept = any(json_equal(item.get("selectableFields"), fields) for item in before.get("versions") or ())
-        errors += _selectable_errors(fields, document, f"{path}.selectableFields", kept=kept)
+        is_stored = any(json_equal(item.get("selectableFields"), fields) for item in before.get("versions") or ())
+        errors += _selectable_errors(fields, document, f"{path}.selectableFields", is_stored=is_stored)
     return errors
 
 
@@ -229,17 +229,17 @@ def _deprecation_errors(version: JsonObject, path: str) -> list[FieldError]:
     odd = next((index for index, character in enumerate(text) if not character.isprintable()), None)
     if odd is not None:
         where = len(text[:odd].encode())
-        why = f"must only contain printable UTF-8 characters; non-printable character found at index {where}"
-        errors.append(invalid(path, text, why))
+        reason = f"must only contain printable UTF-8 characters; non-printable character found at index {where}"
+        errors.append(invalid(path, text, reason))
     return errors
 
 
-def _schema_errors(document: JsonObject, path: str, has_status: bool, known: list[Any]) -> list[FieldError]:
-    """The errors in a schema. ``known``: earlier schemas; if the schema is one of them, defaults and rules are not
-    checked again.
+def _schema_errors(document: JsonObject, path: str, has_status: bool, old_schemas: list[Any]) -> list[FieldError]:
+    """The errors in a schema. ``old_schemas``: earlier schemas; if the schema is one of them, defaults and rules are
+    not checked again.
     """
     errors = structural.check(document, path, status_subresource=has_status)
-    if errors or any(json_equal((schema or {}).get("openAPIV3Schema"), document) for schema in known):
+    if errors or any(json_equal((schema or {}).get("openAPIV3Schema"), document) for schema in old_schemas):
         return errors
     return list(default_errors(document, path, root=True)) or rule_errors(document, path)
 
@@ -289,10 +289,10 @@ def _column_errors(columns: Any, path: str) -> list[FieldError]:
     return errors
 
 
-def _selectable_errors(fields: Any, schema: JsonObject, path: str, *, kept: bool) -> list[FieldError]:
-    """The errors in selectable fields; ``kept``: the CRD had these fields before, and may have too many of them."""
+def _selectable_errors(fields: Any, schema: JsonObject, path: str, *, is_stored: bool) -> list[FieldError]:
+    """The errors in selectable fields; ``is_stored``: the CRD had them before, and may have too many of them."""
     errors: list[FieldError] = []
-    seen: set[str] = set()
+    paths: set[str] = set()
     for index, field in enumerate(fields):
         where, value = f"{path}[{index}].jsonPath", field.get("jsonPath") or ""
         if not value:
@@ -301,20 +301,20 @@ def _selectable_errors(fields: Any, schema: JsonObject, path: str, *, kept: bool
         try:
             if "[" in value:
                 raise ValueError("array notation is not allowed")
-            shown, node = resolve_path(value, schema)
+            path_text, node = resolve_path(value, schema)
         except ValueError as problem:
             errors.append(invalid(where, value, f"is an invalid path: {problem}"))
             continue
-        if shown.partition(".")[0] == "metadata":
+        if path_text.partition(".")[0] == "metadata":
             errors.append(invalid(where, value, "must not point to fields in metadata"))
         if node.get("type") not in ("string", "boolean", "integer"):
             text = "must point to a field of type string, boolean or integer."
             errors.append(invalid(where, value, f"{text} Enum string fields and strings with formats are allowed."))
-        if shown in seen:
+        if path_text in paths:
             errors.append(duplicate(where, value))
-        seen.add(shown)
-    if len(seen) > _MOST_SELECTABLE and not kept:
-        errors.append(too_many(path, len(seen), _MOST_SELECTABLE))
+        paths.add(path_text)
+    if len(paths) > _MOST_SELECTABLE and not is_stored:
+        errors.append(too_many(path, len(paths), _MOST_SELECTABLE))
     return errors
 
 
@@ -354,22 +354,22 @@ def _approval_errors(obj: JsonObject, old: JsonObject | None) -> list[FieldError
     group = obj["spec"].get("group") or ""
     if not f".{group}".endswith((".k8s.io", ".kubernetes.io")):
         return []
-    state, why = _approval(obj)
+    state, reason = _approval(obj)
     if state in ("approved", "bypassed") or (old is not None and _approval(old)[0] == state):
         return []
     path = f"metadata.annotations[{_APPROVED}]"
-    given = (obj["metadata"].get("annotations") or {}).get(_APPROVED, "")
-    return [required(path, why) if state == "missing" else invalid(path, given, why)]
+    annotation = (obj["metadata"].get("annotations") or {}).get(_APPROVED, "")
+    return [required(path, reason) if state == "missing" else invalid(path, annotation, reason)]
 
 
 def _approval(obj: JsonObject) -> tuple[str, str]:
-    given = (obj["metadata"].get("annotations") or {}).get(_APPROVED) or ""
+    annotation = (obj["metadata"].get("annotations") or {}).get(_APPROVED) or ""
     need = f'protected groups must have approval annotation "{_APPROVED}"'
     see = "see https://github.com/kubernetes/enhancements/pull/1111"
-    if not given:
+    if not annotation:
         return "missing", f"{need}, {see}"
-    url = urlsplit(given) if given.isprintable() else None
-    if given.startswith("unapproved"):
+    url = urlsplit(annotation) if annotation.isprintable() else None
+    if annotation.startswith("unapproved"):
         return "bypassed", ""
     if url is not None and url.scheme and url.netloc:
         return "approved", ""

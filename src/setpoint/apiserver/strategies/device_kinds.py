@@ -103,13 +103,13 @@ class ResourceClaims(Strategy):
         _refuse(obj, errors and errors + self.validate(obj, None))
 
     def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
-        made = super().prepare_status_update(call, new, old)
-        if "status" in made:
-            made["status"] = without_deallocated(made["status"], old.get("status") or {})
-        errors = admin_status_errors(made, old, partial(_namespace, call, made)) + access_errors(call, made, old)
+        result = super().prepare_status_update(call, new, old)
+        if "status" in result:
+            result["status"] = without_deallocated(result["status"], old.get("status") or {})
+        errors = admin_status_errors(result, old, partial(_namespace, call, result)) + access_errors(call, result, old)
         if errors:
-            _refuse(made, errors + claim_status_errors(made, old))
-        return made
+            _refuse(result, errors + claim_status_errors(result, old))
+        return result
 
     def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
         return claim_status_errors(obj, old)

@@ -57,8 +57,10 @@ def qualified_errors(name: str, path: str) -> Errors:
 def fully_qualified_errors(name: str, path: str) -> Errors:
     errors = qualified_errors(name, path)
     if name.count("/") == 1 and not name.startswith("/"):
-        found = driver_name_errors(name.partition("/")[0], path)
-        errors = [replace(error, detail=f"prefix: {error.detail}") if error in found else error for error in errors]
+        driver_errors = driver_name_errors(name.partition("/")[0], path)
+        errors = [
+            replace(error, detail=f"prefix: {error.detail}") if error in driver_errors else error for error in errors
+        ]
     if "/" not in name:
         text = "a fully qualified name must be a domain and a name separated by a slash"
         errors.append(invalid(path, name, text))

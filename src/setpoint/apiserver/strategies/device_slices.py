@@ -58,7 +58,7 @@ def slice_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
     if len(devices) > 128:
         return [*errors, too_many("spec.devices", len(devices), 128)]
     for index, device in enumerate(devices):
-        errors += _device(device, f"spec.devices[{index}]", each=bool(spec.get("perDeviceNodeSelection")))
+        errors += _device(device, f"spec.devices[{index}]", is_per_device=bool(spec.get("perDeviceNodeSelection")))
     errors += repeated_errors([device.get("name", "") for device in devices], "spec.devices")
     for index, counters in enumerate(spec.get("sharedCounters") or ()):
         errors += _counters(counters, "name", f"spec.sharedCounters[{index}]")
@@ -68,25 +68,25 @@ def slice_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
 def _placing(part: JsonObject, path: str, what: str, names: tuple[str, ...]) -> Errors:
     """The errors in the fields that specify which nodes can reach the devices; exactly one of them must be set."""
     errors: Errors = []
-    given: list[str] = []
+    fields: list[str] = []
     node = part.get("nodeName")
     if node:
-        given.append("`nodeName`")
+        fields.append("`nodeName`")
         errors += name_errors(node, dns1123_subdomain, f"{path}.nodeName")
     elif node is not None:
         text = "must be either unset or set to a non-empty string" if what == "spec" else "must not be empty"
         errors.append(invalid(f"{path}.nodeName", node, text))
     if part.get("nodeSelector") is not None:
-        given.append("`nodeSelector`")
+        fields.append("`nodeSelector`")
         errors += node_selector_errors(part["nodeSelector"], f"{path}.nodeSelector")
         terms = part["nodeSelector"].get("nodeSelectorTerms") or []
         if what == "spec" and len(terms) != 1:
             where = f"{path}.nodeSelector.nodeSelectorTerms"
-            shown = dump("[]core.NodeSelectorTerm", part["nodeSelector"].get("nodeSelectorTerms"))
-            errors.append(invalid(where, shown, "must have exactly one node selector term"))
+            bad_value = dump("[]core.NodeSelectorTerm", part["nodeSelector"].get("nodeSelectorTerms"))
+            errors.append(invalid(where, bad_value, "must have exactly one node selector term"))
     for name in names[2:]:
         if part.get(name):
-            given.append(f"`{name}`")
+            fields.append(f"`{name}`")
         elif part.get(name) is not None:
             errors.append(invalid(f"{path}.{name}", False, "must be either unset or set to true"))
     listed = ", ".join(f"`{name}`" for name in names)
@@ -98,24 +98,24 @@ def _placing(part: JsonObject, path: str, what: str, names: tuple[str, ...]) -> 
             f"exactly one of {listed} is required when `perDeviceNodeSelection` is set to true in the ResourceSlice "
             "spec"
         )
-    if not given:
+    if not fields:
         errors.append(required(path, text))
-    elif len(given) > 1:
-        errors.append(invalid(path, f"{{{', '.join(given)}}}", many))
+    elif len(fields) > 1:
+        errors.append(invalid(path, f"{{{', '.join(fields)}}}", many))
     return errors
 
 
-def _device(device: JsonObject, path: str, *, each: bool) -> Errors:
+def _device(device: JsonObject, path: str, *, is_per_device: bool) -> Errors:
     errors = name_errors(device.get("name", ""), dns1123_label, f"{path}.name")
     for name, attribute in (device.get("attributes") or {}).items():
         where = f"{path}.attributes[{name}]"
         errors += qualified_errors(name, f"{path}.attributes")
-        given = [key for key in _VALUES if attribute.get(key) is not None]
+        kinds = [key for key in _VALUES if attribute.get(key) is not None]
         listed = ", ".join(f"`{key}`" for key in _VALUES)
-        if len(given) != 1:
-            shown = f"{{{', '.join(given)}}}" if given else ""
-            which = "exactly one of" if given else "one of"
-            errors.append(invalid(where, shown, f"must specify {which}: {listed}"))
+        if len(kinds) != 1:
+            bad_value = f"{{{', '.join(kinds)}}}" if kinds else ""
+            which = "exactly one of" if kinds else "one of"
+            errors.append(invalid(where, bad_value, f"must specify {which}: {listed}"))
         text = attribute.get("string")
         if text is not None and len(text) > 64:
             errors.append(too_long(f"{where}.string", 64))
@@ -136,7 +136,7 @@ def _device(device: JsonObject, path: str, *, each: bool) -> Errors:
         errors += taint_errors(taint, f"{path}.taints[{index}]")
     for index, counters in enumerate(device.get("consumesCounters") or ()):
         errors += _counters(counters, "counterSet", f"{path}.consumesCounters[{index}]")
-    if each:
+    if is_per_device:
         errors += _placing(device, path, "device", ("nodeName", "nodeSelector", "allNodes"))
     elif any(device.get(name) is not None for name in ("nodeName", "nodeSelector", "allNodes")):
         text = (

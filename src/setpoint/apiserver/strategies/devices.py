@@ -102,7 +102,7 @@ def claim_spec_errors(spec: JsonObject, path: str) -> Errors:
     """The errors in the spec of a device claim."""
     devices, path = spec.get("devices") or {}, f"{path}.devices"
     requests = devices.get("requests") or []
-    known = request_names(spec)
+    names_of_requests = request_names(spec)
     errors = _several(requests, "requests", path)
     for index, request in enumerate(requests if len(requests) <= _MOST else ()):
         errors += _request(request, f"{path}.requests[{index}]")
@@ -115,7 +115,7 @@ def claim_spec_errors(spec: JsonObject, path: str) -> Errors:
     errors += _several(constraints, "constraints", path)
     for index, constraint in enumerate(constraints if len(constraints) <= _MOST else ()):
         where = f"{path}.constraints[{index}]"
-        errors += _references(constraint.get("requests") or [], known, f"{where}.requests")
+        errors += _references(constraint.get("requests") or [], names_of_requests, f"{where}.requests")
         match, distinct = constraint.get("matchAttribute"), constraint.get("distinctAttribute")
         if match is not None:
             errors += fully_qualified_errors(match, f"{where}.matchAttribute")
@@ -127,7 +127,7 @@ def claim_spec_errors(spec: JsonObject, path: str) -> Errors:
     configs = devices.get("config") or []
     errors += _several(configs, "config", path)
     for index, config in enumerate(configs if len(configs) <= _MOST else ()):
-        errors += _references(config.get("requests") or [], known, f"{path}.config[{index}].requests")
+        errors += _references(config.get("requests") or [], names_of_requests, f"{path}.config[{index}].requests")
         errors += configuration_errors(config, f"{path}.config[{index}]")
     return errors
 
@@ -144,20 +144,22 @@ def _several(items: Sequence[Any], name: str, path: str) -> Errors:
     return [too_many(f"{path}.{name}", len(items), _MOST)] if len(items) > _MOST else []
 
 
-def _references(names: Sequence[str], known: Mapping[str, set[str]], path: str) -> Errors:
-    errors = [error for index, name in enumerate(names) for error in reference_errors(name, known, f"{path}[{index}]")]
+def _references(names: Sequence[str], request_names: Mapping[str, set[str]], path: str) -> Errors:
+    errors = [
+        error for index, name in enumerate(names) for error in reference_errors(name, request_names, f"{path}[{index}]")
+    ]
     return errors + repeated_errors(names, path)
 
 
-def reference_errors(name: str, known: Mapping[str, set[str]], path: str) -> Errors:
-    """The errors in a reference to a request or to one of its alternatives. ``known`` comes from
+def reference_errors(name: str, request_names: Mapping[str, set[str]], path: str) -> Errors:
+    """The errors in a reference to a request or to one of its alternatives. ``request_names`` comes from
     `request_names`.
     """
     parts = name.split("/")
     if len(parts) > 2:
         return [invalid(path, name, _REFERENCE)]
     errors = [error for part in parts for error in name_errors(part, dns1123_label, path)]
-    if parts[0] not in known or (len(parts) == 2 and parts[1] not in known[parts[0]]):
+    if parts[0] not in request_names or (len(parts) == 2 and parts[1] not in request_names[parts[0]]):
         errors.append(invalid(path, name, _REFERENCE))
     return errors
 
@@ -231,7 +233,7 @@ def toleration_errors(toleration: JsonObject, path: str) -> Errors:
     return errors
 
 
-def _said(spec: JsonObject) -> JsonObject:
+def _without_empty_metadata(spec: JsonObject) -> JsonObject:
     """The spec of a claim template without the empty fields of its metadata, which do not count as changes."""
     return {**spec, "metadata": {key: value for key, value in (spec.get("metadata") or {}).items() if value}}
 
@@ -240,7 +242,7 @@ def claim_template_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
     """The errors in the spec of a claim template; ``old`` is the spec before an update."""
     errors = template_metadata_errors(spec.get("metadata") or {}, "spec.metadata")
     errors += claim_spec_errors(spec.get("spec") or {}, "spec.spec")
-    if old is not None and _said(spec) != _said(old):
+    if old is not None and _without_empty_metadata(spec) != _without_empty_metadata(old):
         errors.append(invalid("spec", dump("resource.ResourceClaimTemplateSpec", spec), _IMMUTABLE))
     return errors
 
@@ -289,8 +291,8 @@ def taint_rule_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
 def admin_errors(spec: JsonObject, namespace: JsonObject) -> Errors:
     """An error if a request asks for administrator access and the namespace lacks the label that allows it."""
     requests = (spec.get("devices") or {}).get("requests") or ()
-    asked = (index for index, item in enumerate(requests) if (item.get("exactly") or {}).get("adminAccess"))
-    first = next(asked, None)
+    indices = (index for index, item in enumerate(requests) if (item.get("exactly") or {}).get("adminAccess"))
+    first = next(indices, None)
     if first is None or allows_admins(namespace):
         return []
     return [forbidden(f"spec.devices.requests[{first}].adminAccess", ADMIN_RULE)]

@@ -38,8 +38,8 @@ class DisruptionBudgets(Strategy):
         errors: list[FieldError] = []
         least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
         if least is not None and most is not None:
-            shown = dump("policy.PodDisruptionBudgetSpec", spec)
-            errors.append(invalid("spec", shown, "minAvailable and maxUnavailable cannot be both set"))
+            bad_value = dump("policy.PodDisruptionBudgetSpec", spec)
+            errors.append(invalid("spec", bad_value, "minAvailable and maxUnavailable cannot be both set"))
         for name, value in (("minAvailable", least), ("maxUnavailable", most)):
             if value is not None:
                 errors += _share_errors(value, f"spec.{name}")

@@ -72,9 +72,9 @@ def event_errors(obj: dict[str, Any], old: dict[str, Any] | None) -> list[FieldE
         # This reference is a pointer, so an empty one differs from a missing one.
         same = value == before.get(name) if name == "related" else (value or None) == (before.get(name) or None)
         if not same:
-            shown = dump(_KINDS.get(name, "s"), value) if name in _KINDS or value is None else value
+            bad_value = dump(_KINDS.get(name, "s"), value) if name in _KINDS or value is None else value
             field = "reportingController" if name == "reportingComponent" else name
-            errors.append(invalid(field, shown, "field is immutable"))
+            errors.append(invalid(field, bad_value, "field is immutable"))
     return errors
 
 

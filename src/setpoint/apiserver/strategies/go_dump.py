@@ -55,15 +55,15 @@ def _text(kind: str, value: Any) -> str:
         return "null" if value is None else f"{{{','.join(entries)}}}"
     if kind in _ZEROS:
         return _ZEROS[kind] if value is None else _json(value)
-    shown = []
+    parts = []
     for name, field, type_ in _structs()[kind]:
-        given = value or {}
+        fields = value or {}
         for step in field.split("."):
-            given = (given or {}).get(step)
-        if type_[0] == "?" and (given is None or (not given and type_[1] != "*")):
+            fields = (fields or {}).get(step)
+        if type_[0] == "?" and (fields is None or (not fields and type_[1] != "*")):
             continue
-        shown.append(f'"{name}":{_text(type_.lstrip("?"), given)}')
-    return f"{{{','.join(shown)}}}"
+        parts.append(f'"{name}":{_text(type_.lstrip("?"), fields)}')
+    return f"{{{','.join(parts)}}}"
 
 
 _json: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode

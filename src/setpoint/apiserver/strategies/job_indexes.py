@@ -22,10 +22,10 @@ def count_indexes(text: str, completions: int) -> tuple[int, str]:
     """The number of indexes in a list and an empty string, or 0 and the first error if the list is invalid."""
     total, last = 0, None
     for part in text.split(",") if text else ():
-        found = _interval(part, completions)
-        if isinstance(found, str):
-            return 0, found
-        first, end = found
+        interval = _interval(part, completions)
+        if isinstance(interval, str):
+            return 0, interval
+        first, end = interval
         if last is not None and last >= first:
             return 0, f"non-increasing order, previous: {last}, current: {first}"
         total, last = total + end - first + 1, end
@@ -35,9 +35,9 @@ def count_indexes(text: str, completions: int) -> tuple[int, str]:
 def index_intervals(text: str, completions: int) -> Iterator[tuple[int, int]]:
     """The intervals of a list; invalid intervals are left out."""
     for part in text.split(",") if text else ():
-        found = _interval(part, completions)
-        if not isinstance(found, str):
-            yield found
+        interval = _interval(part, completions)
+        if not isinstance(interval, str):
+            yield interval
 
 
 def _interval(text: str, completions: int) -> tuple[int, int] | str:

@@ -58,15 +58,15 @@ def _counts(job: _Job) -> Iterator[FieldError]:
 
 
 def _uncounted(job: _Job) -> Iterator[FieldError]:
-    seen: set[str] = set()
+    previous: set[str] = set()
     for name in ("succeeded", "failed"):
         for index, uid in enumerate((job.status.get("uncountedTerminatedPods") or {}).get(name) or ()):
             path = f"status.uncountedTerminatedPods.{name}[{index}]"
             if not uid:
                 yield invalid(path, uid, "must not be empty")
-            elif uid in seen:
+            elif uid in previous:
                 yield duplicate(path, uid)
-            seen.add(uid)
+            previous.add(uid)
 
 
 def _time(text: str | None) -> datetime | None:
@@ -115,8 +115,8 @@ def _state(new: _Job, old: _Job) -> Iterator[FieldError]:
     uncounted = status.get("uncountedTerminatedPods") or {}
     if finished and any(uncounted.values()) and (ended or changed("uncountedTerminatedPods")):
         named = {"Succeeded": uncounted.get("succeeded"), "Failed": uncounted.get("failed")}
-        shown = Shown(json.dumps(named, separators=(",", ":")))
-        yield invalid("status.uncountedTerminatedPods", shown, "must be empty for finished job")
+        bad_value = Shown(json.dumps(named, separators=(",", ":")))
+        yield invalid("status.uncountedTerminatedPods", bad_value, "must be empty for finished job")
     if finished and new.count("terminating") > 0 and (ended or changed("terminating")):
         yield invalid("status.terminating", status["terminating"], "terminating>0 is invalid for finished job")
     if status.get("ready") is not None and new.count("ready") > new.count("active") and changed("ready", "active"):
@@ -132,15 +132,15 @@ def _state(new: _Job, old: _Job) -> Iterator[FieldError]:
 
 def _indexes(new: _Job, old: _Job) -> Iterator[FieldError]:
     completions, per_index = new.spec.get("completions"), new.spec.get("backoffLimitPerIndex")
-    done, failed = new.status.get("completedIndexes") or "", new.status.get("failedIndexes")
-    more_done = done != (old.status.get("completedIndexes") or "")
+    completed, failed = new.status.get("completedIndexes") or "", new.status.get("failedIndexes")
+    more_done = completed != (old.status.get("completedIndexes") or "")
     more_failed = failed != old.status.get("failedIndexes")
     if more_done:
-        if completions is not None and (problem := indexes_problem(done, completions)):
-            yield invalid("status.completedIndexes", done, f"error parsing completedIndexes: {problem}")
-        if done and new.spec.get("completionMode") != "Indexed":
+        if completions is not None and (problem := indexes_problem(completed, completions)):
+            yield invalid("status.completedIndexes", completed, f"error parsing completedIndexes: {problem}")
+        if completed and new.spec.get("completionMode") != "Indexed":
             text = "cannot set non-empty completedIndexes when non-indexed completion mode"
-            yield invalid("status.completedIndexes", done, text)
+            yield invalid("status.completedIndexes", completed, text)
     if more_failed and failed is not None:
         if per_index is None:
             text = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
@@ -148,15 +148,15 @@ def _indexes(new: _Job, old: _Job) -> Iterator[FieldError]:
         elif completions is not None and (problem := indexes_problem(failed, completions)):
             yield invalid("status.failedIndexes", failed, f"error parsing failedIndexes: {problem}")
     if (more_done or more_failed) and failed is not None and completions is not None:
-        both = _overlap(done, failed, completions)
+        both = _overlap(completed, failed, completions)
         if both is not None:
             text = f"failedIndexes and completedIndexes overlap at index: {both}"
             yield invalid("status.failedIndexes", failed, text)
 
 
-def _overlap(done: str, failed: str, completions: int) -> int | None:
+def _overlap(completed: str, failed: str, completions: int) -> int | None:
     """An index that is in both lists; None if there is none. The intervals must be sorted; invalid ones are skipped."""
-    ones, others = index_intervals(done, completions), index_intervals(failed, completions)
+    ones, others = index_intervals(completed, completions), index_intervals(failed, completions)
     one, other = next(ones, None), next(others, None)
     while one is not None and other is not None:
         (first, end), (start, last) = one, other

@@ -304,11 +304,11 @@ def job_change_errors(new: JsonObject, old: JsonObject) -> Errors:
     errors: Errors = []
     count, at_once = spec.get("completions"), spec.get("parallelism")
     if spec.get("completionMode") != "Indexed":
-        errors += _kept(spec, before, "completions", "")
+        errors += _unchanged(spec, before, "completions", "")
     elif count not in (None, before.get("completions")) and count != at_once:
         text = "can only be modified in tandem with spec.parallelism"
         errors.append(invalid("spec.completions", count, text))
-    errors += _kept(spec, before, "selector", "*v1.LabelSelector")
+    errors += _unchanged(spec, before, "selector", "*v1.LabelSelector")
     errors += _template_errors(new, old)
     for name, kind in (
         ("completionMode", ""),
@@ -317,11 +317,11 @@ def job_change_errors(new: JsonObject, old: JsonObject) -> Errors:
         ("managedBy", ""),
         ("successPolicy", "batch.SuccessPolicy"),
     ):
-        errors += _kept(spec, before, name, kind)
+        errors += _unchanged(spec, before, name, kind)
     return errors
 
 
-def _kept(spec: JsonObject, before: JsonObject, name: str, kind: str) -> Errors:
+def _unchanged(spec: JsonObject, before: JsonObject, name: str, kind: str) -> Errors:
     value = spec.get(name)
     if value == before.get(name):
         return []
@@ -336,8 +336,11 @@ def _template_errors(new: JsonObject, old: JsonObject) -> Errors:
         if (old.get("status") or {}).get("startTime") is None:
             _take_placing(template, before)
         for key in ("containers", "initContainers"):
-            ours, theirs = (template.get("spec") or {}).get(key) or [], (before.get("spec") or {}).get(key) or []
-            for container, other in zip(ours, theirs, strict=False):
+            ours, old_containers = (
+                (template.get("spec") or {}).get(key) or [],
+                (before.get("spec") or {}).get(key) or [],
+            )
+            for container, other in zip(ours, old_containers, strict=False):
                 other.pop("resources", None)
                 if "resources" in container:
                     other["resources"] = container["resources"]

@@ -56,16 +56,16 @@ def _metric(metric: JsonObject, path: str) -> Errors:
     errors = [] if kind else [required(f"{path}.type", "must specify a metric source type")]
     if kind not in _TYPES:
         errors.append(not_supported(f"{path}.type", kind, _TYPES))
-    given = [name for name in _FIELDS if metric.get(name) is not None]
-    if given:
-        errors += _source(metric[given[0]], given[0], f"{path}.{given[0]}")
+    fields = [name for name in _FIELDS if metric.get(name) is not None]
+    if fields:
+        errors += _source(metric[fields[0]], fields[0], f"{path}.{fields[0]}")
     wanted = next((name for name, type_ in _FIELDS.items() if type_ == kind), "")
-    if wanted and wanted not in given:
+    if wanted and wanted not in fields:
         text = "must populate information for the given metric source"
         errors.append(required(f"{path}.{wanted}", text))
-    if len(given) != 1:
+    if len(fields) != 1:
         text = "must populate the given metric source only"
-        errors += [forbidden(f"{path}.{name}", text) for name in given if name != wanted]
+        errors += [forbidden(f"{path}.{name}", text) for name in fields if name != wanted]
     return errors
 
 

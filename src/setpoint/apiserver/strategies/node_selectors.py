@@ -34,39 +34,39 @@ def node_term_errors(term: JsonObject, path: str, *, values: bool = True) -> Err
 
 
 def _node_requirement_errors(requirement: JsonObject, path: str, *, values: bool) -> Errors:
-    operator, given = requirement.get("operator", ""), requirement.get("values") or []
+    operator, listed = requirement.get("operator", ""), requirement.get("values") or []
     errors: Errors = []
     if operator in ("In", "NotIn"):
-        if not given:
+        if not listed:
             errors.append(required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
     elif operator in ("Exists", "DoesNotExist"):
-        if given:
+        if listed:
             text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
             errors.append(forbidden(f"{path}.values", text))
     elif operator in ("Gt", "Lt"):
-        if len(given) != 1:
+        if len(listed) != 1:
             text = "must be specified single value when `operator` is 'Lt' or 'Gt'"
             errors.append(required(f"{path}.values", text))
     else:
         errors.append(invalid(f"{path}.operator", operator, _OPERATORS))
     key = requirement.get("key", "")
     errors += [invalid(f"{path}.key", key, text) for text in qualified_name(key)]
-    for index, value in enumerate(given if values else ()):
+    for index, value in enumerate(listed if values else ()):
         errors += [invalid(f"{path}.values[{index}]", value, text) for text in label_value(value)]
     return errors
 
 
 def node_field_errors(requirement: JsonObject, path: str) -> Errors:
     """The errors in a requirement on a field of a node."""
-    operator, given, key = requirement.get("operator", ""), requirement.get("values") or [], requirement.get("key", "")
+    operator, values, key = requirement.get("operator", ""), requirement.get("values") or [], requirement.get("key", "")
     errors: Errors = []
     if operator not in ("In", "NotIn"):
         errors.append(invalid(f"{path}.operator", operator, _OPERATORS))
-    elif len(given) != 1:
+    elif len(values) != 1:
         text = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
         errors.append(required(f"{path}.values", text))
     if key != "metadata.name":
         return [*errors, invalid(f"{path}.key", key, "not a valid field selector key")]
-    for index, value in enumerate(given):
+    for index, value in enumerate(values):
         errors += [invalid(f"{path}.values[{index}]", value, text) for text in dns1123_subdomain(value)]
     return errors

@@ -26,16 +26,16 @@ class Block(NamedTuple):
 
 def blocks(text: bytes) -> Iterator[Block]:
     """The blocks of a text, in order."""
-    begun = 0  # the next block can't begin before this position
-    ends = [found.start() for found in _END.finditer(text)]
+    searched = 0  # the next block can't begin before this position
+    ends = [match.start() for match in _END.finditer(text)]
     for end in ends:
-        begin = text.rfind(_BEGIN, begun, end + 1)
-        begun = end + 1
+        begin = text.rfind(_BEGIN, searched, end + 1)
+        searched = end + 1
         if begin < 0 or (begin > 0 and text[begin - 1 : begin] != b"\n"):
             continue
-        found = _block(text, begin + len(_BEGIN), end)
-        if found is not None:
-            yield found
+        block = _block(text, begin + len(_BEGIN), end)
+        if block is not None:
+            yield block
 
 
 def _block(text: bytes, start: int, end: int) -> Block | None:

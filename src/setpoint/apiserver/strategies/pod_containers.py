@@ -110,8 +110,8 @@ def _ephemeral_errors(spec: JsonObject, path: str, volumes: dict[str, JsonObject
         if target and target not in others:
             errors.append(not_found(f"{where}.targetContainerName", target))
         text = "cannot be set for an Ephemeral Container"
-        given = [key for key in _EPHEMERAL if container.get(key) not in _UNSET.get(key, (None,))]
-        errors += [forbidden(f"{where}.{key}", text) for key in given]
+        fields = [key for key in _EPHEMERAL if container.get(key) not in _UNSET.get(key, (None,))]
+        errors += [forbidden(f"{where}.{key}", text) for key in fields]
         for number, mount in enumerate(container.get("volumeMounts") or ()):
             errors += [
                 forbidden(f"{where}.volumeMounts[{number}].{key}", text)
@@ -185,13 +185,13 @@ def _ports(ports: list[JsonObject], path: str) -> Errors:
 
 def _host_ports(containers: list[JsonObject], path: str) -> Errors:
     errors: Errors = []
-    seen: set[str] = set()
+    ports: set[str] = set()
     for index, container in enumerate(containers):
         for number, port in enumerate(container.get("ports") or ()):
             if not port.get("hostPort"):
                 continue
             text = f"{port.get('protocol', '')}/{port.get('hostIP', '')}/{port['hostPort']}"
-            if text in seen:
+            if text in ports:
                 errors.append(duplicate(f"{path}[{index}].ports[{number}].hostPort", text))
-            seen.add(text)
+            ports.add(text)
     return errors

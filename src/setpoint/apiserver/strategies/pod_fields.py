@@ -134,18 +134,18 @@ def field_errors(reference: JsonObject, path: str, *, volume: bool = False) -> l
     for name in ("apiVersion", "fieldPath"):
         if not reference.get(name):
             return [required(f"{path}.{name}")]
-    found = _SUBSCRIPT.fullmatch(target)
+    match = _SUBSCRIPT.fullmatch(target)
     problem = ""
     if reference["apiVersion"] != "v1":
         problem = f"unsupported pod version: {reference['apiVersion']}"
-    elif found and found[1] not in ("metadata.annotations", "metadata.labels"):
+    elif match and match[1] not in ("metadata.annotations", "metadata.labels"):
         problem = f"field label does not support subscript: {target}"
-    elif not found and target not in _LABELS and target != "spec.host":
+    elif not match and target not in _LABELS and target != "spec.host":
         problem = f"field label not supported: {target}"
     if problem:
         return [invalid(f"{path}.fieldPath", target, f"error converting fieldPath: {problem}")]
-    if found:
-        key = found[2].lower() if found[1] == "metadata.annotations" else found[2]
+    if match:
+        key = match[2].lower() if match[1] == "metadata.annotations" else match[2]
         return [invalid(path, key, text) for text in qualified_name(key)]
     target = "spec.nodeName" if target == "spec.host" else target
     allowed = _IN_VOLUMES if volume else _IN_VARIABLES

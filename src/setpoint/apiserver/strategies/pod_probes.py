@@ -60,10 +60,10 @@ def _probe(probe: JsonObject, path: str, grace: int | None, *, readiness: bool) 
 
 
 def _handler(handler: JsonObject, path: str, grace: int | None, kinds: tuple[str, ...]) -> Errors:
-    given = [kind for kind in kinds if handler.get(kind) is not None]
-    if not given:
+    handlers = [kind for kind in kinds if handler.get(kind) is not None]
+    if not handlers:
         return [required(path, "must specify a handler type")]
-    kind, action, where = given[0], handler[given[0]], f"{path}.{given[0]}"
+    kind, action, where = handlers[0], handler[handlers[0]], f"{path}.{handlers[0]}"
     errors: Errors = []
     if kind == "exec" and not action.get("command"):
         errors.append(required(f"{where}.command"))
@@ -76,7 +76,7 @@ def _handler(handler: JsonObject, path: str, grace: int | None, kinds: tuple[str
     elif kind == "sleep" and grace is not None and not 0 <= action.get("seconds", 0) <= grace:
         text = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
         errors.append(invalid(where, action.get("seconds", 0), text))
-    return errors + [forbidden(f"{path}.{other}", _ONE_HANDLER) for other in given[1:]]
+    return errors + [forbidden(f"{path}.{other}", _ONE_HANDLER) for other in handlers[1:]]
 
 
 def _http_get(action: JsonObject, path: str) -> Errors:

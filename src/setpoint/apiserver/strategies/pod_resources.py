@@ -98,10 +98,10 @@ def pod_requirements_errors(spec: JsonObject, path: str) -> Errors:
     claims = [item.get("name", "") for item in spec.get("resourceClaims") or []]
     errors += requirements_errors(resources, claims, where, _pod_resource_errors)
     for name, amount in _together(spec).items():
-        asked = (resources.get("requests") or {}).get(name)
-        if asked is not None and amount > Quantity(asked):
+        request = (resources.get("requests") or {}).get(name)
+        if request is not None and amount > Quantity(request):
             text = f"must be greater than or equal to aggregate container requests of {amount}"
-            errors.append(invalid(f"{where}.requests[{name}]", str(Quantity(asked)), text))
+            errors.append(invalid(f"{where}.requests[{name}]", str(Quantity(request)), text))
     containers: list[JsonObject] = spec.get("containers") or []
     for index, container in enumerate(containers):
         limits: JsonObject = (container.get("resources") or {}).get("limits") or {}
@@ -121,8 +121,8 @@ def _together(spec: JsonObject) -> dict[str, Quantity]:
     first: dict[str, Quantity] = {}
     for kind in ("initContainers", "containers"):
         for container in spec.get(kind) or ():
-            asked = (container.get("resources") or {}).get("requests") or {}
-            amounts = {name: Quantity(text) for name, text in asked.items()}
+            requests = (container.get("resources") or {}).get("requests") or {}
+            amounts = {name: Quantity(text) for name, text in requests.items()}
             if kind == "containers" or container.get("restartPolicy") == "Always":
                 for name, amount in amounts.items():
                     running[name] = Quantity(running[name].value + amount.value) if name in running else amount
@@ -164,37 +164,37 @@ def requirements_errors(
     named = limits.keys() | requests.keys()
     if not named & {"cpu", "memory"} and any(name.startswith("hugepages-") for name in named):
         errors.append(forbidden(path, "HugePages require cpu or memory"))
-    asked = resources.get("claims") or []
-    if asked:
-        errors += _claim_errors(asked, {name for name in claims if name}, f"{path}.claims")
+    claim_list = resources.get("claims") or []
+    if claim_list:
+        errors += _claim_errors(claim_list, {name for name in claims if name}, f"{path}.claims")
     return errors
 
 
-def _claim_errors(claims: list[JsonObject], known: set[str], path: str) -> Errors:
+def _claim_errors(claims: list[JsonObject], declared: set[str], path: str) -> Errors:
     errors: Errors = []
-    seen: set[str] = set()
+    previous: set[str] = set()
     of_parts: Counter[str] = Counter()
-    names = f": {', '.join(sorted(known))}" if known else " which is empty"
+    names = f": {', '.join(sorted(declared))}" if declared else " which is empty"
     for index, claim in enumerate(claims):
         where, name, request = f"{path}[{index}]", claim.get("name", ""), claim.get("request", "")
         if not name:
             errors.append(required(where))
             continue
-        if name in seen:
+        if name in previous:
             errors.append(duplicate(where, name))
         else:
             key = f"{name}/{request}" if request else name
             errors += [
                 invalid(f"{where}.request", request, text) for text in (dns1123_label(request) if request else ())
             ]
-            if key in seen:
+            if key in previous:
                 errors.append(duplicate(where, key))
             elif not request:
                 errors += [duplicate(where, name)] * of_parts[name]
-            if key not in seen:
+            if key not in previous:
                 of_parts[key.partition("/")[0]] += "/" in key
-            seen.add(key)
-        if name not in known:
+            previous.add(key)
+        if name not in declared:
             error = not_found(where, name)
             text = f"must be one of the names in pod.spec.resourceClaims{names}"
             errors.append(FieldError(error.type, error.field, text, error.bad_value))
@@ -204,12 +204,12 @@ def _claim_errors(claims: list[JsonObject], known: set[str], path: str) -> Error
 def resizing_errors(policies: list[JsonObject], restart: str, path: str) -> Errors:
     """The errors in a container's ``resizePolicy``."""
     errors: Errors = []
-    seen: set[str] = set()
+    previous: set[str] = set()
     for index, policy in enumerate(policies):
         name, manner = policy.get("resourceName", ""), policy.get("restartPolicy", "")
-        if name in seen:
+        if name in previous:
             errors.append(duplicate(f"{path}[{index}]", name))
-        seen.add(name)
+        previous.add(name)
         for value, allowed in ((name, ("cpu", "memory")), (manner, ("NotRequired", "RestartContainer"))):
             if not value:
                 errors.append(required(path))
@@ -230,13 +230,13 @@ def qos_class(spec: JsonObject) -> str:
     all_resources = [whole] if any(whole.values()) else [part.get("resources") or {} for part in parts]
     guaranteed, any_given = True, False
     for resources in all_resources:
-        limits = _given(resources.get("limits"))
-        requests = limits | _given(resources.get("requests"))
+        limits = _amounts(resources.get("limits"))
+        requests = limits | _amounts(resources.get("requests"))
         any_given = any_given or bool(requests)
         guaranteed = guaranteed and len(limits) == len(_OF_QUALITY) and requests == limits
     return "BestEffort" if not any_given else "Guaranteed" if guaranteed else "Burstable"
 
 
-def _given(amounts: JsonObject | None) -> dict[str, Quantity]:
+def _amounts(amounts: JsonObject | None) -> dict[str, Quantity]:
     quantities = {name: Quantity(amounts[name]) for name in _OF_QUALITY if name in amounts} if amounts else {}
     return {name: quantity for name, quantity in quantities.items() if quantity > _NOTHING}

@@ -89,12 +89,12 @@ def _label_keys_errors(term: JsonObject, path: str) -> Errors:
         for index, key in enumerate(keys):
             errors += [invalid(f"{path}.{name}[{index}]", key, text) for text in qualified_name(key)]
     last = {key: index for index, key in enumerate(match)}
-    seen = set(((selector or {}).get("matchLabels") or {}).keys())
+    previous = set(((selector or {}).get("matchLabels") or {}).keys())
     for expression in (selector or {}).get("matchExpressions") or ():
         key = expression.get("key", "")
-        if key in last and key in seen:
+        if key in last and key in previous:
             errors.append(invalid(f"{path}[{last[key]}]", key, "exists in both matchLabelKeys and labelSelector"))
-        seen.add(key)
+        previous.add(key)
     mismatch = set(term.get("mismatchLabelKeys") or ())
     for index, key in enumerate(match):
         if key in mismatch:

@@ -66,16 +66,16 @@ def _one_of(value: Any, allowed: tuple[str, ...], path: str) -> Errors:
 
 def _sysctls(sysctls: list[JsonObject], spec: JsonObject, path: str) -> Errors:
     errors: Errors = []
-    seen: set[str] = set()
+    previous: set[str] = set()
     for index, sysctl in enumerate(sysctls):
         where, name = f"{path}[{index}].name", sysctl.get("name", "")
         if not name:
             errors.append(required(where))
         elif len(name) > 253 or not _SYSCTL.fullmatch(name):
             errors.append(invalid(where, name, _SYSCTL_RULE))
-        elif name in seen:
+        elif name in previous:
             errors.append(duplicate(where, name))
-        seen.add(name)
+        previous.add(name)
         plain = name.replace("/", ".")
         space = next((space for start, space in _OF_THE_NODE.items() if plain.startswith(start)), "")
         for flag, kind in (("hostNetwork", "net"), ("hostIPC", "ipc")):
@@ -99,14 +99,14 @@ def container_security_errors(context: JsonObject, path: str, *, host_users: boo
     if context.get("allowPrivilegeEscalation") is False:
         if context.get("privileged"):
             text = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-            errors.append(invalid(path, _shown(context), text))
+            errors.append(invalid(path, _bad_value(context), text))
         if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
             text = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-            errors.append(invalid(path, _shown(context), text))
+            errors.append(invalid(path, _bad_value(context), text))
     return errors + _windows(context, path) + _app_armor(context, path)
 
 
-def _shown(context: JsonObject) -> Any:
+def _bad_value(context: JsonObject) -> Any:
     return dump("core.SecurityContext", context)
 
 
@@ -130,8 +130,8 @@ def _seccomp(context: JsonObject, path: str) -> Errors:
             return [*errors, required(f"{path}.localhostProfile", text)]
         return errors + relative_path(local, f"{path}.localhostProfile")
     if local is not None:
-        shown = Shown(f'{{"Type":{quote(kind)},"LocalhostProfile":{quote(local)}}}')
-        errors.append(invalid(f"{path}.localhostProfile", shown, "can only be set when seccomp type is Localhost"))
+        bad_value = Shown(f'{{"Type":{quote(kind)},"LocalhostProfile":{quote(local)}}}')
+        errors.append(invalid(f"{path}.localhostProfile", bad_value, "can only be set when seccomp type is Localhost"))
     return errors
 
 
@@ -204,7 +204,7 @@ def _user_problems(name: str) -> list[str]:
 # -- what goes with the operating system ------------------------------------------------------------------------------
 
 
-def _each(spec: JsonObject, path: str) -> list[tuple[JsonObject, str]]:
+def _containers(spec: JsonObject, path: str) -> list[tuple[JsonObject, str]]:
     return [
         (container, f"{path}.{key}[{index}]")
         for key in ("initContainers", "containers", "ephemeralContainers")
@@ -216,7 +216,7 @@ def host_process_errors(spec: JsonObject, path: str) -> Errors:
     """The errors in containers that run as host processes on a Windows node."""
     errors: Errors = []
     own = ((spec.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
-    everyone = _each(spec, path)
+    everyone = _containers(spec, path)
     count = 0
     for container, where in everyone:
         its = ((container.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
@@ -246,11 +246,16 @@ def system_errors(spec: JsonObject, path: str) -> Errors:
     context = spec.get("securityContext") or {}
     if name == "linux":
         text = "windows options cannot be set for a linux pod"
-        found = [(context, f"{path}.securityContext")]
-        found += [
-            (container.get("securityContext") or {}, f"{at}.securityContext") for container, at in _each(spec, path)
+        contexts = [(context, f"{path}.securityContext")]
+        contexts += [
+            (container.get("securityContext") or {}, f"{at}.securityContext")
+            for container, at in _containers(spec, path)
         ]
-        return [forbidden(f"{at}.windowsOptions", text) for each, at in found if each.get("windowsOptions") is not None]
+        return [
+            forbidden(f"{at}.windowsOptions", text)
+            for context, at in contexts
+            if context.get("windowsOptions") is not None
+        ]
     errors = [
         forbidden(f"{path}.securityContext.{key}", _NOT_ON_WINDOWS)
         for key in _POD_FIELDS
@@ -262,7 +267,7 @@ def system_errors(spec: JsonObject, path: str) -> Errors:
         errors.append(forbidden(f"{path}.shareProcessNamespace", _NOT_ON_WINDOWS))
     return errors + [
         forbidden(f"{at}.securityContext.{key}", _NOT_ON_WINDOWS)
-        for container, at in _each(spec, path)
+        for container, at in _containers(spec, path)
         for key in _CONTAINER_FIELDS
         if (container.get("securityContext") or {}).get(key) is not None
     ]

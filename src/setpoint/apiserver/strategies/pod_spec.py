@@ -124,24 +124,24 @@ def _spec_errors(spec: JsonObject, path: str, pod: str | None) -> Errors:
 
 def _resource_claims(claims: list[JsonObject] | None, path: str) -> Errors:
     errors: Errors = []
-    seen: set[str] = set()
+    previous: set[str] = set()
     for index, claim in enumerate(claims or ()):
         where, name = f"{path}[{index}]", claim.get("name", "")
         if not name:
             errors.append(required(f"{where}.name"))
-        elif name in seen:
+        elif name in previous:
             errors.append(duplicate(f"{where}.name", name))
         else:
             errors += [invalid(f"{where}.name", name, text) for text in dns1123_label(name)]
-            seen.add(name)
+            previous.add(name)
         sources = [claim.get(key) for key in ("resourceClaimName", "resourceClaimTemplateName")]
-        shown = {"Name": name, "ResourceClaimName": sources[0], "ResourceClaimTemplateName": sources[1]}
+        bad_value = {"Name": name, "ResourceClaimName": sources[0], "ResourceClaimTemplateName": sources[1]}
         if None not in sources:
             text = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
-            errors.append(invalid(where, shown, text))
+            errors.append(invalid(where, bad_value, text))
         elif sources == [None, None]:
             text = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
-            errors.append(invalid(where, shown, text))
+            errors.append(invalid(where, bad_value, text))
         for key in ("resourceClaimName", "resourceClaimTemplateName"):
             if claim.get(key) is not None:
                 errors += [invalid(f"{where}.{key}", claim[key], text) for text in dns1123_subdomain(claim[key])]
@@ -162,19 +162,19 @@ def _gates(spec: JsonObject, path: str) -> Errors:
     for index, gate in enumerate(spec.get("readinessGates") or ()):
         name, where = gate.get("conditionType", ""), f"{path}.readinessGates[{index}].conditionType"
         errors += [invalid(where, name, text) for text in qualified_name(name)]
-    seen: set[str] = set()
+    previous: set[str] = set()
     for index, gate in enumerate(spec.get("schedulingGates") or ()):
         name, where = gate.get("name", ""), f"{path}.schedulingGates[{index}]"
         errors += [invalid(where, name, text) for text in qualified_name(name)]
-        if name in seen:
+        if name in previous:
             errors.append(duplicate(where, name))
-        seen.add(name)
+        previous.add(name)
     return errors
 
 
 def _own_users(spec: JsonObject, path: str) -> Errors:
     shared = (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
-    errors = [forbidden(f"{path}.{said}", _NOT_APART) for key, said in shared if spec.get(key)]
+    errors = [forbidden(f"{path}.{field}", _NOT_APART) for key, field in shared if spec.get(key)]
     for kind in ("initContainers", "containers", "ephemeralContainers"):
         for index, container in enumerate(spec.get(kind) or ()):
             if container.get("volumeDevices"):

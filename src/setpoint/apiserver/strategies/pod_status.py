@@ -64,9 +64,9 @@ def status_errors(pod: JsonObject, old: JsonObject) -> Errors:
         errors += _observed(condition, f"status.conditions[{index}]")
     errors += _addresses(status.get("podIPs") or [], before.get("podIPs") or [], "status.podIPs")
     if status.get("podIPs") and not status.get("podIP"):
-        shown = [{"IP": item.get("ip", "")} for item in status["podIPs"]]
+        bad_value = [{"IP": item.get("ip", "")} for item in status["podIPs"]]
         text = "podIP and podIPs must either both be set or both be unset"
-        errors.append(invalid("status.podIPs", shown, text))
+        errors.append(invalid("status.podIPs", bad_value, text))
     hosts = status.get("hostIPs") or []
     if hosts and hosts[0].get("ip", "") != status.get("hostIP", ""):
         errors.append(invalid("status.hostIPs[0].ip", hosts[0].get("ip", ""), "must be equal to `hostIP`"))
@@ -82,11 +82,11 @@ def _observed(holder: JsonObject, path: str) -> Errors:
 
 def _addresses(items: list[JsonObject], before: list[JsonObject], path: str) -> Errors:
     errors: Errors = []
-    known = {item.get("ip", "") for item in before}
+    old_addresses = {item.get("ip", "") for item in before}
     families: set[int] = set()
     wrong = -1
     for index, item in enumerate(items):
-        errors += address_errors(item.get("ip", ""), f"{path}[{index}]", known)
+        errors += address_errors(item.get("ip", ""), f"{path}[{index}]", old_addresses)
         address = address_of(item.get("ip", ""))
         if address is None:
             wrong = index if wrong < 0 else wrong
@@ -103,16 +103,16 @@ def _addresses(items: list[JsonObject], before: list[JsonObject], path: str) -> 
 
 def _claims(spec: JsonObject, status: JsonObject) -> Errors:
     errors: Errors = []
-    known = {item.get("name", "") for item in spec.get("resourceClaims") or ()}
-    seen: set[str] = set()
+    claim_names = {item.get("name", "") for item in spec.get("resourceClaims") or ()}
+    previous: set[str] = set()
     for index, item in enumerate(status.get("resourceClaimStatuses") or ()):
         where, name = f"status.resourceClaimStatuses[{index}]", item.get("name", "")
-        if name not in known:
+        if name not in claim_names:
             text = "must match the name of an entry in `spec.resourceClaims`"
             errors.append(invalid(f"{where}.name", name, text))
-        if name in seen:
+        if name in previous:
             errors.append(duplicate(f"{where}.name", name))
-        seen.add(name)
+        previous.add(name)
         claim = item.get("resourceClaimName")
         if claim is not None:
             errors += [invalid(f"{where}.resourceClaimName", claim, text) for text in dns1123_subdomain(claim)]
@@ -130,7 +130,7 @@ def _extended_claim(spec: JsonObject, status: JsonObject) -> Errors:
     if not mappings:
         errors.append(required(f"{path}.requestMappings", "at least one request mapping is required"))
     containers = {item["name"]: item for key in ("initContainers", "containers") for item in spec.get(key) or ()}
-    seen: set[tuple[str, ...]] = set()
+    keys: set[tuple[str, ...]] = set()
     for index, mapping in enumerate(mappings):
         where = f"{path}.requestMappings[{index}]"
         named = {name: mapping.get(name, "") for name in ("containerName", "resourceName", "requestName")}
@@ -145,9 +145,9 @@ def _extended_claim(spec: JsonObject, status: JsonObject) -> Errors:
         problems = dns1123_label(named["requestName"])
         errors += [invalid(f"{path}.requestName", named["requestName"], text) for text in problems]
         key = tuple(named.values())
-        if key in seen:
+        if key in keys:
             errors += [duplicate(f"{where}.{name}", value) for name, value in named.items()]
-        seen.add(key)
+        keys.add(key)
     name = claim.get("resourceClaimName", "")
     if not name:
         return [*errors, required(f"{path}.resourceClaimName")]
@@ -164,7 +164,7 @@ def _containers(spec: JsonObject, status: JsonObject) -> Errors:
     errors: Errors = []
     system = (spec.get("os") or {}).get("name", "linux")
     for kind in ("container", "initContainer", "ephemeralContainer"):
-        known = {item["name"]: item for item in spec.get(f"{kind}s") or ()}
+        by_name = {item["name"]: item for item in spec.get(f"{kind}s") or ()}
         for index, item in enumerate(status.get(f"{kind}Statuses") or ()):
             path = f"status.{kind}Statuses[{index}]"
             errors += _user((item.get("user") or {}).get("linux"), f"{path}.user.linux", system)
@@ -173,7 +173,7 @@ def _containers(spec: JsonObject, status: JsonObject) -> Errors:
                 errors.append(forbidden(path, "must not be specified in container status"))
                 continue
             for number, device in enumerate(devices):
-                errors += _device(device, known.get(item.get("name", "")), status, f"{path}[{number}]")
+                errors += _device(device, by_name.get(item.get("name", "")), status, f"{path}[{number}]")
     return errors
 
 
@@ -196,12 +196,12 @@ def _device(device: JsonObject, container: JsonObject | None, status: JsonObject
     name, errors = device.get("name", ""), list[FieldError]()
     if container is not None:  # a status may know containers that the spec does not
         if name.startswith("claim:"):
-            found, text = name in _claim_names(container, status), _NO_CLAIM
+            is_declared, text = name in _claim_names(container, status), _NO_CLAIM
         else:
-            found, text = name in _wanted(container), "must match one of the container's resource requests"
-        if not found:
+            is_declared, text = name in _wanted(container), "must match one of the container's resource requests"
+        if not is_declared:
             errors.append(invalid(f"{path}.name", name, text))
-    seen: set[str] = set()
+    previous: set[str] = set()
     for index, part in enumerate(device.get("resources") or ()):
         where, health, message = f"{path}.resources[{index}]", part.get("health", ""), part.get("message")
         if health not in _HEALTHS:
@@ -210,9 +210,9 @@ def _device(device: JsonObject, container: JsonObject | None, status: JsonObject
             errors.append(required(f"{where}.message", "must be non-empty if specified"))
         elif message is not None and len(message.encode()) > _HEALTH_MESSAGE:
             errors.append(too_long(f"{where}.message", _HEALTH_MESSAGE))
-        if part.get("resourceID", "") in seen:
+        if part.get("resourceID", "") in previous:
             errors.append(duplicate(f"{where}.resourceID", part.get("resourceID", "")))
-        seen.add(part.get("resourceID", ""))
+        previous.add(part.get("resourceID", ""))
     return errors
 
 

@@ -29,29 +29,29 @@ def with_resources(old: JsonObject, sent: JsonObject) -> JsonObject:
     """The spec ``old`` with the resources, resize policies and container order of the spec ``sent``; `resize_errors`
     refuses a different order.
     """
-    made: JsonObject = copy_json(old)
+    result: JsonObject = copy_json(old)
     if "resources" in sent:
-        made["resources"] = sent["resources"]
+        result["resources"] = sent["resources"]
     for key in _LISTS:
-        if key not in made and not sent.get(key):
+        if key not in result and not sent.get(key):
             continue
-        by_name = {item["name"]: item for item in made.get(key) or []}
-        made[key] = [_with_part(by_name.get(item.get("name", ""), item), item) for item in sent.get(key) or []]
-    return made
+        by_name = {item["name"]: item for item in result.get(key) or []}
+        result[key] = [_with_part(by_name.get(item.get("name", ""), item), item) for item in sent.get(key) or []]
+    return result
 
 
 def _with_part(container: JsonObject, sent: JsonObject) -> JsonObject:
-    made = {name: value for name, value in container.items() if name not in ("resources", "resizePolicy")}
-    return made | {name: sent[name] for name in ("resources", "resizePolicy") if name in sent}
+    others = {name: value for name, value in container.items() if name not in ("resources", "resizePolicy")}
+    return others | {name: sent[name] for name in ("resources", "resizePolicy") if name in sent}
 
 
 def with_ephemeral_containers(old: JsonObject, sent: JsonObject) -> JsonObject:
     """The spec ``old`` with the ephemeral containers of the spec ``sent``."""
-    made: JsonObject = copy_json(old)
-    made.pop("ephemeralContainers", None)
+    result: JsonObject = copy_json(old)
+    result.pop("ephemeralContainers", None)
     if sent.get("ephemeralContainers"):
-        made["ephemeralContainers"] = sent["ephemeralContainers"]
-    return made
+        result["ephemeralContainers"] = sent["ephemeralContainers"]
+    return result
 
 
 def resize_errors(pod: JsonObject, old: JsonObject) -> Errors:
@@ -87,9 +87,9 @@ def ephemeral_errors(pod: JsonObject, old: JsonObject) -> Errors:
     for container in old["spec"].get("ephemeralContainers") or ():
         name = container["name"]
         if not json_equal(after.get(name), container):
-            done = "changed" if name in after else "removed"
+            change = "changed" if name in after else "removed"
             # The newline is in upstream's message as well.
-            text = f'existing ephemeral containers "{name}" may not be {done}\n'
+            text = f'existing ephemeral containers "{name}" may not be {change}\n'
             errors.append(forbidden("spec.ephemeralContainers", text))
     return errors
 
@@ -103,16 +103,16 @@ def _other_containers(new: JsonObject, old: JsonObject) -> Errors:
     for key in _LISTS:
         now, before = ([item.get("name", "") for item in spec.get(key) or ()] for spec in (new, old))
         if len(now) != len(before):
-            errors.append(forbidden(f"spec.{key}", f"{_said(key)} may not be added or removed on resize"))
+            errors.append(forbidden(f"spec.{key}", f"{_list_name(key)} may not be added or removed on resize"))
             continue
-        text = f"{_said(key)} may not be renamed or reordered on resize"
+        text = f"{_list_name(key)} may not be renamed or reordered on resize"
         for index, (name, was) in enumerate(zip(now, before, strict=True)):
             if name != was:
                 errors.append(forbidden(f"spec.{key}[{index}].name", text))
     return errors
 
 
-def _said(key: str) -> str:
+def _list_name(key: str) -> str:
     return "containers" if key == "containers" else "initContainers"
 
 
@@ -121,14 +121,14 @@ def _amounts(container: JsonObject, part: str) -> JsonObject:
 
 
 def _without_resized(spec: JsonObject) -> JsonObject:
-    made: JsonObject = copy_json(spec)
-    for whole in (made, *(item for key in _LISTS for item in made.get(key) or ())):
+    result: JsonObject = copy_json(spec)
+    for whole in (result, *(item for key in _LISTS for item in result.get(key) or ())):
         resources = whole.pop("resources", None) or {}
-        kept = {name: value for name, value in resources.items() if name not in ("requests", "limits")}
+        remaining = {name: value for name, value in resources.items() if name not in ("requests", "limits")}
         for part in ("requests", "limits"):
             others = {name: value for name, value in (resources.get(part) or {}).items() if name not in _RESIZED}
             if others:
-                kept[part] = others
-        if kept:
-            whole["resources"] = kept
-    return made
+                remaining[part] = others
+        if remaining:
+            whole["resources"] = remaining
+    return result

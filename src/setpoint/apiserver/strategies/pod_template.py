@@ -168,10 +168,10 @@ def _tag(image: str) -> str:
     """
     if len(image) > _LONGEST_IMAGE or _IDENTIFIER.fullmatch(image):
         return ""
-    found = _IMAGE.fullmatch(_with_host(image))
-    if found is None or len(found["repository"]) > _LONGEST_REPOSITORY:
+    match = _IMAGE.fullmatch(_with_host(image))
+    if match is None or len(match["repository"]) > _LONGEST_REPOSITORY:
         return ""
-    return found["tag"] or ("" if found["digest"] else "latest")
+    return match["tag"] or ("" if match["digest"] else "latest")
 
 
 def _with_host(image: str) -> str:

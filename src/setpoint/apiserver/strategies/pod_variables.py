@@ -41,9 +41,9 @@ def variables_errors(variables: list[JsonObject], path: str) -> Errors:
 
 
 def _value_from(source: JsonObject, has_value: bool, path: str) -> Errors:
-    given = [key for key in _SOURCES if source.get(key) is not None]
+    sources = [key for key in _SOURCES if source.get(key) is not None]
     errors: Errors = []
-    for key in given:
+    for key in sources:
         where, part = f"{path}.{key}", source[key]
         if key == "fieldRef":
             errors += field_errors(part, where)
@@ -55,12 +55,12 @@ def _value_from(source: JsonObject, has_value: bool, path: str) -> Errors:
             name = part.get("name", "")
             errors += [invalid(f"{where}.name", name, text) for text in dns1123_subdomain(name)]
             errors += _key(part.get("key", ""), f"{where}.key")
-    if not given:
+    if not sources:
         text = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
         errors.append(invalid(path, "", text))
     elif has_value:
         errors.append(invalid(path, "", "may not be specified when `value` is not empty"))
-    elif len(given) > 1:
+    elif len(sources) > 1:
         errors.append(invalid(path, "", "may not have more than one field specified at a time"))
     return errors
 
@@ -86,16 +86,16 @@ def variables_from_errors(sources: list[JsonObject], path: str) -> Errors:
         where = f"{path}[{index}]"
         if source.get("prefix"):
             errors += _variable_errors(source["prefix"], f"{where}.prefix")
-        given = [key for key in ("configMapRef", "secretRef") if source.get(key) is not None]
-        for key in given:
+        fields = [key for key in ("configMapRef", "secretRef") if source.get(key) is not None]
+        for key in fields:
             name = source[key].get("name", "")
             if not name:
                 errors.append(required(f"{where}.{key}.name"))
             else:  # as in upstream, a prefix of a name is valid too
                 problems = dns1123_subdomain(name[:-1] + "a" if name.endswith("-") else name)
                 errors += [invalid(f"{where}.{key}.name", name, text) for text in problems]
-        if not given:
+        if not fields:
             errors.append(invalid(path, "", "must specify one of: `configMapRef` or `secretRef`"))
-        elif len(given) > 1:
+        elif len(fields) > 1:
             errors.append(invalid(path, "", "may not have more than one field specified at a time"))
     return errors

@@ -48,15 +48,15 @@ def volumes_errors(volumes: list[JsonObject], path: str, pod: str = "") -> tuple
     claims = {f"{pod}-{volume.get('name', '')}" for volume in volumes if volume.get("ephemeral") is not None and pod}
     for index, volume in enumerate(volumes):
         where, name = f"{path}[{index}]", volume.get("name", "")
-        found = source_errors(volume, where, pod)
+        errors_of_source = source_errors(volume, where, pod)
         if not name:
-            found.append(required(f"{where}.name"))
+            errors_of_source.append(required(f"{where}.name"))
         else:
-            found += [invalid(f"{where}.name", name, text) for text in dns1123_label(name)]
+            errors_of_source += [invalid(f"{where}.name", name, text) for text in dns1123_label(name)]
         if name in right:
-            found.append(duplicate(f"{where}.name", name))
-        if found:
-            errors += found
+            errors_of_source.append(duplicate(f"{where}.name", name))
+        if errors_of_source:
+            errors += errors_of_source
         else:
             right[name] = volume
         claim = (volume.get("persistentVolumeClaim") or {}).get("claimName", "")
@@ -71,8 +71,8 @@ def source_errors(volume: JsonObject, path: str, pod: str = "") -> Errors:
     errors: Errors = []
     several = False
     name = volume.get("name", "")
-    given = [key for key, source in volume.items() if source is not None and key in _PLACES]
-    for key in given if len(given) < 2 else sorted(given, key=_PLACES.__getitem__):
+    sources = [key for key, source in volume.items() if source is not None and key in _PLACES]
+    for key in sources if len(sources) < 2 else sorted(sources, key=_PLACES.__getitem__):
         rule, source = _SOURCES[key], volume[key]
         if several:
             errors.append(forbidden(f"{path}.{_SAID.get(key, key)}", _ONE_TYPE))

@@ -171,10 +171,10 @@ def _volume(volume: JsonObject, path: str) -> Iterator[str]:
 def _overlaps(volume: JsonObject) -> Iterator[str]:
     """The warnings about files of one volume that have the same path, or of which one is in the folder of another."""
     name = quote(volume.get("name") or "")
-    for kind, shown, key in (("configMap", "ConfigMap", "name"), ("secret", "Secret", "secretName")):
+    for kind, kind_name, key in (("configMap", "ConfigMap", "name"), ("secret", "Secret", "secretName")):
         source = volume.get(kind)
         if source is not None:
-            of = f"{shown} {quote(source.get(key) or '')}"
+            of = f"{kind_name} {quote(source.get(key) or '')}"
             yield from _overlapping([(item.get("path") or "", "") for item in source.get("items") or ()], name, of)
     downward = volume.get("downwardAPI")
     if downward is not None:
@@ -191,9 +191,9 @@ def _overlaps(volume: JsonObject) -> Iterator[str]:
 
 def _files(source: JsonObject) -> Iterator[tuple[str, str]]:
     """The files of a projected source, each as its path and the source in words."""
-    for kind, shown in (("configMap", "ConfigMap"), ("secret", "Secret"), ("downwardAPI", "DownwardAPI")):
+    for kind, kind_name in (("configMap", "ConfigMap"), ("secret", "Secret"), ("downwardAPI", "DownwardAPI")):
         part = source.get(kind) or {}
-        of = shown if kind == "downwardAPI" else f"{shown} {quote(part.get('name') or '')}"
+        of = kind_name if kind == "downwardAPI" else f"{kind_name} {quote(part.get('name') or '')}"
         for item in part.get("items") or ():
             yield item.get("path") or "", of
     if source.get("serviceAccountToken") is not None:
@@ -205,19 +205,19 @@ def _files(source: JsonObject) -> Iterator[tuple[str, str]]:
             f"ClusterTrustBundle {quote(bundle.get('name') or bundle.get('signerName') or '')}",
         )
     certificate = source.get("podCertificate") or {}
-    for key, shown in (
+    for key, kind_name in (
         ("certificateChainPath", "chain"),
         ("keyPath", "key"),
         ("credentialBundlePath", "credential bundle"),
     ):
         if certificate.get(key):
-            yield certificate[key], f"PodCertificate {shown}"
+            yield certificate[key], f"PodCertificate {kind_name}"
 
 
 def _overlapping(files: list[tuple[str, str]], volume: str, kind: str) -> Iterator[str]:
     before: list[tuple[str, str]] = []
-    for given, source in files:
-        path = given.rstrip("/")
+    for file, source in files:
+        path = file.rstrip("/")
         for other, origin in before:
             if path and other and (f"{other}/".startswith(f"{path}/") or f"{path}/".startswith(f"{other}/")):
                 this, that = (
@@ -229,12 +229,12 @@ def _overlapping(files: list[tuple[str, str]], volume: str, kind: str) -> Iterat
 
 def _repeats(spec: JsonObject, path: str) -> Iterator[str]:
     for field, key in (("hostAliases", "ip"), ("imagePullSecrets", "name")):
-        seen: set[str] = set()
+        previous: set[str] = set()
         for index, item in enumerate(spec.get(field) or ()):
             value = item.get(key) or ""
-            if value in seen:
+            if value in previous:
                 yield f"{path}.{field}[{index}].{key}: duplicate {key} {quote(value)}"
-            seen.add(value)
+            previous.add(value)
     for index, item in enumerate(spec.get("imagePullSecrets") or ()):
         if not item.get("name"):
             yield f'{path}.imagePullSecrets[{index}].name: invalid empty name ""'
@@ -256,15 +256,15 @@ def _container(container: JsonObject, path: str, annotations: JsonObject, prefix
     for amount in _BYTES:
         for side in ("limits", "requests"):
             yield from fractional(resources.get(side), amount, f"{path}.resources.{side}")
-    seen: set[str] = set()
+    previous: set[str] = set()
     for index, variable in enumerate(container.get("env") or ()):
         key, value = variable.get("name") or "", variable.get("value") or ""
         reference = f"$({key})"
         replaces = variable.get("valueFrom") is not None or value == reference or reference not in value
-        if key in seen and replaces:
+        if key in previous and replaces:
             hidden = f"hides previous definition of {quote(key)}, which may be dropped when using apply"
             yield f"{path}.env[{index}]: {hidden}"
-        seen.add(key)
+        previous.add(key)
 
 
 def _ports(spec: JsonObject, path: str) -> Iterator[str]:
@@ -278,18 +278,18 @@ def _ports(spec: JsonObject, path: str) -> Iterator[str]:
         address, number = port.get("hostIP") or "", port.get("hostPort") or 0
         if address and not number:
             inner = port.get("containerPort") or 0
-            shown = f"Name:{port.get('name') or ''} HostPort:0 ContainerPort:{inner}"
-            shown += f" Protocol:{port.get('protocol') or ''} HostIP:{address}"
-            yield f"{where}: hostIP set without hostPort: {{{shown}}}"
+            port_text = f"Name:{port.get('name') or ''} HostPort:0 ContainerPort:{inner}"
+            port_text += f" Protocol:{port.get('protocol') or ''} HostIP:{address}"
+            yield f"{where}: hostIP set without hostPort: {{{port_text}}}"
         others = same.setdefault((port.get("containerPort") or 0, port.get("protocol") or ""), [])
-        for other, there in others:
+        for other, other_place in others:
             address_there, number_there = other.get("hostIP") or "", other.get("hostPort") or 0
             if (address, number) == (address_there, number_there):
-                yield f"{where}: duplicate port definition with {there}"
+                yield f"{where}: duplicate port definition with {other_place}"
             elif not number or not number_there:
-                yield f"{where}: overlapping port definition with {there}"
+                yield f"{where}: overlapping port definition with {other_place}"
             elif number == number_there and bool(address) != bool(address_there):
-                yield f"{where}: dangerously ambiguous port definition with {there}"
+                yield f"{where}: dangerously ambiguous port definition with {other_place}"
         others.append((port, where))
     names: dict[str, str] = {}
     for port, where in ports:

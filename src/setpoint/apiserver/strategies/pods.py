@@ -67,11 +67,11 @@ class Pods(Strategy):
             status["conditions"] = [{**gated, "lastTransitionTime": call.timestamp()}]
 
     def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
-        made = super().prepare_status_update(call, new, old)
-        if isinstance(made.get("status"), dict):
-            made["status"] = completed_status(made["status"])
-            made["status"].setdefault("qosClass", (old.get("status") or {}).get("qosClass") or qos_class(old["spec"]))
-        return made
+        result = super().prepare_status_update(call, new, old)
+        if isinstance(result.get("status"), dict):
+            result["status"] = completed_status(result["status"])
+            result["status"].setdefault("qosClass", (old.get("status") or {}).get("qosClass") or qos_class(old["spec"]))
+        return result
 
     def prepare_subresource_update(
         self, call: WriteContext, subresource: str, new: JsonObject, old: JsonObject
@@ -152,8 +152,8 @@ def _change_errors(new: JsonObject, old: JsonObject) -> list[FieldError]:
     if now is None and before is not None:
         text = "must not update from a positive integer to nil value"
         errors.append(invalid("spec.activeDeadlineSeconds", None, text))
-    kept = {_timeless(item) for item in new.get("tolerations") or ()}
-    if not all(_timeless(item) in kept for item in old.get("tolerations") or ()):
+    new_tolerations = {_timeless(item) for item in new.get("tolerations") or ()}
+    if not all(_timeless(item) in new_tolerations for item in old.get("tolerations") or ()):
         text = "existing toleration can not be modified except its tolerationSeconds"
         errors.append(forbidden("spec.tolerations", text))
     gates = {item.get("name", "") for item in old.get("schedulingGates") or ()}

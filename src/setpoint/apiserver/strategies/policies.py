@@ -74,8 +74,8 @@ class AdmissionPolicies(AdmissionConfiguration):
             if not text.strip():
                 errors.append(required(f"{where}.expression", "expression is not specified"))
                 continue
-            found, expression = expression_errors(text, environment, (ANY,), f"{where}.expression")
-            errors += found
+            problems, expression = expression_errors(text, environment, (ANY,), f"{where}.expression")
+            errors += problems
             types[name] = expression.type or DYN
         if self._mutating:
             errors += _one_of(spec, "reinvocationPolicy", ("IfNeeded", "Never"), "spec")
@@ -197,25 +197,25 @@ def _validation_errors(
             errors.append(invalid(f"{where}.messageExpression", message, "must be non-empty if specified"))
         elif message:
             errors += expression_errors(message, plain, (STRING,), f"{where}.messageExpression")[0]
-        said = validation.get("message") or ""
-        if said and not said.strip():
-            errors.append(invalid(f"{where}.message", said, "must be non-empty if specified"))
-        elif "\n" in said.strip() or "\r" in said.strip():
-            errors.append(invalid(f"{where}.message", said, "must not contain line breaks"))
+        text_message = validation.get("message") or ""
+        if text_message and not text_message.strip():
+            errors.append(invalid(f"{where}.message", text_message, "must be non-empty if specified"))
+        elif "\n" in text_message.strip() or "\r" in text_message.strip():
+            errors.append(invalid(f"{where}.message", text_message, "must not contain line breaks"))
         if validation.get("reason") is not None and validation["reason"] not in _REASONS:
             errors.append(not_supported(f"{where}.reason", validation["reason"], _REASONS))
     if len(annotations) > _MOST_ANNOTATIONS:
         text = f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations"
         errors.append(invalid("spec.auditAnnotations", annotations, text))
-    seen: set[str] = set()
+    names: set[str] = set()
     for index, annotation in enumerate(annotations):
         where = f"spec.auditAnnotations[{index}]"
         key, text = annotation.get("key") or "", (annotation.get("valueExpression") or "").strip()
         name = f"{obj['metadata'].get('name', '')}/{key}"
         errors += [invalid(f"{where}.key", name, problem) for problem in qualified_name(name)]
-        if key in seen:
+        if key in names:
             errors.append(duplicate(f"{where}.key", key))
-        seen.add(key)
+        names.add(key)
         if not text:
             errors.append(required(f"{where}.valueExpression", "valueExpression is not specified"))
         elif len(text.encode()) > _MOST_TEXT:
@@ -276,17 +276,17 @@ def _param_ref_errors(ref: JsonObject, path: str) -> list[FieldError]:
 
 def _action_errors(actions: Iterable[str]) -> list[FieldError]:
     path = "spec.validationActions"
-    given = list(actions)
+    listed = list(actions)
     errors: list[FieldError] = []
-    again = set(repeats(given))
-    for index, action in enumerate(given):
+    again = set(repeats(listed))
+    for index, action in enumerate(listed):
         if action not in _ACTIONS:
             errors.append(not_supported(f"{path}[{index}]", action, _ACTIONS))
         if index in again:
             errors.append(duplicate(f"{path}[{index}]", action))
-    if "Deny" in given and "Warn" in given:
-        why = "repeating the same validation failure information in the API response and headers serves no purpose"
-        errors.append(invalid(path, given, f"must not contain both Deny and Warn ({why})"))
-    if not given:
+    if "Deny" in listed and "Warn" in listed:
+        reason = "repeating the same validation failure information in the API response and headers serves no purpose"
+        errors.append(invalid(path, listed, f"must not contain both Deny and Warn ({reason})"))
+    if not listed:
         errors.append(required(path))
     return errors

@@ -77,17 +77,17 @@ def projected_rule(source: JsonObject, path: str) -> Errors:
     paths: set[str] = set()
     for index, part in enumerate(source.get("sources") or ()):
         where = f"{path}.sources[{index}]"
-        given = [key for key in _PROJECTIONS if part.get(key) is not None]
-        for key in given:
+        sources = [key for key in _PROJECTIONS if part.get(key) is not None]
+        for key in sources:
             errors += _PROJECTIONS[key](part[key], f"{where}.{key}", path, paths)
-        if len(given) > 1:
+        if len(sources) > 1:
             errors.append(forbidden(where, "may not specify more than 1 volume type per source"))
     return errors
 
 
-def _taken(target: str, shown: Any, path: str, paths: set[str]) -> Errors:
+def _reserve(target: str, bad_value: Any, path: str, paths: set[str]) -> Errors:
     if target in paths:
-        return [invalid(path, shown, "conflicting duplicate paths")]
+        return [invalid(path, bad_value, "conflicting duplicate paths")]
     paths.add(target)
     return []
 
@@ -97,7 +97,7 @@ def _projected_files(source: JsonObject, where: str, path: str, paths: set[str])
     for index, item in enumerate(source.get("items") or ()):
         errors += _item(item, f"{where}.items[{index}]")
         if item.get("path"):
-            errors += _taken(item["path"], source.get("name", ""), path, paths)
+            errors += _reserve(item["path"], source.get("name", ""), path, paths)
     return errors
 
 
@@ -112,7 +112,7 @@ def _projected_downward(source: JsonObject, where: str, path: str, paths: set[st
     for item in source.get("items") or ():
         errors += _downward_file(item, where)
         if item.get("path"):
-            errors += _taken(item["path"], item["path"], path, paths)
+            errors += _reserve(item["path"], item["path"], path, paths)
     return errors
 
 
@@ -166,11 +166,11 @@ def signer_errors(name: str, path: str) -> Errors:
     return errors + _first_problems(rest, rest.split("."), dns1123_subdomain, path)
 
 
-def _first_problems(shown: str, labels: list[str], rule: Callable[[str], list[str]], path: str) -> Errors:
+def _first_problems(bad_value: str, labels: list[str], rule: Callable[[str], list[str]], path: str) -> Errors:
     for label in labels:
         problems = rule(label)
         if problems:
-            return [invalid(path, shown, f'validating label "{label}": {text}') for text in problems]
+            return [invalid(path, bad_value, f'validating label "{label}": {text}') for text in problems]
     return []
 
 
@@ -178,8 +178,8 @@ def _projected_bundle(source: JsonObject, where: str, path: str, paths: set[str]
     name, signer = source.get("name"), source.get("signerName")
     errors: Errors = []
     if name is not None and signer is not None:
-        shown = dump("core.ClusterTrustBundleProjection", source)
-        errors.append(invalid(where, shown, "only one of name and signerName may be used"))
+        bad_value = dump("core.ClusterTrustBundleProjection", source)
+        errors.append(invalid(where, bad_value, "only one of name and signerName may be used"))
     elif name is not None:
         if not name:
             errors.append(required(f"{where}.name", "must be a valid object name"))
@@ -190,9 +190,9 @@ def _projected_bundle(source: JsonObject, where: str, path: str, paths: set[str]
         ]
         selector = source.get("labelSelector")
         if selector is not None:
-            shown = dump("*v1.LabelSelector", selector)
+            bad_value = dump("*v1.LabelSelector", selector)
             text = "labelSelector must be unset if name is specified"
-            errors.append(invalid(f"{where}.labelSelector", shown, text))
+            errors.append(invalid(f"{where}.labelSelector", bad_value, text))
     elif signer is not None:
         if not signer:
             errors.append(required(f"{where}.signerName", "must be a valid signer name"))
@@ -203,7 +203,7 @@ def _projected_bundle(source: JsonObject, where: str, path: str, paths: set[str]
     target = source.get("path", "")
     if not target:
         errors.append(required(f"{where}.path"))
-    return errors + unreserved_path(target, f"{where}.path") + _taken(target, target, path, paths)
+    return errors + unreserved_path(target, f"{where}.path") + _reserve(target, target, path, paths)
 
 
 def longest_certificate(signer: str) -> int:
@@ -230,7 +230,7 @@ def _projected_certificate(source: JsonObject, where: str, path: str, paths: set
     targets = [name for name in ("credentialBundlePath", "keyPath", "certificateChainPath") if source.get(name)]
     for name in targets:
         errors += unreserved_path(source[name], f"{where}.{name}")
-        errors += _taken(source[name], source[name], path, paths)
+        errors += _reserve(source[name], source[name], path, paths)
     if not targets:
         text = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath"
         errors.append(required(where, text))

@@ -112,8 +112,8 @@ def _aggregation_errors(rule: JsonObject) -> list[FieldError]:
         return [required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")]
     errors: list[FieldError] = []
     for index, selector in enumerate(selectors):
-        found = label_selector_errors(selector, f"{path}[{index}]")
-        if found:
-            found.append(invalid(f"{path}[{index}]", None, "invalid label selector."))
-        errors += found
+        selector_errors = label_selector_errors(selector, f"{path}[{index}]")
+        if selector_errors:
+            selector_errors.append(invalid(f"{path}[{index}]", None, "invalid label selector."))
+        errors += selector_errors
     return errors

@@ -71,15 +71,15 @@ def allocate(call: WriteContext, obj: JsonObject, before: JsonObject | None) -> 
         raise refused(GroupKind("", "Service"), name, errors)
     if spec.get("type") == "ExternalName" and not (before and with_node_ports(before)):
         return
-    given = Allocator(call, before)
+    allocator = Allocator(call, before)
     if spec.get("type") != "ExternalName" and not headless(spec):
-        address = _give_address(spec, before, given, name)
+        address = _give_address(spec, before, allocator, name)
         if address:
             claim(call, obj, address)
     if with_node_ports(spec):
-        _give_node_ports(spec, before, given, name)
+        _give_node_ports(spec, before, allocator, name)
     if needs_health_check(spec) and not (before and needs_health_check(before)):
-        _give_health_port(spec, given)
+        _give_health_port(spec, allocator)
 
 
 def _keep(spec: JsonObject, before: JsonObject) -> None:
@@ -91,9 +91,9 @@ def _keep(spec: JsonObject, before: JsonObject) -> None:
     if with_node_ports(before) and with_node_ports(spec):
         old, new = before.get("ports") or [], spec.get("ports") or []
         used = {port.get("nodePort") for port in old} & {port.get("nodePort") for port in new}
-        known = {port.get("name", ""): port.get("nodePort", 0) for port in old}
+        old_ports = {port.get("name", ""): port.get("nodePort", 0) for port in old}
         for port in new:
-            number = known.get(port.get("name", ""), 0)
+            number = old_ports.get(port.get("name", ""), 0)
             if not port.get("nodePort") and number and number not in used:
                 port["nodePort"] = number
     if needs_health_check(before) and needs_health_check(spec) and not spec.get("healthCheckNodePort"):
@@ -117,36 +117,36 @@ def _synchronize(spec: JsonObject, before: JsonObject | None) -> None:
             spec["clusterIPs"] = [address]
 
 
-def _give_address(spec: JsonObject, before: JsonObject | None, given: Allocator, name: str) -> str:
+def _give_address(spec: JsonObject, before: JsonObject | None, allocator: Allocator, name: str) -> str:
     """The address that the service is given; empty if it has one already."""
     wanted = spec.get("clusterIPs") or []
     if before is not None and has_address(before) and wanted:
         return ""
     chosen = wanted[0] if wanted else ""
     if not chosen:
-        chosen = given.address()
-    elif problem := given.refusal(chosen):
-        why = f"failed to allocate IP {chosen}: {problem}"
-        raise refused(GroupKind("", "Service"), name, [invalid("spec.clusterIPs", wanted, why)])
+        chosen = allocator.address()
+    elif problem := allocator.refusal(chosen):
+        reason = f"failed to allocate IP {chosen}: {problem}"
+        raise refused(GroupKind("", "Service"), name, [invalid("spec.clusterIPs", wanted, reason)])
     spec["clusterIP"], spec["clusterIPs"] = chosen, [chosen, *wanted[1:]]
     return chosen
 
 
-def _give_node_ports(spec: JsonObject, before: JsonObject | None, given: Allocator, name: str) -> None:
+def _give_node_ports(spec: JsonObject, before: JsonObject | None, allocator: Allocator, name: str) -> None:
     gives = spec.get("type") == "NodePort" or spec.get("allocateLoadBalancerNodePorts", True)
-    mine = {port.get("nodePort", 0) for port in (before or {}).get("ports") or ()}
+    own = {port.get("nodePort", 0) for port in (before or {}).get("ports") or ()}
     by_port: dict[int, int] = {}
     ports = spec.get("ports") or []
-    said = {port.get("port", 0): port["nodePort"] for port in reversed(ports) if port.get("nodePort")}
+    by_number = {port.get("port", 0): port["nodePort"] for port in reversed(ports) if port.get("nodePort")}
     for index, port in enumerate(ports):
         number, wanted = port.get("port", 0), port.get("nodePort", 0)
         if not wanted and not gives:
             continue
-        wanted = wanted or by_port.get(number) or said.get(number, 0)
+        wanted = wanted or by_port.get(number) or by_number.get(number, 0)
         if not wanted:
-            wanted = given.port("nodePort")
-        elif wanted not in mine and wanted != by_port.get(number):
-            problem = given.reserve(wanted)
+            wanted = allocator.port("nodePort")
+        elif wanted not in own and wanted != by_port.get(number):
+            problem = allocator.reserve(wanted)
             if problem:
                 where = f"spec.ports[{index}].nodePort"
                 raise refused(GroupKind("", "Service"), name, [invalid(where, wanted, problem)])
@@ -154,11 +154,11 @@ def _give_node_ports(spec: JsonObject, before: JsonObject | None, given: Allocat
         port["nodePort"] = wanted
 
 
-def _give_health_port(spec: JsonObject, given: Allocator) -> None:
+def _give_health_port(spec: JsonObject, allocator: Allocator) -> None:
     wanted = spec.get("healthCheckNodePort", 0)
     if not wanted:
-        spec["healthCheckNodePort"] = given.port("HealthCheck NodePort 0")
-    elif problem := given.reserve(wanted):
+        spec["healthCheckNodePort"] = allocator.port("HealthCheck NodePort 0")
+    elif problem := allocator.reserve(wanted):
         raise bad_request(f"failed to allocate requested HealthCheck NodePort {wanted}: {problem}")
 
 
@@ -171,8 +171,8 @@ def _family_problems(spec: JsonObject, before: JsonObject | None) -> list[FieldE
         return []
     apart = spec.get("clusterIP") == "None" and not spec.get("selector")
     if spec.get("ipFamilyPolicy") is None:
-        known = (before or {}).get("ipFamilyPolicy")
-        spec["ipFamilyPolicy"] = known or ("RequireDualStack" if apart else "SingleStack")
+        old_policy = (before or {}).get("ipFamilyPolicy")
+        spec["ipFamilyPolicy"] = old_policy or ("RequireDualStack" if apart else "SingleStack")
     errors = family_errors(spec)
     if errors:
         return errors
@@ -237,9 +237,9 @@ def _fewer(spec: JsonObject, before: JsonObject) -> Iterator[FieldError]:
             yield invalid(_POLICY, spec["ipFamilyPolicy"], text)
 
 
-def family_errors(spec: JsonObject, known: Collection[str] = ()) -> list[FieldError]:
+def family_errors(spec: JsonObject, stored: Collection[str] = ()) -> list[FieldError]:
     """The errors in a service's addresses, IP families and IP family policy, including contradictions between them.
-    ``known``: the addresses that the service already has, whose form is not checked.
+    ``stored``: the addresses that the service already has, whose form is not checked.
     """
     if spec.get("type") == "ExternalName":
         return []
@@ -268,7 +268,7 @@ def family_errors(spec: JsonObject, known: Collection[str] = ()) -> list[FieldEr
             if len(addresses) > 1:
                 wrong = True
                 errors.append(invalid(where, addresses, "'None' must be the first and only value"))
-        elif text not in known and address_problem(text):
+        elif text not in stored and address_problem(text):
             wrong = True
             errors.append(invalid(f"{where}[{index}]", text, address_problem(text)))
     if len(addresses) > 2:
@@ -280,8 +280,8 @@ def family_errors(spec: JsonObject, known: Collection[str] = ()) -> list[FieldEr
     if not headless(spec):
         for index, (text, family) in enumerate(zip(addresses, families, strict=False)):
             if family in _FAMILIES and family != _family_of(text):
-                why = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
-                errors.append(invalid(f"{where}[{index}]", text, why))
+                reason = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
+                errors.append(invalid(f"{where}[{index}]", text, reason))
     return errors
 
 

@@ -116,10 +116,10 @@ class Allocator:
     def address(self) -> str:
         """The lowest free IPv4 address. Raises ApiStatusError (500) if there is none."""
         all_of = (_addresses(network) for network in self._networks() if isinstance(network, IPv4Network))
-        found = next((address for address in chain.from_iterable(all_of) if address not in self.addresses), None)
-        if found is None:
+        free = next((address for address in chain.from_iterable(all_of) if address not in self.addresses), None)
+        if free is None:
             raise internal_error(f"failed to allocate a serviceIP: {_FULL}")
-        return found
+        return free
 
     def refusal(self, text: str) -> str:
         """The problem with a requested address; empty if it is free. In a dry run, every address in the server's

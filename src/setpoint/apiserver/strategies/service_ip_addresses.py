@@ -77,12 +77,12 @@ def claim(call: WriteContext, service: JsonObject, address: str) -> None:
     _create(call, ip_address_of(address, metadata["namespace"], metadata["name"]))
 
 
-def release(call: WriteContext, service: Record, before: Iterable[str] = (), *, gone: bool = False) -> None:
+def release(call: WriteContext, service: Record, before: Iterable[str] = (), *, is_deleted: bool = False) -> None:
     """Deletes the IPAddresses of a stored service for the addresses that it had ``before`` and has no longer; all of
-    them if the service is ``gone``.
+    them if the service is ``is_deleted``.
     """
     addresses = {*_services.decode(service.value).spec.cluster_ips}
-    for address in sorted({*before} | addresses if gone else {*before} - addresses):
+    for address in sorted({*before} | addresses if is_deleted else {*before} - addresses):
         record = call.storage.get(COLLECTION, "", address)
         if record is not None and _is_of(record, service):
             encode = partial(_encoded, msgspec.json.decode(record.value))

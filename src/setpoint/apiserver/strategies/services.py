@@ -52,12 +52,12 @@ def _external_name(place: Place) -> list[FieldError]:
     return [invalid(place.path, place.value, text) for text in dns1123_subdomain(name)] if external else []
 
 
-def _policy(*known: str) -> Check:
-    """A check that a text is one of ``known``, if it is set."""
+def _policy(*policies: str) -> Check:
+    """A check that a text is one of ``policies``, if it is set."""
 
     def check(place: Place) -> list[FieldError]:
-        wrong = place.value is not None and place.value not in known
-        return [not_supported(place.path, place.value, known)] if wrong else []
+        wrong = place.value is not None and place.value not in policies
+        return [not_supported(place.path, place.value, policies)] if wrong else []
 
     return check
 
@@ -85,17 +85,17 @@ def _source_errors(obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
     if ranges:
         wrong = obj["spec"]["type"] != "LoadBalancer"
         errors = [forbidden(path, _BALANCED)] if wrong else []
-        known = {text.strip() for text in stored}
+        stored_texts = {text.strip() for text in stored}
         for index, text in enumerate(ranges):
-            errors += cidr_errors(text.strip(), f"{path}[{index}]", known)
+            errors += cidr_errors(text.strip(), f"{path}[{index}]", stored_texts)
         return errors
-    said = (obj["metadata"].get("annotations") or {}).get(_RANGES)
-    if said is None:
+    annotation = (obj["metadata"].get("annotations") or {}).get(_RANGES)
+    if annotation is None:
         return []
     path = f"metadata.annotations[{_RANGES}]"
     errors = [forbidden(path, _BALANCED)] if obj["spec"]["type"] != "LoadBalancer" else []
     before = ((old or {}).get("metadata", {}).get("annotations") or {}).get(_RANGES)
-    for text in said.split(",") if said.strip() and said != before else ():
+    for text in annotation.split(",") if annotation.strip() and annotation != before else ():
         errors += cidr_errors(text.strip(), path)
     return errors
 
@@ -181,7 +181,7 @@ class Services(Strategy):
         return record
 
     def after_delete(self, call: WriteContext, record: Record) -> None:
-        release(call, record, gone=True)
+        release(call, record, is_deleted=True)
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         spec = obj["spec"]
@@ -246,9 +246,9 @@ def _changed(spec: JsonObject, before: JsonObject) -> list[FieldError]:
     errors: list[FieldError] = []
     if "ExternalName" not in (spec.get("type"), before.get("type")):
         if not (headless(spec) and headless(before)):
-            errors += _moved(spec, before, "clusterIPs", each=True)
+            errors += _moved(spec, before, "clusterIPs", is_every=True)
         if not headless(spec) and not headless(before):
-            errors += _moved(spec, before, "ipFamilies", each=False)
+            errors += _moved(spec, before, "ipFamilies", is_every=False)
     kind, name = "LoadBalancer", spec.get("loadBalancerClass")
     if spec.get("type") == before.get("type") == kind and name != before.get("loadBalancerClass"):
         errors.append(invalid("spec.loadBalancerClass", name, "may not change once set"))
@@ -260,14 +260,14 @@ def _changed(spec: JsonObject, before: JsonObject) -> list[FieldError]:
     return errors
 
 
-def _moved(spec: JsonObject, before: JsonObject, name: str, *, each: bool) -> list[FieldError]:
+def _moved(spec: JsonObject, before: JsonObject, name: str, *, is_every: bool) -> list[FieldError]:
     """The errors for changed values of the field ``name``; only a second value may be added or removed."""
     new, old = spec.get(name) or [], before.get(name) or []
     if len(new) == len(old):
         places = [index for index, pair in enumerate(zip(new, old, strict=True)) if pair[0] != pair[1]]
-        return [invalid(f"spec.{name}[{index if each else 0}]", new, "may not change once set") for index in places]
+        return [invalid(f"spec.{name}[{index if is_every else 0}]", new, "may not change once set") for index in places]
     if not new:
-        return [invalid(f"spec.{name}[0]", new, f"primary {'clusterIP' if each else 'ipFamily'} can not be unset")]
+        return [invalid(f"spec.{name}[0]", new, f"primary {'clusterIP' if is_every else 'ipFamily'} can not be unset")]
     if old and new[0] != old[0]:
         return [invalid(f"spec.{name}[0]", spec.get("clusterIPs") or [], "may not change once set")]
     return []
@@ -297,8 +297,8 @@ def _port_errors(spec: JsonObject) -> list[FieldError]:
         elif isinstance(target, str):
             errors += [invalid(f"{path}.targetPort", target, text) for text in port_name_problems(target)]
         if port.get("appProtocol") is not None:
-            said = port["appProtocol"]
-            errors += [invalid(f"{path}.appProtocol", said, text) for text in qualified_name(said)]
+            protocol = port["appProtocol"]
+            errors += [invalid(f"{path}.appProtocol", protocol, text) for text in qualified_name(protocol)]
     return errors
 
 
@@ -311,13 +311,13 @@ def _twice(spec: JsonObject) -> list[FieldError]:
             text = "may not be used when `type` is 'ClusterIP'"
             errors.append(forbidden(f"spec.ports[{index}].nodePort", text))
     for name, path in (("nodePort", ".nodePort"), ("port", "")):
-        seen: set[tuple[Any, ...]] = set()
+        previous: set[tuple[Any, ...]] = set()
         for index, port in enumerate(ports):
             key = (port.get(name, 0), port.get("protocol"))
             if name == "nodePort" and not key[0]:
                 continue
-            if key in seen:
-                shown = key[0] if path else dump("core.ServicePort", {"port": key[0], "protocol": key[1]})
-                errors.append(duplicate(f"spec.ports[{index}]{path}", shown))
-            seen.add(key)
+            if key in previous:
+                bad_value = key[0] if path else dump("core.ServicePort", {"port": key[0], "protocol": key[1]})
+                errors.append(duplicate(f"spec.ports[{index}]{path}", bad_value))
+            previous.add(key)
     return errors

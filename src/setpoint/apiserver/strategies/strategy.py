@@ -98,12 +98,12 @@ class Strategy:
 
     def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
         """The object that results from an update of ``/status``; ``new`` is the object that was sent."""
-        made = {**old, "metadata": self.status_metadata(new, old)}
+        result = {**old, "metadata": self.status_metadata(new, old)}
         if "status" in new:
-            made["status"] = new["status"]
+            result["status"] = new["status"]
         else:
-            made.pop("status", None)
-        return made
+            result.pop("status", None)
+        return result
 
     def status_metadata(self, new: JsonObject, old: JsonObject) -> JsonObject:
         """The metadata of the object that results from an update of ``/status``."""

@@ -62,11 +62,11 @@ def _with(
     returns_deleted: bool = False,
     status_keeps: tuple[str, ...] = (),
 ) -> Strategy:
-    made = Strategy()
-    made.returns_deleted = returns_deleted
-    made.generation = generation
-    made.status_keeps = status_keeps
-    return made
+    strategy = Strategy()
+    strategy.returns_deleted = returns_deleted
+    strategy.generation = generation
+    strategy.status_keeps = status_keeps
+    return strategy
 
 
 STRATEGIES: Final[dict[str, Strategy]] = {

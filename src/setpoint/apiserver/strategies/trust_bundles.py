@@ -47,8 +47,8 @@ def _names(metadata: JsonObject, signer: str) -> list[FieldError]:
     generate, name = metadata.get("generateName") or "", metadata.get("name") or ""
     errors: list[FieldError] = []
     if generate:  # more characters follow it in a generated name, so it may end with a dash
-        shown = generate[:-1] + "a" if len(generate) > 1 and generate.endswith("-") else generate
-        errors += [invalid("metadata.generateName", generate, text) for text in _name_problems(shown, signer)]
+        example = generate[:-1] + "a" if len(generate) > 1 and generate.endswith("-") else generate
+        errors += [invalid("metadata.generateName", generate, text) for text in _name_problems(example, signer)]
     return errors + [invalid("metadata.name", name, text) for text in _name_problems(name, signer)]
 
 
@@ -79,8 +79,8 @@ def _bundle_errors(bundle: str) -> list[FieldError]:
             places.setdefault(block.content, []).append(index)
     for indices in places.values():
         if len(indices) > 1:
-            shown = " ".join(map(str, indices))
-            errors.append(invalid(_BUNDLE, _UNSHOWN, f"duplicate trust anchor (indices [{shown}])"))
+            index_text = " ".join(map(str, indices))
+            errors.append(invalid(_BUNDLE, _UNSHOWN, f"duplicate trust anchor (indices [{index_text}])"))
     if not entries:
         errors.append(invalid(_BUNDLE, _UNSHOWN, "at least one trust anchor must be provided"))
     return errors
@@ -100,10 +100,10 @@ def _is_certificate(der: bytes) -> bool:
     from cryptography.exceptions import UnsupportedAlgorithm
 
     try:
-        found = x509.load_der_x509_certificate(der)
+        certificate = x509.load_der_x509_certificate(der)
         # these parts are parsed only when they are read
-        _ = found.subject, found.issuer, found.extensions
-        found.public_key()
+        _ = certificate.subject, certificate.issuer, certificate.extensions
+        certificate.public_key()
     except UnsupportedAlgorithm:  # a certificate with a kind of key that nothing here can use
         return True
     except (ValueError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType):

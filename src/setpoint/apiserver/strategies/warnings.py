@@ -286,10 +286,10 @@ def _secret(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
 
 
 def _account(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
-    given, before = (
+    account, before = (
         _MOUNTABLE in (one["metadata"].get("annotations") or {}) if one is not None else False for one in (obj, old)
     )
-    if given and not before:
+    if account and not before:
         text = "deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
         yield f"metadata.annotations[{_MOUNTABLE}]: {text}"
 

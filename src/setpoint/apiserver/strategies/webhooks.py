@@ -59,14 +59,14 @@ class WebhookConfigurations(AdmissionConfiguration):
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         errors: list[FieldError] = []
-        seen: set[str] = set()
+        names: set[str] = set()
         for index, webhook in enumerate(obj.get("webhooks") or ()):
             path = f"webhooks[{index}]"
             name = webhook.get("name", "")
             errors += _webhook_errors(webhook, path)
-            if name in seen:
+            if name in names:
                 errors.append(duplicate(f"{path}.name", name))
-            seen.add(name)
+            names.add(name)
         return errors
 
 
@@ -115,9 +115,9 @@ def _webhook_errors(webhook: JsonObject, path: str) -> list[FieldError]:
 
 def review_version_errors(versions: Any, path: str) -> list[FieldError]:
     """The errors in the versions of reviews; at least one of them must be supported."""
-    known = ", ".join(REVIEW_VERSIONS)
+    versions_text = ", ".join(REVIEW_VERSIONS)
     if not versions:
-        return [required(path, f"must specify one of {known}")]
+        return [required(path, f"must specify one of {versions_text}")]
     errors: list[FieldError] = []
     again = set(repeats(versions))
     for index, version in enumerate(versions):
@@ -126,7 +126,7 @@ def review_version_errors(versions: Any, path: str) -> list[FieldError]:
         else:
             errors += [invalid(f"{path}[{index}]", version, text) for text in dns1035_label(version)]
     if not {*versions} & {*REVIEW_VERSIONS}:
-        errors.append(invalid(path, versions, f"must include at least one of {known}"))
+        errors.append(invalid(path, versions, f"must include at least one of {versions_text}"))
     return errors
 
 
@@ -139,11 +139,11 @@ def rule_errors(rule: JsonObject, path: str) -> list[FieldError]:
     elif "*" in operations and len(operations) > 1:
         text = "if '*' is present, must not specify other operations"
         errors.append(invalid(f"{path}.operations", operations, text))
-    known = ("*", *_OPERATIONS)
+    supported = ("*", *_OPERATIONS)
     errors += [
-        not_supported(f"{path}.operations[{index}]", name, known)
+        not_supported(f"{path}.operations[{index}]", name, supported)
         for index, name in enumerate(operations)
-        if name not in known
+        if name not in supported
     ]
     for key, what in (("apiGroups", "API groups"), ("apiVersions", "API versions")):
         values = rule.get(key) or []
@@ -231,8 +231,8 @@ class _Url(NamedTuple):
     @classmethod
     def split(cls, url: str) -> _Url:
         address, _, fragment = url.partition("#")
-        found = _SCHEME.match(address)
-        scheme = found[0] if found else ""
+        match = _SCHEME.match(address)
+        scheme = match[0] if match else ""
         rest, _, query = address[len(scheme) :].partition("?")
         authority, slash, path = rest[2:].partition("/") if rest.startswith("//") else ("", "", rest)
         user, at, host = authority.rpartition("@")
@@ -270,11 +270,11 @@ def _literal_problem(host: str) -> str:
     address, _, zone = literal.partition("%25")
     if problem := _port_problem(port) or _name_problem(address) or _name_problem(zone, _ESCAPE):
         return problem
-    shown = literal.replace("%25", "%", 1)  # begins the zone of an address
+    literal_address = literal.replace("%25", "%", 1)  # begins the zone of an address
     try:
-        return "invalid IP-literal" if ip_address(shown).version == 4 else ""
+        return "invalid IP-literal" if ip_address(literal_address).version == 4 else ""
     except ValueError:
-        return f"invalid host: ParseAddr({quote(shown)}): unable to parse IP"
+        return f"invalid host: ParseAddr({quote(literal_address)}): unable to parse IP"
 
 
 def _port_problem(port: str) -> str:

@@ -86,8 +86,8 @@ def deployment_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
     elif kind == "RollingUpdate":
         errors += _rolling_deployment(rolling or {}, "spec.strategy.rollingUpdate")
     else:
-        shown = dump("apps.DeploymentStrategy", strategy)
-        errors.append(not_supported("spec.strategy", shown, ("Recreate", "RollingUpdate")))
+        bad_value = dump("apps.DeploymentStrategy", strategy)
+        errors.append(not_supported("spec.strategy", bad_value, ("Recreate", "RollingUpdate")))
     errors += _counts(spec, "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
     deadline = spec.get("progressDeadlineSeconds")
     if deadline is not None and deadline <= (spec.get("minReadySeconds") or 0):
@@ -161,8 +161,8 @@ def daemon_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
     if kind == "RollingUpdate":
         errors += _rolling_daemons(rolling or {}, f"{path}.rollingUpdate")
     elif kind != "OnDelete":
-        shown = dump("apps.DaemonSetUpdateStrategy", strategy)
-        errors.append(not_supported(path, shown, ("RollingUpdate", "OnDelete")))
+        bad_value = dump("apps.DaemonSetUpdateStrategy", strategy)
+        errors.append(not_supported(path, bad_value, ("RollingUpdate", "OnDelete")))
     return errors + _counts(spec, "revisionHistoryLimit")
 
 
@@ -234,11 +234,11 @@ def _stateful_strategy(strategy: JsonObject, path: str) -> Errors:
     if kind == "OnDelete":
         if rolling is None:
             return []
-        shown = dump("apps.RollingUpdateStatefulSetStrategy", rolling)
-        return [invalid(f"{path}.rollingUpdate", shown, "only allowed for updateStrategy 'RollingUpdate'")]
+        bad_value = dump("apps.RollingUpdateStatefulSetStrategy", rolling)
+        return [invalid(f"{path}.rollingUpdate", bad_value, "only allowed for updateStrategy 'RollingUpdate'")]
     if kind != "RollingUpdate":
-        shown = dump("apps.StatefulSetUpdateStrategy", strategy)
-        return [invalid(path, shown, "must be 'RollingUpdate' or 'OnDelete'")]
+        bad_value = dump("apps.StatefulSetUpdateStrategy", strategy)
+        return [invalid(path, bad_value, "must be 'RollingUpdate' or 'OnDelete'")]
     errors: Errors = []
     partition, most = (rolling or {}).get("partition", 0), (rolling or {}).get("maxUnavailable")
     if partition < 0:
@@ -257,6 +257,6 @@ def _with_claims(spec: JsonObject, claims: list[JsonObject]) -> JsonObject:
     template = spec.get("template") or {}
     inner = {key: value for key, value in (template.get("spec") or {}).items() if key not in ("hostname", "subdomain")}
     names = {(claim.get("metadata") or {}).get("name", "") for claim in claims}
-    made = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in sorted(names)]
-    kept = [volume for volume in inner.get("volumes") or () if volume.get("name", "") not in names]
-    return {**template, "spec": {**inner, "volumes": made + kept}}
+    volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in sorted(names)]
+    others = [volume for volume in inner.get("volumes") or () if volume.get("name", "") not in names]
+    return {**template, "spec": {**inner, "volumes": volumes + others}}

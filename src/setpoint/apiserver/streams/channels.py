@@ -74,13 +74,13 @@ async def _outcome(run: Run, streams: Streams) -> Mapping[str, Any]:
     try:
         code = await run(streams)
     except Exception as problem:  # noqa: BLE001 - whatever went wrong with the command is the client's answer
-        said = f"error executing command in container: {type(problem).__name__}: {problem}"
-        return failure | {"reason": "InternalError", "message": said, "code": 500}
+        message = f"error executing command in container: {type(problem).__name__}: {problem}"
+        return failure | {"reason": "InternalError", "message": message, "code": 500}
     if not code:
         return {"metadata": {}, "status": "Success"}
     causes = [{"reason": "ExitCode", "message": str(code)}]
-    said = f"command terminated with non-zero exit code: exit status {code}"
-    return failure | {"reason": "NonZeroExitCode", "message": said, "details": {"causes": causes}}
+    message = f"command terminated with non-zero exit code: exit status {code}"
+    return failure | {"reason": "NonZeroExitCode", "message": message, "details": {"causes": causes}}
 
 
 async def _pump(socket: Socket, channel: int, output: Output) -> None:
@@ -110,8 +110,8 @@ async def _listen_to_ports(socket: Socket, inputs: list[Input]) -> None:
     while (message := await socket.receive()) is not None:
         if message and message[0] % 2 == 0 and message[0] // 2 < len(inputs):
             inputs[message[0] // 2].feed(message[1:])
-    for each in inputs:
-        each.end()
+    for reader in inputs:
+        reader.end()
 
 
 async def _talk(socket: Socket, channel: int, port: int, talk: Talk, received: Input) -> None:
@@ -121,7 +121,7 @@ async def _talk(socket: Socket, channel: int, port: int, talk: Talk, received: I
         try:
             await talk(received, sent)
         except Exception as problem:  # noqa: BLE001 - what goes wrong with the connection is the client's answer
-            said = f"an error occurred forwarding {port}: {type(problem).__name__}: {problem}"
-            await socket.send(bytes((channel + 1,)) + said.encode())
+            message = f"an error occurred forwarding {port}: {type(problem).__name__}: {problem}"
+            await socket.send(bytes((channel + 1,)) + message.encode())
         sent.end()
         await pumping

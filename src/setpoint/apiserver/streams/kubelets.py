@@ -76,11 +76,11 @@ class Kubelets(Protocol):
     request.
     """
 
-    def log(self, pod: JsonObject, asked: LogRequest) -> AsyncIterator[bytes]:
+    def log(self, pod: JsonObject, request: LogRequest) -> AsyncIterator[bytes]:
         """Yields the log of a container in parts; with ``follow``, until the container ends."""
         ...
 
-    def command(self, pod: JsonObject, asked: CommandRequest) -> Run:
+    def command(self, pod: JsonObject, request: CommandRequest) -> Run:
         """Returns a function that runs a command in a container, or attaches to it."""
         ...
 

@@ -130,17 +130,17 @@ class Frames:
             raise SpdyError(f"headers can't be read: {problem}") from None
         if self._inflate.unconsumed_tail:
             raise SpdyError(f"headers of more than {_MOST_HEADERS} bytes")
-        found, place = {}, 4
+        headers, place = {}, 4
         for _ in range(int.from_bytes(plain[:4], "big")):
             texts = []
             for _ in range(2):
                 length = int.from_bytes(plain[place : place + 4], "big")
                 texts.append(plain[place + 4 : place + 4 + length].decode("utf-8", "replace"))
                 place += 4 + length
-            found[texts[0].lower()] = texts[1]
+            headers[texts[0].lower()] = texts[1]
             if place > len(plain):
                 raise SpdyError("headers are cut off")
-        return found
+        return headers
 
     def reply(self, stream: int) -> bytes:
         """A frame that accepts a stream, without headers."""

@@ -42,8 +42,8 @@ class PortTunnel:
                         await self._take(event, scope)
                 except SpdyError:
                     return
-            for each in self._inputs.values():
-                each.end()
+            for stream in self._inputs.values():
+                stream.end()
 
     async def _take(self, event: Headers | Data | Reset | Ping, scope: TaskScope) -> None:
         match event:
@@ -59,11 +59,11 @@ class PortTunnel:
                         received.end()
                     scope.start(self._talk(stream, self._errors.pop(pair, 0), port, received))
             case Data(stream, data, is_last):
-                found = self._inputs.get(stream)
-                if found is not None:
-                    found.feed(data)
+                stream_input = self._inputs.get(stream)
+                if stream_input is not None:
+                    stream_input.feed(data)
                     if is_last:
-                        found.end()
+                        stream_input.end()
             case Reset(stream):
                 if stream in self._inputs:
                     self._inputs[stream].end()
@@ -72,20 +72,20 @@ class PortTunnel:
 
     async def _talk(self, stream: int, errors: int, port: str, received: Input) -> None:
         sent = Output()
-        said = ""
+        message = ""
         async with TaskScope() as scope:
             pumping = scope.start(self._pump(stream, sent))
             try:
                 number = int(port) if port.isdecimal() else 0
                 await self._talk_of(number)(received, sent)
             except ApiStatusError as problem:
-                said = str(problem.status.get("message", ""))
+                message = str(problem.status.get("message", ""))
             except Exception as problem:  # noqa: BLE001 - what goes wrong with the connection is the client's answer
-                said = f"an error occurred forwarding {port}: {type(problem).__name__}: {problem}"
+                message = f"an error occurred forwarding {port}: {type(problem).__name__}: {problem}"
             sent.end()
             await pumping
         if errors:
-            await self._socket.send(self._frames.data(errors, said.encode(), is_last=True))
+            await self._socket.send(self._frames.data(errors, message.encode(), is_last=True))
         await self._socket.send(self._frames.data(stream, b"", is_last=True))
         self._inputs.pop(stream, None)
 

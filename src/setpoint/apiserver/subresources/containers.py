@@ -25,7 +25,7 @@ def log(call: Call) -> Response:
     """The response to GET pods/NAME/log. The log of a pod that is not on a node yet is empty. Raises ApiStatusError."""
     pod = _pod(call)
     query = call.query
-    asked = LogRequest(
+    request = LogRequest(
         container=_container(pod, query.get("container", "")),
         follow=bool(query.flag("follow")),
         previous=bool(query.flag("previous")),
@@ -36,7 +36,7 @@ def log(call: Call) -> Response:
     )
     if not pod["spec"].get("nodeName"):
         return Response(200, {"content-type": "text/plain"}, b"")
-    return Response(200, {"content-type": "text/plain"}, _kubelets(call).log(pod, asked))
+    return Response(200, {"content-type": "text/plain"}, _kubelets(call).log(pod, request))
 
 
 def execute(call: Call) -> Response:
@@ -79,8 +79,8 @@ def _command(call: Call, arguments: tuple[str, ...]) -> Response:
     wanted = {name: bool(query.flag(name)) for name in ("stdin", "stdout", "stderr", "tty")}
     if not (wanted["stdin"] or wanted["stdout"] or wanted["stderr"]):
         raise bad_request("you must specify at least 1 of stdin, stdout, stderr")
-    asked = CommandRequest(_container(pod, query.get("container", "")), arguments, wanted["tty"])
-    run = _kubelets(call).command(pod, asked)
+    request = CommandRequest(_container(pod, query.get("container", "")), arguments, wanted["tty"])
+    run = _kubelets(call).command(pod, request)
     protocol = _protocol(call, COMMAND_PROTOCOLS)
 
     async def serve(socket: Socket) -> None:
@@ -105,15 +105,15 @@ def _kubelets(call: Call) -> Kubelets:
     return kubelets
 
 
-def _protocol(call: Call, known: Sequence[str]) -> str:
+def _protocol(call: Call, supported: Sequence[str]) -> str:
     headers = call.request.headers
     if headers.get("upgrade", "").lower() != "websocket":
         raise bad_request("Upgrade request required: this server speaks WebSocket here, as clients since 1.30 do")
     offered = [text.strip() for text in headers.get("sec-websocket-protocol", "").split(",")]
-    for protocol in known:
+    for protocol in supported:
         if protocol in offered:
             return protocol
-    raise bad_request(f"none of the protocols {', '.join(offered)} is spoken here; there are {', '.join(known)}")
+    raise bad_request(f"none of the protocols {', '.join(offered)} is spoken here; there are {', '.join(supported)}")
 
 
 def _pod(call: Call) -> JsonObject:
@@ -134,14 +134,14 @@ def _container(pod: JsonObject, name: str) -> str:
     spec, pod_name = pod["spec"], pod["metadata"]["name"]
     names: list[str]
     names, inits, extra = (
-        [each["name"] for each in spec.get(key) or ()]
+        [container["name"] for container in spec.get(key) or ()]
         for key in ("containers", "initContainers", "ephemeralContainers")
     )
     if not name:
         if len(names) == 1:
             return names[0]
-        said = f"a container name must be specified for pod {pod_name}, choose one of: [{' '.join(names)}]"
-        raise bad_request(f"{said} or one of the init containers: [{' '.join(inits)}]" if inits else said)
+        message = f"a container name must be specified for pod {pod_name}, choose one of: [{' '.join(names)}]"
+        raise bad_request(f"{message} or one of the init containers: [{' '.join(inits)}]" if inits else message)
     if name not in (*names, *inits, *extra):
         raise bad_request(f"container {name} is not valid for pod {pod_name}")
     return name

@@ -32,16 +32,16 @@ def spend(call: Call, pod: JsonObject, *, dry_run: bool) -> None:
     served = call.state.registry.find("policy", "v1", "poddisruptionbudgets")
     assert served is not None
     labels = pod["metadata"].get("labels") or {}
-    found = []
+    budgets = []
     for record in call.storage.scan(served.collection, call.path.namespace):
         budget = call.versions.decoded(served, record)
         if _selects(budget, labels):
-            found.append((record, budget))
-    if len(found) > 1:
+            budgets.append((record, budget))
+    if len(budgets) > 1:
         raise ApiStatusError(500, "", _MANY)
-    if not found:
+    if not budgets:
         return
-    record, budget = found[0]
+    record, budget = budgets[0]
     status = budget.get("status") or {}
     if not status.get("observedGeneration") or _may_go_unhealthy(budget, pod):
         return
@@ -101,13 +101,13 @@ def _check(name: str, budget: JsonObject, resource: Any) -> None:
     if allowed == 0:
         desired, current = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
         if current <= desired:
-            why = f"The disruption budget {name} needs {desired} healthy pods and has {current} currently"
+            reason = f"The disruption budget {name} needs {desired} healthy pods and has {current} currently"
         else:
-            why = f"The disruption budget {name} does not allow evicting pods currently"
-        raise _refused(why, 0)
+            reason = f"The disruption budget {name} does not allow evicting pods currently"
+        raise _refused(reason, 0)
 
 
-def _refused(why: str, retry_after: int) -> ApiStatusError:
+def _refused(reason: str, retry_after: int) -> ApiStatusError:
     error = too_many_requests(_VIOLATES, retry_after)
-    error.status.setdefault("details", {})["causes"] = [{"reason": "DisruptionBudget", "message": why}]
+    error.status.setdefault("details", {})["causes"] = [{"reason": "DisruptionBudget", "message": reason}]
     return error

@@ -68,10 +68,10 @@ def _bind(call: Call, name: str) -> Response:
     if record is None:
         raise not_found(pods.group_resource, name)
     live = call.versions.decoded(pods, record)
-    found = {"uid": live["metadata"].get("uid", ""), "resourceVersion": str(record.revision)}
+    values = {"uid": live["metadata"].get("uid", ""), "resourceVersion": str(record.revision)}
     for key, field in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
-        if metadata.get(key) and metadata[key] != found[key]:
-            raise precondition_failed(call, pods, name, field, metadata[key], found[key])
+        if metadata.get(key) and metadata[key] != values[key]:
+            raise precondition_failed(call, pods, name, field, metadata[key], values[key])
     if live["metadata"].get("deletionTimestamp"):
         raise conflict(_BINDINGS, name, f"pod {name} is being deleted, cannot be assigned to a host")
     node = live["spec"].get("nodeName")
@@ -139,11 +139,11 @@ def _disrupt(call: Call, pod: JsonObject) -> bool:
     changed the pod; False if an earlier eviction had already set the condition.
     """
     status = pod.setdefault("status", {})
-    there: list[JsonObject] = status.get("conditions") or []
-    if any(_is_disrupted(each) and each.get("reason") == _EVICTED for each in there):
+    conditions: list[JsonObject] = status.get("conditions") or []
+    if any(_is_disrupted(condition) and condition.get("reason") == _EVICTED for condition in conditions):
         return False
-    kept = [each for each in there if each.get("type") != _DISRUPTED]
-    since = next((each.get("lastTransitionTime") for each in there if _is_disrupted(each)), None)
+    others = [condition for condition in conditions if condition.get("type") != _DISRUPTED]
+    since = next((condition.get("lastTransitionTime") for condition in conditions if _is_disrupted(condition)), None)
     condition = {
         "type": _DISRUPTED,
         "status": "True",
@@ -152,7 +152,7 @@ def _disrupt(call: Call, pod: JsonObject) -> bool:
         "reason": _EVICTED,
         "message": "Eviction API: evicting",
     }
-    status["conditions"] = [*kept, condition]
+    status["conditions"] = [*others, condition]
     return True
 
 

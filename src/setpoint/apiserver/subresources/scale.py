@@ -79,9 +79,9 @@ def patch_scale(call: Call) -> Response:
     if kind == _PATCHES[2]:
         kind = _PATCHES[1]  # a Scale has no lists that merge
     change, repeated = read_patch(call, call.served, kind, options.field_validation)
-    shown = scale_of(call.served, live)
-    shown["spec"].setdefault("replicas", 0)  # for operations of a JSON patch
-    patched = change(shown)
+    scale = scale_of(call.served, live)
+    scale["spec"].setdefault("replicas", 0)  # for operations of a JSON patch
+    patched = change(scale)
     _fit(call, patched)
     check_fields(call, _schema(), patched, options.field_validation, repeated, "", patch=True)
     return _answer(call, shape, _set(call, record, live, patched, options))
@@ -105,7 +105,7 @@ def scale_of(served: ServedResource, obj: JsonObject) -> JsonObject:
     """The Scale that shows the replicas and the selector of ``obj``."""
     paths = served.scale or ScalePaths()
     metadata = obj["metadata"]
-    shown = {
+    scale_metadata = {
         key: metadata[key]
         for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
         if key in metadata
@@ -118,7 +118,7 @@ def scale_of(served: ServedResource, obj: JsonObject) -> JsonObject:
     return {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
-        "metadata": shown,
+        "metadata": scale_metadata,
         "spec": {"replicas": replicas} if replicas else {},
         "status": status,
     }
@@ -166,17 +166,17 @@ def _set(
     _check_replicas(record, replicas)
     new: JsonObject = copy_json(live)
 
-    def shown(obj: JsonObject) -> JsonObject:
+    def scale_form(obj: JsonObject) -> JsonObject:
         return scale_of(served, obj)
 
     admission = call.admission
     if admission is not None:
-        before = shown(live)
-        wanted = {**shown(live), "spec": {"replicas": replicas} if replicas else {}}
-        asked = AdmissionAttributes.of(
+        before = scale_form(live)
+        wanted = {**scale_form(live), "spec": {"replicas": replicas} if replicas else {}}
+        attributes = AdmissionAttributes.of(
             call, served, "UPDATE", wanted, before, options, subresource="scale", kind=kind_of(before)
         )
-        replicas = (admission.mutate(asked).get("spec") or {}).get("replicas", 0)
+        replicas = (admission.mutate(attributes).get("spec") or {}).get("replicas", 0)
         _check_replicas(record, replicas)
     paths = served.scale or ScalePaths()
     node = new
@@ -192,7 +192,9 @@ def _set(
         new["metadata"]["resourceVersion"] = metadata["resourceVersion"]
     elif not served.strategy.unconditional_update:
         new["metadata"]["resourceVersion"] = str(record.revision)
-    value = modify(call, served, record, live, new, options, subresource="scale", shown=shown, track_fields=not apply)
+    value = modify(
+        call, served, record, live, new, options, subresource="scale", part_of=scale_form, track_fields=not apply
+    )
     return scale_of(served, decode(call.versions.converted(served, value)))
 
 

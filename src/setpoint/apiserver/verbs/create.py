@@ -122,8 +122,8 @@ def _store(call: Call, served: ServedResource, obj: JsonObject, options: WriteOp
     served.strategy.foresee(call, document)
     stores_after(served, call.storage.revision)
     if options.dry_run:
-        taken = call.storage.get(served.collection, namespace, name)
-        if taken is None:
+        existing = call.storage.get(served.collection, namespace, name)
+        if existing is None:
             return encode(stored, document, 0)
     else:
         try:
@@ -140,6 +140,6 @@ def _store(call: Call, served: ServedResource, obj: JsonObject, options: WriteOp
             return served.strategy.after_create(call, record).value
     if generated:
         raise errors.name_not_generated(served.group_resource, name)
-    there = call.storage.get(served.collection, namespace, name)
-    going = there is not None and bool(metadata_of(there.value).deletionTimestamp)
+    blocking = call.storage.get(served.collection, namespace, name)
+    going = blocking is not None and bool(metadata_of(blocking.value).deletionTimestamp)
     raise errors.already_exists(served.group_resource, name, going=going)

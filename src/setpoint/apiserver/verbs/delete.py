@@ -38,10 +38,10 @@ def delete(call: Call) -> Response:
     record = call.existing()
     if served.asks:
         call.versions.encoded(served, record, read=True)  # what the answer needs must be known before anything is done
-    left, gone = remove(call, served, record, options)
-    status = 202 if not gone and options.orphan_dependents is False else 200
-    if not gone or served.strategy.returns_deleted:
-        return shape.one(call, left, status=status)
+    result, is_deleted = remove(call, served, record, options)
+    status = 202 if not is_deleted and options.orphan_dependents is False else 200
+    if not is_deleted or served.strategy.returns_deleted:
+        return shape.one(call, result, status=status)
     details = {"name": record.name, "group": served.resource.group, "kind": served.resource.plural}
     details["uid"] = metadata_of(record.value).uid
     document = {
@@ -106,7 +106,7 @@ def remove(
     ``admit``: whether webhooks are called for the deletion. ``check`` may raise an exception to refuse the deletion; it
     returns whether it changed the object, which is then stored even if it is already being deleted.
     """
-    given = options.copy()
+    options_copy = options.copy()
     # as its schema of now wants it, because an object that is stored from here on is no longer fitted when it is read
     obj = call.versions.decoded(written_version(served, record.value), record)
     strategy = served.strategy
@@ -120,7 +120,7 @@ def remove(
         # On its way already: the time left may only be shortened.
         seconds = options.grace_period_seconds
         if seconds is None or seconds >= metadata["deletionGracePeriodSeconds"]:
-            return _finish(call, served, record, obj, gone=False, changed=changed, dry_run=options.dry_run)
+            return _finish(call, served, record, obj, is_deleted=False, changed=changed, dry_run=options.dry_run)
         _shorten(call, metadata, seconds)
         grace, changed, marked = metadata["deletionGracePeriodSeconds"], True, True
     else:
@@ -138,37 +138,44 @@ def remove(
         else:
             metadata.pop("finalizers", None)
     if admit and call.admission is not None:
-        call.admission.deletions([_question(call, served, record, given)])
+        call.admission.deletions([_question(call, served, record, options_copy)])
     waits = bool(finalizers) or strategy.keeps(obj)
     if waits and not grace:
         changed = _mark_waiting(call, metadata) or changed
-    gone = not waits and not grace
-    if gone and marked and not options.dry_run:  # as upstream, watches see the mark before the deletion
+    is_deleted = not waits and not grace
+    if is_deleted and marked and not options.dry_run:  # as upstream, watches see the mark before the deletion
         record = _stored(call, served, record, obj)
-    return _finish(call, served, record, obj, gone=gone, changed=changed, dry_run=options.dry_run)
+    return _finish(call, served, record, obj, is_deleted=is_deleted, changed=changed, dry_run=options.dry_run)
 
 
 def _finish(
-    call: Call, served: ServedResource, record: Record, obj: JsonObject, *, gone: bool, changed: bool, dry_run: bool
+    call: Call,
+    served: ServedResource,
+    record: Record,
+    obj: JsonObject,
+    *,
+    is_deleted: bool,
+    changed: bool,
+    dry_run: bool,
 ) -> tuple[bytes, bool]:
     stored = written_version(served, record.value)
     key = (served.collection, record.namespace, record.name)
-    if dry_run or not (gone or changed):
-        return (encode(stored, obj, record.revision) if changed else record.value), gone
-    if gone:
+    if dry_run or not (is_deleted or changed):
+        return (encode(stored, obj, record.revision) if changed else record.value), is_deleted
+    if is_deleted:
         deleted = call.storage.delete(*key, lambda revision: encode(stored, obj, revision), expected=record.revision)
         served.strategy.after_delete(call, deleted)
         return deleted.value, True
-    left = _stored(call, served, record, obj)
-    return left.value, call.storage.get(*key) is None
+    updated = _stored(call, served, record, obj)
+    return updated.value, call.storage.get(*key) is None
 
 
 def _stored(call: Call, served: ServedResource, record: Record, obj: JsonObject) -> Record:
     """Stores the changed object; returns its latest record."""
     stored, old = written_version(served, record.value), decode(record.value)
     key = (served.collection, record.namespace, record.name)
-    made = call.storage.put(*key, lambda revision: encode(stored, obj, revision), expected=record.revision)
-    return served.strategy.after_update(call, made, old)
+    stored_record = call.storage.put(*key, lambda revision: encode(stored, obj, revision), expected=record.revision)
+    return served.strategy.after_update(call, stored_record, old)
 
 
 def _question(call: Call, served: ServedResource, record: Record, options: DeleteOptions) -> AdmissionAttributes:
@@ -180,18 +187,18 @@ def _check_preconditions(served: ServedResource, record: Record, metadata: JsonO
     # upstream names the kind here, not the resource
     kind = GroupResource(served.resource.group, served.resource.kind)
     if options.uid is not None and options.uid != metadata.get("uid"):
-        why = (
+        reason = (
             f"the UID in the precondition ({options.uid}) does not match the UID in record "
             f"({metadata.get('uid', '')}). The object might have been deleted and then recreated"
         )
-        raise conflict(kind, record.name, why)
+        raise conflict(kind, record.name, reason)
     version = options.resource_version
     if version is not None and version != str(record.revision):
-        why = (
+        reason = (
             f"the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record "
             f"({record.revision}). The object might have been modified"
         )
-        raise conflict(kind, record.name, why)
+        raise conflict(kind, record.name, reason)
 
 
 def _mark(call: Call, metadata: JsonObject, grace: int) -> None:
@@ -230,21 +237,21 @@ def _finalizers(served: ServedResource, metadata: JsonObject, options: DeleteOpt
     follows from the finalizers ``orphan`` and ``foregroundDeletion``; without either, it is the resource's default.
     """
     current: list[str] = metadata.get("finalizers") or []
-    kept = [name for name in current if name not in (FINALIZER_ORPHAN, FINALIZER_FOREGROUND)]
+    others = [name for name in current if name not in (FINALIZER_ORPHAN, FINALIZER_FOREGROUND)]
     if not served.strategy.collectable:
-        return kept
+        return others
     policy = options.propagation_policy
     if options.orphan_dependents is not None:
         policy = "Orphan" if options.orphan_dependents else "Background"
     elif policy is None:
-        found = next((name for name in current if name in (FINALIZER_ORPHAN, FINALIZER_FOREGROUND)), "")
-        known = {FINALIZER_ORPHAN: "Orphan", FINALIZER_FOREGROUND: "Foreground"}
-        policy = known.get(found, served.strategy.propagation)
+        finalizer = next((name for name in current if name in (FINALIZER_ORPHAN, FINALIZER_FOREGROUND)), "")
+        policies = {FINALIZER_ORPHAN: "Orphan", FINALIZER_FOREGROUND: "Foreground"}
+        policy = policies.get(finalizer, served.strategy.propagation)
     if policy == "Orphan":
-        kept.append(FINALIZER_ORPHAN)
+        others.append(FINALIZER_ORPHAN)
     elif policy == "Foreground":
-        kept.append(FINALIZER_FOREGROUND)
-    return current if set(kept) == set(current) else kept
+        others.append(FINALIZER_FOREGROUND)
+    return current if set(others) == set(current) else others
 
 
 def _body(call: Call) -> dict[str, Any] | None:

@@ -82,12 +82,12 @@ def select(call: Call, options: ListOptions) -> tuple[list[Record], dict[str, An
     limit = _limit(options)
     if not limit:
         return list(matching), metadata
-    found = list(islice(matching, limit))
+    page = list(islice(matching, limit))
     if next(matching, None) is not None:
-        metadata["continue"] = _token(_key(found[-1]) + "\0", int(metadata["resourceVersion"]))
+        metadata["continue"] = _token(_key(page[-1]) + "\0", int(metadata["resourceVersion"]))
         if matcher.everything:
             metadata["remainingItemCount"] = count - limit
-    return found, metadata
+    return page, metadata
 
 
 def _limit(options: ListOptions) -> int:

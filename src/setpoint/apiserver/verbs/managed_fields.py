@@ -21,9 +21,9 @@ _STATUS: Final = FieldSet.of(("f:status",))
 
 def ignored_fields(served: ServedResource, subresource: str) -> FieldSet:
     """The fields that requests to ``subresource`` can't set; an empty ``subresource`` is the object itself."""
-    found = served.strategy.ignored_fields(subresource)
-    if found or subresource == "status":
-        return found
+    fields = served.strategy.ignored_fields(subresource)
+    if fields or subresource == "status":
+        return fields
     return _STATUS if served.has_status else _NOTHING
 
 
@@ -84,7 +84,7 @@ def keep_times(new: JsonObject, old: JsonObject) -> None:
     if new.keys() != old.keys() or any(new[key] != old[key] for key in new if key != "metadata"):
         return
     apart = ("managedFields", "resourceVersion")
-    metadata, earlier = ({k: v for k, v in each["metadata"].items() if k not in apart} for each in (new, old))
+    metadata, earlier = ({k: v for k, v in obj["metadata"].items() if k not in apart} for obj in (new, old))
     if metadata == earlier and json_equal({**new, "metadata": metadata}, {**old, "metadata": earlier}):
         new["metadata"]["managedFields"] = before
 
@@ -102,9 +102,9 @@ def _removed_version(served: ServedResource, live: JsonObject | None) -> str:
     """The first version in the managedFields of a custom object that its definition no longer has; otherwise empty."""
     if not served.custom or live is None:
         return ""
-    there = served.siblings or (served.resource.api_version,)
+    versions = served.siblings or (served.resource.api_version,)
     entries = live["metadata"].get("managedFields") or ()
-    return next((version for entry in entries if (version := entry.get("apiVersion", "")) not in there), "")
+    return next((version for entry in entries if (version := entry.get("apiVersion", "")) not in versions), "")
 
 
 def converter(call: Call, served: ServedResource) -> server_side_apply.Convert | None:

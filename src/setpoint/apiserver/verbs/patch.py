@@ -105,8 +105,8 @@ def patch(call: Call) -> Response:
     _check_patched(call, served, new, old)
     if (served.custom or kind == _STRATEGIC) and may_have_floats(call.request.body or b""):
         whole_numbers(new)
-    shown = go_text(parse_document(call.request.body or b"", JSON_TYPE)[0]) if kind == _STRATEGIC else ""
-    coerce(call, served, new, options.field_validation, repeated, patch=True, shown=shown)
+    patch_text = go_text(parse_document(call.request.body or b"", JSON_TYPE)[0]) if kind == _STRATEGIC else ""
+    coerce(call, served, new, options.field_validation, repeated, patch=True, patch_text=patch_text)
     _same_identity(call, new)
     return shape.one(call, modify(call, served, record, old, new, options, subresource=path.subresource))
 
@@ -234,8 +234,8 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
         raise not_found(served.group_resource, path.name)
     uid = configuration["metadata"].get("uid")
     if record is None and uid:
-        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-        raise conflict(served.group_resource, path.name, why)
+        reason = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise conflict(served.group_resource, path.name, reason)
     live = None if record is None else call.versions.decoded(served, record)
     check_versions(served, live)
     ignored = ignored_fields(served, path.subresource)
@@ -322,8 +322,8 @@ def read_configuration(call: Call, options: WriteOptions, wanted: GroupVersionKi
                 call.warn(repeated)
     kind, version = document.get("kind"), document.get("apiVersion")
     if (version, kind) != (wanted.api_version, wanted.kind):
-        shown = str(version or "")
-        gvk = f"{shown if '/' in shown else '/' + shown}, Kind={kind or ''}"
+        api_version = str(version or "")
+        gvk = f"{api_version if '/' in api_version else '/' + api_version}, Kind={kind or ''}"
         raise bad_request(f"invalid object type: {gvk}")
     metadata = document.setdefault("metadata", {})
     if not isinstance(metadata, dict):

@@ -43,14 +43,14 @@ class Matcher:
         selector = options.field_selector
         if selector:
             resource, custom = served.resource, served.custom
-            known = fields.supported(resource, served.selectable_fields, custom=custom)
-            made: list[FieldRequirement] = []
+            supported = fields.supported(resource, served.selectable_fields, custom=custom)
+            requirements: list[FieldRequirement] = []
             for name, equal, wanted in selector.requirements:
                 field = fields.renamed(resource, name)
-                if field not in known:
+                if field not in supported:
                     raise bad_request(fields.unsupported(resource, name, custom=custom))
-                made.append(FieldRequirement(field, equal, wanted))
-            selector = FieldSelector(made)
+                requirements.append(FieldRequirement(field, equal, wanted))
+            selector = FieldSelector(requirements)
         return cls(served, options.label_selector, selector)
 
     def matches(self, value: bytes, versions: Versions) -> bool:

@@ -54,8 +54,8 @@ def update(call: Call) -> Response:
     uid = new["metadata"].get("uid")
     live = call.versions.decoded(served, record)
     if uid and uid != live["metadata"].get("uid"):
-        found = live["metadata"].get("uid", "")
-        raise precondition_failed(call, served, call.path.name, "UID", uid, found)
+        live_uid = live["metadata"].get("uid", "")
+        raise precondition_failed(call, served, call.path.name, "UID", uid, live_uid)
     value = modify(call, served, record, live, new, options, subresource=call.path.subresource)
     return shape.one(call, value)
 
@@ -79,12 +79,12 @@ def modify(
     *,
     subresource: str = "",
     track_fields: bool = True,
-    shown: Callable[[JsonObject], JsonObject] | None = None,
+    part_of: Callable[[JsonObject], JsonObject] | None = None,
 ) -> bytes:
     """Stores ``new`` in place of ``old``, the object in ``record``; returns the bytes in the stored version.
 
-    ``shown`` converts the object to the form that the subresource shows. If it is given, validating admission sees that
-    form, and mutating admission is left to the caller.
+    ``part_of`` converts the object to the form that the subresource shows. If it is given, validating admission sees
+    that form, and mutating admission is left to the caller.
 
     A change without effect is not stored. An object that is being deleted is removed along with its last finalizer. No
     other request runs between the read and the write, so a change without resourceVersion can't conflict. Raises
@@ -97,14 +97,14 @@ def modify(
     if track_fields:
         track(call, served, old, new, options.field_manager, subresource=subresource)
     admission = call.admission
-    asked = partial(AdmissionAttributes.of, call, served, "UPDATE", options=options, subresource=subresource)
-    attributes = asked(new, old)
+    attributes_of = partial(AdmissionAttributes.of, call, served, "UPDATE", options=options, subresource=subresource)
+    attributes = attributes_of(new, old)
     if plugins.mutates(attributes):
         plugins.mutate(attributes)
         _count(served, old, new, subresource)
-    if admission is not None and shown is None:
+    if admission is not None and part_of is None:
         new["metadata"]["resourceVersion"] = str(record.revision)
-        attributes = asked(new, old)
+        attributes = attributes_of(new, old)
         if admission.mutates(attributes):
             new = admission.mutate(attributes)
             fit_namespace(call, new["metadata"])
@@ -116,13 +116,13 @@ def modify(
     check_update(call, served, new, old, subresource=subresource)
     if admission is not None:
         versioned = {**new, "metadata": {**new["metadata"], "resourceVersion": str(record.revision)}}
-        if shown is None:
-            attributes = asked(versioned, old)
+        if part_of is None:
+            attributes = attributes_of(versioned, old)
         else:
-            part, before = shown(versioned), shown(old)
-            attributes = asked(part, before, kind=kind_of(part))
+            part, before = part_of(versioned), part_of(old)
+            attributes = attributes_of(part, before, kind=kind_of(part))
         admission.validate(attributes)
-    plugins.validate(asked(new, old))
+    plugins.validate(attributes_of(new, old))
     return store(call, served, record, old, new, dry_run=options.dry_run)
 
 
@@ -185,7 +185,7 @@ def store(
         same and written_version(served, record.value) is stored
     ):  # else it is rewritten in the version that is stored now
         return call.versions.encoded(stored, record)
-    gone = (
+    is_deleted = (
         not metadata.get("finalizers")
         and bool(metadata.get("deletionTimestamp"))
         and not old["metadata"].get("deletionGracePeriodSeconds")
@@ -197,13 +197,15 @@ def store(
     if dry_run:
         return encode(stored, document, record.revision)
     key = (served.collection, record.namespace, record.name)
-    if gone:
+    if is_deleted:
         last = call.versions.decoded(stored, record)  # what watches see, as upstream: the object as it was stored
         deleted = call.storage.delete(*key, lambda revision: encode(stored, last, revision), expected=record.revision)
         served.strategy.after_delete(call, deleted)
         return encode(stored, document, record.revision)  # as upstream: only watches see the deletion's revision
-    made = call.storage.put(*key, lambda revision: encode(stored, document, revision), expected=record.revision)
-    return served.strategy.after_update(call, made, old).value
+    stored_record = call.storage.put(
+        *key, lambda revision: encode(stored, document, revision), expected=record.revision
+    )
+    return served.strategy.after_update(call, stored_record, old).value
 
 
 def _check_version(call: Call, served: ServedResource, record: Record, resource_version: str | None) -> None:
@@ -236,7 +238,7 @@ def _keep_system_fields(metadata: JsonObject, old: JsonObject) -> None:
 
 
 def precondition_failed(
-    call: Call, served: ServedResource, name: str, field: str, wanted: str, found: str
+    call: Call, served: ServedResource, name: str, field: str, wanted: str, current: str
 ) -> errors.ApiStatusError:
     """The error (409) for a failed precondition: the ``field`` (``UID`` or ``ResourceVersion``) in the request differs
     from that of the object.
@@ -247,5 +249,5 @@ def precondition_failed(
         served.group_resource,
         name,
         f"StorageError: invalid object, Code: 4, Key: /{key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition "
-        f"failed: {field} in precondition: {wanted}, {field} in object meta: {found}",
+        f"failed: {field} in precondition: {wanted}, {field} in object meta: {current}",
     )

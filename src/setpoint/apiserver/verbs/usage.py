@@ -31,10 +31,10 @@ def get_usage(call: Call) -> Response:
     """
     shape = Representation.negotiate(call)
     record = call.storage.get(call.served.resource.plural, call.path.namespace, call.path.name)
-    found = [] if record is None else _measured(call, [record])
-    if not found:
+    items = [] if record is None else _measured(call, [record])
+    if not items:
         raise not_found(call.served.group_resource, call.path.name)
-    return shape.document(call, shape.item(call, found[0]))
+    return shape.document(call, shape.item(call, items[0]))
 
 
 def list_usage(call: Call, options: ListOptions) -> Response:
@@ -75,8 +75,8 @@ def _node(call: Call, record: Record, used: dict[str, Quantity]) -> bytes:
 
 def _item(call: Call, about: dict[str, Any], figures: dict[str, Any]) -> bytes:
     resource, now = call.served.resource, call.timestamp()
-    known = about["metadata"]
-    metadata = {name: known[name] for name in ("name", "namespace", "labels") if name in known}
+    source = about["metadata"]
+    metadata = {name: source[name] for name in ("name", "namespace", "labels") if name in source}
     head = {"kind": resource.kind, "apiVersion": resource.api_version}
     return msgspec.json.encode(
         {**head, "metadata": {**metadata, "creationTimestamp": now}, "timestamp": now, "window": WINDOW, **figures}
@@ -99,5 +99,5 @@ def _add(sums: dict[str, Quantity], usages: Iterable[dict[str, str]]) -> None:
 
 
 def _opened(record: Record) -> dict[str, Any]:
-    found: dict[str, Any] = decode(record.value)
-    return found
+    document: dict[str, Any] = decode(record.value)
+    return document

@@ -36,13 +36,13 @@ def check_namespace(call: Call, name: str) -> None:
     if record is None:
         raise not_found(NAMESPACES, namespace)
     if metadata_of(record.value).deletionTimestamp:
-        why = f"unable to create new content in namespace {namespace} because it is being terminated"
+        reason = f"unable to create new content in namespace {namespace} because it is being terminated"
         cause = {
             "reason": "NamespaceTerminating",
             "message": f"namespace {namespace} is being terminated",
             "field": "metadata.namespace",
         }
-        raise forbidden(call.served.group_resource, name, why, [cause])
+        raise forbidden(call.served.group_resource, name, reason, [cause])
 
 
 def check_new(call: Call, served: ServedResource, obj: JsonObject) -> None:
@@ -129,9 +129,13 @@ def _warn(call: Call, served: ServedResource, new: JsonObject, old: JsonObject |
         for text in texts:
             call.warn(text)
         return
-    known = set((old or {}).get("metadata", {}).get("finalizers") or ())
+    old_finalizers = set((old or {}).get("metadata", {}).get("finalizers") or ())
     for finalizer in new["metadata"].get("finalizers") or ():
-        if "/" not in finalizer and finalizer not in known and finalizer not in ("foregroundDeletion", "orphan"):
+        if (
+            "/" not in finalizer
+            and finalizer not in old_finalizers
+            and finalizer not in ("foregroundDeletion", "orphan")
+        ):
             call.warn(
                 f'metadata.finalizers: "{finalizer}": prefer a domain-qualified finalizer name including a path (/) to '
                 "avoid accidental conflicts with other finalizer writers"

@@ -126,11 +126,11 @@ class HttpCaller:
         except ValueError as problem:  # a host or port that Go's URL parser accepts, and that does not exist
             raise CallFailed(f"dial tcp: {problem}") from None
         if target.service is not None:
-            found = self._resolve(target.service) if self._resolve is not None else None
-            if found is None:
+            address = self._resolve(target.service) if self._resolve is not None else None
+            if address is None:
                 raise CallFailed(f'service "{target.service[1]}" not found')
             name = url.host or ""
-            host, _, port = found.rpartition(":")
+            host, _, port = address.rpartition(":")
             url = url.with_host(host.strip("[]")).with_port(int(port))
         context = self._context(target.ca_bundle)
         if self._session is None:
@@ -156,13 +156,13 @@ class HttpCaller:
             raise CallFailed("context deadline exceeded") from None
         except (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError) as problem:
             cause = getattr(problem, "certificate_error", None) or problem
-            why = getattr(cause, "verify_message", "") or str(cause)
-            raise CallFailed(f"tls: failed to verify certificate: x509: {why}") from None
+            reason = getattr(cause, "verify_message", "") or str(cause)
+            raise CallFailed(f"tls: failed to verify certificate: x509: {reason}") from None
         except aiohttp.ClientConnectorError as problem:
-            why = problem.os_error.strerror or str(problem.os_error)
+            reason = problem.os_error.strerror or str(problem.os_error)
             if isinstance(problem.os_error, ConnectionRefusedError):
-                why = "connection refused"
-            raise CallFailed(f"dial tcp {url.host}:{url.port}: connect: {why}") from None
+                reason = "connection refused"
+            raise CallFailed(f"dial tcp {url.host}:{url.port}: connect: {reason}") from None
         except aiohttp.ServerDisconnectedError:
             raise CallFailed("EOF") from None
         except (aiohttp.ClientError, OSError) as problem:

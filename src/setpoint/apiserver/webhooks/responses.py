@@ -85,9 +85,9 @@ def response_of(document: JsonObject, kind: str, api_version: str, uid: str) -> 
 
 def refused_by(name: str, result: Any) -> JsonObject:
     """The Status for a refused request, made from the webhook's Status."""
-    given = result if isinstance(result, dict) else {}
+    fields = result if isinstance(result, dict) else {}
     types = {"status": str, "message": str, "reason": str, "details": dict, "code": int}
-    status: JsonObject = {key: given[key] for key, kind in types.items() if isinstance(given.get(key), kind)}
+    status: JsonObject = {key: fields[key] for key, kind in types.items() if isinstance(fields.get(key), kind)}
     denied = f'admission webhook "{name}" denied the request'
     code = status.get("code")
     status["code"] = code if isinstance(code, int) and code >= 400 else 400

@@ -124,6 +124,6 @@ def admission_environment(
         names |= {"authorizer": AUTHORIZER, "authorizer.requestResource": RESOURCE_CHECK}
     if variables is not None:
         names["variables"] = VARIABLES
-    declared = SchemaFields(*(each for each in (object_type, params_type) if each is not None))
+    declared = SchemaFields(*(kind for kind in (object_type, params_type) if kind is not None))
     provider = _Fields({} if variables is None else variables, PatchTypes() if patches else None, declared)
     return SERVER.extend(names, provider, (JSON_PATCH,) if patches else ())

@@ -49,8 +49,8 @@ def compile_admission(text: str, environment: Environment, types: Sequence[Type]
     except CompileError as problem:
         return Expression(text, None, f"compilation failed: {problem}", None)
     if ANY not in types and checked.type not in types:
-        wanted = str(types[0]) if len(types) == 1 else f"one of [{' '.join(map(_shown, types))}]"
-        return Expression(text, None, f"must evaluate to {wanted} but got {_shown(checked.type)}", None)
+        wanted = str(types[0]) if len(types) == 1 else f"one of [{' '.join(map(_type_text, types))}]"
+        return Expression(text, None, f"must evaluate to {wanted} but got {_type_text(checked.type)}", None)
     try:
         program = Program(checked, PatchTypes().make)
     except EvaluationError as problem:
@@ -58,7 +58,7 @@ def compile_admission(text: str, environment: Environment, types: Sequence[Type]
     return Expression(text, program, "", checked.type)
 
 
-def _shown(kind: Type) -> str:
+def _type_text(kind: Type) -> str:
     return kind.runtime_name if not kind.parameters else str(kind)
 
 
@@ -95,13 +95,13 @@ class Variables(MapValue):
 
     expressions: Mapping[str, Expression]
     values: Mapping[str, Value]
-    _made: dict[str, Value | EvaluationError] = field(default_factory=dict)
+    _values: dict[str, Value | EvaluationError] = field(default_factory=dict)
     _cost: int = 0
 
     def cost(self) -> int:
         """The cost of the evaluations since this method was last called."""
-        found, self._cost = self._cost, 0
-        return found
+        cost, self._cost = self._cost, 0
+        return cost
 
     def __len__(self) -> int:
         return len(self.expressions)
@@ -112,12 +112,12 @@ class Variables(MapValue):
     def find(self, key: Value) -> Value:
         if not isinstance(key, str) or key not in self.expressions:
             return MISSING
-        if key not in self._made:
-            self._made[key] = self._evaluate(key)
-        found = self._made[key]
-        if isinstance(found, EvaluationError):
-            raise found
-        return found
+        if key not in self._values:
+            self._values[key] = self._evaluate(key)
+        value = self._values[key]
+        if isinstance(value, EvaluationError):
+            raise value
+        return value
 
     def _evaluate(self, name: str) -> Any:
         expression = self.expressions[name]

@@ -27,8 +27,8 @@ class PatchTypes:
         raise KeyError(struct)
 
     def named(self, name: str) -> Type | None:
-        known = name in ("JSONPatch", "Object") or name.startswith("Object.")
-        return struct(name) if known else None
+        is_known = name in ("JSONPatch", "Object") or name.startswith("Object.")
+        return struct(name) if is_known else None
 
     def make(self, name: str, fields: dict[str, Value]) -> Value:
         """The value of a struct literal."""
@@ -72,11 +72,11 @@ class JsonPatchOperation(_Record):
         """The operation as JSON. Raises EvaluationError if its value has no JSON form, or contains an ``Object`` whose
         type does not match the field that holds it.
         """
-        made = {key: value for key, value in self.fields.items() if key != "value"}
+        document = {key: value for key, value in self.fields.items() if key != "value"}
         if "value" in self.fields:
             value = self.fields["value"]
-            made["value"] = patch_value(value, value.name if isinstance(value, PatchObject) else "")
-        return made
+            document["value"] = patch_value(value, value.name if isinstance(value, PatchObject) else "")
+        return document
 
 
 def patch_value(value: Value, name: str) -> Any:
@@ -96,12 +96,12 @@ def patch_value(value: Value, name: str) -> Any:
     if isinstance(value, _Record):
         raise EvaluationError("a JSONPatch can't be part of an object")
     if isinstance(value, MapValue):
-        made: dict[str, Any] = {}
+        document: dict[str, Any] = {}
         for key in value:
             if not isinstance(key, str):
                 raise EvaluationError(f'map key "{key}" is not a string')
-            made[key] = patch_value(value.find(key), name)
-        return made
+            document[key] = patch_value(value.find(key), name)
+        return document
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     return plain_of(value)

@@ -77,8 +77,8 @@ def _quotient(one: int, two: int, what: str) -> int:
     """The quotient, rounded towards zero. If ``two`` is 0, raises EvaluationError with ``what`` in its message."""
     if two == 0:
         raise EvaluationError(f"{what} by zero")
-    found = abs(one) // abs(two)
-    return found if (one < 0) == (two < 0) else -found
+    quotient = abs(one) // abs(two)
+    return quotient if (one < 0) == (two < 0) else -quotient
 
 
 def _divided(one: int, two: int) -> int:
@@ -98,13 +98,13 @@ def _double_quotient(one: float, two: float) -> float:
 
 
 def _double(work: Callable[[float, float], float]) -> Callable[[float, float], float]:
-    def done(one: float, two: float) -> float:
+    def overload(one: float, two: float) -> float:
         try:
             return work(one, two)
         except OverflowError:
             return math.inf
 
-    return done
+    return overload
 
 
 def _concatenated(one: list[Value] | ListValue, two: list[Value] | ListValue) -> Value:
@@ -121,14 +121,14 @@ def _ordered(name: str, word: str, holds: Callable[[int], bool]) -> list[Overloa
 
     same = [("bool", BOOL), ("int64", INT), ("uint64", UINT), ("double", DOUBLE), ("string", STRING), ("bytes", BYTES), ("timestamp", TIMESTAMP), ("duration", DURATION)]  # fmt: skip  # noqa: E501
     numbers = [("int64", INT), ("uint64", UINT), ("double", DOUBLE)]
-    made = [_binary(name, f"{word}_{kind}", type_, type_, BOOL, work) for kind, type_ in same]
-    made += [
+    overloads = [_binary(name, f"{word}_{kind}", type_, type_, BOOL, work) for kind, type_ in same]
+    overloads += [
         _binary(name, f"{word}_{one}_{two}", one_type, two_type, BOOL, work)
         for one, one_type in numbers
         for two, two_type in numbers
         if one != two
     ]
-    return made
+    return overloads
 
 
 _LIST, _MAP = list_of(_A), map_of(_A, _B)

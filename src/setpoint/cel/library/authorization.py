@@ -82,13 +82,13 @@ class AuthorizerValue(Opaque):
 class Check(Opaque):
     """A permission check that still lacks its verb."""
 
-    asked: Type
+    checked_type: Type
     source: Authorizer
     attributes: Attributes
 
     @property
     def kind(self) -> Type:
-        return self.asked
+        return self.checked_type
 
     def equals(self, other: Opaque) -> bool:
         return isinstance(other, Check) and (self.source, self.attributes) == (other.source, other.attributes)

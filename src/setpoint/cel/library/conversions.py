@@ -71,17 +71,17 @@ def _to_double(text: str) -> float:
 
 
 def _to_duration(text: str) -> Duration:
-    found = parse_duration(text)
-    if found is None:
+    duration = parse_duration(text)
+    if duration is None:
         raise _failed("google.protobuf.Duration")
-    return found
+    return duration
 
 
 def _to_timestamp(text: str) -> Timestamp:
-    found = parse_timestamp(text)
-    if found is None:
+    timestamp = parse_timestamp(text)
+    if timestamp is None:
         raise _failed("google.protobuf.Timestamp")
-    return found
+    return timestamp
 
 
 def _truncated(value: float) -> int:
@@ -120,8 +120,8 @@ def format_double(value: float) -> str:
         if value.is_integer():
             return str(int(value))
         return f"{value:.{len(plain) - 1 - order}f}" if power else short
-    shown = plain[0] + ("." + plain[1:] if len(plain) > 1 else "")
-    return f"{'-' if value < 0 else ''}{shown}e{'-' if order < 0 else '+'}{abs(order):02}"
+    mantissa = plain[0] + ("." + plain[1:] if len(plain) > 1 else "")
+    return f"{'-' if value < 0 else ''}{mantissa}e{'-' if order < 0 else '+'}{abs(order):02}"
 
 
 def _same(value: Value) -> Value:

@@ -38,7 +38,7 @@ class Format(Opaque):
         return isinstance(other, Format) and self.name == other.name
 
 
-def _known(name: str, problem: str) -> _Check:
+def _known_format(name: str, problem: str) -> _Check:
     return lambda text: [] if matches_format(name, text) else [problem]
 
 
@@ -65,16 +65,16 @@ _FORMATS: Final = {
     "dns1035LabelPrefix": Format("DNS1035LabelPrefix", _prefix(names.dns1035_label), 30),
     "labelValue": Format("LabelValue", names.label_value, 40),
     "uri": Format("URI", _uri, 1103),
-    "uuid": Format("uuid", _known("uuid", "does not match the UUID format"), 74),
-    "byte": Format("byte", _known("byte", "invalid base64"), 84),
-    "date": Format("date", _known("date", "invalid date"), 66),
-    "datetime": Format("datetime", _known("date-time", "invalid datetime"), 66),
+    "uuid": Format("uuid", _known_format("uuid", "does not match the UUID format"), 74),
+    "byte": Format("byte", _known_format("byte", "invalid base64"), 84),
+    "date": Format("date", _known_format("date", "invalid date"), 66),
+    "datetime": Format("datetime", _known_format("date-time", "invalid datetime"), 66),
 }
 
 
 def _named(name: str) -> Optional:
-    found = _FORMATS.get(name)
-    return NONE if found is None else Optional(found)
+    format_ = _FORMATS.get(name)
+    return NONE if format_ is None else Optional(format_)
 
 
 def _validate(format_: Format, text: str) -> Optional:

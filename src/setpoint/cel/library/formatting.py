@@ -34,7 +34,7 @@ def clauses(form: str) -> list[tuple[str, str, int]]:
     """The clauses of a format: the text before each clause, its letter and its precision. The last entry is the text
     after all clauses, with ``""`` as its letter. Raises EvaluationError for a malformed format.
     """
-    found: list[tuple[str, str, int]] = []
+    parts: list[tuple[str, str, int]] = []
     text, position = "", 0
     for match in _CLAUSE.finditer(form):
         text += form[position : match.start()]
@@ -48,27 +48,27 @@ def clauses(form: str) -> list[tuple[str, str, int]]:
             raise EvaluationError("unexpected end of string")
         if match[3] not in _FORMATS:
             raise EvaluationError(f'could not parse formatting clause: unrecognized formatting clause "{match[3]}"')
-        found.append((text, match[3], _PRECISION if match[2] is None else int(match[2])))
+        parts.append((text, match[3], _PRECISION if match[2] is None else int(match[2])))
         text = ""
-    found.append((text + form[position:], "", 0))
-    return found
+    parts.append((text + form[position:], "", 0))
+    return parts
 
 
 def formatted(form: str, arguments: list[Value] | ListValue) -> str:
     """The formatted text. Raises EvaluationError for a malformed format, or an argument that is missing or of the wrong
     type.
     """
-    made: list[str] = []
+    parts: list[str] = []
     for index, (text, letter, precision) in enumerate(clauses(form)):
-        made.append(text)
+        parts.append(text)
         if letter:
             if index >= len(arguments):
                 raise EvaluationError(f"index {index} out of range")
             try:
-                made.append(_FORMATS[letter](arguments[index], precision))
+                parts.append(_FORMATS[letter](arguments[index], precision))
             except EvaluationError as problem:
                 raise EvaluationError(f"error during formatting: {problem}") from None
-    return "".join(made)
+    return "".join(parts)
 
 
 def problem_with(letter: str, kind: Type) -> str:

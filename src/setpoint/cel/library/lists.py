@@ -62,26 +62,26 @@ _COMPARABLE: Final = {
 
 
 def _is_sorted(items: _List) -> bool:
-    found = list(items)
-    return all(compare(one, two) <= 0 for one, two in itertools.pairwise(found))
+    listed = list(items)
+    return all(compare(one, two) <= 0 for one, two in itertools.pairwise(listed))
 
 
 def _best(name: str, wanted: int) -> Callable[[_List], Value]:
     def best(items: _List) -> Value:
-        found = list(items)
-        if not found:
+        listed = list(items)
+        if not listed:
             raise EvaluationError(f"{name} called on empty list")
-        return functools.reduce(lambda a, b: b if compare(a, b) == wanted else a, found)
+        return functools.reduce(lambda a, b: b if compare(a, b) == wanted else a, listed)
 
     return best
 
 
 def _index_of(items: _List, item: Value) -> int:
-    return next((index for index, found in enumerate(items) if _same(found, item)), -1)
+    return next((index for index, element in enumerate(items) if _same(element, item)), -1)
 
 
 def _last_index_of(items: _List, item: Value) -> int:
-    return max((index for index, found in enumerate(items) if _same(found, item)), default=-1)
+    return max((index for index, element in enumerate(items) if _same(element, item)), default=-1)
 
 
 def _same(one: Value, two: Value) -> bool:
@@ -104,10 +104,10 @@ def _slice(items: _List, start: int, end: int) -> list[Value]:
 def _flatten(items: _List, depth: int = 1) -> list[Value]:
     if depth < 0:
         raise EvaluationError("level must be non-negative")
-    made: list[Value] = []
+    flat: list[Value] = []
     for item in items:
-        made += _flatten(item, depth - 1) if depth and isinstance(item, LISTS) else [item]
-    return made
+        flat += _flatten(item, depth - 1) if depth and isinstance(item, LISTS) else [item]
+    return flat
 
 
 def _range(count: int) -> list[int]:
@@ -117,11 +117,11 @@ def _range(count: int) -> list[int]:
 
 
 def _distinct(items: _List) -> list[Value]:
-    made: list[Value] = []
+    distinct: list[Value] = []
     for item in items:
-        if not any(_same(item, seen) for seen in made):
-            made.append(item)
-    return made
+        if not any(_same(item, previous) for previous in distinct):
+            distinct.append(item)
+    return distinct
 
 
 def _sort(items: _List) -> list[Value]:
@@ -165,10 +165,10 @@ _A, _T, _V, _K = parameter("A"), parameter("T"), parameter("V"), parameter("K")
 
 
 def _typed() -> list[Overload]:
-    made: list[Overload] = []
+    overloads: list[Overload] = []
     for name, kind in _COMPARABLE.items():
         of = list_of(kind)
-        made += [
+        overloads += [
             method("isSorted", f"list_{name}_is_sorted_bool", (of,), BOOL, _is_sorted),
             method("max", f"list_{name}_max_{name}", (of,), kind, _best("max", -1)),
             method("min", f"list_{name}_min_{name}", (of,), kind, _best("min", 1)),
@@ -178,8 +178,8 @@ def _typed() -> list[Overload]:
             ),
         ]
     for name, (kind, total) in _SUMMABLE.items():
-        made.append(method("sum", f"list_{name}_sum_{name}", (list_of(kind),), kind, _summed(total)))
-    return made
+        overloads.append(method("sum", f"list_{name}_sum_{name}", (list_of(kind),), kind, _summed(total)))
+    return overloads
 
 
 def _summed(total: Callable[[list[Any]], Any]) -> Callable[[_List], Any]:

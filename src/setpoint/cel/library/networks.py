@@ -75,33 +75,37 @@ def _quoted(text: str) -> str:
 
 def _address(text: str) -> Ip:
     try:
-        found = ipaddress.ip_address(text)
+        ip = ipaddress.ip_address(text)
     except ValueError:
-        why = f"ParseAddr({_quoted(text)}): unable to parse IP"
-        raise EvaluationError(f"IP Address {_quoted(text)} parse error during conversion from string: {why}") from None
-    if isinstance(found, ipaddress.IPv6Address):
-        if found.scope_id:
+        reason = f"ParseAddr({_quoted(text)}): unable to parse IP"
+        raise EvaluationError(
+            f"IP Address {_quoted(text)} parse error during conversion from string: {reason}"
+        ) from None
+    if isinstance(ip, ipaddress.IPv6Address):
+        if ip.scope_id:
             raise EvaluationError(f"IP address {_quoted(text)} with zone value is not allowed")
-        if found.ipv4_mapped:
+        if ip.ipv4_mapped:
             raise EvaluationError(f"IPv4-mapped IPv6 address {_quoted(text)} is not allowed")
-    return Ip(found)
+    return Ip(ip)
 
 
 def _cidr(text: str) -> Cidr:
     before = "network address parse error during conversion from string: "
     address, slash, length = text.rpartition("/")
     try:
-        found = ipaddress.ip_address(address)
+        ip = ipaddress.ip_address(address)
         if not slash or not re.fullmatch(r"0|[1-9][0-9]{0,2}", length) or "%" in address:
             raise ValueError
-        if int(length) > found.max_prefixlen:
+        if int(length) > ip.max_prefixlen:
             raise ValueError
     except ValueError:
-        why = f"netip.ParsePrefix({_quoted(text)}): no '/'" if not slash else f"netip.ParsePrefix({_quoted(text)}): bad"
-        raise EvaluationError(f"{before}{before}{why}") from None
-    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped:
+        reason = (
+            f"netip.ParsePrefix({_quoted(text)}): no '/'" if not slash else f"netip.ParsePrefix({_quoted(text)}): bad"
+        )
+        raise EvaluationError(f"{before}{before}{reason}") from None
+    if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped:
         raise EvaluationError(f"{before}IPv4-mapped IPv6 address {_quoted(text)} is not allowed")
-    return Cidr(found, int(length))
+    return Cidr(ip, int(length))
 
 
 def _is(parse: Callable[[str], object]) -> Callable[[str], bool]:

@@ -53,14 +53,14 @@ _LONGEST: Final = 1000
 
 def _amount(text: str) -> Amount:
     try:
-        found = Quantity(text)
+        quantity = Quantity(text)
     except ValueError:
         raise EvaluationError(
             "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
             if len(text) > _LONGEST or not re.fullmatch(r"[+-]?[0-9.]+[eEinumkKMGTP]*[-+]?[0-9]*", text)
             else "unable to parse quantity's suffix"
         ) from None
-    return Amount(found.value, str(found))
+    return Amount(quantity.value, str(quantity))
 
 
 def _as_integer(amount: Amount) -> int:
@@ -70,9 +70,9 @@ def _as_integer(amount: Amount) -> int:
 
 
 def _is(parse: Callable[..., object]) -> Callable[..., bool]:
-    def check(*given: object) -> bool:
+    def check(*values: object) -> bool:
         try:
-            parse(*given)
+            parse(*values)
         except EvaluationError:
             return False
         return True
@@ -114,13 +114,13 @@ class Semver(Opaque):
 
 def _semver(text: str, normalize: bool = False) -> Semver:
     wanted = _normalized(text) if normalize else text
-    found = _VERSION.fullmatch(wanted)
-    if found is None or any(len(found[part]) > 20 or int(found[part]) > 2**64 - 1 for part in (1, 2, 3)):
+    match = _VERSION.fullmatch(wanted)
+    if match is None or any(len(match[part]) > 20 or int(match[part]) > 2**64 - 1 for part in (1, 2, 3)):
         raise EvaluationError(_why_no_version(wanted))
     parts = tuple(
-        (0, len(part), part) if part.isdecimal() else (1, 0, part) for part in (found[4] or "").split(".") if part
+        (0, len(part), part) if part.isdecimal() else (1, 0, part) for part in (match[4] or "").split(".") if part
     )
-    return Semver((int(found[1]), int(found[2]), int(found[3])), parts, wanted)
+    return Semver((int(match[1]), int(match[2]), int(match[3])), parts, wanted)
 
 
 def _why_no_version(text: str) -> str:

@@ -86,13 +86,13 @@ def _pattern(work: Callable[..., Any]) -> Callable[..., Any]:
     the text; an invalid pattern raises EvaluationError.
     """
 
-    def done(text: str, pattern: str, *rest: int) -> Any:
+    def function(text: str, pattern: str, *rest: int) -> Any:
         try:
             return work(compile_pattern(pattern), text, *rest)
         except PatternError as problem:
             raise EvaluationError(str(problem)) from None
 
-    return done
+    return function
 
 
 _MATCHES: Final = _pattern(Pattern.matches)

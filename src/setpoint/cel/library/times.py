@@ -65,22 +65,22 @@ def parse_timestamp(text: str) -> Timestamp | None:
     """Parses a timestamp in the form of RFC 3339, to the nanosecond; returns None for any other text. Raises
     EvaluationError outside the years 1 to 9999.
     """
-    found = _MOMENT.fullmatch(text)
-    if found is None:
+    match = _MOMENT.fullmatch(text)
+    if match is None:
         return None
-    year, month, day, hour, minute, second = (int(found[part]) for part in range(1, 7))
+    year, month, day, hour, minute, second = (int(match[part]) for part in range(1, 7))
     offset = 0
-    if found[8]:
-        if int(found[9]) > 24 or int(found[10]) > 59:
+    if match[8]:
+        if int(match[9]) > 24 or int(match[10]) > 59:
             return None
-        offset = (int(found[9]) * 3600 + int(found[10]) * 60) * (-1 if found[8] == "-" else 1)
+        offset = (int(match[9]) * 3600 + int(match[10]) * 60) * (-1 if match[8] == "-" else 1)
     try:
         moment = datetime(max(year, 1), month, day, hour, minute, second, tzinfo=UTC)
     except ValueError:
         return None
     if year == 0:
         raise EvaluationError("timestamp overflow")
-    nanoseconds = int((found[7] or "0")[:9].ljust(9, "0"))
+    nanoseconds = int((match[7] or "0")[:9].ljust(9, "0"))
     return timestamp((_epoch(moment) - offset) * _SECOND + nanoseconds)
 
 
@@ -141,8 +141,8 @@ def _milliseconds(value: Timestamp) -> int:
 
 def _whole(unit: int) -> Callable[[Duration], int]:
     def count(value: Duration) -> int:
-        found = abs(value.nanoseconds) // unit
-        return found if value.nanoseconds >= 0 else -found
+        units = abs(value.nanoseconds) // unit
+        return units if value.nanoseconds >= 0 else -units
 
     return count
 

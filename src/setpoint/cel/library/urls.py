@@ -74,13 +74,13 @@ def _escaped_path(url: Url) -> str:
 
 
 def _query(url: Url) -> PlainMap:
-    found: dict[str, list[str]] = {}
+    parameters: dict[str, list[str]] = {}
     for key, value in parse_qsl(url.query, keep_blank_values=True):
-        found.setdefault(key, []).append(value)
-    made = PlainMap()
-    for key, values in found.items():
-        made.put(key, values)
-    return made
+        parameters.setdefault(key, []).append(value)
+    result = PlainMap()
+    for key, values in parameters.items():
+        result.put(key, values)
+    return result
 
 
 URLS: Final = Library(

@@ -74,9 +74,9 @@ def _path_errors(node: Definition, path: str) -> Iterator[FieldError]:
     for child, where in _parts(node, path):
         yield from _path_errors(child, where)
     for index, rule in enumerate(node.get(_RULES) or ()):
-        given = rule.get("fieldPath") or ""
-        if given and field_path(given, node) is None:
-            yield invalid(f"{path}.{_RULES}[{index}].fieldPath", given, "must be a valid path")
+        field = rule.get("fieldPath") or ""
+        if field and field_path(field, node) is None:
+            yield invalid(f"{path}.{_RULES}[{index}].fieldPath", field, "must be a valid path")
 
 
 @dataclass(slots=True)
@@ -106,8 +106,8 @@ class _Checker:
             self.check(additional, _Place(where, inner, times, place.uncorrelatable))
         for name, child in (node.get("properties") or {}).items():
             where = f"{place.path}.properties[{name}]"
-            known = declared.fields.get(escaped(name) or "") if declared is not None else None
-            self.check(child, _Place(where, known or _declared(child), times, place.uncorrelatable))
+            child_declared = declared.fields.get(escaped(name) or "") if declared is not None else None
+            self.check(child, _Place(where, child_declared or _declared(child), times, place.uncorrelatable))
         items = node.get("items")
         if isinstance(items, Mapping):
             uncorrelatable = place.uncorrelatable
@@ -132,9 +132,9 @@ class _Checker:
     def _rule(self, rule: CompiledRule, path: str, times: int, uncorrelatable: str) -> None:
         self._cost(_product(rule.cost, times) or 0, f"{path}.rule", "estimated rule cost")
         if rule.error:
-            self.errors.append(invalid(f"{path}.rule", _shown(rule.document), rule.error))
+            self.errors.append(invalid(f"{path}.rule", _rule_value(rule.document), rule.error))
         if rule.message_error:
-            self.errors.append(invalid(f"{path}.messageExpression", _shown(rule.document), rule.message_error))
+            self.errors.append(invalid(f"{path}.messageExpression", _rule_value(rule.document), rule.message_error))
         elif rule.message_program is not None:
             self._cost(rule.message_cost, f"{path}.messageExpression", "estimated messageExpression cost")
         if rule.uses_old and uncorrelatable:
@@ -186,11 +186,11 @@ def _product(one: int | None, two: int | None) -> int | None:
 
 def _too_much(what: str, cost: int, limit: int) -> str:
     factor = cost / limit
-    shown = "more than 100x" if factor > 100 else f"{factor:.6f}x" if factor < 1.5 else f"{factor:.1f}x"
-    return f"{what} exceeds budget by factor of {shown} {_HINT}"
+    factor_text = "more than 100x" if factor > 100 else f"{factor:.6f}x" if factor < 1.5 else f"{factor:.1f}x"
+    return f"{what} exceeds budget by factor of {factor_text} {_HINT}"
 
 
-def _shown(rule: Mapping[str, Any]) -> Shown:
+def _rule_value(rule: Mapping[str, Any]) -> Shown:
     """The rule as API servers show it in messages."""
     fields = {
         "Rule": rule.get("rule") or "",

@@ -64,12 +64,12 @@ def compile_rules(definition: Definition, declared: Declared) -> list[CompiledRu
     plain = SERVER.extend({"self": declared.type, "oldSelf": declared.type}, fields)
     optional = SERVER.extend({"self": declared.type, "oldSelf": optional_of(declared.type)}, fields)
     sizes = partial(_size, declared)
-    made: list[CompiledRule] = []
+    rules: list[CompiledRule] = []
     for document in definition.get(_RULES) or ():
         rule = CompiledRule(document)
         _compile(rule, optional if rule.optional_old else plain, sizes, definition)
-        made.append(rule)
-    return made
+        rules.append(rule)
+    return rules
 
 
 def _size(declared: Declared, path: Path) -> Span | None:

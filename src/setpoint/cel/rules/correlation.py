@@ -16,14 +16,14 @@ _UNKNOWN: Final = object()
 class Correlated:
     """A value, its old value, and their schema. Results are cached."""
 
-    __slots__ = ("_definition", "_equal", "_known", "_old", "_value")
+    __slots__ = ("_by_key", "_definition", "_equal", "_old", "_value")
 
     def __init__(self, value: Any, old: Any, definition: Definition) -> None:
         self._value = value
         self._old = old
         self._definition = definition
         self._equal: bool | None = None
-        self._known: dict[tuple[Any, ...] | None, Any] | None = None
+        self._by_key: dict[tuple[Any, ...] | None, Any] | None = None
 
     @property
     def unchanged(self) -> bool:
@@ -59,32 +59,32 @@ class Correlated:
         items = self._definition.get("items")
         if not isinstance(self._value, list) or not isinstance(items, Mapping):
             return None
-        if self._known is None:
-            self._known = by_keys(self._definition, self._old)
-        found = self._known.get(item_key(self._definition, self._value[position]))
-        return None if found is None else Correlated(self._value[position], found, items)
+        if self._by_key is None:
+            self._by_key = by_keys(self._definition, self._old)
+        old_item = self._by_key.get(item_key(self._definition, self._value[position]))
+        return None if old_item is None else Correlated(self._value[position], old_item, items)
 
 
 def item_key(definition: Definition, item: Any) -> tuple[Any, ...] | None:
     """The values of a list item's key fields; None if the item is not an object or lacks one of these fields."""
     if not isinstance(item, dict):
         return None
-    found = []
+    parts = []
     for key in definition.get("x-kubernetes-list-map-keys") or ():
         value = item.get(key, _UNKNOWN)
         if value is _UNKNOWN or isinstance(value, (dict, list)):
             return None
-        found.append((type(value).__name__, value))
-    return tuple(found)
+        parts.append((type(value).__name__, value))
+    return tuple(parts)
 
 
 def by_keys(definition: Definition, items: Any) -> dict[tuple[Any, ...] | None, Any]:
     """The items of a list by their keys; empty if the list does not have keys."""
     if definition.get("x-kubernetes-list-type") != "map" or not isinstance(items, list):
         return {}
-    made: dict[tuple[Any, ...] | None, Any] = {}
+    by_key: dict[tuple[Any, ...] | None, Any] = {}
     for item in items:
         key = item_key(definition, item)
         if key is not None:
-            made.setdefault(key, item)
-    return made
+            by_key.setdefault(key, item)
+    return by_key

@@ -27,7 +27,7 @@ def resolve_path(text: str, definition: Definition) -> tuple[str, Definition]:
     words, if the path does not lead to a field of ``definition``.
     """
     position = 0
-    made = ""
+    resolved = ""
     node: Mapping[str, Any] = definition
     while position < len(text):
         step = _STEP.match(text, position)
@@ -48,11 +48,11 @@ def resolve_path(text: str, definition: Definition) -> tuple[str, Definition]:
         if properties:
             if name not in properties:
                 raise ValueError("does not refer to a valid field")
-            made += f".{name}" if made else name
+            resolved += f".{name}" if resolved else name
             node = properties[name]
         elif isinstance(additional, Mapping):
-            made += f"[{name}]"
+            resolved += f"[{name}]"
             node = additional
         else:
             raise ValueError("does not refer to a valid field")
-    return made, node
+    return resolved, node

@@ -81,29 +81,29 @@ class _Node:
     items: _Node | None = None
 
     @property
-    def seen(self) -> Definition:
+    def visible(self) -> Definition:
         return with_object_meta(self.definition) if self.root else self.definition
 
 
 def _node(definition: Definition, declared: Declared | None, *, root: bool) -> _Node | None:
-    made = _Node(definition, [], root)
+    node = _Node(definition, [], root)
     if declared is not None and definition.get(_RULES):
-        made.rules = compile_rules(definition, declared)
+        node.rules = compile_rules(definition, declared)
     item = declared.item if declared is not None else None
-    made.items = _child(definition.get("items"), item)
-    made.additional = _child(definition.get("additionalProperties"), item)
+    node.items = _child(definition.get("items"), item)
+    node.additional = _child(definition.get("additionalProperties"), item)
     for name, own in (definition.get("properties") or {}).items():
         field_name = escaped(name)
         if field_name is None:
-            known = declare(own, "self", root=bool(own.get("x-kubernetes-embedded-resource")))
+            child_declared = declare(own, "self", root=bool(own.get("x-kubernetes-embedded-resource")))
         else:
-            known = declared.fields.get(field_name) if declared is not None else None
-        if known is None:
+            child_declared = declared.fields.get(field_name) if declared is not None else None
+        if child_declared is None:
             continue
-        child = _child(own, known)
+        child = _child(own, child_declared)
         if child is not None:
-            made.properties[name] = child
-    return made if made.rules or made.items or made.additional or made.properties else None
+            node.properties[name] = child
+    return node if node.rules or node.items or node.additional or node.properties else None
 
 
 def _child(definition: Any, declared: Declared | None) -> _Node | None:
@@ -123,8 +123,8 @@ class _Ratchet:
 
     @property
     def unchanged(self) -> bool:
-        known = self.current or self.parent
-        return known is not None and known.unchanged
+        node = self.current or self.parent
+        return node is not None and node.unchanged
 
     def key(self, name: str) -> _Ratchet:
         if self.current is None:
@@ -170,21 +170,21 @@ class _Run:
                 elif node.additional is not None:
                     self._walk(node.additional, f"{path}[{name}]", item, before.get(name), ratchet.key(name))
         elif isinstance(value, list) and node.items is not None:
-            known = by_keys(node.definition, old)
+            by_key = by_keys(node.definition, old)
             for position, item in enumerate(value):
-                found = known.get(item_key(node.definition, item)) if known else None
-                self._walk(node.items, f"{path}[{position}]", item, found, ratchet.index(position))
+                old_item = by_key.get(item_key(node.definition, item)) if by_key else None
+                self._walk(node.items, f"{path}[{position}]", item, old_item, ratchet.index(position))
 
     def _rules(self, node: _Node, path: str, value: Any, old: Any, ratchet: _Ratchet) -> None:
         kind = node.definition.get("type") or ""
         if self._budget <= 0:
             self._end(invalid(path, kind, _SPENT))
-        seen = node.seen
-        plain: dict[str, Value] = {"self": Lazy(lambda _: value_of(value, seen))}
+        definition = node.visible
+        plain: dict[str, Value] = {"self": Lazy(lambda _: value_of(value, definition))}
         optional = dict(plain, oldSelf=NONE)
         if old is not None:
-            plain["oldSelf"] = Lazy(lambda _: value_of(old, seen))
-            optional["oldSelf"] = Lazy(lambda _: Optional(value_of(old, seen)))
+            plain["oldSelf"] = Lazy(lambda _: value_of(old, definition))
+            optional["oldSelf"] = Lazy(lambda _: Optional(value_of(old, definition)))
         for rule in node.rules:
             if rule.error:
                 self.errors.append(invalid(path, kind, f"rule compile error: {rule.error}"))
@@ -192,8 +192,8 @@ class _Run:
                 variables = optional if rule.optional_old else plain
                 if self._holds(rule, rule.program, variables, path, kind):
                     continue
-                shown = OMITTED if kind in ("object", "array") else value
-                self._broken(rule, plain, path, kind, shown, ratchet)
+                shown_value = OMITTED if kind in ("object", "array") else value
+                self._broken(rule, plain, path, kind, shown_value, ratchet)
 
     def _holds(
         self, rule: CompiledRule, program: Program, variables: Mapping[str, Value], path: str, kind: str
@@ -219,7 +219,13 @@ class _Run:
         return result.value is True
 
     def _broken(
-        self, rule: CompiledRule, variables: Mapping[str, Value], path: str, kind: str, shown: Any, ratchet: _Ratchet
+        self,
+        rule: CompiledRule,
+        variables: Mapping[str, Value],
+        path: str,
+        kind: str,
+        shown_value: Any,
+        ratchet: _Ratchet,
     ) -> None:
         where = f"{path}.{rule.field_path}" if path and rule.field_path else path or rule.field_path
         detail = ""
@@ -231,7 +237,7 @@ class _Run:
         if not detail:
             message: str = rule.document.get("message") or ""
             detail = message.strip() if message else f"failed rule: {rule.text}"
-        self._report(_error(rule.document.get("reason"), where, shown, detail), rule, ratchet)
+        self._report(_error(rule.document.get("reason"), where, shown_value, detail), rule, ratchet)
 
     def _report(self, error: FieldError, rule: CompiledRule, ratchet: _Ratchet) -> None:
         if not rule.uses_old and ratchet.unchanged:

@@ -75,8 +75,8 @@ def get(value: Any, *path: str, default: Any = None) -> Any:
 
 def text(value: Any, *path: str, default: str = "") -> str:
     """Like `get`, but returns the value as a string; the empty string counts as absent."""
-    found = get(value, *path)
-    return default if found is None or found == "" else str(found)
+    item = get(value, *path)
+    return default if item is None or item == "" else str(item)
 
 
 def number(value: Any, *path: str) -> int:
@@ -120,8 +120,8 @@ def condition(obj: Wire, type_: str) -> Wire | None:
 
 
 def has_condition(obj: Wire, type_: str) -> bool:
-    found = condition(obj, type_)
-    return found is not None and found.get("status") == "True"
+    value = condition(obj, type_)
+    return value is not None and value.get("status") == "True"
 
 
 def first(items: Iterable[str], count: int = 3, *, empty: str = "<unset>", separator: str = ",") -> str:
@@ -131,8 +131,8 @@ def first(items: Iterable[str], count: int = 3, *, empty: str = "<unset>", separ
     listed = list(items)
     if not listed:
         return empty
-    shown = separator.join(listed[:count])
-    return f"{shown} + {len(listed) - count} more..." if len(listed) > count else shown
+    text = separator.join(listed[:count])
+    return f"{text} + {len(listed) - count} more..." if len(listed) > count else text
 
 
 def host_port(host: str, port: object) -> str:

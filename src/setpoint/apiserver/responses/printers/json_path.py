@@ -60,10 +60,10 @@ class JsonPath:
 
     def find(self, document: Any) -> Iterator[Any]:
         """All values at the path; a missing step yields no value."""
-        found = iter((document,))
+        values = iter((document,))
         for step in self._steps:
-            found = _through(step, found)
-        return found
+            values = _through(step, values)
+        return values
 
     def first(self, document: Any) -> Any:
         """The first value at the path; None if no value is found."""
@@ -134,11 +134,11 @@ def _filter(path: str, operation: str | None, wanted: str | None, whole: str) ->
     operand = None if operation is None else _literal(wanted or "", whole)
 
     def keeps(item: Any) -> bool:
-        for found in inner.find(item):
+        for value in inner.find(item):
             if operation is None:
                 return True
             try:
-                return _COMPARE[operation](found, operand)
+                return _COMPARE[operation](value, operand)
             except TypeError:  # a string against a number: neither less nor greater
                 return False
         return False

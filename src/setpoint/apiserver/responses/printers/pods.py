@@ -54,9 +54,9 @@ def _summary(pod: Wire) -> tuple[int, int, str, int, str]:
     total = len(get(pod, "spec", "containers", default=[])) + len(sidecars)
     init_statuses = get(pod, "status", "initContainerStatuses", default=[])
 
-    ready, initializing, seen = 0, "", []
+    ready, initializing, containers = 0, "", []
     for place, item in enumerate(init_statuses):
-        seen.append(item)
+        containers.append(item)
         sidecar = item.get("name") in sidecars
         if get(item, "state", "terminated") is not None and number(item, "state", "terminated", "exitCode") == 0:
             continue
@@ -65,12 +65,12 @@ def _summary(pod: Wire) -> tuple[int, int, str, int, str]:
             continue
         initializing = _init_status(item, place, len(init_containers))
         break
-    restarts, restarted = _restarts(seen)
+    restarts, restarted = _restarts(containers)
     if initializing:
         status = initializing
     if not initializing or has_condition(pod, "Initialized"):
         statuses = get(pod, "status", "containerStatuses", default=[])
-        restarts, restarted = _restarts([*(item for item in seen if item.get("name") in sidecars), *statuses])
+        restarts, restarted = _restarts([*(item for item in containers if item.get("name") in sidecars), *statuses])
         running = 0
         for item in reversed(statuses):  # the first container has the last word
             stopped = _stopped(item)

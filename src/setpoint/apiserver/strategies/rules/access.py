@@ -34,11 +34,11 @@ def _subject(*, namespaced: bool) -> Check:
     return check
 
 
-def _shown(place: Place) -> list[FieldError]:
+def _immutable_reference(place: Place) -> list[FieldError]:
     """The errors for a changed reference, with the value in the form of a Go struct."""
     value = place.value or {}
-    shown = {"APIGroup": value.get("apiGroup", ""), "Kind": value.get("kind", ""), "Name": value.get("name", "")}
-    return [invalid(error.field, shown, error.detail) for error in immutable(place)]
+    bad_value = {"APIGroup": value.get("apiGroup", ""), "Kind": value.get("kind", ""), "Name": value.get("name", "")}
+    return [invalid(error.field, bad_value, error.detail) for error in immutable(place)]
 
 
 def _binding(*kinds: str, namespaced: bool) -> tuple[Row, ...]:
@@ -47,7 +47,7 @@ def _binding(*kinds: str, namespaced: bool) -> tuple[Row, ...]:
         row("roleRef.kind", one_of(*kinds, empty=True)),
         row("roleRef.name", needed(), named(path_segment)),
         row("subjects[]", _subject(namespaced=namespaced)),
-        row("roleRef", _shown),
+        row("roleRef", _immutable_reference),
     )
 
 

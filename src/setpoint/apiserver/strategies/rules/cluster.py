@@ -52,8 +52,8 @@ def _where(place: Place) -> list[FieldError]:
     if service is None:
         errors: list[FieldError] = []
         if bundle:
-            shown = f"{len(base64.b64decode(bundle))} bytes"
-            errors.append(invalid(f"{path}.caBundle", shown, "local APIServices may not have a caBundle"))
+            bad_value = f"{len(base64.b64decode(bundle))} bytes"
+            errors.append(invalid(f"{path}.caBundle", bad_value, "local APIServices may not have a caBundle"))
         if spec.get("insecureSkipTLSVerify"):
             errors.append(invalid(unchecked, True, "local APIServices may not have insecureSkipTLSVerify"))
         return errors

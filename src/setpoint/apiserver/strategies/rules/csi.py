@@ -45,7 +45,9 @@ def _attached(place: Place) -> list[FieldError]:
     text = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
     if name is None and inline is None:
         return [required(path, text)]
-    format_errors = [invalid(f"{path}.persistentVolumeName", name, why) for why in dns1123_subdomain(name or "")]
+    format_errors = [
+        invalid(f"{path}.persistentVolumeName", name, problem) for problem in dns1123_subdomain(name or "")
+    ]
     if name is not None and inline is not None:
         return [forbidden(path, text), *format_errors]
     if name == "":
@@ -104,8 +106,8 @@ def _drivers(place: Place) -> list[FieldError]:
             errors += [invalid(path, key, text) for text in qualified_name(key)]
             if number in again:
                 errors.append(duplicate(path, key))
-    shown = (dump("storage.CSINodeDriver", {**item, "allocatable": None}) for item in changed)
-    return errors + [invalid(place.path, item, IMMUTABLE) for item in shown]
+    values = (dump("storage.CSINodeDriver", {**item, "allocatable": None}) for item in changed)
+    return errors + [invalid(place.path, item, IMMUTABLE) for item in values]
 
 
 def _lifecycle_modes(place: Place) -> list[FieldError]:
@@ -115,13 +117,13 @@ def _lifecycle_modes(place: Place) -> list[FieldError]:
 
 def _token_requests(place: Place) -> list[FieldError]:
     errors: list[FieldError] = []
-    seen: set[str] = set()
+    previous: set[str] = set()
     for index, item in enumerate(place.value or ()):
         path, audience, seconds = f"{place.path}[{index}]", item.get("audience", ""), item.get("expirationSeconds")
-        if audience in seen:
+        if audience in previous:
             errors.append(duplicate(f"{path}.audience", audience))
             continue
-        seen.add(audience)
+        previous.add(audience)
         if seconds is not None and seconds < 600:
             text = "may not specify a duration less than 10 minutes"
             errors.append(invalid(f"{path}.expirationSeconds", seconds, text))
@@ -147,8 +149,8 @@ def _attach_kept(place: Place) -> list[FieldError]:
 
 def _kept_selector(place: Place) -> list[FieldError]:
     """The error for a changed selector, which the message shows with its fields in the order of Go's struct."""
-    shown = dump("*v1.LabelSelector", place.value)
-    return [invalid(error.field, shown, IMMUTABLE) for error in immutable(place)]
+    bad_value = dump("*v1.LabelSelector", place.value)
+    return [invalid(error.field, bad_value, IMMUTABLE) for error in immutable(place)]
 
 
 RULES: Final[dict[str, tuple[Row, ...]]] = {

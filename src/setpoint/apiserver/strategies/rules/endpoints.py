@@ -22,13 +22,13 @@ from setpoint.schema.errors import duplicate, invalid, required, too_many
 
 
 def _endpoint_addresses(place: Place) -> list[FieldError]:
-    found, kind = place.value or [], place.obj.get("addressType", "")
-    if not found:
+    addresses, kind = place.value or [], place.obj.get("addressType", "")
+    if not addresses:
         return [required(place.path)]
-    if len(found) > 100:
-        return [too_many(place.path, len(found), 100)]
+    if len(addresses) > 100:
+        return [too_many(place.path, len(addresses), 100)]
     errors: list[FieldError] = []
-    for index, text in enumerate(found):
+    for index, text in enumerate(addresses):
         where, address = f"{place.path}[{index}]", address_of(text)
         if kind == "FQDN":
             errors += _domain_errors(text.removesuffix("."), where)
@@ -63,12 +63,12 @@ def _unique_names(check: Check) -> Check:
 
     def of(place: Place) -> list[FieldError]:
         errors: list[FieldError] = []
-        seen: set[str] = set()
+        names: set[str] = set()
         for index, item in enumerate(place.value or ()):
             name, where = item.get("name", ""), f"{place.path}[{index}].name"
-            if name in seen:
+            if name in names:
                 errors.append(duplicate(where, name))
-            seen.add(name)
+            names.add(name)
             errors += check(place.inner(name, where, item))
         return errors
 

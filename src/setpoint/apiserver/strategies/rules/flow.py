@@ -72,9 +72,9 @@ def _identity(value: JsonObject, path: str, *, account: bool) -> list[FieldError
     return errors
 
 
-def _listed(need: str, others: str, known: tuple[str, ...] = ()):  # type: ignore[no-untyped-def]
+def _listed(need: str, others: str, supported: tuple[str, ...] = ()):  # type: ignore[no-untyped-def]
     """A check that a list is not empty, that ``*`` is its only item if present, and that all other items are in
-    ``known`` (if ``known`` is empty, all items are accepted).
+    ``supported`` (if ``known`` is empty, all items are accepted).
     """
 
     def check(place: Place) -> list[FieldError]:
@@ -84,7 +84,7 @@ def _listed(need: str, others: str, known: tuple[str, ...] = ()):  # type: ignor
         if "*" in values:
             text = f"if '*' is present, must not specify other {others}"
             return [invalid(place.path, values, text)] if len(values) > 1 else []
-        return [not_supported(place.path, values, known)] if known and not set(values) <= set(known) else []
+        return [not_supported(place.path, values, supported)] if supported and not set(values) <= set(supported) else []
 
     return check
 
@@ -148,8 +148,8 @@ def _level_type(place: Place) -> list[FieldError]:
     else:
         errors.append(required(place.path))
     if kind not in ("Exempt", "Limited"):
-        given = [name for name in ("limited", "exempt") if spec.get(name) is not None]
-        errors += [forbidden(f"{path}.{name}", "") for name in given]
+        types = [name for name in ("limited", "exempt") if spec.get(name) is not None]
+        errors += [forbidden(f"{path}.{name}", "") for name in types]
     return errors
 
 

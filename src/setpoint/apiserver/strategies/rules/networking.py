@@ -49,8 +49,8 @@ def _policy_port(place: Place) -> list[FieldError]:
         return errors
     if end is not None:
         text = "specified" if number is None else "non-numeric"
-        why = f"may not be specified when `port` is {'not ' if number is None else ''}{text}"
-        errors.append(invalid(f"{path}.endPort", end, why))
+        reason = f"may not be specified when `port` is {'not ' if number is None else ''}{text}"
+        errors.append(invalid(f"{path}.endPort", end, reason))
     if number is not None:
         errors += [invalid(f"{path}.port", number, text) for text in port_name_problems(number)]
     return errors
@@ -66,14 +66,14 @@ def _peer(place: Place) -> list[FieldError]:
     path, cidr = f"{place.path}.ipBlock", block.get("cidr", "")
     if not cidr:
         return [*errors, required(f"{path}.cidr")]
-    known = place.of_old(_networks_of)
-    errors += cidr_errors(cidr, f"{path}.cidr", known)
+    stored = place.of_old(_networks_of)
+    errors += cidr_errors(cidr, f"{path}.cidr", stored)
     outer = network_of(cidr)
     if outer is None:
         return errors
     for index, text in enumerate(block.get("except") or ()):
         where = f"{path}.except[{index}]"
-        errors += cidr_errors(text, where, known)
+        errors += cidr_errors(text, where, stored)
         inner = network_of(text)
         if inner is None:
             continue
@@ -116,11 +116,11 @@ def _direction(name: str, side: str) -> tuple[Row, ...]:
 
 def _one_class(place: Place) -> list[FieldError]:
     """The error in a new ingress whose annotation names another class than its spec."""
-    given = (place.obj["metadata"].get("annotations") or {}).get(_CLASS)
+    annotation = (place.obj["metadata"].get("annotations") or {}).get(_CLASS)
     name = (place.value or {}).get("ingressClassName")
-    if place.old is not None or given is None or name is None or given == name:
+    if place.old is not None or annotation is None or name is None or annotation == name:
         return []
-    return [invalid(f"annotations.{_CLASS}", given, "must match `ingressClassName` when both are specified")]
+    return [invalid(f"annotations.{_CLASS}", annotation, "must match `ingressClassName` when both are specified")]
 
 
 def _host(place: Place) -> list[FieldError]:
@@ -190,7 +190,7 @@ def _reference(value: dict[str, str], path: str) -> list[FieldError]:
         text = value.get(field, "")
         if not text:
             errors.append(required(f"{path}.{field}"))
-        errors += [invalid(f"{path}.{field}", text, why) for why in path_segment(text)]
+        errors += [invalid(f"{path}.{field}", text, problem) for problem in path_segment(text)]
     return errors
 
 
@@ -272,7 +272,7 @@ def _parent(place: Place) -> list[FieldError]:
         text = value.get(field, "")
         if not text and field != "namespace":
             errors.append(required(f"{path}.{field}"))
-        errors += [invalid(f"{path}.{field}", text, why) for why in path_segment(text)]
+        errors += [invalid(f"{path}.{field}", text, problem) for problem in path_segment(text)]
     return errors
 
 
@@ -302,8 +302,8 @@ def _new_cidrs(path: str, cidrs: list[str]) -> list[FieldError]:
         errors += wrong
     families = [network.version for network in networks if network is not None]
     if len(families) == 2 and families[0] == families[1]:
-        why = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
-        errors.append(invalid(path, cidrs, why))
+        reason = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
+        errors.append(invalid(path, cidrs, reason))
     return errors
 
 

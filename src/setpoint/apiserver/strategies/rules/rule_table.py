@@ -36,21 +36,21 @@ class Place:
     holder: JsonObject
     obj: JsonObject
     old: JsonObject | None
-    known: dict[Callable[[JsonObject], Any], Any] = field(default_factory=dict)
+    results: dict[Callable[[JsonObject], Any], Any] = field(default_factory=dict)
     """The results of `of_old`; all places of an object share them."""
 
     def inner(self, value: Any, path: str, holder: JsonObject) -> Place:
         """Another place in the same object."""
-        return Place(value, path, holder, self.obj, self.old, self.known)
+        return Place(value, path, holder, self.obj, self.old, self.results)
 
     def of_old(self, function: Callable[[JsonObject], Found]) -> Found:
         """The result of ``function`` for the old object, or for an empty object on creation. ``function`` is called
         once for all places of an object, so checks of many items don't read the whole old object for each item.
         """
-        if function not in self.known:
-            self.known[function] = function(self.old or {})
-        found: Found = self.known[function]
-        return found
+        if function not in self.results:
+            self.results[function] = function(self.old or {})
+        value: Found = self.results[function]
+        return value
 
 
 Check = Callable[[Place], list[FieldError]]
@@ -104,22 +104,22 @@ class Table:
         fields = self._fields
         for number, step in enumerate(steps):
             name = step.rstrip("[]{}")
-            found = next((item for item in fields if item.name == name), None)
-            if found is None:
-                found = _Field(name)
-                fields.append(found)
+            field = next((item for item in fields if item.name == name), None)
+            if field is None:
+                field = _Field(name)
+                fields.append(field)
             several = step != name
             if number < len(steps) - 1:
-                fields = found.item if several else found.inner
+                fields = field.item if several else field.inner
             elif several:
-                found.item_checks += checks
+                field.item_checks += checks
             else:
-                given = [check.check if isinstance(check, _Given) else check for check in checks]
-                if found.inner or found.item or found.item_checks:
-                    found.last += given
+                given_checks = [check.check if isinstance(check, _Given) else check for check in checks]
+                if field.inner or field.item or field.item_checks:
+                    field.last += given_checks
                 else:
-                    found.checks += given
-                found.missing += [check for check in checks if not isinstance(check, _Given)]
+                    field.checks += given_checks
+                field.missing += [check for check in checks if not isinstance(check, _Given)]
 
     def errors(self, obj: JsonObject, old: JsonObject | None, part: Any = None, prefix: str = "") -> list[FieldError]:
         """The errors in ``part`` of ``obj``, whose path is ``prefix``; if ``part`` is None, the errors in the whole
@@ -132,26 +132,26 @@ class Table:
 
 def _look(fields: list[_Field], place: Place, errors: list[FieldError]) -> None:
     holder, path = place.value, place.path
-    for known in fields:
-        value = holder.get(known.name)
+    for entry in fields:
+        value = holder.get(entry.name)
         if value is None:
-            for check in known.missing:
-                where = f"{path}.{known.name}" if path else known.name
+            for check in entry.missing:
+                where = f"{path}.{entry.name}" if path else entry.name
                 errors += check(place.inner(None, where, holder))
             continue
-        where = f"{path}.{known.name}" if path else known.name
-        for check in known.checks:
+        where = f"{path}.{entry.name}" if path else entry.name
+        for check in entry.checks:
             errors += check(place.inner(value, where, holder))
-        if known.inner:
-            _look(known.inner, place.inner(value, where, holder), errors)
-        if known.item or known.item_checks:
+        if entry.inner:
+            _look(entry.inner, place.inner(value, where, holder), errors)
+        if entry.item or entry.item_checks:
             for key, item in value.items() if isinstance(value, dict) else enumerate(value):
                 one = f"{where}[{key}]"
-                for check in known.item_checks:
+                for check in entry.item_checks:
                     errors += check(place.inner(item, one, holder))
-                if known.item:
-                    _look(known.item, place.inner(item, one, holder), errors)
-        for check in known.last:
+                if entry.item:
+                    _look(entry.item, place.inner(item, one, holder), errors)
+        for check in entry.last:
             errors += check(place.inner(value, where, holder))
 
 
@@ -247,10 +247,10 @@ def amount(place: Place) -> list[FieldError]:
 
 
 def _before(place: Place) -> Any:
-    found: Any = place.old
+    value: Any = place.old
     for step in place.path.split("."):
-        found = found.get(step) if isinstance(found, dict) else None
-    return found
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
 
 
 def immutable(place: Place) -> list[FieldError]:
@@ -258,8 +258,8 @@ def immutable(place: Place) -> list[FieldError]:
     before = _before(place)
     if place.old is None or (place.value or None) == (before or None):
         return []
-    shown = type(before)() if place.value is None and isinstance(before, str | list) else place.value
-    return [invalid(place.path, shown, IMMUTABLE)]
+    bad_value = type(before)() if place.value is None and isinstance(before, str | list) else place.value
+    return [invalid(place.path, bad_value, IMMUTABLE)]
 
 
 def settled(place: Place) -> list[FieldError]:
@@ -282,8 +282,8 @@ def union(text: str, *names: str) -> Check:
 
     def check(place: Place) -> list[FieldError]:
         value = place.value or {}
-        given = [name for name in names if value.get(name) is not None]
-        return [forbidden(f"{place.path}.{name}", text) for name in given[1:]]
+        present = [name for name in names if value.get(name) is not None]
+        return [forbidden(f"{place.path}.{name}", text) for name in present[1:]]
 
     return _Given(check)
 

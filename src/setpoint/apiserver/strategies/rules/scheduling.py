@@ -61,12 +61,12 @@ def _priority(place: Place) -> list[FieldError]:
         if _SYSTEM.get(name) == value and not place.obj.get("globalDefault"):
             return []
         if name not in _SYSTEM:
-            why = f"{name} is not a known system priority class"
+            reason = f"{name} is not a known system priority class"
         elif _SYSTEM[name] != value:
-            why = f"value of {name} PriorityClass must be {_SYSTEM[name]}"
+            reason = f"value of {name} PriorityClass must be {_SYSTEM[name]}"
         else:
-            why = f"globalDefault of {name} PriorityClass must be false"
-        text = f"priority class names with 'system-' prefix are reserved for system use only. error: {why}"
+            reason = f"globalDefault of {name} PriorityClass must be false"
+        text = f"priority class names with 'system-' prefix are reserved for system use only. error: {reason}"
         return [forbidden("metadata.name", text)]
     text = f"maximum allowed value of a user defined priority is {_HIGHEST}"
     return [forbidden(place.path, text)] if value > _HIGHEST else []
@@ -109,7 +109,7 @@ def node_amounts(place: Place) -> list[FieldError]:
 def quota_amounts(place: Place) -> list[FieldError]:
     """The errors in the amounts of a quota."""
     errors: list[FieldError] = []
-    for name, given in (place.value or {}).items():
+    for name, amount_text in (place.value or {}).items():
         path = f"{place.path}[{name}]"
         unnamed = [invalid(path, name, text) for text in qualified_name(name)]
         errors += unnamed
@@ -117,18 +117,18 @@ def quota_amounts(place: Place) -> list[FieldError]:
             if not unnamed and name != "storage":
                 errors.append(invalid(path, name, "must be a standard resource type or fully qualified"))
             errors.append(invalid(path, name, "must be a standard resource for quota"))
-        errors += amount_errors(name, given, path)
+        errors += amount_errors(name, amount_text, path)
     return errors
 
 
-def amount_errors(name: str, given: str | int, path: str) -> list[FieldError]:
+def amount_errors(name: str, amount_text: str | int, path: str) -> list[FieldError]:
     """The errors in the amount of a resource: it must not be negative, and for some resources it must be a whole
     number.
     """
     errors: list[FieldError] = []
-    amount = Quantity(given)
+    amount = Quantity(amount_text)
     if amount.value < 0:
-        errors.append(invalid(path, given, _NOT_NEGATIVE))
+        errors.append(invalid(path, amount_text, _NOT_NEGATIVE))
     whole = name in _COUNTED or ("/" in name and "kubernetes.io/" not in name)
     integer = int(amount.value)
     thousandths = (integer * 1000 + 2**63) % 2**64 - 2**63  # upstream's check, whose 64 bits overflow
@@ -189,23 +189,23 @@ def _scope_selector(place: Place) -> list[FieldError]:
 
 def _limits(place: Place) -> list[FieldError]:
     errors: list[FieldError] = []
-    seen: set[str] = set()
+    previous: set[str] = set()
     for index, limit in enumerate(place.value or ()):
         path, kind = f"{place.path}[{index}]", limit.get("type", "")
         problems = qualified_name(kind)
         errors += [invalid(f"{path}.type", kind, text) for text in problems]
         if not problems and "/" not in kind and kind not in ("Pod", "Container", "PersistentVolumeClaim"):
             errors.append(invalid(f"{path}.type", kind, "must be a standard limit type or fully qualified"))
-        if kind in seen:
+        if kind in previous:
             errors.append(duplicate(f"{path}.type", kind))
-        seen.add(kind)
+        previous.add(kind)
         errors += _limit(limit, kind, path)
     return errors
 
 
 def _limit(limit: dict[str, dict[str, str]], kind: str, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    given: dict[str, dict[str, str]] = {}
+    amounts_by_name: dict[str, dict[str, str]] = {}
     check = container_resource_errors if kind in ("Pod", "Container") else resource_errors
     for part in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio"):
         values = limit.get(part) or {}
@@ -215,12 +215,12 @@ def _limit(limit: dict[str, dict[str, str]], kind: str, path: str) -> list[Field
             continue
         for name, amount in values.items():
             errors += check(name, f"{path}.{part}[{name}]")
-            given.setdefault(name, {})[part] = amount
-    if kind == "PersistentVolumeClaim" and not {"min", "max"} & given.get("storage", {}).keys():
+            amounts_by_name.setdefault(name, {})[part] = amount
+    if kind == "PersistentVolumeClaim" and not {"min", "max"} & amounts_by_name.get("storage", {}).keys():
         text = "either minimum or maximum storage value is required, but neither was provided"
         errors.append(required(f"{path}.limits", text))
-    for name, amounts in given.items():
-        for low, high, field, shown, text in (
+    for name, amounts in amounts_by_name.items():
+        for low, high, field, bad_field, text in (
             ("min", "max", "min", "min", "min value {} is greater than max value {}"),
             ("min", "defaultRequest", "defaultRequest", "defaultRequest",
              "min value {} is greater than default request value {}"),
@@ -232,8 +232,8 @@ def _limit(limit: dict[str, dict[str, str]], kind: str, path: str) -> list[Field
             ("default", "max", "default", "max", "default value {} is greater than max value {}"),
         ):  # fmt: skip
             if low in amounts and high in amounts and Quantity(amounts[low]) > Quantity(amounts[high]):
-                why = text.format(amounts[low], amounts[high])
-                errors.append(invalid(f"{path}.{field}[{name}]", amounts[shown], why))
+                reason = text.format(amounts[low], amounts[high])
+                errors.append(invalid(f"{path}.{field}[{name}]", amounts[bad_field], reason))
         ratio = amounts.get("maxLimitRequestRatio")
         if ratio is not None and Quantity(ratio) < Quantity("1"):
             where = f"{path}.maxLimitRequestRatio[{name}]"
@@ -241,8 +241,8 @@ def _limit(limit: dict[str, dict[str, str]], kind: str, path: str) -> list[Field
         if ratio is not None and "min" in amounts and "max" in amounts:
             least, most = (float(Quantity(amounts[side])) for side in ("min", "max"))
             if least and float(Quantity(ratio)) > most / least:
-                why = f"ratio {ratio} is greater than max/min = {most / least:.6f}"
-                errors.append(invalid(f"{path}.maxLimitRequestRatio[{name}]", ratio, why))
+                reason = f"ratio {ratio} is greater than max/min = {most / least:.6f}"
+                errors.append(invalid(f"{path}.maxLimitRequestRatio[{name}]", ratio, reason))
     return errors
 
 
@@ -274,13 +274,13 @@ def _migrated(place: Place) -> list[FieldError]:
 
 
 def _migration(place: Place) -> list[FieldError]:
-    shown = {"Resource": (place.value or {}).get("resource")}
-    return [invalid(error.field, shown, IMMUTABLE) for error in immutable(place)]
+    bad_value = {"Resource": (place.value or {}).get("resource")}
+    return [invalid(error.field, bad_value, IMMUTABLE) for error in immutable(place)]
 
 
 def _taints(place: Place) -> list[FieldError]:
     errors: list[FieldError] = []
-    seen: set[tuple[str, str]] = set()
+    previous: set[tuple[str, str]] = set()
     for index, taint in enumerate(place.value or ()):
         # (upstream says metadata for spec)
         path, key, effect = f"metadata.taints[{index}]", taint.get("key", ""), taint.get("effect", "")
@@ -291,21 +291,21 @@ def _taints(place: Place) -> list[FieldError]:
             errors.append(required(f"{path}.effect"))
         elif effect not in _EFFECTS:
             errors.append(not_supported(f"{path}.effect", effect, _EFFECTS))
-        if (key, effect) in seen:
+        if (key, effect) in previous:
             error = duplicate(path, dump("core.Taint", taint))
             errors.append(replace(error, detail="taints must be unique by key and effect pair"))
-        seen.add((key, effect))
+        previous.add((key, effect))
     return errors
 
 
 def _tolerations(place: Place) -> list[FieldError]:
     errors = toleration_errors(place.value, place.path)
-    seen: set[tuple[str, ...]] = set()
+    previous: set[tuple[str, ...]] = set()
     for index, toleration in enumerate(place.value):
         key = tuple([toleration.get(name, "") for name in ("key", "operator", "value", "effect")])
-        if key in seen:
+        if key in previous:
             errors.append(duplicate(f"{place.path}[{index}]", dump("core.Toleration", toleration)))
-        seen.add(key)
+        previous.add(key)
     return errors
 
 

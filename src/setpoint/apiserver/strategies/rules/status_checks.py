@@ -98,15 +98,15 @@ def balanced(place: Place) -> Errors:
 
 def distinct_addresses(place: Place) -> Errors:
     """The errors for repeated addresses of a node."""
-    seen: set[tuple[str, str]] = set()
+    previous: set[tuple[str, str]] = set()
     errors: Errors = []
     for index, item in enumerate(place.value or ()):
         address = item.get("type", ""), item.get("address", "")
-        if address in seen:
+        if address in previous:
             named = dict(zip(("Type", "Address"), address, strict=True))
-            shown = json.dumps(named, separators=(",", ":"), ensure_ascii=False)
-            errors.append(duplicate(f"{place.path}[{index}]", Shown(shown)))
-        seen.add(address)
+            bad_value = json.dumps(named, separators=(",", ":"), ensure_ascii=False)
+            errors.append(duplicate(f"{place.path}[{index}]", Shown(bad_value)))
+        previous.add(address)
     return errors
 
 
@@ -185,8 +185,8 @@ def features(place: Place) -> Errors:
     for index, name in enumerate(names):
         where = f"{place.path}[{index}]"
         if len(name) > 253 or not _FEATURE.fullmatch(name):
-            why = "must be no more than 253 characters" if len(name) > 253 else _NOT_A_FEATURE
-            errors.append(invalid(where, name, f"invalid feature name {quote(name)}: {why}"))
+            reason = "must be no more than 253 characters" if len(name) > 253 else _NOT_A_FEATURE
+            errors.append(invalid(where, name, f"invalid feature name {quote(name)}: {reason}"))
         if index and names[index - 1] == name:
             errors.append(duplicate(where, name))
         elif index and names[index - 1] > name:
@@ -225,13 +225,13 @@ def kept_version(place: Place) -> Errors:
 def migration(place: Place) -> Errors:
     """The errors in the conditions of a migration, which ends only once, in success or failure."""
     now, before = _ends(place.value), _ends(((place.old or {}).get("status") or {}).get("conditions"))
-    shown = Shown(json.dumps([_in_order(item) for item in place.value or ()], separators=(",", ":")))
+    bad_value = Shown(json.dumps([_in_order(item) for item in place.value or ()], separators=(",", ":")))
     texts = (
         (len(now) == 2, "Both success and failed conditions cannot be true at the same time"),
         ("Succeeded" in before - now, "Success condition cannot be set to false once it is true"),
         ("Failed" in before - now, "Failed condition cannot be set to false once it is true"),
     )
-    return [invalid(place.path, shown, text) for broken, text in texts if broken]
+    return [invalid(place.path, bad_value, text) for broken, text in texts if broken]
 
 
 def _ends(conditions: Sequence[JsonObject] | None) -> set[str]:

@@ -47,8 +47,8 @@ def _type(place: Place) -> Errors:
 def _condition_status(place: Place) -> Errors:
     if not place.value:
         return [required(place.path)]
-    known = ("False", "True", "Unknown")
-    return [] if place.value in known else [not_supported(place.path, place.value, known)]
+    statuses = ("False", "True", "Unknown")
+    return [] if place.value in statuses else [not_supported(place.path, place.value, statuses)]
 
 
 def _signing_status(place: Place) -> Errors:

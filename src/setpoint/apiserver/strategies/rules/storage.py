@@ -80,16 +80,16 @@ def volume_source(place: Place) -> list[FieldError]:
 
 def source_errors(spec: dict[str, Any], path: str) -> list[FieldError]:
     """The errors in the source of a volume: a volume must have exactly one."""
-    given = [name for name in _SOURCES if spec.get(name) is not None]
-    if not given:
+    sources = [name for name in _SOURCES if spec.get(name) is not None]
+    if not sources:
         return [required(path, "must specify a volume type")]
     where = {"cephfs": "cephFS"}
-    errors = [forbidden(f"{path}.{where.get(name, name)}", _ONE_TYPE) for name in given[1:] if name != "flexVolume"]
-    if "flexVolume" in given[1:]:
+    errors = [forbidden(f"{path}.{where.get(name, name)}", _ONE_TYPE) for name in sources[1:] if name != "flexVolume"]
+    if "flexVolume" in sources[1:]:
         errors += kind_errors("flexVolume", spec["flexVolume"], f"{path}.flexVolume")
-    if given[0] == "local" and spec.get("nodeAffinity") is None:
+    if sources[0] == "local" and spec.get("nodeAffinity") is None:
         errors.append(required(f"{path}.nodeAffinity", "Local volume requires node affinity"))
-    return _source_errors(given[0], spec[given[0]], path) + errors
+    return _source_errors(sources[0], spec[sources[0]], path) + errors
 
 
 def _class_errors(spec: dict[str, Any], path: str) -> list[FieldError]:
@@ -154,10 +154,10 @@ def _secret_errors(secret: dict[str, Any], path: str) -> list[FieldError]:
 
 def _source_kept(place: Place) -> list[FieldError]:
     before = (place.old or {}).get("spec")
-    driver, known = (place.value or {}).get("csi"), (before or {}).get("csi")
-    if driver and known and known.get(_LATER) is None:  # this field may be set later
+    driver, old_source = (place.value or {}).get("csi"), (before or {}).get("csi")
+    if driver and old_source and old_source.get(_LATER) is None:  # this field may be set later
         place = replace(place, value={**place.value, "csi": {**driver, _LATER: None}})
-        before = {**(before or {}), "csi": {**known, _LATER: None}}
+        before = {**(before or {}), "csi": {**old_source, _LATER: None}}
     if before is None or {name: (place.value or {}).get(name) for name in _SOURCES} == {
         name: before.get(name) for name in _SOURCES
     }:
@@ -167,16 +167,16 @@ def _source_kept(place: Place) -> list[FieldError]:
 
 def _mode_kept(place: Place) -> list[FieldError]:
     before = ((place.old or {}).get("spec") or {}).get("volumeMode")
-    kept = place.old is None or before == place.value
-    return [] if kept else [invalid("volumeMode", place.value, IMMUTABLE)]
+    is_unchanged = place.old is None or before == place.value
+    return [] if is_unchanged else [invalid("volumeMode", place.value, IMMUTABLE)]
 
 
 def _affinity_kept(place: Place) -> list[FieldError]:
     before = ((place.old or {}).get("spec") or {}).get("nodeAffinity")
     if before is None or before == place.value:
         return []
-    shown = dump("*core.VolumeNodeAffinity", place.value)
-    return [invalid("nodeAffinity", shown, f"{IMMUTABLE}, except for updating from beta label to GA")]
+    bad_value = dump("*core.VolumeNodeAffinity", place.value)
+    return [invalid("nodeAffinity", bad_value, f"{IMMUTABLE}, except for updating from beta label to GA")]
 
 
 def _affinity(place: Place) -> list[FieldError]:
@@ -208,12 +208,12 @@ def _claim_kept(place: Place) -> list[FieldError]:
         old["resources"] = {**resources, "requests": {**(resources.get("requests") or {}), **sizes}}
     same = all(new.get(key) == old.get(key) for key in new.keys() | old.keys())
     errors = [] if same else [forbidden(place.path, _CLAIM_FROZEN)]
-    asked, before = (
+    request, before = (
         Quantity(((spec.get("resources") or {}).get("requests") or {}).get("storage") or "0")
         for spec in (place.value or {}, place.old.get("spec") or {})
     )
-    given = Quantity(((place.old.get("status") or {}).get("capacity") or {}).get("storage") or "0")
-    if asked < before and asked <= given:
+    capacity = Quantity(((place.old.get("status") or {}).get("capacity") or {}).get("storage") or "0")
+    if request < before and request <= capacity:
         where = f"{place.path}.resources.requests.storage"
         errors.append(forbidden(where, "field can not be less than status.capacity"))
     return errors
@@ -224,12 +224,12 @@ def _claim_kept(place: Place) -> list[FieldError]:
 
 def _parameters(*, needs: bool) -> Check:
     def check(place: Place) -> list[FieldError]:
-        given = place.value or {}
-        errors = [too_long(place.path, 512)] if len(given) > 512 else []
-        errors += [invalid(place.path, "", "field can not be empty.") for key in given if not key]
-        if sum(len(key.encode()) + len(value.encode()) for key, value in given.items()) > 256 * 1024:
+        parameters = place.value or {}
+        errors = [too_long(place.path, 512)] if len(parameters) > 512 else []
+        errors += [invalid(place.path, "", "field can not be empty.") for key in parameters if not key]
+        if sum(len(key.encode()) + len(value.encode()) for key, value in parameters.items()) > 256 * 1024:
             errors.append(too_long(place.path, 256 * 1024))
-        if needs and not given:
+        if needs and not parameters:
             errors.append(required(place.path, "must contain at least one key/value pair"))
         return errors
 
@@ -238,7 +238,7 @@ def _parameters(*, needs: bool) -> Check:
 
 def _topologies(place: Place) -> list[FieldError]:
     errors: list[FieldError] = []
-    seen: set[frozenset[tuple[str, frozenset[str]]]] = {frozenset()}
+    shapes: set[frozenset[tuple[str, frozenset[str]]]] = {frozenset()}
     for index, term in enumerate(place.value or ()):
         path = f"{place.path}[{index}].matchLabelExpressions"
         keys: dict[str, frozenset[str]] = {}
@@ -252,9 +252,9 @@ def _topologies(place: Place) -> list[FieldError]:
                 errors.append(duplicate(f"{where}.key", key))
             keys[key] = frozenset(values)
         shape = frozenset(keys.items())
-        if shape in seen:
+        if shape in shapes:
             errors.append(duplicate(path, ""))
-        seen.add(shape)
+        shapes.add(shape)
     return errors
 
 
