@@ -94,9 +94,9 @@ def test_a_change_of_a_signature_is_a_line_gone_and_a_line_new() -> None:
 def test_a_name_that_is_gone_must_be_in_the_changelog_but_not_each_member_of_a_class_that_is_gone() -> None:
     before = ["a.f(x: int)", "class a.Old", "a.Old.__init__()", "a.Old.member: int", "a.kept() -> None"]
     now = ["a.kept(more: int) -> None"]
-    assert public_api.unsaid(before, now, "") == ["a.Old", "a.f"]
-    assert public_api.unsaid(before, now, "`f` is `g` now; Older things are gone.") == ["a.Old"]
-    assert public_api.unsaid(before, now, "`f` is `g` now, and `Old` is `New`.") == []
+    assert public_api.unmentioned(before, now, "") == ["a.Old", "a.f"]
+    assert public_api.unmentioned(before, now, "`f` is `g` now; Older things are gone.") == ["a.Old"]
+    assert public_api.unmentioned(before, now, "`f` is `g` now, and `Old` is `New`.") == []
 
 
 def test_a_name_that_is_gone_may_be_named_in_a_change_that_is_not_released_yet(tmp_path: Path) -> None:
@@ -104,4 +104,4 @@ def test_a_name_that_is_gone_may_be_named_in_a_change_that_is_not_released_yet(t
     (tmp_path / "changelog.d").mkdir()
     (tmp_path / "changelog.d" / "f.removed.md").write_text("- `f` is gone.\n")
     (tmp_path / "changelog.d" / "README.md").write_text("Names such as `kept`.\n")
-    assert public_api.unsaid(["a.f()", "class a.Old", "a.kept()"], [], public_api.said(tmp_path)) == ["a.kept"]
+    assert public_api.unmentioned(["a.f()", "class a.Old", "a.kept()"], [], public_api.changelog_text(tmp_path)) == ["a.kept"]

@@ -40,7 +40,7 @@ def main() -> None:
 async def objects(kubeconfig: Path) -> list[Any]:
     """The sets of managed fields, each once, and the objects, each with the number of its set."""
     managed: list[Any] = []
-    found: list[Any] = []
+    entries: list[Any] = []
     async with Client.from_kubeconfig(kubeconfig) as client:
         for kind, path in COLLECTIONS.items():
             listed = json.loads(await client.request("GET", path))
@@ -50,18 +50,18 @@ async def objects(kubeconfig: Path) -> list[Any]:
                 if fields not in managed:
                     managed.append(fields)
                 rest = {name: value for name, value in obj.items() if name not in ("kind", "apiVersion", "metadata")}
-                made = {"apiVersion": listed["apiVersion"], "kind": kind, "metadata": metadata, **without_times(rest)}
-                found.append([managed.index(fields), made])
-    return [managed, *found]
+                entry = {"apiVersion": listed["apiVersion"], "kind": kind, "metadata": metadata, **without_times(rest)}
+                entries.append([managed.index(fields), entry])
+    return [managed, *entries]
 
 
 def without_times(value: Any) -> Any:
     """The value; each of its moments is an empty text, which becomes that of the server's start."""
     if isinstance(value, list):
-        return [without_times(each) for each in value]
+        return [without_times(item) for item in value]
     if isinstance(value, dict):
         return {
-            name: "" if name in ("time", "lastTransitionTime") else without_times(each) for name, each in value.items()
+            name: "" if name in ("time", "lastTransitionTime") else without_times(item) for name, item in value.items()
         }
     return value
 

@@ -52,9 +52,9 @@ def _try(source: Path, place: Path, demo: Path, version: str) -> None:
     venv.create(place, with_pip=True)
     python = place / "bin" / "python"
     _run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{source}[server]")
-    said = _run(place / "bin" / "setpoint", "--version", quiet=True)
-    if not said.startswith(f"setpoint {version} "):
-        raise OSError(f"{source.name} says {said!r}, not version {version}")
+    output = _run(place / "bin" / "setpoint", "--version", quiet=True)
+    if not output.startswith(f"setpoint {version} "):
+        raise OSError(f"{source.name} says {output!r}, not version {version}")
     # From another folder, and beside the demo there is no setpoint: what was installed is imported.
     _run(python, demo, quiet=True, cwd=place)
 
@@ -73,16 +73,18 @@ def _try_base(wheel: Path, place: Path, program: Path) -> None:
 
 
 def _run(*words: str | Path, quiet: bool = False, cwd: Path = ROOT, environment: dict[str, str] | None = None) -> str:
-    done = subprocess.run(
+    process = subprocess.run(
         [*map(str, words)], cwd=cwd, env=environment, check=True, text=True, stdout=subprocess.PIPE if quiet else None
     )
-    return done.stdout or ""
+    return process.stdout or ""
 
 
 def _last_change() -> str:
     """The time of the last commit: the same source gives the same archives."""
-    done = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "1700000000"
+    process = subprocess.run(
+        ["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return process.stdout.strip() or "1700000000"
 
 
 if __name__ == "__main__":

@@ -142,15 +142,15 @@ from setpoint.meta import GroupKind, GroupVersionKind, Resource
 
 
 def methods(sources: Sequence[str]) -> list[str]:
-    made = []
+    collected = []
     for source in sources:
         tree = ast.parse((ROOT / "client" / f"{source}.py").read_text("utf-8"))
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and any(
                 isinstance(base, ast.Name) and base.id in BASES for base in node.bases
             ):
-                made += methods_of(node, "Client")
-    return made
+                collected += methods_of(node, "Client")
+    return collected
 
 
 def methods_of(node: ast.ClassDef, name: str) -> list[str]:
@@ -191,9 +191,9 @@ def method(function: ast.FunctionDef | ast.AsyncFunctionDef, owner: str) -> str:
     return f'{mark}{head}\n        """See `setpoint.client.{owner}.{function.name}`."""\n        {body}\n'
 
 
-def arguments(given: ast.arguments) -> str:
-    positional = [entry.arg for entry in given.args if entry.arg != "self"]
-    return ", ".join(positional + [f"{entry.arg}={entry.arg}" for entry in given.kwonlyargs])
+def arguments(signature: ast.arguments) -> str:
+    positional = [entry.arg for entry in signature.args if entry.arg != "self"]
+    return ", ".join(positional + [f"{entry.arg}={entry.arg}" for entry in signature.kwonlyargs])
 
 
 def imports(text: str, sources: Sequence[str]) -> tuple[str, str]:
@@ -269,14 +269,14 @@ def without_await(source: str) -> str:
 
 
 def generate() -> dict[Path, str]:
-    made = {
+    texts = {
         "client": module(HEAD, CLIENT),
         "verbs": module(VERBS_HEAD, VERBS),
         "discovery": discovery(),
         "resource_collection": without_await("resource_collection"),
         **{name: without_await(name) for name in ("clientset", *groups())},
     }
-    return {TARGET / f"{name}.py": formatted(text, TARGET / f"{name}.py") for name, text in made.items()}
+    return {TARGET / f"{name}.py": formatted(text, TARGET / f"{name}.py") for name, text in texts.items()}
 
 
 def groups() -> list[str]:
@@ -286,14 +286,14 @@ def groups() -> list[str]:
 
 def formatted(text: str, path: Path) -> str:
     for command in (["check", "--fix", "--quiet", "--exit-zero", "--select", "I,F401"], ["format"]):
-        made = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(path), "-"],
             input=text,
             capture_output=True,
             text=True,
             check=True,
         )
-        text = made.stdout
+        text = process.stdout
     return text
 
 

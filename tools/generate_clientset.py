@@ -62,15 +62,15 @@ def group_file(resources: Sequence[Resource]) -> str:
     """The class of one group and version."""
     first = resources[0]
     name = module(first)
-    found = [method(resource) for resource in sorted(resources, key=lambda resource: resource.plural)]
-    bases = ", ".join(sorted({"Group", *(base for base, _ in found)}))
+    methods = [method(resource) for resource in sorted(resources, key=lambda resource: resource.plural)]
+    bases = ", ".join(sorted({"Group", *(base for base, _ in methods)}))
     models = ", ".join(sorted({module(resource) for resource in resources}))
     return (
         f'{MARK}"""The resources of {first.api_version}: ``client.{name}``."""\n{HEAD}'
         f"from setpoint.client.resource_collection import {bases}\n\n"
         f"if TYPE_CHECKING:\n    from setpoint.models import {models}\n\n\n"
         f'class {title_of(name)}(Group):\n    """The resources of {first.api_version}."""\n\n    __slots__ = ()\n\n'
-        + "\n".join(text for _, text in found)
+        + "\n".join(text for _, text in methods)
     )
 
 
@@ -94,25 +94,25 @@ def clientset_file(names: Sequence[str]) -> str:
 def generate() -> dict[Path, str]:
     """The text of each file."""
     served = [resource for resource in BUILTIN if has_model(resource)]
-    made: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for _, entries in groupby(served, key=lambda resource: (resource.group, resource.version)):
         resources = list(entries)
-        made[module(resources[0])] = group_file(resources)
-    files = {CLIENT / "groups" / f"{name}.py": text for name, text in made.items()}
+        texts[module(resources[0])] = group_file(resources)
+    files = {CLIENT / "groups" / f"{name}.py": text for name, text in texts.items()}
     files[CLIENT / "groups" / "__init__.py"] = f'{MARK}"""Groups: one module for each group and version."""\n'
-    files[CLIENT / "clientset.py"] = clientset_file(list(made))
+    files[CLIENT / "clientset.py"] = clientset_file(list(texts))
     return {path: formatted(text, path) for path, text in files.items()}
 
 
 def formatted(text: str, path: Path) -> str:
-    made = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(path), "-"],
         input=text,
         capture_output=True,
         text=True,
         check=True,
     )
-    return made.stdout
+    return process.stdout
 
 
 def has_model(resource: Resource) -> bool:
@@ -130,12 +130,12 @@ def main() -> int:
     return write(generate(), (CLIENT / "groups").glob("*.py"), check="--check" in sys.argv[1:])
 
 
-def write(files: Mapping[Path, str], there: Iterable[Path], *, check: bool) -> int:
-    """Writes the files and removes those that are ``there`` without being generated. With ``check``, only names the
+def write(files: Mapping[Path, str], existing: Iterable[Path], *, check: bool) -> int:
+    """Writes the files and removes those of ``existing`` that are not generated. With ``check``, only names the
     files that differ, and returns 1 if there is one.
     """
     other = [path for path, text in files.items() if not path.exists() or path.read_text("utf-8") != text]
-    surplus = sorted(set(there) - files.keys())
+    surplus = sorted(set(existing) - files.keys())
     if check:
         for path in (*other, *surplus):
             print(f"{path} is not what this tool generates; run it")

@@ -52,10 +52,10 @@ def differing(files: dict[str, bytes], folder: Path) -> list[str]:
 def _same(path: Path, content: bytes) -> bool:
     if not path.is_file():
         return False
-    found = path.read_bytes()
+    stored = path.read_bytes()
     if path.suffix == ".zst":  # another release of zstd may pack the same content differently
-        return _unpacked(found) == _unpacked(content)
-    return found == content
+        return _unpacked(stored) == _unpacked(content)
+    return stored == content
 
 
 def _unpacked(content: bytes) -> bytes | None:

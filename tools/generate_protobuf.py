@@ -131,27 +131,27 @@ class Type:
 
     def fields(self) -> list[tuple[str, str, Type]]:
         start, count = self.binary.word(self.address + 56), self.binary.word(self.address + 64)
-        found = []
+        fields = []
         for index in range(count):
             name_at, type_at = (self.binary.word(start + index * 24 + part) for part in (0, 8))
             name, tag = self.binary.text(name_at)
-            found.append((name, tag, Type(self.binary, type_at)))
-        return found
+            fields.append((name, tag, Type(self.binary, type_at)))
+        return fields
 
 
-def type_name(kind: Type, seen: list[Type]) -> str:
+def type_name(kind: Type, pointers: list[Type]) -> str:
     match kind.kind:
         case _ if kind.flags & 4 and kind.kind == SLICE and kind.name in ("ExtraValue", "Verbs"):
             return "strings"  # a list with a message of its own, so that empty is not absent
         case x if x == POINTER:
-            return "*" + type_name(kind.element, seen)
+            return "*" + type_name(kind.element, pointers)
         case x if x == SLICE:
-            return "bytes" if kind.element.kind == UINT8 else "[]" + type_name(kind.element, seen)
+            return "bytes" if kind.element.kind == UINT8 else "[]" + type_name(kind.element, pointers)
         case x if x == MAP:
-            value = type_name(kind.element, seen)
+            value = type_name(kind.element, pointers)
             return "{}" + ("strings" if value == "[]string" else value)
         case x if x == STRUCT:
-            seen.append(kind)
+            pointers.append(kind)
             return kind.message
         case x if x == STRING:
             return "string"
@@ -165,18 +165,18 @@ def type_name(kind: Type, seen: list[Type]) -> str:
             raise SystemExit(f"{kind.name}: no protobuf type for Go kind {other}")
 
 
-def fields_of(kind: Type, seen: list[Type]) -> dict[int, tuple[str, str]]:
-    made = {}
+def fields_of(kind: Type, pointers: list[Type]) -> dict[int, tuple[str, str]]:
+    fields = {}
     for _, tag, type_ in kind.fields():
         tags = dict(TAG.findall(tag))
         if tags.get("protobuf", "-") == "-":
             continue
         name, *options = tags.get("json", "").split(",")
-        target = type_name(type_, seen)
+        target = type_name(type_, pointers)
         if name and not {"omitempty", "omitzero"} & {*options}:
             target = "!" + target
-        made[int(tags["protobuf"].split(",")[1])] = (name, target)
-    return made
+        fields[int(tags["protobuf"].split(",")[1])] = (name, target)
+    return fields
 
 
 def messages_of(binary: Binary) -> dict[str, dict[int, tuple[str, str]]]:
@@ -209,8 +209,8 @@ def main() -> None:
         messages = own_kinds() | messages
     else:
         print("Go is not installed: kinds of the API servers themselves are not compared")
-        known = json.loads(stored)
-        own = {name: known[name] for name in known.keys() - messages.keys()}
+        stored_messages = json.loads(stored)
+        own = {name: stored_messages[name] for name in stored_messages.keys() - messages.keys()}
         messages = {name: {int(at): (key, kind) for at, (key, kind) in own[name].items()} for name in own} | messages
     messages = {
         name: dict(sorted(fields.items()))

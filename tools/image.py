@@ -72,14 +72,14 @@ class Image:
         environment |= {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_"))}
         environment |= self.stage.environment
         folder = self.stage.place(".")
-        done = subprocess.run(
+        process = subprocess.run(
             words,
             cwd=folder,
             env=environment,
             **self._as(),
         )
-        if done.returncode:
-            raise StepError(f"{' '.join(words)} ended with {done.returncode}")
+        if process.returncode:
+            raise StepError(f"{' '.join(words)} ended with {process.returncode}")
 
     def _as(self) -> dict[str, Any]:
         """Only root can, and has to, give up its rights."""
@@ -136,12 +136,12 @@ class Image:
         """The command given at the end replaces it."""
 
     def _here(self, text: str) -> str:
-        return _ABSOLUTE.sub(lambda found: f"{self.stage.root}/{found[1]}", text)
+        return _ABSOLUTE.sub(lambda match: f"{self.stage.root}/{match[1]}", text)
 
     def _own(self, place: Path) -> None:
         if self.user is not None:
-            for each in (place, *place.rglob("*")):
-                os.chown(each, self.user, self.user, follow_symlinks=False)
+            for path in (place, *place.rglob("*")):
+                os.chown(path, self.user, self.user, follow_symlinks=False)
 
 
 def _steps(text: str) -> list[tuple[str, str]]:
@@ -154,14 +154,14 @@ def _python(user: int | None) -> str:
     """The running Python, or that of the system, where the user may not run this one."""
     if user is None:
         return sys.executable
-    for each in (sys.executable, "/usr/bin/python3"):
-        words = [each, "-c", "import pip, venv"]
+    for python in (sys.executable, "/usr/bin/python3"):
+        words = [python, "-c", "import pip, venv"]
         try:
-            done = subprocess.run(words, user=user, group=user, extra_groups=[], cwd="/", capture_output=True)
+            process = subprocess.run(words, user=user, group=user, extra_groups=[], cwd="/", capture_output=True)
         except OSError:
             continue
-        if done.returncode == 0:
-            return each
+        if process.returncode == 0:
+            return python
     raise StepError(f"user {user} may run no Python that has pip and venv")
 
 
@@ -181,16 +181,16 @@ def main() -> int:
             image.follow()
             stage = image.stage
             # The environment knows where it was made: in a real image both stages call it /app.
-            made = [each.root for each in image.stages.values() if each is not stage]
-            entry = [word.replace(str(stage.root), str(made[-1])) for word in stage.entry]
-            for each in (stage.root, *stage.root.rglob("*"), *made[-1].rglob("*")):
-                if not each.is_symlink():
-                    each.chmod(each.stat().st_mode & ~0o222)
+            roots = [other.root for other in image.stages.values() if other is not stage]
+            entry = [word.replace(str(stage.root), str(roots[-1])) for word in stage.entry]
+            for path in (stage.root, *stage.root.rglob("*"), *roots[-1].rglob("*")):
+                if not path.is_symlink():
+                    path.chmod(path.stat().st_mode & ~0o222)
             image.run([*entry, "manifests", "--image", "registry.example.com/x:1.0.0"])
         except (OSError, StepError) as problem:
             print(f"image: {problem}", file=sys.stderr)
             return 1
-        size = sum(each.stat().st_size for each in stage.root.rglob("*") if each.is_file() and not each.is_symlink())
+        size = sum(path.stat().st_size for path in stage.root.rglob("*") if path.is_file() and not path.is_symlink())
         print(f"image: {size / 1e6:.1f} MB beside the base, user {options.user}", file=sys.stderr)
     return 0
 

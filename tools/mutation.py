@@ -78,8 +78,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("module", choices=MODULES)
     parser.add_argument("--processes", type=int, default=os.cpu_count())
-    given = parser.parse_args()
-    place = ROOT / ".mutation" / given.module
+    options = parser.parse_args()
+    place = ROOT / ".mutation" / options.module
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
 
     def mutmut(*words: str) -> str:
@@ -89,18 +89,20 @@ def main() -> int:
         return subprocess.run(command, cwd=place, env=environment, check=True, stdout=quiet, text=True).stdout or ""
 
     before = mutmut("results") if (place / "mutants").exists() else ""
-    left = [line.split(":")[0].strip() for line in before.splitlines() if "not checked" not in line]
-    prepare(MODULES[given.module], place)
-    processes = ("--max-children", str(given.processes))
+    unchecked = [line.split(":")[0].strip() for line in before.splitlines() if "not checked" not in line]
+    prepare(MODULES[options.module], place)
+    processes = ("--max-children", str(options.processes))
     mutmut("run", *processes)
-    if left:  # there may be a test for them now
-        mutmut("run", *processes, *left)
+    if unchecked:  # there may be a test for them now
+        mutmut("run", *processes, *unchecked)
     mutmut("export-cicd-stats")
     print(mutmut("results"), end="")
-    found = json.loads((place / "mutants" / "mutmut-cicd-stats.json").read_text())
-    noticed = found["killed"] + found["timeout"]
-    share = 100 * noticed / found["total"]
-    print(f"{given.module}: {noticed} of {found['total']} mutants killed, {share:.1f} % (at least {WANTED:g} % wanted)")
+    stats = json.loads((place / "mutants" / "mutmut-cicd-stats.json").read_text())
+    noticed = stats["killed"] + stats["timeout"]
+    share = 100 * noticed / stats["total"]
+    print(
+        f"{options.module}: {noticed} of {stats['total']} mutants killed, {share:.1f} % (at least {WANTED:g} % wanted)"
+    )
     return 0 if share >= WANTED else 1
 
 

@@ -67,8 +67,10 @@ class Tiers(NamedTuple):
         without = [
             path for path, names in packages.items() if names and path != "setpoint" and path not in self.packages
         ]
-        gone = [path for path in self.names if path.rpartition(".")[2] not in packages.get(path.rpartition(".")[0], ())]
-        return sorted([*without, *gone, *(path for path in self.packages if path not in packages)])
+        missing = [
+            path for path in self.names if path.rpartition(".")[2] not in packages.get(path.rpartition(".")[0], ())
+        ]
+        return sorted([*without, *missing, *(path for path in self.packages if path not in packages)])
 
 
 def lines(tiers: Tiers, tier: str, source: Path = SOURCE) -> list[str]:
@@ -180,16 +182,16 @@ def changes(before: list[str], now: list[str]) -> str:
     return "```diff\n" + "\n".join(difference) + "\n```"
 
 
-def said(root: Path = ROOT) -> str:
+def changelog_text(root: Path = ROOT) -> str:
     """The text of the changelog, and of the changes that are not released yet."""
     files = (root / "CHANGELOG.md", *sorted((root / "changelog.d").glob("*.*.md")))
     return "\n".join(path.read_text("utf-8") for path in files)
 
 
-def unsaid(before: list[str], now: list[str], changelog: str) -> list[str]:
+def unmentioned(before: list[str], now: list[str], changelog: str) -> list[str]:
     """The names of packages that a release had, that are gone, and that the changelog does not name."""
-    gone = {_name(line) for line in before} - {_name(line) for line in now}
-    whole = {path for path in gone if path.rpartition(".")[0] not in gone and not path.endswith("__")}
+    removed = {_name(line) for line in before} - {_name(line) for line in now}
+    whole = {path for path in removed if path.rpartition(".")[0] not in removed and not path.endswith("__")}
     return sorted(path for path in whole if not re.search(rf"\b{re.escape(path.rpartition('.')[2])}\b", changelog))
 
 
@@ -201,12 +203,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--release", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     tiers = Tiers.read()
     by_tier = {tier: lines(tiers, tier) for tier in TIERS}
     now = by_tier[TIERS[0]]
     released = DOCS / "released.txt"
-    if given.release:
+    if options.release:
         released.write_text("\n".join(now) + "\n")
     before = released.read_text().splitlines()
     wanted = {
@@ -217,10 +219,10 @@ def main() -> int:
     unknown = tiers.unknown(loaded())
     for path in unknown:
         print(f"docs/api/tiers.toml and the packages differ: {path}")
-    missing = unsaid(before, [line for tier in TIERS for line in by_tier[tier]], said())
+    missing = unmentioned(before, [line for tier in TIERS for line in by_tier[tier]], changelog_text())
     for name in missing:
         print(f"{name} was in the last release and is gone: no file in changelog.d says what replaces it")
-    if not given.check:
+    if not options.check:
         for path, text in wanted.items():
             path.write_text(text)
         return bool(missing or unknown)

@@ -20,25 +20,27 @@ def fragments(root: Path = ROOT) -> list[Path]:
 
 def problems(tag: str, version: str, changelog: str, unreleased: Sequence[str] = ()) -> list[str]:
     """The problems that stop a release."""
-    found = []
+    problems = []
     if tag != f"v{version}":
-        found.append(f"the tag is {tag}, and pyproject.toml has the version {version}: it would be v{version}")
+        problems.append(f"the tag is {tag}, and pyproject.toml has the version {version}: it would be v{version}")
     headings = [line.removeprefix("## ").split()[0] for line in changelog.splitlines() if line.startswith("## ")]
     if version not in [heading.strip("[]") for heading in headings]:
-        found.append(f"CHANGELOG.md has no heading ## {version}: run `towncrier build --version {version}`")
+        problems.append(f"CHANGELOG.md has no heading ## {version}: run `towncrier build --version {version}`")
     if unreleased:
-        found.append(f"changelog.d still has {', '.join(unreleased)}: `towncrier build` moves them into CHANGELOG.md")
-    return found
+        problems.append(
+            f"changelog.d still has {', '.join(unreleased)}: `towncrier build` moves them into CHANGELOG.md"
+        )
+    return problems
 
 
 def main() -> int:
     """Prints the problems; the exit status is 1 if there are any."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     tag = sys.argv[1] if len(sys.argv) == 2 else ""
-    found = problems(tag, version, (ROOT / "CHANGELOG.md").read_text(), [path.name for path in fragments()])
-    for problem in found:
+    messages = problems(tag, version, (ROOT / "CHANGELOG.md").read_text(), [path.name for path in fragments()])
+    for problem in messages:
         print(f"release: {problem}", file=sys.stderr)
-    return 1 if found else 0
+    return 1 if messages else 0
 
 
 if __name__ == "__main__":

@@ -48,12 +48,12 @@ REFUSALS = (
 
 async def documents() -> dict[str, Any]:
     """The documents of discovery by path, and the list of paths."""
-    found: dict[str, Any] = {}
+    documents: dict[str, Any] = {}
 
     async def get(path: str) -> Any:
         answer = await server.handle(Request("GET", path, (), {"accept": "application/json"}, None))
-        found[path] = json.loads(answer.body)
-        return found[path]
+        documents[path] = json.loads(answer.body)
+        return documents[path]
 
     async with ApiServer(now=lambda: datetime(2026, 1, 1, tzinfo=UTC)) as server:
         await get("/")
@@ -62,7 +62,7 @@ async def documents() -> dict[str, Any]:
             paths += [f"/apis/{version['groupVersion']}" for version in group["versions"]]
         for path in paths:
             await get(path)
-    return found
+    return documents
 
 
 def verbs(entry: dict[str, Any]) -> str:
@@ -83,23 +83,23 @@ def rows(document: dict[str, Any]) -> Iterator[str]:
         if "/" in name:
             continue
         below = {other.partition("/")[2]: entries[other] for other in sorted(entries) if other.startswith(f"{name}/")}
-        parts = "; ".join(f"`{sub}` ({', '.join(sorted(given['verbs']))})" for sub, given in below.items())
+        parts = "; ".join(f"`{sub}` ({', '.join(sorted(subresource['verbs']))})" for sub, subresource in below.items())
         scope = "namespace" if entry["namespaced"] else "cluster"
         yield f"| {document['groupVersion']} | `{name}` | {entry['kind']} | {scope} | {verbs(entry)} | {parts} |\n"
 
 
-def text(found: dict[str, Any]) -> str:
+def text(documents: dict[str, Any]) -> str:
     """The page."""
     lines = [HEAD, "## Resources\n\n"]
     lines.append("All verbs are " + ", ".join(f"`{verb}`" for verb in VERBS) + ".\n\n")
     lines.append("| version | resource | kind | scope | verbs | subresources |\n|---|---|---|---|---|---|\n")
-    for path, document in found.items():
+    for path, document in documents.items():
         if path not in ("/", "/api", "/apis"):
             lines += rows(document)
     lines.append(
         "\nCustom resources are served as their definitions say, with `status` and `scale` where these are named.\n"
     )
-    others = [path for path in found["/"]["paths"] if not path.startswith(("/api/", "/apis/"))]
+    others = [path for path in documents["/"]["paths"] if not path.startswith(("/api/", "/apis/"))]
     lines.append("\n## Other paths\n\n" + ", ".join(f"`{path}`" for path in others))
     lines.append(
         "; each check of health below `/livez` and `/readyz`; `/debug/damage`, a Status of what is stored and "
@@ -107,21 +107,21 @@ def text(found: dict[str, Any]) -> str:
         "`/openid/v1/jwks`.\n"
     )
     lines.append("\n## Refused, or dropped\n\n| what | how and why |\n|---|---|\n")
-    lines += [f"| {what} | {why} |\n" for what, why in REFUSALS]
+    lines += [f"| {what} | {reason} |\n" for what, reason in REFUSALS]
     for resource, fields in disabled_fields():
-        shown = ", ".join(f"`{field}`" for field in fields)
-        lines.append(f"| `{resource}`: {shown} | dropped: their features are off by default in 1.37 |\n")
+        listed = ", ".join(f"`{field}`" for field in fields)
+        lines.append(f"| `{resource}`: {listed} | dropped: their features are off by default in 1.37 |\n")
     for name, flag in sorted(REFUSED.items()):
         lines.append(f"| `setpoint envtest`: `kube-apiserver --{name}` | {flag.about} |\n")
     return "".join(lines)
 
 
 def main() -> int:
-    made = text(asyncio.run(documents()))
+    page = text(asyncio.run(documents()))
     if "--check" not in sys.argv[1:]:
-        TARGET.write_text(made)
+        TARGET.write_text(page)
         return 0
-    if TARGET.exists() and TARGET.read_text() == made:
+    if TARGET.exists() and TARGET.read_text() == page:
         return 0
     print(f"{TARGET.name} is not what the code says: run make models", file=sys.stderr)
     return 1

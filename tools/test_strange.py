@@ -41,17 +41,17 @@ def somebody_else(environment: dict[str, str]) -> list[str]:
     if setpriv is None:
         print("run by root: there is no setpriv")
         return []
-    found = pwd.getpwnam(USER)
-    other = [setpriv, f"--reuid={found.pw_uid}", f"--regid={found.pw_gid}", "--clear-groups"]
+    user = pwd.getpwnam(USER)
+    other = [setpriv, f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
     # Python itself may be in a folder that is for root alone. Then the other user may read every file, but not write.
     reads = [f"--{kind}=-all,+dac_read_search" for kind in ("inh-caps", "ambient-caps", "bounding-set")]
-    for options, said in ((["--bounding-set=-all"], ""), (reads, ", who may read every file")):
+    for options, suffix in ((["--bounding-set=-all"], ""), (reads, ", who may read every file")):
         probe = [*other, *options, sys.executable, "-c", PROBE]
-        tried = subprocess.run(probe, env=environment, capture_output=True, text=True)
-        if not tried.returncode:
-            print(f"run by {USER}{said}")
+        probe_result = subprocess.run(probe, env=environment, capture_output=True, text=True)
+        if not probe_result.returncode:
+            print(f"run by {USER}{suffix}")
             return [*other, *options]
-    print(f"run by root: {USER} can't run {sys.executable}: {tried.stderr.strip()}")
+    print(f"run by root: {USER} can't run {sys.executable}: {probe_result.stderr.strip()}")
     return []
 
 
@@ -60,8 +60,8 @@ def main() -> int:
     parser.add_argument("--days", type=int, default=400, help="how far ahead the clock is")
     parser.add_argument("--hash-seed", type=int, default=random.randrange(1, 2**32))
     parser.add_argument("--coverage", action="store_true")
-    given, rest = parser.parse_known_args()
-    print(f"{given.days} days ahead, TZ={ZONE}, PYTHONHASHSEED={given.hash_seed}", flush=True)
+    args, rest = parser.parse_known_args()
+    print(f"{args.days} days ahead, TZ={ZONE}, PYTHONHASHSEED={args.hash_seed}", flush=True)
     with tempfile.TemporaryDirectory(prefix="strange-") as temporary:
         home, tree = Path(temporary) / "home", Path(temporary) / "tree"
         shutil.copytree(ROOT, tree, ignore=LEFT_OUT, symlinks=True)
@@ -69,18 +69,18 @@ def main() -> int:
         home.mkdir()
         environment = {
             **os.environ,
-            "CLOCK_AHEAD": str(given.days),
+            "CLOCK_AHEAD": str(args.days),
             "HOME": str(home),
-            "PYTHONHASHSEED": str(given.hash_seed),
+            "PYTHONHASHSEED": str(args.hash_seed),
             "PYTHONPATH": os.pathsep.join([str(tree / "tests" / "ahead"), str(tree / "src")]),
             "TMPDIR": str(home),
             "TZ": ZONE,
         }
         other = somebody_else({**os.environ, "HOME": str(home)})
         if other:
-            found = pwd.getpwnam(USER)
+            user = pwd.getpwnam(USER)
             for path in (Path(temporary), *Path(temporary).rglob("*")):
-                os.chown(path, found.pw_uid, found.pw_gid, follow_symlinks=False)
+                os.chown(path, user.pw_uid, user.pw_gid, follow_symlinks=False)
 
         def run(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
             sys.stdout.flush()
@@ -89,7 +89,7 @@ def main() -> int:
             )
 
         pytest = ["pytest", "-p", "randomly", "-n", "auto", "--dist", "worksteal", "-q", *ELSEWHERE, *rest]
-        if not given.coverage:
+        if not args.coverage:
             return run(*pytest).returncode
         failed = run("coverage", "run", "-m", *pytest).returncode
         run("coverage", "combine", "--quiet")

@@ -88,7 +88,6 @@ NAMED = ("src/", "examples/", "tools/")
 UNCLEAN = (
     "examples/",
     "src/setpoint/cluster/",
-    "tools/",
 )
 """The places whose names are not checked yet."""
 
@@ -285,10 +284,10 @@ def _findings(file: str, passages: Iterable[Passage]) -> Iterator[Finding]:
             for rule in RULES:
                 if rule.only and (rule.only != passage.kind or start > 0):
                     continue
-                if found := rule.pattern.search(words):
+                if match := rule.pattern.search(words):
                     line = passage.line + text.count("\n", 0, start + begin)
-                    shown = words[found.start() : found.end() + 40]
-                    yield Finding(file, line, rule.name, shown, rule.remedy)
+                    excerpt = words[match.start() : match.end() + 40]
+                    yield Finding(file, line, rule.name, excerpt, rule.remedy)
             start = end
 
 

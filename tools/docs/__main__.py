@@ -41,11 +41,11 @@ def main() -> int:
         return 1
     _write(site, pages.plain)
     (site / "llms.txt").write_text(llms(pages), "utf-8")
-    found = list(check.findings(site, pages))
-    print(*found, sep="\n", end="\n" if found else "")
-    if not found:
+    findings = list(check.findings(site, pages))
+    print(*findings, sep="\n", end="\n" if findings else "")
+    if not findings:
         print(f"{len(pages.plain)} pages: {site / 'index.html'}")
-    return bool(found)
+    return bool(findings)
 
 
 def _write(folder: Path, pages: dict[str, str]) -> None:

@@ -25,7 +25,7 @@ def pages() -> dict[str, str]:
     """The page of each package, by its place in the site, and the list of the packages."""
     root = public_api.loaded()
     tiers = public_api.Tiers.read()
-    made, listed = dict[str, str](), list[str]()
+    texts, listed = dict[str, str](), list[str]()
     packages = list(public_api.subpackages(root))
     with_page = {
         package.name
@@ -42,10 +42,10 @@ def pages() -> dict[str, str]:
             continue
         name = "setpoint" if package.path == "setpoint" else package.name
         text = package.docstring.value if package.docstring else ""
-        made[f"{FOLDER}/{name}.md"] = "\n".join(_package(package.path, text, exported, with_page, tiers))
+        texts[f"{FOLDER}/{name}.md"] = "\n".join(_package(package.path, text, exported, with_page, tiers))
         listed.append(f"* [`{package.path}`]({name}.md): {_first(text)}")
-    made[INDEX_PLACE] = INDEX.format(packages="\n".join(listed))
-    return made
+    texts[INDEX_PLACE] = INDEX.format(packages="\n".join(listed))
+    return texts
 
 
 INDEX = """\
@@ -100,10 +100,10 @@ def _described(name: str, target: griffe.Object, tier: str) -> Iterator[str]:
         bases = ", ".join(map(str, target.bases))
         yield _code(f"class {name}({bases})" if bases else f"class {name}")
         yield _documented(target)
-        made = target.all_members.get("__init__")
-        if isinstance(made, griffe.Function) and made.path.startswith(public_api.INHERITED_FROM):
-            yield _code(name + public_api.call(made))
-            yield _documented(made)
+        constructor = target.all_members.get("__init__")
+        if isinstance(constructor, griffe.Function) and constructor.path.startswith(public_api.INHERITED_FROM):
+            yield _code(name + public_api.call(constructor))
+            yield _documented(constructor)
         yield from _members(name, target)
     elif isinstance(target, griffe.Function):
         yield _code(name + public_api.call(target))
@@ -132,9 +132,9 @@ def _members(name: str, owner: griffe.Class) -> Iterator[str]:
                 _documented(target),
             ]
         elif isinstance(target, griffe.Attribute):
-            said = " ".join(target.docstring.value.split()) if target.docstring else ""
+            summary = " ".join(target.docstring.value.split()) if target.docstring else ""
             annotation = f": {target.annotation}" if target.annotation else ""
-            attributes.append(f"* `{member_name}{annotation}`" + (f": {said}" if said else ""))
+            attributes.append(f"* `{member_name}{annotation}`" + (f": {summary}" if summary else ""))
     if attributes:
         yield "\n".join(attributes) + "\n"
     yield from functions
@@ -147,7 +147,7 @@ def _code(signature: str) -> str:
     if len(signature) > WIDTH and "(" in signature:
         head, rest = signature.split("(", 1)
         inside, tail = rest[: _closing(rest)], rest[_closing(rest) :]
-        signature = f"{head}(\n" + "".join(f"    {each},\n" for each in _split(inside)) + tail
+        signature = f"{head}(\n" + "".join(f"    {argument},\n" for argument in _split(inside)) + tail
     return f"```python\n{signature}\n```\n"
 
 
@@ -161,14 +161,14 @@ def _closing(text: str) -> int:
 
 
 def _split(parameters: str) -> list[str]:
-    found, depth = [""], 0
+    parts, depth = [""], 0
     for character in parameters:
         depth += (character in "([{") - (character in ")]}")
         if character == "," and depth == 0:
-            found.append("")
+            parts.append("")
         else:
-            found[-1] += character
-    return [each.strip() for each in found if each.strip()]
+            parts[-1] += character
+    return [argument.strip() for argument in parts if argument.strip()]
 
 
 def _documented(target: griffe.Object) -> str:
@@ -181,12 +181,13 @@ def _documented(target: griffe.Object) -> str:
             parts.append(section.value)
         elif isinstance(section, griffe.DocstringSectionRaises):
             parts.append(
-                "Raises:\n\n" + "\n".join(f"* `{each.annotation}`: {_flat(each.description)}" for each in section.value)
+                "Raises:\n\n"
+                + "\n".join(f"* `{entry.annotation}`: {_flat(entry.description)}" for entry in section.value)
             )
         elif isinstance(section, griffe.DocstringSectionParameters | griffe.DocstringSectionAttributes):
-            parts.append("\n".join(f"* `{each.name}`: {_flat(each.description)}" for each in section.value))
+            parts.append("\n".join(f"* `{entry.name}`: {_flat(entry.description)}" for entry in section.value))
         elif isinstance(section, griffe.DocstringSectionReturns | griffe.DocstringSectionYields):
-            parts.append("Returns: " + " ".join(_flat(each.description) for each in section.value))
+            parts.append("Returns: " + " ".join(_flat(entry.description) for entry in section.value))
         elif isinstance(section, griffe.DocstringSectionAdmonition):
             parts.append(f"{section.title}: {_flat(section.value.description)}")
         elif isinstance(section, griffe.DocstringSectionExamples):
@@ -204,6 +205,6 @@ def _blocks(text: str) -> str:
     """The literal blocks of reStructuredText (``::`` and an indented block) as blocks of code."""
     return re.sub(
         r"::[ ]*\n\n((?:[ ]{4}.*(?:\n|$)|\n)+)",
-        lambda found: ":\n\n```\n" + re.sub(r"^ {4}", "", found[1].rstrip(), flags=re.MULTILINE) + "\n```\n\n",
+        lambda match: ":\n\n```\n" + re.sub(r"^ {4}", "", match[1].rstrip(), flags=re.MULTILINE) + "\n```\n\n",
         text,
     )

@@ -33,14 +33,14 @@ class _Html(HTMLParser):
         self.headings = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
-        if "id" in given:
-            self.anchors.add(given["id"])
+        attributes = {name: value or "" for name, value in attrs}
+        if "id" in attributes:
+            self.anchors.add(attributes["id"])
         self.headings += tag == "h1"
-        if tag == "a" and "href" in given:
-            self.links.append(given["href"])
-        if (name := _LOADED.get(tag)) and name in given:
-            self.loaded.append(given[name])
+        if tag == "a" and "href" in attributes:
+            self.links.append(attributes["href"])
+        if (name := _LOADED.get(tag)) and name in attributes:
+            self.loaded.append(attributes[name])
 
 
 def findings(site: Path, pages: Pages) -> Iterator[str]:
@@ -102,12 +102,12 @@ def lonely(pages: Pages) -> Iterator[str]:
 def _not_found(site: Path) -> Iterator[str]:
     """Words that the index of the search should have and does not."""
     index = (site / "searchindex.js").read_text("utf-8")
-    found = json.loads(index.removeprefix("Search.setIndex(").removesuffix(")"))
+    document = json.loads(index.removeprefix("Search.setIndex(").removesuffix(")"))
     for word, page in SEARCHED.items():
         hits = set[str]()
-        for terms in (found["terms"], found["titleterms"]):
+        for terms in (document["terms"], document["titleterms"]):
             for stem, pages in terms.items():  # a stem is a part of the word, at least four letters of it
                 if word.startswith(stem) and len(stem) >= 4:
-                    hits |= {found["docnames"][number] for number in (pages if isinstance(pages, list) else [pages])}
+                    hits |= {document["docnames"][number] for number in (pages if isinstance(pages, list) else [pages])}
         if page not in hits:
             yield f"search: {word!r} does not lead to {page}"

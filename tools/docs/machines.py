@@ -10,23 +10,23 @@ from tools.docs.pages import Pages
 def llms(pages: Pages) -> str:
     """The list: sections as in the navigation, with the first sentence of each page."""
     lines = ["# setpoint", "", f"> {summary(pages.plain['index.md'])}", ""]
-    seen = set()
+    listed = set()
     for section in pages.sections:
         lines += [f"## {section.title}", ""]
         for page in section.pages:
             place = pages.place(page)
-            seen.add(place)
+            listed.add(place)
             lines.append(_line(place, pages.plain[place]))
         lines.append("")
     lines += ["## Optional", ""]
-    lines += [_line(place, text) for place, text in sorted(pages.plain.items()) if place not in seen | {"index.md"}]
+    lines += [_line(place, text) for place, text in sorted(pages.plain.items()) if place not in listed | {"index.md"}]
     return "\n".join(lines) + "\n"
 
 
 def _line(place: str, text: str) -> str:
     title = re.search(r"^# (.+)$", text, re.MULTILINE)
-    said = summary(text)
-    return f"- [{title[1] if title else place}]({place})" + (f": {said}" if said else "")
+    description = summary(text)
+    return f"- [{title[1] if title else place}]({place})" + (f": {description}" if description else "")
 
 
 def summary(text: str) -> str:

@@ -33,15 +33,15 @@ def sections() -> list[Section]:
     Raises:
         SystemExit: a page is listed that does not exist, or is listed twice.
     """
-    found, seen = list[Section](), set[Path]()
+    listed, pages_so_far = list[Section](), set[Path]()
     for table in tomllib.loads((DOCS / "navigation.toml").read_text("utf-8"))["section"]:
         pages = tuple(page for name in table["pages"] for page in _named(name))
         for page in pages:
-            if page in seen or not (page.is_file() or is_generated(page)):
+            if page in pages_so_far or not (page.is_file() or is_generated(page)):
                 raise SystemExit(f"docs/navigation.toml: {page.relative_to(ROOT)} is listed twice or does not exist")
-            seen.add(page)
-        found.append(Section(table["title"], pages))
-    return found
+            pages_so_far.add(page)
+        listed.append(Section(table["title"], pages))
+    return listed
 
 
 def _named(name: str) -> list[Path]:

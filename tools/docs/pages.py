@@ -27,15 +27,15 @@ _LANGUAGES = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".txt": "text",
 def linked(text: str, change: Callable[[str], str]) -> str:
     """The Markdown with another target for each link; code is left alone."""
 
-    def changed(found: re.Match[str]) -> str:
-        return found[0] if found["target"] is None else f"{found['open']}{change(found['target'])})"
+    def changed(match: re.Match[str]) -> str:
+        return match[0] if match["target"] is None else f"{match['open']}{change(match['target'])})"
 
     return _LINK_OR_CODE.sub(changed, text)
 
 
 def links(text: str) -> list[str]:
     """The targets of the links of a page, in their order."""
-    return [found["target"] for found in _LINK_OR_CODE.finditer(text) if found["target"] is not None]
+    return [match["target"] for match in _LINK_OR_CODE.finditer(text) if match["target"] is not None]
 
 
 class Pages:
@@ -46,7 +46,7 @@ class Pages:
         self.plain: dict[str, str] = {}
         self.files: dict[str, Path] = {}
         """Pictures and other files, by their place in the site."""
-        self.shown: set[str] = set()
+        self.listed: set[str] = set()
         """Sources that became pages because a page links to them: they are in no section."""
         self._add(DOCS / "index.md")
         for section in self.sections:
@@ -72,30 +72,30 @@ class Pages:
             return
         name = file.relative_to(ROOT).as_posix()
         if file.is_dir():
-            self.shown.add(place)
-            inside = sorted(each for each in file.iterdir() if each.suffix in (".py", ".md", ".yaml"))
+            self.listed.add(place)
+            inside = sorted(example for example in file.iterdir() if example.suffix in (".py", ".md", ".yaml"))
             self.plain[place] = f"# {name}\n\n" + "".join(
-                f"* [{each.name}]({self._target(file / 'x', place, each.name)})\n" for each in inside
+                f"* [{example.name}]({self._target(file / 'x', place, example.name)})\n" for example in inside
             )
             return
         text = file.read_text("utf-8")
         if file.suffix != ".md":
-            self.shown.add(place)
+            self.listed.add(place)
             self.plain[place] = f"# {name}\n\n````{_LANGUAGES.get(file.suffix, 'text')}\n{text.rstrip()}\n````\n"
             return
         self.plain[place] = ""  # a page that links back must not be added again
         self.plain[place] = linked(text, lambda target: self._target(file, place, target))
 
-    def _target(self, file: Path, place: str, given: str) -> str:
+    def _target(self, file: Path, place: str, link: str) -> str:
         """The target of a link in a file's page, after the linked file has become a page."""
-        target, _, anchor = given.partition("#")
+        target, _, anchor = link.partition("#")
         if not target or re.match(r"[a-z]+:", target):
-            return given
+            return link
         other = (file.parent / target).resolve()
         if (other / "README.md").is_file():
             other = other / "README.md"
         if not other.exists() and not is_generated(other):
-            raise SystemExit(f"{file.relative_to(ROOT)}: no such file: {given}")
+            raise SystemExit(f"{file.relative_to(ROOT)}: no such file: {link}")
         if other.suffix in (".svg", ".png"):
             name = other.relative_to(DOCS).as_posix()
             self.files[name] = other
@@ -118,15 +118,15 @@ class Pages:
         of_names = sorted(place for place in pages if place.startswith(GENERATED))
         index = f"{GENERATED}index.md"
         pages[index] += _contents([place for place in of_names if place != index])
-        for place in self.shown:
+        for place in self.listed:
             pages[place] = f"---\norphan: true\nnosearch: true\n---\n\n{pages[place]}"
         return pages
 
     def _drawn(self, place: str, text: str) -> str:
         """The page with pictures in place of its diagrams."""
 
-        def picture(found: re.Match[str]) -> str:
-            name = f"pictures/{digest(found[1])}.svg"
+        def picture(match: re.Match[str]) -> str:
+            name = f"pictures/{digest(match[1])}.svg"
             if not (DOCS / name).is_file():
                 raise SystemExit(f"{place}: a diagram has no picture docs/{name}: run python -m tools.docs.diagrams")
             self.files[name] = DOCS / name

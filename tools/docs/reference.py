@@ -107,10 +107,12 @@ def commands() -> str:
             names = [name for name in argument.names if not name.startswith("--no-")] or list(argument.names)
             default = argument.field_info.default
             hidden = default is None or default is False or default is argument.field_info.empty or default in ("", ())
-            shown = "" if hidden else f"`{default}`"
-            rows.append((", ".join(f"`{name}`" for name in names), shown, _sentence(argument.parameter.help or "")))
-        said = _sentence(re.split(r"\n\s*Parameters\n", command.help or "")[0])
-        parts.append(f"## {path}\n\n{said}\n\n{_table(('flag', 'default', 'meaning'), rows) if rows else ''}")
+            default_text = "" if hidden else f"`{default}`"
+            rows.append(
+                (", ".join(f"`{name}`" for name in names), default_text, _sentence(argument.parameter.help or ""))
+            )
+        description = _sentence(re.split(r"\n\s*Parameters\n", command.help or "")[0])
+        parts.append(f"## {path}\n\n{description}\n\n{_table(('flag', 'default', 'meaning'), rows) if rows else ''}")
     return "\n".join(parts)
 
 
@@ -124,9 +126,9 @@ def _commands(path: str, app: Any) -> Iterator[tuple[str, Any]]:
 
 def environment() -> str:
     """The table of environment variables."""
-    found = {name.upper() for _, tree in _sources() for name in _variables(tree)}
-    _complete("environment variable", found, ENVIRONMENT)
-    rows = [(f"`{name}`", said) for name, said in sorted(ENVIRONMENT.items())]
+    variables = {name.upper() for _, tree in _sources() for name in _variables(tree)}
+    _complete("environment variable", variables, ENVIRONMENT)
+    rows = [(f"`{name}`", meaning) for name, meaning in sorted(ENVIRONMENT.items())]
     return f"""# Environment variables
 
 A program of `sp.main` reads its [flags](commands.md), each of which has a variable: `SETPOINT_LEADER_ELECT` for
@@ -162,23 +164,23 @@ def _variables(tree: ast.Module) -> Iterator[str]:
 def names() -> str:
     """The labels, annotations, conditions and events that setpoint itself writes or reads."""
     pattern = re.compile(r"^[a-z.]*setpoint\.(?:io|dev)(?:/[A-Za-z0-9/_.-]*)?$")
-    said = dict(LABELS)
-    found = set[str]()
+    meanings = dict(LABELS)
+    used = set[str]()
     reasons = dict[tuple[str, str], str]()
     for file, tree in _sources():
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and pattern.match(node.value):
-                found.add(node.value)
+                used.add(node.value)
         for before, after in itertools.pairwise(tree.body):
             name = getattr(getattr(before, "value", None), "value", None)  # of a constant with a docstring
             text = getattr(getattr(after, "value", None), "value", None)
             if isinstance(name, str) and isinstance(text, str) and pattern.match(name):
-                said.setdefault(name, _sentence(text).replace("``", "`"))
+                meanings.setdefault(name, _sentence(text).replace("``", "`"))
         if file.startswith(("controller/", "manager/")):
             reasons |= {(file, reason): kind for reason, kind in _events(tree)}
-    _complete("label or annotation", found, said)
+    _complete("label or annotation", used, meanings)
     _complete("event", set(reasons), EVENTS)
-    labels = _table(("name", "meaning"), [(f"`{name}`", said[name].rstrip(".")) for name in sorted(found)])
+    labels = _table(("name", "meaning"), [(f"`{name}`", meanings[name].rstrip(".")) for name in sorted(used)])
     events = _table(
         ("reason", "type", "when"),
         [
@@ -219,30 +221,30 @@ All others are your own (`ctx.event`).
 def _events(tree: ast.Module) -> Iterator[tuple[str, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "event":
-            given = [ast.unparse(argument) for argument in node.args]
-            kinds = [number for number, each in enumerate(given) if each in ("'Warning'", "'Normal'")]
-            if kinds and len(given) > kinds[0] + 1:
-                yield given[kinds[0] + 1], given[kinds[0]].strip("'")
+            arguments = [ast.unparse(argument) for argument in node.args]
+            kinds = [number for number, argument in enumerate(arguments) if argument in ("'Warning'", "'Normal'")]
+            if kinds and len(arguments) > kinds[0] + 1:
+                yield arguments[kinds[0] + 1], arguments[kinds[0]].strip("'")
 
 
 @functools.cache
 def _sources() -> list[tuple[str, ast.Module]]:
     """The files whose text can have one of the names, and their trees."""
     words = ("environ", "setpoint.io", "setpoint.dev", ".event(")
-    found = []
+    trees = []
     for file in sorted(SOURCE.rglob("*.py")):
         name = file.relative_to(SOURCE).as_posix()
         if not name.startswith(("models/", "scaffold/templates/", "torture/program")):
             text = file.read_text("utf-8")
             if any(word in text for word in words):
-                found.append((name, ast.parse(text)))
-    return found
+                trees.append((name, ast.parse(text)))
+    return trees
 
 
-def _complete(what: str, found: set[Any], said: dict[Any, str]) -> None:
-    if missing := found - said.keys():
+def _complete(what: str, used: set[Any], meanings: dict[Any, str]) -> None:
+    if missing := used - meanings.keys():
         raise SystemExit(f"tools/docs/reference.py has no sentence for the {what} {sorted(missing)}")
-    if surplus := said.keys() - found:
+    if surplus := meanings.keys() - used:
         raise SystemExit(
             f"tools/docs/reference.py has a sentence for a {what} that is not in the code: {sorted(surplus)}"
         )
@@ -272,15 +274,15 @@ def main() -> int:
     """Writes or checks the pages."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
-    given = parser.parse_args()
-    made = pages()
-    old = [path for path, text in made.items() if not path.is_file() or path.read_text("utf-8") != text]
+    options = parser.parse_args()
+    files = pages()
+    old = [path for path, text in files.items() if not path.is_file() or path.read_text("utf-8") != text]
     for path in old:
-        if given.check:
+        if options.check:
             print(f"{path.relative_to(ROOT)} is out of date: run `make models`")
         else:
-            path.write_text(made[path], "utf-8")
-    return bool(old and given.check)
+            path.write_text(files[path], "utf-8")
+    return bool(old and options.check)
 
 
 if __name__ == "__main__":

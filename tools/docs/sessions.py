@@ -85,14 +85,14 @@ def _commands(block: str, start: int) -> Iterator[Command]:
 def plain(lines: Iterable[str]) -> list[str]:
     """Lines without what differs from one time to the next, and without the width of columns. How long kubectl had to
     wait for a rollout differs, too."""
-    found = []
+    result = []
     for line in lines:
         if line.startswith("Waiting for deployment"):
             continue
         for pattern, name in _DIFFERS:
             line = pattern.sub(name, line)
-        found.append(line.rstrip())
-    return found
+        result.append(line.rstrip())
+    return result
 
 
 class Shell:
@@ -218,11 +218,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pages", nargs="*", type=Path, default=TUTORIAL)
     parser.add_argument("--write", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = follow(given.pages, Path(folder), write=given.write)
-    print(*found, sep="\n")
-    return bool(found)
+        findings = follow(options.pages, Path(folder), write=options.write)
+    print(*findings, sep="\n")
+    return bool(findings)
 
 
 if __name__ == "__main__":

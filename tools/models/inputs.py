@@ -37,12 +37,12 @@ def definitions() -> dict[str, Definition]:
     The package lets every optional value be null, spells quantities and int-or-strings out, and pins ``apiVersion``
     and ``kind`` with an enum.
     """
-    found = sorted(
+    candidates = sorted(
         _folder("kubernetes-validate", "kubernetes_validate/kubernetes-json-schema").glob(f"v{MINOR}.*-local")
     )
-    if len(found) != 1:
-        raise SystemExit(f"kubernetes-validate has {len(found)} versions of {MINOR}, want one: {found}")
-    document = json.loads((found[0] / "_definitions.json").read_text("utf-8"))
+    if len(candidates) != 1:
+        raise SystemExit(f"kubernetes-validate has {len(candidates)} versions of {MINOR}, want one: {candidates}")
+    document = json.loads((candidates[0] / "_definitions.json").read_text("utf-8"))
     return {name: _narrowed(definition, top=True) for name, definition in sorted(document["$defs"].items())}
 
 

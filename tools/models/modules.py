@@ -17,17 +17,17 @@ _WIDTH = 120
 def render_module(name: str, classes: list[Class], header: str, mixins: dict[str, dict[str, str]]) -> str:
     """The module's text. ``mixins`` are the hand-written extra bases: module -> class -> mixin."""
     extra = mixins.get(name, {})
-    missing = extra.keys() - {made.name for made in classes}
+    missing = extra.keys() - {class_.name for class_ in classes}
     if missing:
         raise SystemExit(f"_mixins.py has bases for classes that {name} does not have: {sorted(missing)}")
-    bodies = [_class(made, extra.get(made.name)) for made in classes]
+    bodies = [_class(class_, extra.get(class_.name)) for class_ in classes]
     text = "\n\n\n".join(bodies)
     head = [header, f'"""{_title(name, classes)}"""', "", "from __future__ import annotations", ""]
     return "\n".join([*head, *_imports(name, classes, text, extra), "", "", text, ""])
 
 
 def _title(name: str, classes: list[Class]) -> str:
-    kinds = [made.gvk for made in classes if made.gvk and made.role is Role.OBJECT]
+    kinds = [class_.gvk for class_ in classes if class_.gvk and class_.role is Role.OBJECT]
     if not kinds:
         return "Types that all groups share: options, discovery, metadata (meta.k8s.io/v1)."
     group, version, _ = kinds[0]
@@ -41,10 +41,10 @@ def _imports(name: str, classes: list[Class], text: str, extra: dict[str, str]) 
     if typing:
         standard.append(f"from typing import {', '.join(typing)}")
     ours: dict[str, list[str]] = {}
-    own = {made.name for made in classes}
+    own = {class_.name for class_ in classes}
     meta = _META_TYPES & words
     if name != "meta_v1":
-        used = sorted({definition for made in classes for definition in made.uses})
+        used = sorted({definition for class_ in classes for definition in class_.uses})
         for definition in used:
             if definition in HAND_WRITTEN:
                 meta |= {class_name(definition)}
@@ -86,29 +86,29 @@ def _from(module: str, names: list[str]) -> list[str]:
     return [f"from {module} import (", *(f"    {name}," for name in names), ")"]
 
 
-def _class(made: Class, mixin: str | None) -> str:
-    bases = ["Object", "ApiModel"] if made.role is Role.OBJECT else ["ApiModel"]
+def _class(class_: Class, mixin: str | None) -> str:
+    bases = ["Object", "ApiModel"] if class_.role is Role.OBJECT else ["ApiModel"]
     if mixin:
         bases.insert(0, mixin)
-    lines = [f"class {made.name}({', '.join(bases)}):"]
-    doc = class_doc(made.doc) or f"{made.name} of {made.module.replace('_', '/')}."
+    lines = [f"class {class_.name}({', '.join(bases)}):"]
+    doc = class_doc(class_.doc) or f"{class_.name} of {class_.module.replace('_', '/')}."
     lines += docstring(doc, "    ")
-    lines += _class_variables(made)
-    if made.fields:
+    lines += _class_variables(class_)
+    if class_.fields:
         lines.append("")
-    for item in made.fields:
+    for item in class_.fields:
         lines.append(_field(item))
         if item.doc:
             lines += docstring(field_doc(item.doc), "    ")
     return "\n".join(lines)
 
 
-def _class_variables(made: Class) -> Iterable[str]:
-    if made.role is Role.PART or made.gvk is None:
+def _class_variables(class_: Class) -> Iterable[str]:
+    if class_.role is Role.PART or class_.gvk is None:
         return
-    group, version, kind = made.gvk
+    group, version, kind = class_.gvk
     yield ""
-    if made.role is Role.OBJECT:
+    if class_.role is Role.OBJECT:
         yield f"    resource: ClassVar[Resource] = _table.{constant_name(group, version, kind)}"
     else:
         yield (
@@ -121,15 +121,15 @@ def _class_variables(made: Class) -> Iterable[str]:
 
 def _field(item: Field) -> str:
     line = f"    {item.attribute}: {item.annotation}"
-    given = []
+    arguments = []
     if needs_wire_name(item.attribute, item.wire):
-        given.append(f'name="{item.wire}"')
+        arguments.append(f'name="{item.wire}"')
     if item.factory is not None:
-        given.append(f"default_factory={item.factory}")
-    elif item.default is not None and given:
-        given.append(f"default={item.default}")
-    if given:
-        return f"{line} = msgspec.field({', '.join(given)})"
+        arguments.append(f"default_factory={item.factory}")
+    elif item.default is not None and arguments:
+        arguments.append(f"default={item.default}")
+    if arguments:
+        return f"{line} = msgspec.field({', '.join(arguments)})"
     return f"{line} = {item.default}" if item.default is not None else line
 
 

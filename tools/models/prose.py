@@ -18,22 +18,22 @@ _WIDTH = 120
 def class_doc(description: str, *, limit: int = 480) -> str:
     """The first paragraph, at most ``limit`` characters of whole sentences."""
     sentences = _useful(description)
-    kept = sentences[:1]
+    shortened = sentences[:1]
     for sentence in sentences[1:]:
-        if len(" ".join((*kept, sentence))) > limit:
+        if len(" ".join((*shortened, sentence))) > limit:
             break
-        kept.append(sentence)
-    return " ".join(kept)
+        shortened.append(sentence)
+    return " ".join(shortened)
 
 
 def field_doc(description: str, *, limit: int = 260) -> str:
     """The first sentence, and the later ones that tell of a default, a deprecation or what is allowed."""
     sentences = _useful(description)
-    kept = sentences[:1]
+    shortened = sentences[:1]
     for sentence in sentences[1:]:
-        if (_SAYS_MORE.match(sentence) or len(kept[0]) < 40) and len(" ".join((*kept, sentence))) <= limit:
-            kept.append(sentence)
-    return " ".join(kept)
+        if (_SAYS_MORE.match(sentence) or len(shortened[0]) < 40) and len(" ".join((*shortened, sentence))) <= limit:
+            shortened.append(sentence)
+    return " ".join(shortened)
 
 
 def _useful(description: str) -> list[str]:

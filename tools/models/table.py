@@ -19,7 +19,7 @@ def render_table(types: Types, served: list[Served], definitions: Iterable[str],
     unknown = EXTRAS.keys() - {(line.group, line.plural) for line in resources}
     if unknown:
         raise SystemExit(f"tools/models/names.py lists unknown resources: {sorted(unknown)}")
-    lists = {made.gvk for made in kinds(types, Role.LIST)}
+    lists = {class_.gvk for class_ in kinds(types, Role.LIST)}
     lines = [
         header,
         '"""Every built-in resource: data, no models. The group\'s package is where its definitions are."""',
@@ -43,7 +43,9 @@ def render_table(types: Types, served: list[Served], definitions: Iterable[str],
     for group, version, kind in subresource_only(types, served):
         line = Served(group, version, kind, plural=kind.lower() + "s", namespaced=True, verbs=_ONLY_SUBRESOURCE)
         lines += [f"{constant_name(group, version, kind)}: Final = Resource(", *_arguments(line, {}, lists), ")"]
-    packages = {made.gvk[0]: made.definition.rsplit(".", 2)[0] for made in kinds(types, Role.OBJECT) if made.gvk}
+    packages = {
+        class_.gvk[0]: class_.definition.rsplit(".", 2)[0] for class_ in kinds(types, Role.OBJECT) if class_.gvk
+    }
     lines += ["", "PACKAGES: Final[dict[str, str]] = {"]
     lines += [f"    {_text(group)}: {_text(package)}," for group, package in sorted(packages.items())]
     lines += ["}", "", "DEFINITIONS: Final[tuple[str, ...]] = ("]
@@ -55,7 +57,7 @@ def render_table(types: Types, served: list[Served], definitions: Iterable[str],
 def subresource_only(types: Types, served: list[Served]) -> list[tuple[str, str, str]]:
     """Kinds of objects that are in no line of their own: Scale, Eviction, TokenRequest."""
     resources = {(line.group, line.version, line.kind) for line in served if not line.action}
-    return sorted(made.gvk for made in kinds(types, Role.OBJECT) if made.gvk and made.gvk not in resources)
+    return sorted(class_.gvk for class_ in kinds(types, Role.OBJECT) if class_.gvk and class_.gvk not in resources)
 
 
 def _subresources(line: Served, served: list[Served]) -> dict[str, tuple[str, str, str]]:

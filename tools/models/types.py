@@ -106,8 +106,8 @@ class Types:
     def modules(self) -> dict[str, list[Class]]:
         """Classes by module: parts, then objects, then lists, so that a zero value's class is there when named."""
         modules: dict[str, list[Class]] = {}
-        for made in sorted(self.classes.values(), key=lambda item: (item.module, _ORDER.index(item.role), item.name)):
-            modules.setdefault(made.module, []).append(made)
+        for class_ in sorted(self.classes.values(), key=lambda item: (item.module, _ORDER.index(item.role), item.name)):
+            modules.setdefault(class_.module, []).append(class_)
         return modules
 
     def role(self, name: str) -> Role:
@@ -124,17 +124,19 @@ class Types:
 
     def _class(self, name: str) -> Class:
         definition, role = self.definitions[name], self.role(name)
-        made = Class(name, class_name(name), module_name(name), role, definition.get("description", ""), self.gvk(name))
+        class_ = Class(
+            name, class_name(name), module_name(name), role, definition.get("description", ""), self.gvk(name)
+        )
         for wire, schema in definition.get("properties", {}).items():
             if role is not Role.PART and wire in ("apiVersion", "kind"):
                 continue
             if role is Role.OBJECT and wire == "metadata":
                 continue  # inherited
-            made.fields.append(self._field(made, wire, schema))
-        attributes = [item.attribute for item in made.fields]
+            class_.fields.append(self._field(class_, wire, schema))
+        attributes = [item.attribute for item in class_.fields]
         if len(set(attributes)) != len(attributes):
             raise SystemExit(f"{name}: two fields get the same attribute name in {sorted(attributes)}")
-        return made
+        return class_
 
     def gvk(self, name: str) -> tuple[str, str, str] | None:
         """Group, version and kind; of a kind that every group has (DeleteOptions) the core group's."""
@@ -191,8 +193,10 @@ class Types:
         properties = definition.get("properties", {})
         required = [wire for wire in properties if self._must_be_given(reference, wire)]
         owner.uses.add(reference)
-        given = (f"{attribute_name(wire, on_object=False)}={self._zero(properties[wire], owner)}" for wire in required)
-        return f"{class_name(reference)}({', '.join(given)})"
+        arguments = (
+            f"{attribute_name(wire, on_object=False)}={self._zero(properties[wire], owner)}" for wire in required
+        )
+        return f"{class_name(reference)}({', '.join(arguments)})"
 
     def _must_be_given(self, name: str, wire: str) -> bool:
         if wire == "metadata" and self.definitions[name]["properties"][wire].get("$ref") == OBJECT_META:
@@ -226,4 +230,4 @@ class Types:
 
 def kinds(types: Types, role: Role) -> Iterator[Class]:
     """All classes with that role."""
-    return (made for made in types.classes.values() if made.role is role)
+    return (class_ for class_ in types.classes.values() if class_.role is role)
