@@ -27,7 +27,7 @@ class Backup(sp.CustomResource, group="db.example.com", version="v1"):
 
 
 async def reconcile(backup: Backup, ctx: sp.Context) -> sp.Outcome:
-    if any(each.type == "Complete" and each.status == "True" for each in backup.status.conditions):
+    if any(condition.type == "Complete" and condition.status == "True" for condition in backup.status.conditions):
         return sp.done()
     pods = await ctx.list(Pod, selector={"app": backup.spec.database})
     ready = next((pod for pod in pods if pod.is_ready and not pod.is_deleting), None)

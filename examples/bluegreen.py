@@ -69,27 +69,35 @@ def service(owner: BlueGreenDeployment, color: str) -> Service:
     return Service.named(metadata.name, owner.namespace, metadata.labels, metadata.annotations, spec=spec)
 
 
-def template_of(found: ReplicaSet) -> PodTemplateSpec:
-    return decode(PodTemplateSpec, found.annotations[TEMPLATE].encode())
+def template_of(replica_set: ReplicaSet) -> PodTemplateSpec:
+    return decode(PodTemplateSpec, replica_set.annotations[TEMPLATE].encode())
 
 
-def told(found: ReplicaSet) -> ReplicaSetStatus:
+def reported_status(replica_set: ReplicaSet) -> ReplicaSetStatus:
     """A ReplicaSet's status without its observedGeneration, which counts changes that are none of the reader's."""
-    return msgspec.structs.replace(found.status, observed_generation=None)
+    return msgspec.structs.replace(replica_set.status, observed_generation=None)
 
 
-def is_empty(found: ReplicaSet) -> bool:
+def is_empty(replica_set: ReplicaSet) -> bool:
     """Whether a ReplicaSet is to have no pods, and has none: its status is about what it is now."""
-    status = found.status
-    return found.spec.replicas == 0 and status.replicas == 0 and status.observed_generation == found.metadata.generation
+    status = replica_set.status
+    return (
+        replica_set.spec.replicas == 0
+        and status.replicas == 0
+        and status.observed_generation == replica_set.metadata.generation
+    )
 
 
 async def sets_of(owner: BlueGreenDeployment, ctx: sp.Context) -> dict[str, ReplicaSet]:
     """The ReplicaSets by colour, from the server: an old view of them would take the pods away that serve."""
     await ctx.ensure_current()
-    found = await ctx.client.list(ReplicaSet, namespace=owner.namespace, selector=owner.spec.selector)
-    mine = (each for each in found.items if each.metadata.controller and each.metadata.controller.uid == owner.uid)
-    return {each.labels.get("color", ""): each for each in mine}
+    replica_sets = await ctx.client.list(ReplicaSet, namespace=owner.namespace, selector=owner.spec.selector)
+    own = (
+        replica_set
+        for replica_set in replica_sets.items
+        if replica_set.metadata.controller and replica_set.metadata.controller.uid == owner.uid
+    )
+    return {replica_set.labels.get("color", ""): replica_set for replica_set in own}
 
 
 async def service_of(owner: BlueGreenDeployment, ctx: sp.Context) -> Service | None:
@@ -99,48 +107,48 @@ async def service_of(owner: BlueGreenDeployment, ctx: sp.Context) -> Service | N
         return None
 
 
-def active_color(found: Service | None, sets: dict[str, ReplicaSet]) -> str:
+def active_color(service: Service | None, sets: dict[str, ReplicaSet]) -> str:
     """The colour that the Service selects; without one, the colour that has pods."""
-    if found is not None and (color := found.spec.selector.get("color", "")) in OTHER:
+    if service is not None and (color := service.spec.selector.get("color", "")) in OTHER:
         return color
     return max(("blue", "green"), key=lambda color: sets[color].status.available_replicas or 0 if color in sets else 0)
 
 
-async def direct(owner: BlueGreenDeployment, ctx: sp.Context, found: Service | None, color: str) -> None:
+async def direct(owner: BlueGreenDeployment, ctx: sp.Context, existing: Service | None, color: str) -> None:
     """Directs the traffic to a colour, by a create or an update, which the server refuses if the Service has changed.
 
     An apply that reached the server late, after the next rollout, would direct the traffic to a colour without pods.
     """
     wanted = service(owner, color)
-    for each in ctx.owned(Service):
-        if each.name != wanted.name:
-            await ctx.delete(each)
-    if found is None:
+    for child in ctx.owned(Service):
+        if child.name != wanted.name:
+            await ctx.delete(child)
+    if existing is None:
         await ctx.create(wanted)
         return
-    controller = found.metadata.controller
+    controller = existing.metadata.controller
     if controller is None or controller.uid != owner.uid:
-        raise AdoptionError(f"Service {found.key} is not this BlueGreenDeployment's: choose another name")
-    found.metadata.labels |= wanted.labels
-    found.metadata.annotations |= wanted.annotations
-    found.spec = wanted.spec  # the server keeps what it allocated
-    await ctx.client.update(found)  # the server stores nothing if that changes nothing
+        raise AdoptionError(f"Service {existing.key} is not this BlueGreenDeployment's: choose another name")
+    existing.metadata.labels |= wanted.labels
+    existing.metadata.annotations |= wanted.annotations
+    existing.spec = wanted.spec  # the server keeps what it allocated
+    await ctx.client.update(existing)  # the server stores nothing if that changes nothing
 
 
-async def scale(ctx: sp.Context, found: ReplicaSet | None, wanted: ReplicaSet) -> ReplicaSet:
+async def scale(ctx: sp.Context, existing: ReplicaSet | None, wanted: ReplicaSet) -> ReplicaSet:
     """Makes a ReplicaSet as wanted, like `direct`: a late apply would start the pods of an earlier moment again."""
-    if found is None:
+    if existing is None:
         return await ctx.create(wanted)
-    found.metadata.annotations |= wanted.annotations
-    found.spec = wanted.spec
-    return await ctx.client.update(found)
+    existing.metadata.annotations |= wanted.annotations
+    existing.spec = wanted.spec
+    return await ctx.client.update(existing)
 
 
 async def reconcile(owner: BlueGreenDeployment, ctx: sp.Context) -> None:
     spec = owner.spec
     sets = await sets_of(owner, ctx)
-    found = await service_of(owner, ctx)
-    color = active_color(found, sets)
+    service = await service_of(owner, ctx)
+    color = active_color(service, sets)
     active, inactive = sets.get(color), sets.get(OTHER[color])
     # Templates and numbers as they are now; they stay so unless a branch below changes them.
     running, count = (template_of(active), active.spec.replicas or 0) if active else (spec.template, spec.replicas)
@@ -155,12 +163,12 @@ async def reconcile(owner: BlueGreenDeployment, ctx: sp.Context) -> None:
         waiting, reserve = spec.template, spec.replicas
     else:
         reserve = 0  # an earlier rollout goes no further; when its pods are gone, this one begins
-    await direct(owner, ctx, found, color)
+    await direct(owner, ctx, service, color)
     other = OTHER[color]
     now_active = await scale(ctx, sets.get(color), replica_set(owner, color, count, running))
     now_inactive = await scale(ctx, sets.get(other), replica_set(owner, other, reserve, waiting))
     owner.status.active_color = color
-    owner.status.active, owner.status.inactive = told(now_active), told(now_inactive)
+    owner.status.active, owner.status.inactive = reported_status(now_active), reported_status(now_inactive)
 
 
 controller = sp.Controller(BlueGreenDeployment, reconcile).owns(ReplicaSet).owns(Service)

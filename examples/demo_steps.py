@@ -130,15 +130,15 @@ class Demo:
         reported = mykind.status.ready if mykind else "no Mykind"
         if len(pods) == count and all(pod.is_ready for pod in pods) and reported == count:
             return ""
-        there = ", ".join(f"{pod.name} {pod.status.phase or 'Pending'}" for pod in pods) or "none"
-        return f"expected {count} ready pods and status.ready {count}; there were {there}; status.ready {reported}"
+        actual = ", ".join(f"{pod.name} {pod.status.phase or 'Pending'}" for pod in pods) or "none"
+        return f"expected {count} ready pods and status.ready {count}; there were {actual}; status.ready {reported}"
 
     def _replaced(self, name: str, old_uid: str) -> str:
         pod = self.pods.lister.try_get(f"{NAMESPACE}/{name}")
         if pod is not None and pod.uid != old_uid and pod.is_ready:
             return self._running(3)
-        there = "none" if pod is None else "the old one" if pod.uid == old_uid else "one that is not ready"
-        return f"expected a new pod {name}, ready; there was {there}"
+        actual = "none" if pod is None else "the old one" if pod.uid == old_uid else "one that is not ready"
+        return f"expected a new pod {name}, ready; there was {actual}"
 
     def _conflicted(self, before: int) -> str:
         conflicts = self.manager.controllers["mykind"].metrics.conflicts - before

@@ -28,16 +28,16 @@ class Cloud:
 
     def __init__(self) -> None:
         self.machines: dict[str, str] = {}
-        self._made = 0
+        self._count = 0
 
     async def create(self, tag: str) -> str:
-        self._made += 1
-        number = f"m-{self._made}"
+        self._count += 1
+        number = f"m-{self._count}"
         self.machines[number] = tag
         return number
 
     async def find(self, tag: str) -> str | None:
-        return next((number for number, each in self.machines.items() if each == tag), None)
+        return next((number for number, owner in self.machines.items() if owner == tag), None)
 
     async def delete(self, number: str) -> None:
         self.machines.pop(number, None)

@@ -39,7 +39,7 @@ class Terminals:
     def run(self, command: str, lines: int) -> list[str]:
         """The output of the command; of a program that stays the first ``lines``."""
         if command == "^C":  # in the controller's terminal
-            return self.end(next(each for each in self.running if re.search(r" run( |$)", each)))
+            return self.end(next(terminal for terminal in self.running if re.search(r" run( |$)", terminal)))
         if command.startswith("export "):
             name, _, value = command.removeprefix("export ").partition("=")
             self.environment[name] = self.here(value)
@@ -84,7 +84,7 @@ class Terminals:
 
 def replay(readme: Path, home: Path, *, least: int) -> None:
     """Runs every command of the README; its files and programs are in ``home``. ``least`` of them have to be there."""
-    opened, seen = Terminals(home), 0
+    opened, checked = Terminals(home), 0
     try:
         for block in re.findall(r"^```console\n(.*?)^```$", readme.read_text(), re.MULTILINE | re.DOTALL):
             for part in re.split(r"^(?=\$ |\^C$)", block, flags=re.MULTILINE):
@@ -92,12 +92,12 @@ def replay(readme: Path, home: Path, *, least: int) -> None:
                 if command:
                     printed = opened.run(command.removeprefix("$ "), len(expected))
                     assert plain(printed) == plain(map(opened.here, expected)), command
-                    seen += 1
+                    checked += 1
     finally:
         with opened.ports, ExitStack() as ends:
             for command in [*opened.running]:
                 ends.callback(opened.end, command)
-    assert seen >= least
+    assert checked >= least
 
 
 def plain(lines: Iterable[str]) -> list[str]:

@@ -20,13 +20,13 @@ class Postgres:
     def __init__(self) -> None:
         self.codes = [1, 0]
         """Of one dump after the other."""
-        self.asked: list[tuple[str, ...]] = []
+        self.commands: list[tuple[str, ...]] = []
 
     def __call__(self, pod: Pod) -> PodBehaviour | None:
         return PodBehaviour(ready=5.0, exec=self.exec) if pod.labels.get("app") == "shop" else None
 
     async def exec(self, command: Command) -> int:
-        self.asked.append(command.arguments)
+        self.commands.append(command.arguments)
         code = self.codes.pop(0)
         if code:
             command.stderr.write("the database is starting up\n")
@@ -43,21 +43,21 @@ async def test_a_backup_is_made_once_in_a_pod_that_is_ready() -> None:
         spec = PodSpec(containers=[Container(name="postgres", image="postgres:18")])
         await cluster.create(Pod.named("shop-0", "default", {"app": "shop"}, spec=spec))
 
-        def said(backup: Backup) -> list[tuple[str, str, str]]:
-            return [(each.status, each.reason, each.message) for each in backup.status.conditions]
+        def condition_of(backup: Backup) -> list[tuple[str, str, str]]:
+            return [(condition.status, condition.reason, condition.message) for condition in backup.status.conditions]
 
         await cluster.settle(patience=3)
         backup = await cluster.get(Backup, "nightly")
-        assert said(backup)[0] == ("False", "NoPod", "no pod of shop is ready")
+        assert condition_of(backup)[0] == ("False", "NoPod", "no pod of shop is ready")
         await cluster.settle(patience=10)
         backup = await cluster.get(Backup, "nightly")
-        assert said(backup)[0] == ("False", "DumpFailed", "the database is starting up")
+        assert condition_of(backup)[0] == ("False", "DumpFailed", "the database is starting up")
         await cluster.settle(patience=60)
         backup = await cluster.get(Backup, "nightly")
-        assert said(backup)[0][:2] == ("True", "Dumped")
+        assert condition_of(backup)[0][:2] == ("True", "Dumped")
         assert (backup.status.pod, backup.status.bytes) == ("shop-0", 1000)
         await sp.testing.advance(3600)
-        assert postgres.asked == [("pg_dump", "--format=custom")] * 2
+        assert postgres.commands == [("pg_dump", "--format=custom")] * 2
 
 
 class DistantPostgres(sp.simulation.External):

@@ -36,7 +36,7 @@ async def traffic(cluster: sp.testing.Cluster) -> str:
 
 
 async def pods(cluster: sp.testing.Cluster) -> dict[str, int | None]:
-    return {each.name: each.status.ready_replicas or 0 for each in await cluster.list(ReplicaSet)}
+    return {replica_set.name: replica_set.status.ready_replicas or 0 for replica_set in await cluster.list(ReplicaSet)}
 
 
 @sp.testing.virtual_time
@@ -109,7 +109,7 @@ async def scenario(cluster: sp.testing.Cluster) -> None:
 
 def has_pods_where_traffic_goes(objects: sp.simulation.Objects) -> bool:
     """Or none where it does not."""
-    wanted = {each.labels["color"]: each.spec.replicas or 0 for each in objects.list(ReplicaSet)}
+    wanted = {replica_set.labels["color"]: replica_set.spec.replicas or 0 for replica_set in objects.list(ReplicaSet)}
     return all(
         wanted.get(color := service.spec.selector["color"], 0) or not wanted.get(OTHER[color], 0)
         for service in objects.list(Service)

@@ -42,7 +42,7 @@ def catset(replicas: int, image: str = "nginx:1") -> CatSet:
 
 
 async def names(cluster: sp.testing.Cluster, kind: type[sp.Object]) -> list[str]:
-    return [each.name for each in await cluster.list(kind)]
+    return [obj.name for obj in await cluster.list(kind)]
 
 
 async def images(cluster: sp.testing.Cluster) -> list[str | None]:
@@ -71,16 +71,16 @@ async def test_a_catset_that_goes_has_no_pods_before_its_finalizer_is_gone() -> 
     async with sp.testing.cluster(controller) as cluster:
         await cluster.apply(catset(2))
         await cluster.settle()
-        made = await cluster.get(CatSet, "cats")
-        made.metadata.finalizers.append(OTHERS)
-        made = await cluster.update(made)
-        await cluster.delete(made)
+        cats = await cluster.get(CatSet, "cats")
+        cats.metadata.finalizers.append(OTHERS)
+        cats = await cluster.update(cats)
+        await cluster.delete(cats)
         await cluster.settle()
-        left = await cluster.get(CatSet, "cats")
-        assert (left.status.replicas, left.metadata.finalizers) == (0, [OTHERS])
+        remaining = await cluster.get(CatSet, "cats")
+        assert (remaining.status.replicas, remaining.metadata.finalizers) == (0, [OTHERS])
         assert await names(cluster, Pod) == []
-        left.metadata.finalizers = []
-        await cluster.update(left)
+        remaining.metadata.finalizers = []
+        await cluster.update(remaining)
         await cluster.settle()
         assert await cluster.find(CatSet, "cats") is None
         assert await names(cluster, PersistentVolumeClaim) == []

@@ -21,12 +21,12 @@ async def test_a_changed_secret_leads_to_the_databases_that_refer_to_it_and_to_n
             await cluster.apply(database(name, secret))
         await cluster.settle()
         assert (await cluster.get(Database, "orders")).status.conditions[0].reason == "NoSecret"
-        made = await cluster.apply(Secret.named("shared", "default", string_data={"password": "x"}))
+        shared = await cluster.apply(Secret.named("shared", "default", string_data={"password": "x"}))
         await cluster.settle()
-        versions = {each.name: each.status.password_version for each in await cluster.list(Database)}
+        versions = {database.name: database.status.password_version for database in await cluster.list(Database)}
         assert versions == {
-            "orders": made.metadata.resource_version,
-            "users": made.metadata.resource_version,
+            "orders": shared.metadata.resource_version,
+            "users": shared.metadata.resource_version,
             "logs": "",
         }
         assert (await cluster.get(ConfigMap, "orders")).data == {"host": "orders.default.svc", "passwordIn": "shared"}
@@ -37,8 +37,8 @@ async def test_a_database_without_the_name_of_a_secret_is_told_which_field_is_em
     async with sp.testing.cluster(controller) as cluster:
         await cluster.apply(database("orders", ""))
         await cluster.settle()
-        told = (await cluster.get(Database, "orders")).status.conditions[0]
-        assert (told.reason, told.message) == ("NoSecret", "spec.passwordSecret names no Secret")
+        condition = (await cluster.get(Database, "orders")).status.conditions[0]
+        assert (condition.reason, condition.message) == ("NoSecret", "spec.passwordSecret names no Secret")
 
 
 @sp.testing.virtual_time

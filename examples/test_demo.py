@@ -32,13 +32,13 @@ async def test_a_demo_that_is_kept_has_pages_of_the_cluster_and_of_the_controlle
     out = Written()
     running = asyncio.create_task(demo_steps.main(Console(file=out, width=200), keep=True))
     waiting = asyncio.create_task(out.until("the pages stay until Ctrl-C: converged"))
-    done, _ = await asyncio.wait([running, waiting], return_when=asyncio.FIRST_COMPLETED)
-    assert done == {waiting}, "a demo that is kept does not end by itself"
+    ended, _ = await asyncio.wait([running, waiting], return_when=asyncio.FIRST_COMPLETED)
+    assert ended == {waiting}, "a demo that is kept does not end by itself"
     cluster, controller = re.findall(r"page: (http\S+)ui/", out.getvalue())
     async with aiohttp.ClientSession() as session:
         async with session.get(f"{cluster}debug/stored?kind=mykinds.grp.example.com&key=default/sample") as answer:
-            told = await answer.json()
-        assert [each["key"] for each in told["owned"]] == ["default/sample-0", "default/sample-1"]
+            page = await answer.json()
+        assert [child["key"] for child in page["owned"]] == ["default/sample-0", "default/sample-1"]
         async with session.get(f"{controller}debug/details?controller=mykind&key=default/sample") as answer:
             assert (await answer.json())["explanation"]["timeline"]
     running.cancel()

@@ -43,13 +43,13 @@ async def test_the_report_follows_what_the_caches_are_told() -> None:
         assert last() == ["hollow-0: -", "service default/web: no running pod is app=web,tier=front"]
         pod = Pod.named("web-0", "default", spec=PodSpec(containers=[Container(name="main", image="nginx")]))
         pod.metadata.labels = {"app": "web", "tier": "front"}
-        made = await cluster.apply(pod)
+        pod_ = await cluster.apply(pod)
         await asyncio.sleep(1)
         assert last() == ["hollow-0: default/web-0"]
         reports = out.getvalue()
         await asyncio.sleep(600)  # resyncs tell all objects again, and change nothing
         assert out.getvalue() == reports
-        await cluster.delete(made)
+        await cluster.delete(pod_)
         await asyncio.sleep(60)
         assert last() == ["hollow-0: -", "service default/web: no running pod is app=web,tier=front"]
         reporting.cancel()

@@ -20,10 +20,10 @@ async def test_a_machine_comes_and_goes_with_its_object_once() -> None:
         yield cloud
 
     async with sp.testing.cluster(controller, lifespan=lifespan) as cluster:
-        made = await cluster.apply(Machine.named("a", "default"))
+        machine = await cluster.apply(Machine.named("a", "default"))
         await cluster.settle()
         assert (await cluster.get(Machine, "a")).status.number == "m-1"
-        await cluster.delete(made)
+        await cluster.delete(machine)
         await cluster.settle()
         assert not cloud.machines
 

@@ -68,7 +68,7 @@ SEARCHES = [
     Search("certificates, acme", test_acme.simulated, some=7, most=1150),
 ]
 """The cheapest first."""
-each_example = pytest.mark.parametrize("search", [pytest.param(each, id=each.name) for each in SEARCHES])
+each_example = pytest.mark.parametrize("search", [pytest.param(search_, id=search_.name) for search_ in SEARCHES])
 
 
 @each_example

@@ -59,12 +59,12 @@ async def test_a_pod_of_the_cache_that_the_server_does_not_have_is_synced_as_gon
 async def test_every_pod_is_printed_as_it_is_now_and_once_more_when_it_is_gone() -> None:
     out = Flaky()
     async with running(out) as (cluster, _):
-        made = await cluster.apply(pod("web"))
+        pod_ = await cluster.apply(pod("web"))
         await cluster.settle()
-        await cluster.delete(made)
+        await cluster.delete(pod_)
         await cluster.settle()
         lines = out.getvalue().splitlines()[1:]
-        assert lines[0] == f"Sync/Add/Update for Pod web ({made.uid})"
+        assert lines[0] == f"Sync/Add/Update for Pod web ({pod_.uid})"
         assert lines[-1] == "Pod default/web does not exist anymore"
 
 

@@ -104,4 +104,6 @@ def test_a_name_that_is_gone_may_be_named_in_a_change_that_is_not_released_yet(t
     (tmp_path / "changelog.d").mkdir()
     (tmp_path / "changelog.d" / "f.removed.md").write_text("- `f` is gone.\n")
     (tmp_path / "changelog.d" / "README.md").write_text("Names such as `kept`.\n")
-    assert public_api.unmentioned(["a.f()", "class a.Old", "a.kept()"], [], public_api.changelog_text(tmp_path)) == ["a.kept"]
+    assert public_api.unmentioned(["a.f()", "class a.Old", "a.kept()"], [], public_api.changelog_text(tmp_path)) == [
+        "a.kept"
+    ]

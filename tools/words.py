@@ -86,7 +86,6 @@ NAMED = ("src/", "examples/", "tools/")
 """The places whose names are checked."""
 
 UNCLEAN = (
-    "examples/",
     "src/setpoint/cluster/",
 )
 """The places whose names are not checked yet."""

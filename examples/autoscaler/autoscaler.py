@@ -36,10 +36,10 @@ class Queues:
         try:
             async with self._session.get(f"{self._url}/{name}", timeout=aiohttp.ClientTimeout(10)) as answer:
                 answer.raise_for_status()
-                found = (await answer.json()).get("messages")
+                count = (await answer.json()).get("messages")
         except aiohttp.ClientError as problem:
             raise ConnectionError(str(problem) or type(problem).__name__) from problem
-        return found  # type: ignore[no-any-return]  # judged by `messages`
+        return count  # type: ignore[no-any-return]  # judged by `messages`
 
 
 class Inactive(Exception):
@@ -75,7 +75,7 @@ async def alone(scaler: QueueScaler, ctx: sp.Context) -> None:
     index = ("target", target_of_scaler(scaler))
     for hpa in await ctx.list(HorizontalPodAutoscaler, index=index):
         raise Inactive(OTHER, f"HorizontalPodAutoscaler {hpa.name} scales this target")
-    older = [each for each in await ctx.list(QueueScaler, index=index) if age(each) < age(scaler)]
+    older = [other for other in await ctx.list(QueueScaler, index=index) if age(other) < age(scaler)]
     if older and not scaler.is_deleting:
         raise Inactive(OTHER, f"QueueScaler {min(older, key=age).name}, which is older, scales this target")
 
@@ -117,12 +117,12 @@ def judge(scaler: QueueScaler, scale: Scale, ctx: sp.Context) -> None:
 async def messages(scaler: QueueScaler, ctx: sp.Context) -> int:
     """The length of the queue. Raises `Inactive`."""
     try:
-        found = await ctx.state(Queues).length(scaler.spec.queue)
+        count = await ctx.state(Queues).length(scaler.spec.queue)
     except (OSError, ValueError) as problem:
         raise Inactive("NoMetric", f"the length of the queue is not known: {problem}") from None
-    if type(found) is not int or found < 0:
-        raise Inactive("NoMetric", f"the length of the queue is said to be {found!r}")
-    return found
+    if type(count) is not int or count < 0:
+        raise Inactive("NoMetric", f"the length of the queue is said to be {count!r}")
+    return count
 
 
 async def look(scaler: QueueScaler, ctx: sp.Context) -> bool:

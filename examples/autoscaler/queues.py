@@ -11,18 +11,18 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 class Lengths(BaseHTTPRequestHandler):
     """The lengths of queues, in memory."""
 
-    known: dict[str, int] = {}
+    numbers: dict[str, int] = {}
 
     def do_PUT(self) -> None:
         text = self.rfile.read(int(self.headers.get("Content-Length", "0"))).decode("ascii", "replace")
         if not text.isdecimal():
             self.send_error(400, f"a length is a number: {text!r}")
             return
-        self.known[self.path] = int(text)
+        self.numbers[self.path] = int(text)
         self.do_GET()
 
     def do_GET(self) -> None:
-        body = json.dumps({"messages": self.known.get(self.path, 0)}).encode()
+        body = json.dumps({"messages": self.numbers.get(self.path, 0)}).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))

@@ -11,8 +11,8 @@ TOLERANCE = 10
 
 def proposal(messages: int, per_replica: int, current: int) -> int:
     """The replicas for so many messages: those that there are where the difference is within the tolerance."""
-    meant = per_replica * current
-    if current and 100 * abs(messages - meant) <= TOLERANCE * meant:
+    capacity = per_replica * current
+    if current and 100 * abs(messages - capacity) <= TOLERANCE * capacity:
         return current
     return -(-messages // per_replica)
 

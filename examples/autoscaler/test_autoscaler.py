@@ -36,10 +36,10 @@ class Fake(sp.simulation.External, Queues):
 
     @sp.simulation.call
     async def length(self, name: str) -> int:
-        found = self.lengths[name]
-        if isinstance(found, Exception):
-            raise found
-        return found  # type: ignore[no-any-return]
+        length = self.lengths[name]
+        if isinstance(length, Exception):
+            raise length
+        return length  # type: ignore[no-any-return]
 
 
 class Fleet(
@@ -73,8 +73,8 @@ def web_deployment(replicas: int = 1, name: str = "web") -> Deployment:
 
 def scaler(name: str = "web", target: Target | None = None, **spec: Any) -> QueueScaler:
     wanted: dict[str, Any] = {"messages_per_replica": 10, "max_replicas": 10} | spec
-    found = QueueScalerSpec(scale_target_ref=target or Target(name="web"), queue="jobs", **wanted)
-    return QueueScaler.named(name, "default", spec=found)
+    scaler_spec = QueueScalerSpec(scale_target_ref=target or Target(name="web"), queue="jobs", **wanted)
+    return QueueScaler.named(name, "default", spec=scaler_spec)
 
 
 def using(queues: Queues) -> Any:
@@ -97,8 +97,8 @@ async def replicas(cluster: sp.testing.Cluster, kind: type[sp.Object] = Deployme
 
 async def active(cluster: sp.testing.Cluster, name: str = "web") -> tuple[str, str]:
     conditions = (await cluster.get(QueueScaler, name)).status.conditions
-    (found,) = [each for each in conditions if each.type == "ScalingActive"]
-    return found.status, found.reason
+    (condition,) = [condition for condition in conditions if condition.type == "ScalingActive"]
+    return condition.status, condition.reason
 
 
 @sp.testing.virtual_time
@@ -112,8 +112,8 @@ async def test_more_messages_are_more_replicas_at_once_and_fewer_are_fewer_after
         assert await replicas(cluster) == 4
         await sp.testing.advance(30)
         assert await replicas(cluster) == 2
-        found = (await cluster.get(QueueScaler, "web")).status
-        assert (found.messages, found.current_replicas, found.desired_replicas) == (12, 2, 2)
+        status = (await cluster.get(QueueScaler, "web")).status
+        assert (status.messages, status.current_replicas, status.desired_replicas) == (12, 2, 2)
         assert await active(cluster) == ("True", "ValidMetricFound")
 
 
@@ -149,7 +149,9 @@ async def test_a_window_upwards_waits_and_bounds_hold() -> None:
         await sp.testing.advance(40)
         assert await replicas(cluster) == 4
         conditions = (await cluster.get(QueueScaler, "web")).status.conditions
-        assert [each.reason for each in conditions if each.type == "ScalingLimited"] == ["TooManyReplicas"]
+        assert [condition.reason for condition in conditions if condition.type == "ScalingLimited"] == [
+            "TooManyReplicas"
+        ]
         await cluster.apply(scaler(min_replicas=0, scale_down_window=sp.Duration(0)))
         queues.lengths["jobs"] = 0
         await sp.testing.advance(40)
@@ -319,16 +321,16 @@ def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Rep
 def test_the_server_of_queues_answers_a_length_that_is_not_a_number_and_keeps_the_former_one() -> None:
     with HTTPServer(("127.0.0.1", 0), Lengths) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        known = HTTPConnection("127.0.0.1", server.server_port)
+        connection = HTTPConnection("127.0.0.1", server.server_port)
 
         def put(length: str) -> int:
-            known.request("PUT", "/queues/jobs", length)
-            answer = known.getresponse()
+            connection.request("PUT", "/queues/jobs", length)
+            answer = connection.getresponse()
             answer.read()
             return answer.status
 
         assert [put("42"), put("nonsense"), put("-5"), put("")] == [200, 400, 400, 400]
-        known.request("GET", "/queues/jobs")
-        assert known.getresponse().read() == b'{"messages": 42}'
-        known.close()
+        connection.request("GET", "/queues/jobs")
+        assert connection.getresponse().read() == b'{"messages": 42}'
+        connection.close()
         server.shutdown()

@@ -47,14 +47,14 @@ class Reply(NamedTuple):
     def wait(self) -> float:
         """The seconds that the server asks to wait, 0 if it does not mention it. A date counts from the reply's own,
         so the clock of this machine does not matter."""
-        said = self.headers.get("retry-after", "")
-        if said.isdecimal():
-            return float(said)
+        header = self.headers.get("retry-after", "")
+        if header.isdecimal():
+            return float(header)
         try:
-            left = parsedate_to_datetime(said) - parsedate_to_datetime(self.headers.get("date", ""))
+            pause = parsedate_to_datetime(header) - parsedate_to_datetime(self.headers.get("date", ""))
         except (ValueError, TypeError):
             return 0.0
-        return max(left.total_seconds(), 0.0)
+        return max(pause.total_seconds(), 0.0)
 
 
 class Http(Protocol):
@@ -76,8 +76,8 @@ class Web:
         data, limit = msgspec.json.encode(body) if body is not None else None, aiohttp.ClientTimeout(TIMEOUT)
         try:
             async with self._session.request(method, url, data=data, headers=headers, timeout=limit) as answer:
-                found = {name.lower(): value for name, value in answer.headers.items()}
-                return Reply(answer.status, found, await answer.read())
+                fields = {name.lower(): value for name, value in answer.headers.items()}
+                return Reply(answer.status, fields, await answer.read())
         except aiohttp.ClientError as problem:
             raise ConnectionError(str(problem) or type(problem).__name__) from problem
 
@@ -94,12 +94,12 @@ class Problem(Exception):
 
     def __init__(self, reply: Reply) -> None:
         try:
-            found = msgspec.json.decode(reply.body, type=Document)
+            document = msgspec.json.decode(reply.body, type=Document)
         except msgspec.DecodeError:
-            found = Document()
+            document = Document()
         self.code, self.wait = reply.code, reply.wait
-        self.kind = found.type.removeprefix("urn:ietf:params:acme:error:")
-        super().__init__(f"{found.detail or 'no detail'} ({self.kind}, status {reply.code})")
+        self.kind = document.type.removeprefix("urn:ietf:params:acme:error:")
+        super().__init__(f"{document.detail or 'no detail'} ({self.kind}, status {reply.code})")
 
 
 class Directory(msgspec.Struct, rename="camel"):
@@ -128,9 +128,9 @@ class Authorization(msgspec.Struct):
 
     def over_http(self) -> Challenge:
         """The challenge that is answered by an HTTP server (RFC 8555, 8.3). Raises `Unusable`."""
-        for each in self.challenges:
-            if each.type == "http-01":
-                return each
+        for challenge in self.challenges:
+            if challenge.type == "http-01":
+                return challenge
         raise Unusable(f"the ACME server offers no http-01 challenge for {self.identifier.value}")
 
 
@@ -171,8 +171,8 @@ def encoded(data: bytes) -> str:
 
 def jwk_of(key: ec.EllipticCurvePublicKey) -> dict[str, str]:
     """The public key as RFC 7517 has it; its members are in the order that RFC 7638 hashes them in."""
-    found = key.public_numbers()
-    return {"crv": "P-256", "kty": "EC", "x": encoded(found.x.to_bytes(32)), "y": encoded(found.y.to_bytes(32))}
+    numbers = key.public_numbers()
+    return {"crv": "P-256", "kty": "EC", "x": encoded(numbers.x.to_bytes(32)), "y": encoded(numbers.y.to_bytes(32))}
 
 
 def private_key(account: Account) -> ec.EllipticCurvePrivateKey:
@@ -220,14 +220,14 @@ class Acme:
 
     async def orders(self, account: Account) -> list[str]:
         """The URLs of the account's orders; none if the server does not list them."""
-        found: list[str] = []
+        urls: list[str] = []
         page = msgspec.json.decode((await self._post(account, account.url)).body, type=Known).orders
         while page:
             reply = await self._post(account, page)
-            found += msgspec.json.decode(reply.body, type=Orders).orders
+            urls += msgspec.json.decode(reply.body, type=Orders).orders
             following = re.search(r'<([^>]+)>\s*;\s*rel="?next"?', reply.headers.get("link", ""))
             page = following[1] if following else ""
-        return found
+        return urls
 
     async def new_order(self, account: Account, identifiers: list[Identifier]) -> tuple[str, Order]:
         reply = await self._post(account, (await self._directory(account)).new_order, {"identifiers": identifiers})
@@ -258,13 +258,13 @@ class Acme:
         return order
 
     async def _directory(self, account: Account) -> Directory:
-        found = self._directories.get(account.server)
-        if found is None:
+        directory = self._directories.get(account.server)
+        if directory is None:
             reply = await self._http.request("GET", account.server)
             if reply.code >= 400:
                 raise Problem(reply)
-            found = self._directories[account.server] = msgspec.json.decode(reply.body, type=Directory)
-        return found
+            directory = self._directories[account.server] = msgspec.json.decode(reply.body, type=Directory)
+        return directory
 
     async def _post(self, account: Account, url: str, payload: Any = None) -> Reply:
         attempts = ATTEMPTS

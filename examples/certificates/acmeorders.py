@@ -24,7 +24,7 @@ UNFINISHED = ("pending", "ready", "processing")
 
 
 @contextmanager
-def told() -> Generator[None]:
+def translated_errors() -> Generator[None]:
     """Turns errors of the server into `NotYet`, with the time to come again."""
     try:
         yield
@@ -61,7 +61,7 @@ async def register(issuer: Issuer, ctx: sp.Context) -> None:
     secret = await ctx.get(Secret, name)
     if secret is None:
         secret = await ctx.create(Secret.named(name, data={"tls.key": new_key("ECDSA", 256)}, immutable=True))
-    with told():
+    with translated_errors():
         account = Account(acme.server, pair_in(secret).key)
         issuer.status.account = await ctx.state(Acme).register(account, acme.contact)
 
@@ -77,19 +77,19 @@ def identifiers_of(certificate: Certificate) -> list[Identifier]:
     dns = {name.lower() for name in (names.common_name, *names.dns) if name}
     if wild := [name for name in sorted(dns) if name.startswith("*.")]:
         raise Unusable(f"an ACME server does not believe over HTTP that {wild[0]} is ours")
-    found = {Identifier("dns", name) for name in dns} | {Identifier("ip", each) for each in names.addresses}
-    return sorted(found)
+    identifiers = {Identifier("dns", name) for name in dns} | {Identifier("ip", address) for address in names.addresses}
+    return sorted(identifiers)
 
 
 async def ordered(certificate: Certificate, issuer: Issuer, key: bytes, ctx: sp.Context) -> Pair:
     """The certificate that the server has issued. Raises `NotYet` until then, `Unusable`."""
     acme, now, status = ctx.state(Acme), ctx.now(), certificate.status
     account, placed = await account_of(issuer, ctx), status.order
-    with told():
+    with translated_errors():
         if placed is None or placed.wanted != wanted(certificate) or placed.account != account.url:
             status.order = await place(certificate, account, ctx)
             raise NotYet("Pending", "the answers to the order's challenges are published", SOON)
-        order = await known(acme, account, placed)
+        order = await existing_order(acme, account, placed)
         if order is not None and order.status == "pending":
             await answer(acme, account, order)
         if order is not None and order.status == "ready":
@@ -102,9 +102,9 @@ async def ordered(certificate: Certificate, issuer: Issuer, key: bytes, ctx: sp.
             age = (now - placed.began).total_seconds()
             raise NotYet("Pending", f"the order is {order.status}", order.wait or min(max(age / 10, 3.0), 600.0))
         elif order is not None and (order.expires is None or order.expires > now):
-            left = (placed.began + AGAIN - now).total_seconds()
-            if left > 0:
-                raise NotYet("Failed", await reason_of(acme, account, order), left)
+            wait = (placed.began + AGAIN - now).total_seconds()
+            if wait > 0:
+                raise NotYet("Failed", await reason_of(acme, account, order), wait)
         status.order = None  # it is gone, was for another key, has expired, or has failed long ago
         raise NotYet("Pending", "the order can't be used any more; there is another one", SOON)
 
@@ -113,11 +113,11 @@ async def place(certificate: Certificate, account: Account, ctx: sp.Context) -> 
     """An order for the certificate: the one that an earlier process has made, or a new one."""
     acme, identifiers = ctx.state(Acme), identifiers_of(certificate)
     await ctx.ensure_current()  # an old view would not show the order that is under way
-    found = await left_behind(certificate, account, identifiers, ctx)
-    url, order = found or await acme.new_order(account, identifiers)
+    behind = await left_behind(certificate, account, identifiers, ctx)
+    url, order = behind or await acme.new_order(account, identifiers)
     answers: dict[str, str] = {}
-    for each in order.authorizations:
-        challenge = (await acme.authorization(account, each)).over_http()
+    for url_ in order.authorizations:
+        challenge = (await acme.authorization(account, url_)).over_http()
         answers[challenge.token] = key_authorization(account, challenge.token)
     return PlacedOrder(url=url, account=account.url, wanted=wanted(certificate), began=ctx.now(), answers=answers)
 
@@ -135,7 +135,7 @@ async def left_behind(
     return None
 
 
-async def known(acme: Acme, account: Account, placed: PlacedOrder) -> Order | None:
+async def existing_order(acme: Acme, account: Account, placed: PlacedOrder) -> Order | None:
     """The order as the server has it, None if it has none."""
     try:
         return await acme.order(account, placed.url)
@@ -147,8 +147,8 @@ async def known(acme: Acme, account: Account, placed: PlacedOrder) -> Order | No
 
 async def answer(acme: Acme, account: Account, order: Order) -> None:
     """Tells the server that the answers are published. Telling it twice does no harm."""
-    for each in order.authorizations:
-        authorization = await acme.authorization(account, each)
+    for url_ in order.authorizations:
+        authorization = await acme.authorization(account, url_)
         if authorization.status == "pending" and (challenge := authorization.over_http()).status == "pending":
             await acme.answer(account, challenge)
 
@@ -156,8 +156,8 @@ async def answer(acme: Acme, account: Account, order: Order) -> None:
 async def reason_of(acme: Acme, account: Account, order: Order) -> str:
     """The reason for which an order has failed."""
     problems = [order.error.detail] if order.error is not None else []
-    for each in order.authorizations:
-        found = await acme.authorization(account, each)
-        errors = [challenge.error for challenge in found.challenges if challenge.error is not None]
-        problems += [f"{found.identifier.value}: {error.detail}" for error in errors]
+    for url_ in order.authorizations:
+        authorization = await acme.authorization(account, url_)
+        errors = [challenge.error for challenge in authorization.challenges if challenge.error is not None]
+        problems += [f"{authorization.identifier.value}: {error.detail}" for error in errors]
     return "; ".join(problems) or f"the order is {order.status}"

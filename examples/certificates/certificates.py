@@ -12,8 +12,8 @@ from acmeorders import ordered, register
 from certkinds import GROUP, Certificate, Issuer
 from certrequests import (
     NotYet,
-    asked,
     certificate_of_request,
+    certificate_of_signer,
     clean_up,
     is_of_certificate,
     next_key,
@@ -57,7 +57,7 @@ async def issued(certificate: Certificate, issuer: Issuer, secret: Secret | None
     reuse = form.rotation_policy == "Never" and fits(key, form.algorithm, form.size)
     if issuer.spec.signer is not None:
         key = key if reuse else await next_key(certificate, ctx)
-        return await asked(certificate, issuer.spec.signer.name, key, ctx)
+        return await certificate_of_signer(certificate, issuer.spec.signer.name, key, ctx)
     if issuer.spec.acme is not None:
         key = key if reuse else await next_key(certificate, ctx)
         return await ordered(certificate, issuer, key, ctx)
@@ -125,15 +125,15 @@ async def reconcile(certificate: Certificate, ctx: sp.Context) -> sp.Outcome:
         try:
             pair = await issued(certificate, issuer, secret, ctx)
             secret = await store(certificate, pair, digest, secret, ctx)
-            why = "its time had come" if flaw is None else flaw.message
-            ctx.event("Normal", "Issued", f"revision {secret.annotations[REVISION]} is issued: {why}")
+            reason = "its time had come" if flaw is None else flaw.message
+            ctx.event("Normal", "Issued", f"revision {secret.annotations[REVISION]} is issued: {reason}")
             flaw, is_due = None, False
-        except (NotYet, Unusable) as found:
-            problem = found
-    return told(certificate, secret, authority, flaw, problem, ctx)
+        except (NotYet, Unusable) as error:
+            problem = error
+    return report(certificate, secret, authority, flaw, problem, ctx)
 
 
-def told(
+def report(
     certificate: Certificate,
     secret: Secret | None,
     authority: Pair | None,
@@ -155,8 +155,8 @@ def told(
     status.not_before, status.not_after, status.renewal_time = times(certificate, secret)
     ctx.set_condition("Ready", True, "Issued", f"valid until {status.not_after:%Y-%m-%dT%H:%M:%SZ}")
     again = status.not_after if problem is not None else due(certificate, secret, authority)
-    left = min(max((again - now).total_seconds(), 1.0), LOOK)
-    return sp.after(left if wait is None else min(left, wait), "the certificate ends, or is renewed")
+    delay = min(max((again - now).total_seconds(), 1.0), LOOK)
+    return sp.after(delay if wait is None else min(delay, wait), "the certificate ends, or is renewed")
 
 
 async def reconcile_issuer(issuer: Issuer, ctx: sp.Context) -> sp.Outcome:
@@ -171,8 +171,8 @@ async def reconcile_issuer(issuer: Issuer, ctx: sp.Context) -> sp.Outcome:
     ctx.set_condition("Ready", True, "Usable")
     if authority is None:
         return sp.done() if issuer.spec.acme is None else sp.after(LOOK, "the account is looked at again")
-    left = chain(authority.certificate)[0].not_valid_after_utc - ctx.now()
-    return sp.after(min(max(left.total_seconds(), 1.0), LOOK), "the authority ends")
+    delay = chain(authority.certificate)[0].not_valid_after_utc - ctx.now()
+    return sp.after(min(max(delay.total_seconds(), 1.0), LOOK), "the authority ends")
 
 
 def issuers_of(secret: sp.Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
@@ -186,10 +186,10 @@ def certificates_of_issuer(issuer: sp.Head, caches: sp.CacheReader) -> list[sp.O
 
 def certificates_of_secret(secret: sp.Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
     """The Certificates that want a Secret of that name, and those that are signed with the key in it."""
-    found = {*caches.lister(Certificate).keys(index=("secret", secret.key))}
+    keys = {*caches.lister(Certificate).keys(index=("secret", secret.key))}
     for issuer in caches.lister(Issuer).heads(index=("secret", secret.key)):
-        found.update(certificates_of_issuer(issuer, caches))
-    return sorted(found)
+        keys.update(certificates_of_issuer(issuer, caches))
+    return sorted(keys)
 
 
 def issuer_secret(issuer: Issuer) -> list[str]:

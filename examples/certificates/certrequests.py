@@ -22,11 +22,11 @@ class NotYet(Exception):
         self.reason, self.after = reason, after
 
 
-async def asked(certificate: Certificate, signer: str, key: bytes, ctx: sp.Context) -> Pair:
-    """The certificate that a signer of the cluster has made. Raises `NotYet` until then."""
+async def certificate_of_signer(certificate: Certificate, signer: str, key: bytes, ctx: sp.Context) -> Pair:
+    """The certificate that a signer of the cluster has new_request. Raises `NotYet` until then."""
     name, digest = f"certificate-{certificate.uid}", wanted(certificate)
-    found = await ctx.get(CertificateSigningRequest, name)
-    if found is None:
+    csr = await ctx.get(CertificateSigningRequest, name)
+    if csr is None:
         spec = CertificateSigningRequestSpec(
             request=request(key, names_of(certificate)),
             signer_name=signer,
@@ -35,26 +35,22 @@ async def asked(certificate: Certificate, signer: str, key: bytes, ctx: sp.Conte
         )
         await ctx.ensure_current()  # no garbage collector removes the request of a Certificate that is gone
         labels, annotations = {OWNER: certificate.uid}, {OF: certificate.key, WANTED: digest}
-        made = CertificateSigningRequest.named(name, "", labels, annotations, spec=spec)
-        await ctx.create(made, controlled=False)
+        new_request = CertificateSigningRequest.named(name, "", labels, annotations, spec=spec)
+        await ctx.create(new_request, controlled=False)
         raise NotYet("Pending", f"waiting for kubectl certificate approve {name}")
-    if (
-        found.annotations.get(WANTED) != digest
-        or found.spec.signer_name != signer
-        or not is_for(found.spec.request, key)
-    ):
-        await ctx.delete(found)
+    if csr.annotations.get(WANTED) != digest or csr.spec.signer_name != signer or not is_for(csr.spec.request, key):
+        await ctx.delete(csr)
         raise NotYet(
             "Pending", f"CertificateSigningRequest {name}, which was for another certificate, is being deleted"
         )
-    for condition in found.status.conditions:
+    for condition in csr.status.conditions:
         if condition.type in ("Denied", "Failed") and condition.status != "False":
             message = f"CertificateSigningRequest {name}: {condition.message or condition.reason or ''}"
             raise NotYet(condition.type, f"{message}; there is another one when the cluster has removed it")
-    if not found.status.certificate:
-        approved = any(each.type == "Approved" for each in found.status.conditions)
+    if not csr.status.certificate:
+        approved = any(condition.type == "Approved" for condition in csr.status.conditions)
         raise NotYet("Pending", f"waiting for {signer if approved else f'kubectl certificate approve {name}'}")
-    pair = Pair(key, found.status.certificate)
+    pair = Pair(key, csr.status.certificate)
     checked(pair)
     return pair
 
@@ -62,16 +58,16 @@ async def asked(certificate: Certificate, signer: str, key: bytes, ctx: sp.Conte
 async def next_key(certificate: Certificate, ctx: sp.Context) -> bytes:
     """The key of the next certificate, which waits in a Secret of its own until a signer has signed it."""
     form, name = certificate.spec.private_key, next_key_name(certificate)
-    found = await ctx.get(Secret, name)
-    if found is None:
+    secret = await ctx.get(Secret, name)
+    if secret is None:
         key = new_key(form.algorithm, form.size)
-        found = await ctx.create(Secret.named(name, labels={OWNER: certificate.uid}, data={"tls.key": key}))
-    elif not is_ours(found, certificate):
+        secret = await ctx.create(Secret.named(name, labels={OWNER: certificate.uid}, data={"tls.key": key}))
+    elif not is_ours(secret, certificate):
         raise NotYet("SecretTaken", f"there is another Secret {name}")
-    elif not fits(found.data.get("tls.key", b""), form.algorithm, form.size):
-        await ctx.delete(found)
+    elif not fits(secret.data.get("tls.key", b""), form.algorithm, form.size):
+        await ctx.delete(secret)
         raise NotYet("Pending", "the key, which has another form, is being deleted")
-    return found.data["tls.key"]
+    return secret.data["tls.key"]
 
 
 def next_key_name(certificate: Certificate) -> str:
@@ -80,8 +76,8 @@ def next_key_name(certificate: Certificate) -> str:
 
 async def clean_up(certificate: Certificate, ctx: sp.Context) -> None:
     """Removes the requests, which owner references can't reach: they have no namespace."""
-    for each in await ctx.list(CertificateSigningRequest, selector={OWNER: certificate.uid}):
-        await ctx.delete(each)
+    for csr in await ctx.list(CertificateSigningRequest, selector={OWNER: certificate.uid}):
+        await ctx.delete(csr)
 
 
 async def sweep(request: CertificateSigningRequest, ctx: sp.Context) -> None:

@@ -22,7 +22,7 @@ def pair_in(secret: Secret | None) -> Pair:
 
 
 def is_ours(secret: Secret, certificate: Certificate) -> bool:
-    owner = next((each for each in secret.metadata.owner_references if each.controller), None)
+    owner = next((condition for condition in secret.metadata.owner_references if condition.controller), None)
     return owner is not None and owner.uid == certificate.uid
 
 
@@ -65,10 +65,10 @@ def times(certificate: Certificate, secret: Secret) -> tuple[datetime, datetime,
     """The beginning and the end of the certificate in a Secret, and the time from which it is renewed."""
     present = chain(pair_in(secret).certificate)[0]
     begins, ends = present.not_valid_before_utc, present.not_valid_after_utc
-    asked = certificate.spec.renew_before
-    if asked is None or asked >= ends - begins:  # signers may give less than they are asked for
+    margin = certificate.spec.renew_before
+    if margin is None or margin >= ends - begins:  # signers may give less than they are asked for
         return begins, ends, ends - timedelta(seconds=(ends - begins) // timedelta(seconds=3))
-    return begins, ends, ends - asked
+    return begins, ends, ends - margin
 
 
 def due(certificate: Certificate, secret: Secret, authority: Pair | None) -> datetime:

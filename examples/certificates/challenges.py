@@ -56,8 +56,8 @@ class Answers:
             await runner.cleanup()
 
     async def answer(self, request: web.Request) -> web.Response:
-        found = answer_of(self.certificates, request.match_info["token"])
-        return web.Response(text=found) if found else web.Response(status=404)
+        answer_text = answer_of(self.certificates, request.match_info["token"])
+        return web.Response(text=answer_text) if answer_text else web.Response(status=404)
 
 
 @asynccontextmanager

@@ -51,7 +51,7 @@ def decoded(text: str) -> bytes:
 
 
 def public_key(jwk: dict[str, str]) -> ec.EllipticCurvePublicKey:
-    x, y = (int.from_bytes(decoded(jwk[each])) for each in "xy")
+    x, y = (int.from_bytes(decoded(jwk[coordinate])) for coordinate in "xy")
     return ec.EllipticCurvePublicNumbers(x, y, ec.SECP256R1()).public_key()
 
 
@@ -99,7 +99,7 @@ class FakeAcme:
         mood = ""
         if body is not None:
             self.requests += 1
-            mood = next((each for number, each in self.every.items() if self.requests % number == 0), "")
+            mood = next((candidate for number, candidate in self.every.items() if self.requests % number == 0), "")
             mood = self.moods.pop(0) if self.moods else mood
         if mood == "refused":
             raise ConnectionRefusedError("connection refused")
@@ -125,33 +125,34 @@ class FakeAcme:
             return 200, {}, b""
         if body is None:
             raise Refusal(405, "malformed", f"{method} {path}: only signed requests are answered")
-        asked = self._checked(url, body, mood)
+        request_ = self._checked(url, body, mood)
         if mood == "serverInternal":
             raise Refusal(503, "serverInternal", "the server is busy")
         if path == "/newAccount":
             return self._account(body)
-        self._owned(asked, url)
+        self._owned(request_, url)
         if path == "/newOrder":
-            return self._new_order(asked)
+            return self._new_order(request_)
         if path.startswith("/orders/"):
-            mine = [each for each, order in self.orders.items() if order["account"] == asked.account]
-            return 200, {}, msgspec.json.encode({"orders": [each for each in mine if self.status(each) != "invalid"]})
+            own = [link for link, order in self.orders.items() if order["account"] == request_.account]
+            return 200, {}, msgspec.json.encode({"orders": [link for link in own if self.status(link) != "invalid"]})
         if path.startswith("/account/"):
-            orders = asked.account.replace("/account/", "/orders/")
+            orders = request_.account.replace("/account/", "/orders/")
             return 200, {}, msgspec.json.encode({"status": "valid", "orders": orders})
         if path.startswith("/order/"):
             return await self._order(url)
         if path.startswith("/finalize/"):
-            await self._finalize(url.replace("/finalize/", "/order/"), asked.payload)
+            await self._finalize(url.replace("/finalize/", "/order/"), request_.payload)
             return await self._order(url.replace("/finalize/", "/order/"))
         if path.startswith("/authz/"):
             await self._validate(url)
-            return 200, {}, msgspec.json.encode(self._shown(url))
+            return 200, {}, msgspec.json.encode(self._authorization_body(url))
         if path.startswith("/challenge/"):
-            found = self.authorizations[url.replace("/challenge/", "/authz/")]
-            if found["status"] == "pending" and found["asked"] is None:
-                found["asked"] = self.now()
-            return 200, {}, msgspec.json.encode(self._shown(url.replace("/challenge/", "/authz/"))["challenges"][0])
+            authorization = self.authorizations[url.replace("/challenge/", "/authz/")]
+            if authorization["status"] == "pending" and authorization["asked"] is None:
+                authorization["asked"] = self.now()
+            body = self._authorization_body(url.replace("/challenge/", "/authz/"))
+            return 200, {}, msgspec.json.encode(body["challenges"][0])
         return 200, {"content-type": "application/pem-certificate-chain"}, self.certificates[url].encode()
 
     def _checked(self, url: str, body: Signed, mood: str) -> Request:
@@ -177,7 +178,7 @@ class FakeAcme:
         account = f"{self.base}/account/{thumbprint(jwk)[:12]}"
         return Request(account, msgspec.json.decode(decoded(body.payload)) if body.payload else None)
 
-    def _owned(self, asked: Request, url: str) -> None:
+    def _owned(self, request: Request, url: str) -> None:
         kind, _, name = url.removeprefix(f"{self.base}/").partition("/")
         if not name:
             return
@@ -188,7 +189,7 @@ class FakeAcme:
             is_there, owner = order in self.orders, self.orders.get(order, {}).get("account", "")
         if not is_there:
             raise Refusal(404, "malformed", f"there is no {kind} {name}")
-        if owner != asked.account:
+        if owner != request.account:
             raise Refusal(403, "unauthorized", "this is another account's")
 
     # -- objects -------------------------------------------------------------------------------------------------------
@@ -200,12 +201,12 @@ class FakeAcme:
         self.accounts.setdefault(url, {"jwk": jwk})
         return code, {"location": url}, msgspec.json.encode({"status": "valid"})
 
-    def _new_order(self, asked: Request) -> tuple[int, dict[str, str], bytes]:
-        now, identifiers = self.now(), asked.payload["identifiers"]
-        if refused := [each["value"] for each in identifiers if each["value"].endswith(".invalid")]:
+    def _new_order(self, request: Request) -> tuple[int, dict[str, str], bytes]:
+        now, identifiers = self.now(), request.payload["identifiers"]
+        if refused := [identifier["value"] for identifier in identifiers if identifier["value"].endswith(".invalid")]:
             raise Refusal(400, "rejectedIdentifier", f"no certificates are issued for {refused[0]}")
-        hour = [order["made"] for order in self.orders.values() if order["account"] == asked.account]
-        hour = sorted(each for each in hour if each > now - timedelta(hours=1))
+        hour = [order["made"] for order in self.orders.values() if order["account"] == request.account]
+        hour = sorted(moment for moment in hour if moment > now - timedelta(hours=1))
         if len(hour) >= self.limit:
             wait = int((hour[-self.limit] + timedelta(hours=1) - now).total_seconds()) + 1
             raise Refusal(429, "rateLimited", f"{self.limit} orders an hour are enough", wait)
@@ -217,10 +218,10 @@ class FakeAcme:
             token = encoded(hashlib.sha256(f"{number} {place}".encode()).digest())
             self.authorizations[authorizations[-1]] = {
                 "identifier": identifier, "status": "pending", "token": token, "asked": None, "error": None,
-                "account": asked.account,
+                "account": request.account,
             }  # fmt: skip
         self.orders[url] = {
-            "account": asked.account, "made": now, "expires": now + self.expires, "identifiers": identifiers,
+            "account": request.account, "made": now, "expires": now + self.expires, "identifiers": identifiers,
             "authorizations": authorizations, "csr": None, "certificate": "", "error": None,
         }  # fmt: skip
         return 201, {"location": url}, self._order_body(url)
@@ -228,7 +229,7 @@ class FakeAcme:
     def status(self, url: str) -> str:
         """The status of an order, as RFC 8555 (7.1.6) says."""
         order = self.orders[url]
-        states = {self.authorizations[each]["status"] for each in order["authorizations"]}
+        states = {self.authorizations[link]["status"] for link in order["authorizations"]}
         if order["certificate"]:
             return "valid"
         if "invalid" in states or order["expires"] <= self.now() or order["error"]:
@@ -239,49 +240,55 @@ class FakeAcme:
 
     def _order_body(self, url: str) -> bytes:
         order = self.orders[url]
-        shown = {name: order[name] for name in ("expires", "identifiers", "authorizations")}
-        shown |= {"status": self.status(url), "finalize": url.replace("/order/", "/finalize/")}
+        body = {name: order[name] for name in ("expires", "identifiers", "authorizations")}
+        body |= {"status": self.status(url), "finalize": url.replace("/order/", "/finalize/")}
         more = {name: order[name] for name in ("certificate", "error") if order[name]}
-        return msgspec.json.encode(shown | more)
+        return msgspec.json.encode(body | more)
 
     async def _order(self, url: str) -> tuple[int, dict[str, str], bytes]:
         order = self.orders[url]
-        for each in order["authorizations"]:
-            await self._validate(each)
+        for link in order["authorizations"]:
+            await self._validate(link)
         headers: dict[str, str] = {}
         if self.status(url) == "processing":
-            left = order["asked"] + self.processing - self.now()
-            if left <= timedelta(0):
+            delay = order["asked"] + self.processing - self.now()
+            if delay <= timedelta(0):
                 self._issue(url)
             else:
-                headers["retry-after"] = str(int(left.total_seconds()) + 1)
+                headers["retry-after"] = str(int(delay.total_seconds()) + 1)
         return 200, headers, self._order_body(url)
 
     async def _validate(self, url: str) -> None:
         """Looks whether the host shows the answer, once its time has come."""
-        found = self.authorizations[url]
-        if found["status"] != "pending" or found["asked"] is None or found["asked"] + self.validation > self.now():
+        authorization = self.authorizations[url]
+        if (
+            authorization["status"] != "pending"
+            or authorization["asked"] is None
+            or authorization["asked"] + self.validation > self.now()
+        ):
             return
-        expected = f"{found['token']}.{thumbprint(self.accounts[found['account']]['jwk'])}"
-        host = found["identifier"]["value"]
+        expected = f"{authorization['token']}.{thumbprint(self.accounts[authorization['account']]['jwk'])}"
+        host = authorization["identifier"]["value"]
         try:
-            seen = await self.look(host, found["token"])
+            content = await self.look(host, authorization["token"])
         except OSError as problem:
-            found["status"], found["error"] = "invalid", {"type": "connection", "detail": str(problem)}
+            authorization["status"], authorization["error"] = "invalid", {"type": "connection", "detail": str(problem)}
             return
-        if seen == expected:
-            found["status"] = "valid"
+        if content == expected:
+            authorization["status"] = "valid"
         else:
             detail = f"{host} does not show the key authorization"
-            found["status"], found["error"] = "invalid", {"type": "unauthorized", "detail": detail}
+            authorization["status"], authorization["error"] = "invalid", {"type": "unauthorized", "detail": detail}
 
-    def _shown(self, url: str) -> dict[str, Any]:
-        found = self.authorizations[url]
-        challenge = {"type": "http-01", "url": url.replace("/authz/", "/challenge/"), "token": found["token"]}
-        challenge["status"] = "processing" if found["status"] == "pending" and found["asked"] else found["status"]
-        if found["error"]:
-            challenge["error"] = found["error"]
-        return {"identifier": found["identifier"], "status": found["status"], "challenges": [challenge]}
+    def _authorization_body(self, url: str) -> dict[str, Any]:
+        authorization = self.authorizations[url]
+        challenge = {"type": "http-01", "url": url.replace("/authz/", "/challenge/"), "token": authorization["token"]}
+        challenge["status"] = (
+            "processing" if authorization["status"] == "pending" and authorization["asked"] else authorization["status"]
+        )
+        if authorization["error"]:
+            challenge["error"] = authorization["error"]
+        return {"identifier": authorization["identifier"], "status": authorization["status"], "challenges": [challenge]}
 
     async def _finalize(self, url: str, payload: dict[str, str]) -> None:
         if self.status(url) != "ready":
@@ -290,7 +297,7 @@ class FakeAcme:
         if not request.is_signature_valid:
             raise Refusal(400, "badCSR", "the signature of the request is wrong")
         order = self.orders[url]
-        if names_in(request) != {each["value"] for each in order["identifiers"]}:
+        if names_in(request) != {identifier["value"] for identifier in order["identifiers"]}:
             raise Refusal(400, "badCSR", "the request is for other names than the order")
         order["csr"], order["asked"] = request.public_bytes(Encoding.PEM).decode(), self.now()
 
@@ -310,18 +317,18 @@ class FakeAcme:
 
 def names_in(request: x509.CertificateSigningRequest) -> set[str]:
     """The names of the subject and of its alternatives."""
-    found = {str(each.value) for each in request.subject.get_attributes_for_oid(NameOID.COMMON_NAME)}
+    names = {str(attribute.value) for attribute in request.subject.get_attributes_for_oid(NameOID.COMMON_NAME)}
     try:
         others = request.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
-        return found
-    return found | {*others.get_values_for_type(x509.DNSName), *map(str, others.get_values_for_type(x509.IPAddress))}
+        return names
+    return names | {*others.get_values_for_type(x509.DNSName), *map(str, others.get_values_for_type(x509.IPAddress))}
 
 
 def issue(request: x509.CertificateSigningRequest, authority: Pair, now: datetime, life: timedelta) -> bytes:
     """A server's certificate for a request."""
     begins, above = now.replace(microsecond=0), chain(authority.certificate)[0]
-    others = x509.SubjectAlternativeName([general(each) for each in sorted(names_in(request))])
+    others = x509.SubjectAlternativeName([general(name) for name in sorted(names_in(request))])
     builder = (
         x509.CertificateBuilder(subject_name=x509.Name([]), issuer_name=above.subject)
         .public_key(request.public_key())

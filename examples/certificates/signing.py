@@ -59,8 +59,8 @@ class Pair:
 
 def new_key(algorithm: str, size: int) -> bytes:
     """A new private key, PKCS#8."""
-    made: Key = ec.generate_private_key(CURVES[size]) if algorithm == "ECDSA" else rsa.generate_private_key(65537, size)
-    return made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    key: Key = ec.generate_private_key(CURVES[size]) if algorithm == "ECDSA" else rsa.generate_private_key(65537, size)
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
 def fits(pem: bytes, algorithm: str, size: int) -> bool:
@@ -137,9 +137,9 @@ def subject(names: Names) -> x509.Name:
 
 
 def alternatives(names: Names) -> x509.SubjectAlternativeName | None:
-    found: list[x509.GeneralName] = [x509.DNSName(name) for name in names.dns]
-    found += [x509.IPAddress(ipaddress.ip_address(address)) for address in names.addresses]
-    return x509.SubjectAlternativeName(found) if found else None
+    alternatives_: list[x509.GeneralName] = [x509.DNSName(name) for name in names.dns]
+    alternatives_ += [x509.IPAddress(ipaddress.ip_address(address)) for address in names.addresses]
+    return x509.SubjectAlternativeName(alternatives_) if alternatives_ else None
 
 
 def sign(key: bytes, names: Names, authority: Pair | None, now: datetime, lifetime: timedelta) -> Pair:
@@ -172,11 +172,11 @@ def sign(key: bytes, names: Names, authority: Pair | None, now: datetime, lifeti
         builder = builder.add_extension(x509.ExtendedKeyUsage(extended), critical=False)
     if (others := alternatives(names)) is not None:
         builder = builder.add_extension(others, critical=not names.common_name)
-    made = builder.sign(signer, hashes.SHA256()).public_bytes(Encoding.PEM)
+    certificate = builder.sign(signer, hashes.SHA256()).public_bytes(Encoding.PEM)
     if authority is None or above is None:
-        return Pair(key, made, made)
+        return Pair(key, certificate, certificate)
     is_root = above.subject == above.issuer
-    return Pair(key, made if is_root else made + authority.certificate, root_of(authority))
+    return Pair(key, certificate if is_root else certificate + authority.certificate, root_of(authority))
 
 
 def root_of(authority: Pair) -> bytes:

@@ -62,9 +62,13 @@ def visible(fake: FakeAcme, cluster: sp.testing.Cluster) -> None:
     """From here on, the fake has the cluster's time, and sees what the program answers: the status of Certificates."""
 
     async def look(host: str, token: str) -> str:
-        for each in await cluster.list(Certificate):
-            if each.status.order is not None and host in each.spec.dns_names and token in each.status.order.answers:
-                return each.status.order.answers[token]
+        for certificate in await cluster.list(Certificate):
+            if (
+                certificate.status.order is not None
+                and host in certificate.spec.dns_names
+                and token in certificate.status.order.answers
+            ):
+                return certificate.status.order.answers[token]
         return ""
 
     fake.look, fake.now = look, cluster.now
@@ -84,15 +88,15 @@ async def held(cluster: sp.testing.Cluster, name: str = "web-tls") -> x509.Certi
     return checked(pair_in(await cluster.get(Secret, name)))
 
 
-async def said(cluster: sp.testing.Cluster, type: str) -> tuple[str, str, str]:
+async def condition_of(cluster: sp.testing.Cluster, type: str) -> tuple[str, str, str]:
     conditions = (await cluster.get(Certificate, "web")).status.conditions
-    (found,) = [each for each in conditions if each.type == type]
-    return found.status, found.reason, found.message
+    (condition,) = [condition for condition in conditions if condition.type == type]
+    return condition.status, condition.reason, condition.message
 
 
 async def is_ready(cluster: sp.testing.Cluster) -> bool:
     conditions = (await cluster.get(Certificate, "web")).status.conditions
-    return any(each.type == "Ready" and each.status == "True" for each in conditions)
+    return any(condition.type == "Ready" and condition.status == "True" for condition in conditions)
 
 
 def names(certificate: x509.Certificate) -> list[str]:
@@ -106,14 +110,14 @@ async def test_a_certificate_is_ordered_proven_and_stored_with_its_chain() -> No
     fake = FakeAcme(start)
     async with running(fake, issuer(), web("web.example.org", "www.example.org")) as cluster:
         await sp.testing.advance(30)
-        found = await held(cluster)
-        assert names(found) == ["web.example.org", "www.example.org"]
+        certificate = await held(cluster)
+        assert names(certificate) == ["web.example.org", "www.example.org"]
         above = chain(pair_in(await cluster.get(Secret, "web-tls")).certificate)[1]
-        assert is_signed_by(found, above)
-        assert (await said(cluster, "Ready"))[:2] == ("True", "Issued")
+        assert is_signed_by(certificate, above)
+        assert (await condition_of(cluster, "Ready"))[:2] == ("True", "Issued")
         assert fake.count == 1
         assert (await cluster.get(Certificate, "web")).status.order is None
-        assert sorted(each.name for each in await cluster.list(Secret)) == ["account", "web-tls"]
+        assert sorted(secret.name for secret in await cluster.list(Secret)) == ["account", "web-tls"]
 
 
 @sp.testing.virtual_time
@@ -127,12 +131,12 @@ async def test_a_certificate_is_renewed_in_time_with_another_key_and_is_ready_al
         assert await held(cluster) == first
         for _ in range(30):
             await sp.testing.advance(60)
-            assert (await said(cluster, "Ready"))[0] == "True"
+            assert (await condition_of(cluster, "Ready"))[0] == "True"
         second = await held(cluster)
         assert second.public_key() != first.public_key()
         assert fake.count == 2
         await sp.testing.advance(24 * 3600)
-        assert (await said(cluster, "Ready"))[0] == "True"
+        assert (await condition_of(cluster, "Ready"))[0] == "True"
         assert (await held(cluster)).not_valid_after_utc > cluster.now() + timedelta(hours=2)
 
 
@@ -182,10 +186,10 @@ async def test_an_order_that_expires_makes_room_for_another_one() -> None:
     fake.validation, fake.expires = timedelta(hours=10), timedelta(hours=2)
     async with running(fake, issuer(), web()) as cluster:
         await sp.testing.advance(3600)
-        assert (await said(cluster, "Issuing"))[:2] == ("True", "Pending")
+        assert (await condition_of(cluster, "Issuing"))[:2] == ("True", "Pending")
         fake.validation = timedelta(seconds=2)
-        for each in fake.authorizations.values():
-            each["asked"] = cluster.now() + timedelta(days=1)  # the server has lost sight of them
+        for authorization in fake.authorizations.values():
+            authorization["asked"] = cluster.now() + timedelta(days=1)  # the server has lost sight of them
         await cluster.until(lambda: is_ready(cluster), within=3 * 3600)
         assert fake.count == 2
 
@@ -194,17 +198,17 @@ async def test_an_order_that_expires_makes_room_for_another_one() -> None:
 async def test_a_name_that_can_not_be_proven_is_told_and_tried_again_an_hour_later() -> None:
     fake = FakeAcme(start)
     async with running(fake, issuer(), web()) as cluster:
-        seen, fake.look = fake.look, FakeAcme(start).look
+        look, fake.look = fake.look, FakeAcme(start).look
         await sp.testing.advance(60)
-        status, reason, message = await said(cluster, "Issuing")
+        status, reason, message = await condition_of(cluster, "Issuing")
         assert (status, reason) == ("True", "Failed")
         assert message == "web.example.org: web.example.org can't be reached"
         await sp.testing.advance(3000)
         assert fake.count == 1
-        fake.look = seen
+        fake.look = look
         await sp.testing.advance(1200)
         assert fake.count == 2
-        assert (await said(cluster, "Ready"))[0] == "True"
+        assert (await condition_of(cluster, "Ready"))[0] == "True"
 
 
 @sp.testing.virtual_time
@@ -215,10 +219,10 @@ async def test_a_server_that_asks_for_patience_gets_it() -> None:
         await sp.testing.advance(60)
         await cluster.apply(web("www.example.org"))
         await sp.testing.advance(60)
-        assert (await said(cluster, "Issuing"))[1] == "RateLimited"
-        asked = fake.requests
+        assert (await condition_of(cluster, "Issuing"))[1] == "RateLimited"
+        requests = fake.requests
         await sp.testing.advance(3300)
-        assert fake.requests == asked, "not before the time that it named"
+        assert fake.requests == requests, "not before the time that it named"
         await sp.testing.advance(600)
         assert names(await held(cluster)) == ["www.example.org"]
 
@@ -229,12 +233,12 @@ async def test_a_certificate_that_takes_long_is_looked_for_when_the_server_says(
     fake.processing = timedelta(minutes=10)
     async with running(fake, issuer(), web()) as cluster:
         await sp.testing.advance(60)
-        assert await said(cluster, "Issuing") == ("True", "Pending", "the order is processing")
-        asked = fake.requests
+        assert await condition_of(cluster, "Issuing") == ("True", "Pending", "the order is processing")
+        requests = fake.requests
         await sp.testing.advance(400)
-        assert fake.requests == asked
+        assert fake.requests == requests
         await sp.testing.advance(200)
-        assert (await said(cluster, "Ready"))[0] == "True"
+        assert (await condition_of(cluster, "Ready"))[0] == "True"
 
 
 @sp.testing.virtual_time
@@ -245,12 +249,12 @@ async def test_another_spec_leaves_the_order_that_is_under_way_and_names_that_ar
         await sp.testing.advance(10)
         await cluster.apply(web("other.invalid"))
         await sp.testing.advance(10)
-        status, reason, message = await said(cluster, "Issuing")
+        status, reason, message = await condition_of(cluster, "Issuing")
         assert (status, reason) == ("True", "Refused")
         assert message == "no certificates are issued for other.invalid (rejectedIdentifier, status 400)"
         await cluster.apply(web("*.example.org"))
         await cluster.settle()
-        assert "over HTTP" in (await said(cluster, "Issuing"))[2]
+        assert "over HTTP" in (await condition_of(cluster, "Issuing"))[2]
         await cluster.apply(web("other.example.org"))
         await cluster.until(lambda: is_ready(cluster))
         assert names(await held(cluster)) == ["other.example.org"]
@@ -284,15 +288,15 @@ async def test_no_private_key_is_in_logs_events_statuses_or_requests(caplog: pyt
     async with running(fake, issuer(), web()) as cluster:
         for _ in range(60):
             await sp.testing.advance(5)
-            for each in await cluster.list(Secret):
-                if pem := each.data.get("tls.key"):
+            for secret in await cluster.list(Secret):
+                if pem := secret.data.get("tls.key"):
                     keys.add(pem)
-                    texts = [repr(each.status) for each in await cluster.list(Certificate)]
-                    texts += [repr(each.status) for each in await cluster.list(Issuer)]
-                    texts += [each.note or "" for each in await cluster.list(Event)]
-                    told = "\n".join([caplog.text, fake.bodies, *texts])
+                    texts = [repr(certificate.status) for certificate in await cluster.list(Certificate)]
+                    texts += [repr(issuer.status) for issuer in await cluster.list(Issuer)]
+                    texts += [event.note or "" for event in await cluster.list(Event)]
+                    output = "\n".join([caplog.text, fake.bodies, *texts])
                     for line in pem.decode().splitlines()[1:-1]:
-                        assert line not in told
+                        assert line not in output
         assert await is_ready(cluster)
         assert len(keys) == 2, "the account's and the certificate's"
 

@@ -81,23 +81,26 @@ async def status(cluster: sp.testing.Cluster, name: str = "web") -> CertificateS
     return (await cluster.get(Certificate, name)).status
 
 
-def said(status: sp.ConditionedStatus, type: str) -> tuple[str, str]:
-    (found,) = [each for each in status.conditions if each.type == type]
-    return found.status, found.reason
+def condition_of(status: sp.ConditionedStatus, type: str) -> tuple[str, str]:
+    (condition,) = [condition for condition in status.conditions if condition.type == type]
+    return condition.status, condition.reason
 
 
 def names(certificate: x509.Certificate) -> list[str]:
-    found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    return [*found.get_values_for_type(x509.DNSName), *map(str, found.get_values_for_type(x509.IPAddress))]
+    alternatives = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return [
+        *alternatives.get_values_for_type(x509.DNSName),
+        *map(str, alternatives.get_values_for_type(x509.IPAddress)),
+    ]
 
 
 async def decide(cluster: sp.testing.Cluster, type: str = "Approved") -> None:
     """Approves, or denies, the requests that wait, as `kubectl certificate` does."""
-    for each in await cluster.list(CertificateSigningRequest):
-        if not each.status.conditions:
+    for csr in await cluster.list(CertificateSigningRequest):
+        if not csr.status.conditions:
             condition = {"type": type, "status": "True", "reason": "ByTest", "message": "as the test says"}
             body = {"status": {"conditions": [condition]}}
-            await cluster.client.patch(CertificateSigningRequest, each.name, body, subresource="approval")
+            await cluster.client.patch(CertificateSigningRequest, csr.name, body, subresource="approval")
     await cluster.settle()
 
 
@@ -109,14 +112,14 @@ async def test_a_certificate_of_the_own_authority_is_in_its_secret_and_verifies(
         secret = await cluster.get(Secret, "web-tls")
         assert secret.type == "kubernetes.io/tls"
         assert sorted(secret.data) == ["ca.crt", "tls.crt", "tls.key"]
-        found, root = await held(cluster), chain(secret.data["ca.crt"])[0]
-        assert is_signed_by(found, root)
+        leaf, root = await held(cluster), chain(secret.data["ca.crt"])[0]
+        assert is_signed_by(leaf, root)
         assert root == await held(cluster, "ca")
-        assert names(found) == ["web.example.org", "*.example.org", "192.0.2.1"]
-        assert found.not_valid_after_utc - found.not_valid_before_utc == timedelta(days=90)
+        assert names(leaf) == ["web.example.org", "*.example.org", "192.0.2.1"]
+        assert leaf.not_valid_after_utc - leaf.not_valid_before_utc == timedelta(days=90)
         now = await status(cluster)
-        assert said(now, "Ready") == ("True", "Issued")
-        assert now.renewal_time == found.not_valid_after_utc - timedelta(days=30)
+        assert condition_of(now, "Ready") == ("True", "Issued")
+        assert now.renewal_time == leaf.not_valid_after_utc - timedelta(days=30)
         assert now.revision == 1
 
 
@@ -129,7 +132,7 @@ async def test_a_deleted_secret_comes_back_as_the_next_revision() -> None:
         await cluster.settle()
         assert await held(cluster) != first
         assert (await status(cluster)).revision == 2
-        assert said(await status(cluster), "Ready") == ("True", "Issued")
+        assert condition_of(await status(cluster), "Ready") == ("True", "Issued")
 
 
 @sp.testing.virtual_time
@@ -145,7 +148,7 @@ async def test_a_certificate_is_renewed_before_its_end_with_a_new_key() -> None:
         assert second.public_key() != first.public_key()
         await sp.testing.advance(12 * HOUR)
         assert (await status(cluster)).revision == 4
-        assert said(await status(cluster), "Ready") == ("True", "Issued")
+        assert condition_of(await status(cluster), "Ready") == ("True", "Issued")
 
 
 @sp.testing.virtual_time
@@ -199,7 +202,7 @@ async def test_a_secret_that_is_deleted_or_damaged_is_issued_again_and_the_key_i
         await held(cluster)
         keys.append(pair_in(await cluster.get(Secret, "web-tls")).key)
         assert len(set(keys)) == 3
-        events = " ".join(each.note or "" for each in await cluster.list(Event))
+        events = " ".join(event.note or "" for event in await cluster.list(Event))
         assert "the private key is not that of the certificate" in events
         for key in keys:
             for line in key.decode().splitlines()[1:-1]:
@@ -208,39 +211,39 @@ async def test_a_secret_that_is_deleted_or_damaged_is_issued_again_and_the_key_i
 
 @sp.testing.virtual_time
 async def test_a_secret_of_others_is_never_touched_and_its_name_is_taken_when_it_is_gone() -> None:
-    theirs = Secret.named("web-tls", "default", string_data={"token": "theirs"})
-    async with running(BOOT, CA, OURS, theirs, web()) as cluster:
+    others = Secret.named("web-tls", "default", string_data={"token": "theirs"})
+    async with running(BOOT, CA, OURS, others, web()) as cluster:
         await cluster.settle()
-        assert said(await status(cluster), "Ready") == ("False", "SecretTaken")
+        assert condition_of(await status(cluster), "Ready") == ("False", "SecretTaken")
         assert (await cluster.get(Secret, "web-tls")).data == {"token": b"theirs"}
         await cluster.delete(await cluster.get(Secret, "web-tls"))
         await cluster.settle()
-        assert said(await status(cluster), "Ready") == ("True", "Issued")
+        assert condition_of(await status(cluster), "Ready") == ("True", "Issued")
 
 
 @sp.testing.virtual_time
 async def test_issuers_and_authorities_may_come_late_and_damaged_ones_are_told() -> None:
     async with running(web()) as cluster:
         await cluster.settle()
-        assert said(await status(cluster), "Issuing") == ("True", "IssuerNotFound")
+        assert condition_of(await status(cluster), "Issuing") == ("True", "IssuerNotFound")
         await cluster.create(OURS)
         await cluster.settle()
-        assert said(await status(cluster), "Issuing") == ("True", "NotUsable")
-        assert said((await cluster.get(Issuer, "ours")).status, "Ready") == ("False", "NotUsable")
+        assert condition_of(await status(cluster), "Issuing") == ("True", "NotUsable")
+        assert condition_of((await cluster.get(Issuer, "ours")).status, "Ready") == ("False", "NotUsable")
         leaf = sign(new_key("ECDSA", 256), Names("leaf", (), (), False, ()), None, cluster.now(), timedelta(days=1))
         data = {"tls.key": leaf.key, "tls.crt": leaf.certificate}
         await cluster.create(Secret.named("ca", "default", data=data))
         await cluster.settle()
         conditions = (await cluster.get(Issuer, "ours")).status.conditions
-        assert [each.message for each in conditions if each.type == "Ready"] == [
+        assert [condition.message for condition in conditions if condition.type == "Ready"] == [
             "Secret ca: the certificate is not that of an authority (isCA)"
         ]
         await cluster.delete(await cluster.get(Secret, "ca"))
         await cluster.create(BOOT)
         await cluster.create(CA)
         await cluster.settle()
-        assert said((await cluster.get(Issuer, "ours")).status, "Ready") == ("True", "Usable")
-        assert said(await status(cluster), "Ready") == ("True", "Issued")
+        assert condition_of((await cluster.get(Issuer, "ours")).status, "Ready") == ("True", "Usable")
+        assert condition_of(await status(cluster), "Ready") == ("True", "Issued")
 
 
 @sp.testing.virtual_time
@@ -250,9 +253,12 @@ async def test_a_valid_certificate_stays_ready_without_its_issuer_until_it_ends(
         await cluster.delete(await cluster.get(Issuer, "ours"))
         await sp.testing.advance(6.1 * HOUR)
         now = await status(cluster)
-        assert (said(now, "Ready"), said(now, "Issuing")) == (("True", "Issued"), ("True", "IssuerNotFound"))
+        assert (condition_of(now, "Ready"), condition_of(now, "Issuing")) == (
+            ("True", "Issued"),
+            ("True", "IssuerNotFound"),
+        )
         await sp.testing.advance(3 * HOUR)
-        assert said(await status(cluster), "Ready") == ("False", "Expired")
+        assert condition_of(await status(cluster), "Ready") == ("False", "Expired")
 
 
 @sp.testing.virtual_time
@@ -269,8 +275,8 @@ async def test_certificates_follow_their_authority_to_its_new_key_and_are_in_no_
         await sp.testing.advance(8 * HOUR)
         assert (await status(cluster)).revision == 2, "another one would end at the same time"
         await sp.testing.advance(2 * HOUR)
-        assert said(await status(cluster), "Ready") == ("False", "Expired")
-        assert said((await cluster.get(Issuer, "ours")).status, "Ready") == ("False", "NotUsable")
+        assert condition_of(await status(cluster), "Ready") == ("False", "Expired")
+        assert condition_of((await cluster.get(Issuer, "ours")).status, "Ready") == ("False", "NotUsable")
 
 
 @sp.testing.virtual_time
@@ -291,19 +297,19 @@ async def test_an_authority_that_keeps_its_key_is_shown_anew_without_new_certifi
 async def test_a_signer_of_the_cluster_signs_what_has_been_approved_and_nothing_is_left_behind() -> None:
     async with running(CLUSTER, user(duration=SHORT)) as cluster:
         await cluster.settle()
-        assert said(await status(cluster, "jane"), "Issuing") == ("True", "Pending")
+        assert condition_of(await status(cluster, "jane"), "Issuing") == ("True", "Pending")
         assert await cluster.find(Secret, "jane") is None
         await decide(cluster)
-        found = await held(cluster, "jane")
-        assert found.subject.rfc4514_string() == "CN=jane"
-        assert said(await status(cluster, "jane"), "Ready") == ("True", "Issued")
+        certificate = await held(cluster, "jane")
+        assert certificate.subject.rfc4514_string() == "CN=jane"
+        assert condition_of(await status(cluster, "jane"), "Ready") == ("True", "Issued")
         assert await cluster.list(CertificateSigningRequest) == []
-        assert [each.name for each in await cluster.list(Secret)] == ["jane"]
+        assert [secret.name for secret in await cluster.list(Secret)] == ["jane"]
         await sp.testing.advance(6.1 * HOUR)
-        assert said(await status(cluster, "jane"), "Ready") == ("True", "Issued")
-        assert said(await status(cluster, "jane"), "Issuing") == ("True", "Pending")
+        assert condition_of(await status(cluster, "jane"), "Ready") == ("True", "Issued")
+        assert condition_of(await status(cluster, "jane"), "Issuing") == ("True", "Pending")
         await decide(cluster)
-        assert await held(cluster, "jane") != found
+        assert await held(cluster, "jane") != certificate
         await cluster.apply(user(duration=sp.Duration(days=30)))
         await cluster.settle()
         await cluster.delete(await cluster.get(Certificate, "jane"))
@@ -317,11 +323,11 @@ async def test_a_denied_request_is_told_and_made_again_when_the_cluster_has_remo
     async with running(CLUSTER, user()) as cluster:
         await cluster.settle()
         await decide(cluster, "Denied")
-        assert said(await status(cluster, "jane"), "Issuing") == ("True", "Denied")
+        assert condition_of(await status(cluster, "jane"), "Issuing") == ("True", "Denied")
         await sp.testing.advance(3700)
-        assert said(await status(cluster, "jane"), "Issuing") == ("True", "Pending")
+        assert condition_of(await status(cluster, "jane"), "Issuing") == ("True", "Pending")
         await decide(cluster)
-        assert said(await status(cluster, "jane"), "Ready") == ("True", "Issued")
+        assert condition_of(await status(cluster, "jane"), "Ready") == ("True", "Issued")
 
 
 @sp.testing.virtual_time
@@ -331,7 +337,9 @@ async def test_a_signer_that_refuses_says_why_in_the_status() -> None:
     async with running(CLUSTER, wrong) as cluster:
         await cluster.settle()
         await decide(cluster)
-        (issuing,) = [each for each in (await status(cluster, "jane")).conditions if each.type == "Issuing"]
+        (issuing,) = [
+            condition for condition in (await status(cluster, "jane")).conditions if condition.type == "Issuing"
+        ]
         assert issuing.reason == "Failed"
         assert "client auth" in issuing.message
 
@@ -366,13 +374,13 @@ async def test_requests_without_a_certificate_are_removed_when_the_operator_star
         signer_name=CLIENT,
         usages=["client auth"],
     )
-    theirs = CertificateSigningRequest.named("theirs", "", spec=spec)
-    left = CertificateSigningRequest.named("certificate-gone", "", {OWNER: "gone"}, {OF: "default/jane"}, spec=spec)
-    async with running(CLUSTER, user(), theirs, left) as cluster:
+    others = CertificateSigningRequest.named("theirs", "", spec=spec)
+    orphan = CertificateSigningRequest.named("certificate-gone", "", {OWNER: "gone"}, {OF: "default/jane"}, spec=spec)
+    async with running(CLUSTER, user(), others, orphan) as cluster:
         await cluster.settle()
         uid = (await cluster.get(Certificate, "jane")).uid
-        there = {each.name for each in await cluster.list(CertificateSigningRequest)}
-        assert there == {"theirs", f"certificate-{uid}"}
+        requests = {request.name for request in await cluster.list(CertificateSigningRequest)}
+        assert requests == {"theirs", f"certificate-{uid}"}
 
 
 KEYS = {"determinism": "OpenSSL draws keys and signatures"}

@@ -41,38 +41,38 @@ def names(head: sp.Head | Secret, annotation: str) -> set[str]:
 
 def copy_of(original: Secret) -> Secret:
     annotations = {HOME: original.uid, copies.TO: original.annotations.get(copies.TO, "")}
-    made = Secret.named(original.name, original.namespace, annotations={k: v for k, v in annotations.items() if v})
-    made.type, made.data = original.type, original.data
-    return made
+    copy = Secret.named(original.name, original.namespace, annotations={k: v for k, v in annotations.items() if v})
+    copy.type, copy.data = original.type, original.data
+    return copy
 
 
 async def place(original: Secret, cluster: FleetCluster, *, is_wanted: bool) -> None:
     """Makes the copy in one cluster as it is wanted. It reads from the server: the caches of other clusters may not
     show what was just written there. Raises `Refused`, and the errors of the client."""
-    if why := cluster.problem():
-        raise Refused(why)
+    if reason := cluster.problem():
+        raise Refused(reason)
     client, wanted = cluster.client, copy_of(original)
     try:
-        found = await client.get(Secret, original.name, namespace=original.namespace)
+        existing = await client.get(Secret, original.name, namespace=original.namespace)
     except NotFound:
         if is_wanted:
             await client.create(wanted)
         return
-    if found.uid == original.uid:
+    if existing.uid == original.uid:
         pass  # home is in its own fleet
-    elif found.annotations.get(HOME) != original.uid:
+    elif existing.annotations.get(HOME) != original.uid:
         if is_wanted:
             raise Refused(f"there is another Secret {original.key}")
-    elif found.metadata.deletion_timestamp is not None:
+    elif existing.metadata.deletion_timestamp is not None:
         raise Refused(f"Secret {original.key} is about to go")
-    elif not is_wanted or found.type != original.type:
-        await client.delete(found)
+    elif not is_wanted or existing.type != original.type:
+        await client.delete(existing)
         raise Refused(f"Secret {original.key} is about to go")
-    elif (found.data, found.annotations.get(copies.TO)) != (wanted.data, wanted.annotations.get(copies.TO)):
-        found.data = wanted.data
-        found.annotations.pop(copies.TO, None)
-        found.annotations.update(wanted.annotations)
-        await client.update(found)
+    elif (existing.data, existing.annotations.get(copies.TO)) != (wanted.data, wanted.annotations.get(copies.TO)):
+        existing.data = wanted.data
+        existing.annotations.pop(copies.TO, None)
+        existing.annotations.update(wanted.annotations)
+        await client.update(existing)
 
 
 def spreading(fleet: sp.Fleet) -> sp.Controller[Secret]:
@@ -84,21 +84,21 @@ def spreading(fleet: sp.Fleet) -> sp.Controller[Secret]:
             await ctx.ensure_current()  # copies of an original that is gone would stay
         if not wanted <= placed:
             await note(original, ctx, placed | wanted)
-        left: dict[str, str] = {}
+        problems: dict[str, str] = {}
         for name in sorted(placed | wanted):
             cluster = fleet.get(name)
             if cluster is None:
-                left[name] = "it is not in the fleet"
+                problems[name] = "it is not in the fleet"
                 ctx.event("Warning", "NotInFleet", f"cluster {name} of this Secret is not in the fleet")
                 continue
             try:
                 await place(original, cluster, is_wanted=name in wanted)
             except (Refused, ApiError, TransportError) as problem:
-                left[name] = str(problem)
-        if (kept := wanted | left.keys()) != placed | wanted:
-            await note(original, ctx, kept)
-        if left:
-            return sp.retry("; ".join(f"{name}: {problem}" for name, problem in left.items()))
+                problems[name] = str(problem)
+        if (remaining := wanted | problems.keys()) != placed | wanted:
+            await note(original, ctx, remaining)
+        if problems:
+            return sp.retry("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
         return sp.done()
 
     async def note(original: Secret, ctx: sp.Context, clusters: set[str]) -> None:

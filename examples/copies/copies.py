@@ -21,29 +21,29 @@ FINALIZER = "copies.example.com/copies"
 
 
 def copy_of(original: Secret, namespace: str) -> Secret:
-    made = Secret.named(original.name, namespace, annotations={FROM: original.key})
-    made.type, made.data = original.type, original.data
-    return made
+    copy = Secret.named(original.name, namespace, annotations={FROM: original.key})
+    copy.type, copy.data = original.type, original.data
+    return copy
 
 
 async def spread(original: Secret, ctx: sp.Context, namespaces: set[str]) -> list[str]:
     """Makes the copies as they are wanted; returns the namespaces in which another Secret has the name."""
-    taken: list[str] = []
+    occupied: list[str] = []
     new: list[Secret] = []
     changed: list[Secret] = []
     copies = await ctx.list(Secret, namespace="*", index=("copies", original.key))
     surplus = [copy for copy in copies if copy.namespace not in namespaces]
     for namespace in sorted(namespaces):
-        found = await ctx.get(Secret, original.name, namespace=namespace)
-        if found is None:
+        existing = await ctx.get(Secret, original.name, namespace=namespace)
+        if existing is None:
             new.append(copy_of(original, namespace))
-        elif found.annotations.get(FROM) != original.key:
-            taken.append(namespace)
-        elif found.type != original.type:
-            surplus.append(found)  # a type can't be changed; the copy comes back when this one is gone
-        elif found.data != original.data:
-            found.data = original.data
-            changed.append(found)
+        elif existing.annotations.get(FROM) != original.key:
+            occupied.append(namespace)
+        elif existing.type != original.type:
+            surplus.append(existing)  # a type can't be changed; the copy comes back when this one is gone
+        elif existing.data != original.data:
+            existing.data = original.data
+            changed.append(existing)
     if new or changed or surplus:
         await ctx.ensure_current()  # copies of an original that is gone would stay
     for copy in new:
@@ -52,16 +52,16 @@ async def spread(original: Secret, ctx: sp.Context, namespaces: set[str]) -> lis
         await ctx.client.update(copy)
     for copy in surplus:
         await ctx.delete(copy)
-    return taken
+    return occupied
 
 
 async def reconcile(original: Secret, ctx: sp.Context) -> None:
     namespaces: set[str] = set()
     if TO in original.annotations and FROM not in original.annotations:
-        found = await ctx.list(Namespace, selector=original.annotations[TO])
-        namespaces = {each.name for each in found if not each.is_deleting} - {original.namespace}
-    if taken := await spread(original, ctx, namespaces):
-        ctx.event("Warning", "Taken", f"there is another Secret {original.name} in {', '.join(taken)}")
+        matching = await ctx.list(Namespace, selector=original.annotations[TO])
+        namespaces = {namespace.name for namespace in matching if not namespace.is_deleting} - {original.namespace}
+    if occupied := await spread(original, ctx, namespaces):
+        ctx.event("Warning", "Taken", f"there is another Secret {original.name} in {', '.join(occupied)}")
 
 
 async def clean_up(original: Secret, ctx: sp.Context) -> None:

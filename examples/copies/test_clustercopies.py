@@ -24,12 +24,12 @@ USER = "system:serviceaccount:default:controllers"
 
 def role() -> list[sp.Object]:
     """The objects that give the program's user in each cluster the permissions that its declarations need."""
-    made = ClusterRole.named("copies")
-    made.rules = [from_wire(PolicyRule, each) for each in rules(declared([*controllers, program()[1]]))]
+    cluster_role = ClusterRole.named("copies")
+    cluster_role.rules = [from_wire(PolicyRule, rule_) for rule_ in rules(declared([*controllers, program()[1]]))]
     whose = RoleRef(api_group="rbac.authorization.k8s.io", kind="ClusterRole", name="copies")
     bound = ClusterRoleBinding.named("copies", role_ref=whose)
     bound.subjects = [Subject(api_group="rbac.authorization.k8s.io", kind="User", name=USER)]
-    return [made, bound]
+    return [cluster_role, bound]
 
 
 class Way(Transport):
@@ -59,19 +59,21 @@ class World:
     def __init__(self, fleet: sp.Fleet, clusters: dict[str, sp.testing.Cluster]) -> None:
         self.fleet = fleet
         self.clusters = clusters
-        self.ways = {name: Way(InProcessTransport(each.server.handle, user=USER)) for name, each in clusters.items()}
+        self.ways = {
+            name: Way(InProcessTransport(server.server.handle, user=USER)) for name, server in clusters.items()
+        }
         self.home = clusters["home"]
 
     async def engage(self, name: str) -> None:
         await self.fleet.engage(name, self.clusters[name].client.over(self.ways[name]))
 
-    async def found(self) -> dict[str, str]:
+    async def copies(self) -> dict[str, str]:
         """The values of all Secrets of the name, by cluster and namespace."""
         return {
-            f"{name}/{each.namespace}": each.data["token"].decode()
+            f"{name}/{secret.namespace}": secret.data["token"].decode()
             for name, cluster in self.clusters.items()
-            for each in await cluster.list(Secret)
-            if each.name == "pull"
+            for secret in await cluster.list(Secret)
+            if secret.name == "pull"
         }
 
 
@@ -85,15 +87,15 @@ async def world(*engaged: str) -> AsyncGenerator[World]:
             )
             for seed, name in enumerate(("home", "east", "west"))  # else their objects would have the same uids
         }
-        made = World(fleet, clusters)
+        world_ = World(fleet, clusters)
         for name in engaged:
-            await made.engage(name)
-        options = sp.ManagerOptions(now=made.home.now, random=made.home.random)
+            await world_.engage(name)
+        options = sp.ManagerOptions(now=world_.home.now, random=world_.home.random)
         manager = sp.Manager(
-            made.home.client.over(made.ways["home"]), controllers=[controller], fleet=fleet, options=options
+            world_.home.client.over(world_.ways["home"]), controllers=[controller], fleet=fleet, options=options
         )
         await stack.enter_async_context(manager)
-        yield made
+        yield world_
 
 
 def original(value: str, clusters: str = "east,west", to: str = "team=red") -> Secret:
@@ -105,102 +107,102 @@ def original(value: str, clusters: str = "east,west", to: str = "team=red") -> S
 
 @sp.testing.virtual_time
 async def test_copies_come_into_the_clusters_and_their_namespaces_and_go_with_their_original() -> None:
-    async with world("east", "west") as made:
-        await made.home.apply(original("a"))
+    async with world("east", "west") as world_:
+        await world_.home.apply(original("a"))
         await sp.testing.advance(5)
-        there = {"east/default": "a", "east/red": "a", "west/default": "a", "west/red": "a"}
-        assert await made.found() == {"home/default": "a"} | there
-        await made.home.apply(original("b", clusters="west", to="team=blue"))
+        copies = {"east/default": "a", "east/red": "a", "west/default": "a", "west/red": "a"}
+        assert await world_.copies() == {"home/default": "a"} | copies
+        await world_.home.apply(original("b", clusters="west", to="team=blue"))
         await sp.testing.advance(5)
-        assert await made.found() == {"home/default": "b", "west/default": "b", "west/blue": "b"}
-        await made.home.delete(await made.home.get(Secret, "pull"))
+        assert await world_.copies() == {"home/default": "b", "west/default": "b", "west/blue": "b"}
+        await world_.home.delete(await world_.home.get(Secret, "pull"))
         await sp.testing.advance(5)
-        assert await made.found() == {}
+        assert await world_.copies() == {}
 
 
 @sp.testing.virtual_time
 async def test_a_cluster_that_goes_away_stops_no_other_and_has_what_it_missed_when_it_is_back() -> None:
-    async with world("east", "west") as made:
-        await made.home.apply(original("a"))
+    async with world("east", "west") as world_:
+        await world_.home.apply(original("a"))
         await sp.testing.advance(5)
-        made.ways["east"].is_closed = True
-        await made.home.apply(original("b"))
+        world_.ways["east"].is_closed = True
+        await world_.home.apply(original("b"))
         await sp.testing.advance(600)
-        found = await made.found()
-        assert (found["west/red"], found["east/red"]) == ("b", "a")
-        made.ways["east"].is_closed = False
+        copies = await world_.copies()
+        assert (copies["west/red"], copies["east/red"]) == ("b", "a")
+        world_.ways["east"].is_closed = False
         await sp.testing.advance(180)
-        assert set((await made.found()).values()) == {"b"}
+        assert set((await world_.copies()).values()) == {"b"}
 
 
 @sp.testing.virtual_time
 async def test_an_original_waits_for_a_cluster_that_is_away_until_its_copies_there_have_gone() -> None:
-    async with world("east", "west") as made:
-        await made.home.apply(original("a"))
+    async with world("east", "west") as world_:
+        await world_.home.apply(original("a"))
         await sp.testing.advance(5)
-        made.ways["east"].is_closed = True
-        await made.home.delete(await made.home.get(Secret, "pull"))
+        world_.ways["east"].is_closed = True
+        await world_.home.delete(await world_.home.get(Secret, "pull"))
         await sp.testing.advance(600)
-        assert sorted(await made.found()) == ["east/default", "east/red", "home/default"]
-        assert (await made.home.get(Secret, "pull")).annotations[PLACED] == "east"
-        made.ways["east"].is_closed = False
+        assert sorted(await world_.copies()) == ["east/default", "east/red", "home/default"]
+        assert (await world_.home.get(Secret, "pull")).annotations[PLACED] == "east"
+        world_.ways["east"].is_closed = False
         await sp.testing.advance(180)
-        assert await made.found() == {}
+        assert await world_.copies() == {}
 
 
 @sp.testing.virtual_time
 async def test_a_cluster_that_has_left_the_fleet_is_not_forgotten() -> None:
-    async with world("east", "west") as made:
-        await made.home.apply(original("a"))
+    async with world("east", "west") as world_:
+        await world_.home.apply(original("a"))
         await sp.testing.advance(5)
-        await made.fleet.disengage("east")
-        await made.home.delete(await made.home.get(Secret, "pull"))
+        await world_.fleet.disengage("east")
+        await world_.home.delete(await world_.home.get(Secret, "pull"))
         await sp.testing.advance(600)
-        assert sorted(await made.found()) == ["east/default", "east/red", "home/default"]
-        told = {each.note for each in await made.home.list(Event) if each.reason == "NotInFleet"}
-        assert told == {"cluster east of this Secret is not in the fleet"}
-        await made.engage("east")
+        assert sorted(await world_.copies()) == ["east/default", "east/red", "home/default"]
+        notes = {event.note for event in await world_.home.list(Event) if event.reason == "NotInFleet"}
+        assert notes == {"cluster east of this Secret is not in the fleet"}
+        await world_.engage("east")
         await sp.testing.advance(180)
-        assert await made.found() == {}
+        assert await world_.copies() == {}
 
 
 @sp.testing.virtual_time
 async def test_an_original_for_all_clusters_gets_those_that_come_later() -> None:
-    async with world("west") as made:
-        await made.home.apply(original("a", clusters="*"))
+    async with world("west") as world_:
+        await world_.home.apply(original("a", clusters="*"))
         await sp.testing.advance(5)
-        assert sorted(await made.found()) == ["home/default", "west/default", "west/red"]
-        await made.engage("east")
+        assert sorted(await world_.copies()) == ["home/default", "west/default", "west/red"]
+        await world_.engage("east")
         await sp.testing.advance(90)
-        assert sorted(await made.found()) == [
+        assert sorted(await world_.copies()) == [
             "east/default", "east/red", "home/default", "west/default", "west/red",
         ]  # fmt: skip
 
 
 @sp.testing.virtual_time
 async def test_a_secret_of_others_in_a_cluster_is_not_touched_and_makes_room_when_it_goes() -> None:
-    async with world("east", "west") as made:
-        theirs = await made.clusters["east"].create(Secret.named("pull", "default", string_data={"token": "theirs"}))
-        await made.home.apply(original("a"))
+    async with world("east", "west") as world_:
+        others = await world_.clusters["east"].create(Secret.named("pull", "default", string_data={"token": "theirs"}))
+        await world_.home.apply(original("a"))
         await sp.testing.advance(5)
-        found = await made.found()
-        assert (found["east/default"], found["west/default"]) == ("theirs", "a")
-        await made.clusters["east"].delete(theirs)
+        copies = await world_.copies()
+        assert (copies["east/default"], copies["west/default"]) == ("theirs", "a")
+        await world_.clusters["east"].delete(others)
         await sp.testing.advance(90)
-        assert (await made.found())["east/red"] == "a"
+        assert (await world_.copies())["east/red"] == "a"
 
 
 @sp.testing.virtual_time
 async def test_a_copy_that_is_changed_is_restored() -> None:
-    async with world("east") as made:
-        await made.home.apply(original("a", clusters="east"))
+    async with world("east") as world_:
+        await world_.home.apply(original("a", clusters="east"))
         await sp.testing.advance(5)
-        copy = await made.clusters["east"].get(Secret, "pull")
+        copy = await world_.clusters["east"].get(Secret, "pull")
         assert HOME in copy.annotations
         copy.data = {"token": b"other"}
-        await made.clusters["east"].update(copy)
+        await world_.clusters["east"].update(copy)
         await sp.testing.advance(1)
-        assert set((await made.found()).values()) == {"a"}
+        assert set((await world_.copies()).values()) == {"a"}
 
 
 async def scenario(cluster: sp.testing.Cluster) -> None:

@@ -21,23 +21,23 @@ def original(value: str, to: str = "team=red") -> Secret:
     return Secret.named("pull", "default", annotations={TO: to} if to else {}, string_data={"token": value})
 
 
-async def found(cluster: sp.testing.Cluster) -> dict[str, bytes]:
+async def copies(cluster: sp.testing.Cluster) -> dict[str, bytes]:
     """The values of all Secrets of that name, by namespace."""
-    return {each.namespace: each.data["token"] for each in await cluster.list(Secret) if each.name == "pull"}
+    return {secret.namespace: secret.data["token"] for secret in await cluster.list(Secret) if secret.name == "pull"}
 
 
 @sp.testing.virtual_time
 async def test_copies_follow_their_original_and_go_with_it() -> None:
     async with sp.testing.cluster(*controllers, objects=TEAMS) as cluster:
-        made = await cluster.apply(original("a"))
+        secret = await cluster.apply(original("a"))
         await cluster.settle()
-        assert await found(cluster) == {"default": b"a", "red": b"a", "rose": b"a"}
+        assert await copies(cluster) == {"default": b"a", "red": b"a", "rose": b"a"}
         await cluster.apply(original("b"))
         await cluster.settle()
-        assert await found(cluster) == {"default": b"b", "red": b"b", "rose": b"b"}
-        await cluster.delete(made)
+        assert await copies(cluster) == {"default": b"b", "red": b"b", "rose": b"b"}
+        await cluster.delete(secret)
         await cluster.settle()
-        assert await found(cluster) == {}
+        assert await copies(cluster) == {}
 
 
 @sp.testing.virtual_time
@@ -50,10 +50,10 @@ async def test_namespaces_come_and_go_and_change_their_labels() -> None:
         await cluster.apply(team("red", team="blue"))
         await cluster.delete(await cluster.get(Namespace, "rose"))
         await cluster.settle()
-        assert await found(cluster) == {"default": b"a", "blue": b"a", "ruby": b"a"}
+        assert await copies(cluster) == {"default": b"a", "blue": b"a", "ruby": b"a"}
         await cluster.apply(original("a", to=""))
         await cluster.settle()
-        assert await found(cluster) == {"default": b"a"}
+        assert await copies(cluster) == {"default": b"a"}
 
 
 @sp.testing.virtual_time
@@ -67,20 +67,20 @@ async def test_a_copy_that_is_changed_or_deleted_is_restored() -> None:
         await cluster.update(copy)
         await cluster.delete(await cluster.get(Secret, "pull", "rose"))
         await cluster.settle()
-        assert await found(cluster) == {"default": b"a", "red": b"a", "rose": b"a"}
+        assert await copies(cluster) == {"default": b"a", "red": b"a", "rose": b"a"}
         assert "more" not in (await cluster.get(Secret, "pull", "red")).data
 
 
 @sp.testing.virtual_time
 async def test_a_secret_of_others_is_not_touched_and_makes_room_when_it_goes() -> None:
-    theirs = Secret.named("pull", "red", string_data={"token": "theirs"})
-    async with sp.testing.cluster(*controllers, objects=[*TEAMS, theirs]) as cluster:
+    others = Secret.named("pull", "red", string_data={"token": "theirs"})
+    async with sp.testing.cluster(*controllers, objects=[*TEAMS, others]) as cluster:
         await cluster.apply(original("a"))
         await cluster.settle()
-        assert await found(cluster) == {"default": b"a", "red": b"theirs", "rose": b"a"}
+        assert await copies(cluster) == {"default": b"a", "red": b"theirs", "rose": b"a"}
         await cluster.delete(await cluster.get(Secret, "pull", "red"))
         await cluster.settle()
-        assert await found(cluster) == {"default": b"a", "red": b"a", "rose": b"a"}
+        assert await copies(cluster) == {"default": b"a", "red": b"a", "rose": b"a"}
 
 
 async def scenario(cluster: sp.testing.Cluster) -> None:
@@ -126,8 +126,8 @@ def test_a_copy_that_is_made_after_its_original_has_gone_goes_too() -> None:
 
 @sp.testing.virtual_time
 async def test_copies_without_an_original_are_removed_when_the_operator_starts() -> None:
-    left = Secret.named("pull", "red", annotations={FROM: "default/pull"}, string_data={"token": "a"})
+    orphan = Secret.named("pull", "red", annotations={FROM: "default/pull"}, string_data={"token": "a"})
     asks_no_more = original("b", to="")
-    async with sp.testing.cluster(*controllers, objects=[*TEAMS, left, asks_no_more]) as cluster:
+    async with sp.testing.cluster(*controllers, objects=[*TEAMS, orphan, asks_no_more]) as cluster:
         await cluster.settle()
-        assert await found(cluster) == {"default": b"b"}
+        assert await copies(cluster) == {"default": b"b"}

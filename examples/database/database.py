@@ -167,7 +167,7 @@ def cron_job_of(database: Database) -> CronJob:
 
 
 def is_over(job: Job, how: str) -> bool:
-    return any(each.type == how and each.status == "True" for each in job.status.conditions)
+    return any(condition.type == how and condition.status == "True" for condition in job.status.conditions)
 
 
 def is_of_another(secret: Secret, database: Database) -> bool:
@@ -227,17 +227,17 @@ def controller_of(new_password: Callable[[], str]) -> sp.Controller[Database]:
             ctx.set_condition("Ready", False, "PasswordLost", message)
             return False
         if secret is None:
-            made = Secret.named(
+            new_secret = Secret.named(
                 secret_of(database), labels=labels_of(database), string_data={"password": new_password()}
             )
-            made.immutable = True
-            await ctx.create(made)
+            new_secret.immutable = True
+            await ctx.create(new_secret)
         return True
 
     async def reconcile(database: Database, ctx: sp.Context) -> sp.Outcome:
         if not await has_password(database, ctx):
             return sp.done()
-        found = await ctx.keep(StatefulSet, [stateful_set_of(database)])
+        stateful_sets = await ctx.keep(StatefulSet, [stateful_set_of(database)])
         problem, primary, again = "", None, None
         try:
             primary, again = await keep_primary(database, ctx)
@@ -250,7 +250,7 @@ def controller_of(new_password: Callable[[], str]) -> sp.Controller[Database]:
         status.host, status.secret = f"{database.name}.{database.namespace}.svc", secret_of(database)
         if jobs:
             status.last_backup = jobs[0].status.last_successful_time
-        is_rolled_out = bool(found) and is_out(found[0])
+        is_rolled_out = bool(stateful_sets) and is_out(stateful_sets[0])
         if primary is not None and is_rolled_out:
             ctx.set_condition("Ready", True, "Serving")
         else:

@@ -62,8 +62,8 @@ class Servers:
     async def promote(self, namespace: str, pod: str) -> None:
         """Makes the server of a pod the primary. One that is the primary stays so."""
         # The checkpoint shows pg_rewind on other servers that this one is on another timeline now.
-        if (said := await self._ask(namespace, pod, PROMOTE, "checkpoint")) != "t":
-            raise CommandFailed(f"the server of {pod} is not the primary after pg_promote: {said}")
+        if (answer := await self._ask(namespace, pod, PROMOTE, "checkpoint")) != "t":
+            raise CommandFailed(f"the server of {pod} is not the primary after pg_promote: {answer}")
 
     async def position(self, namespace: str, pod: str) -> tuple[int, int]:
         """The timeline that a server is on, and the place in it up to which it has what was written."""
@@ -101,7 +101,9 @@ def is_primary(pod: Pod) -> bool:
 
 def run_of(pod: Pod) -> str:
     """The run of a pod's server, which changes with each restart of its container."""
-    return next((str(each.restart_count) for each in pod.status.container_statuses if each.name == CONTAINER), "")
+    return next(
+        (str(container.restart_count) for container in pod.status.container_statuses if container.name == CONTAINER), ""
+    )
 
 
 def names_of(database: Database) -> list[str]:
@@ -159,8 +161,8 @@ async def keep_primary(database: Database, ctx: sp.Context) -> tuple[Pod | None,
     status = database.status
     pods = await ctx.list(Pod, selector=labels_of(database))
     chosen = next((pod for pod in pods if pod.name == status.primary), None)
-    left = patience(database, chosen, ctx)
-    if not left:
+    patience_left = patience(database, chosen, ctx)
+    if not patience_left:
         await ctx.ensure_current()
         if not (successor := await choose(database, pods, ctx)):
             return None, None
@@ -169,7 +171,7 @@ async def keep_primary(database: Database, ctx: sp.Context) -> tuple[Pod | None,
         status.primary, status.primary_lost = successor, None
         return None, 0.0
     if chosen is None or not is_up(chosen):
-        return None, left
+        return None, patience_left
     marked = [pod.name for pod in pods if is_primary(pod)]
     if marked == [chosen.name] and chosen.annotations.get(PROMOTED) == run_of(chosen):
         return chosen, None

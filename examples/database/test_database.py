@@ -39,8 +39,8 @@ def backups() -> PersistentVolumeClaim:
     return PersistentVolumeClaim.named("orders-backups", "default", spec=spec)
 
 
-def reason(found: Database, type: str) -> str:
-    return next((each.reason for each in found.status.conditions if each.type == type), "")
+def reason(database_: Database, type: str) -> str:
+    return next((condition.reason for condition in database_.status.conditions if condition.type == type), "")
 
 
 @sp.testing.virtual_time
@@ -48,16 +48,16 @@ async def test_a_database_has_all_its_children_and_says_when_it_serves() -> None
     async with sp.testing.cluster(controller, webhooks=[admission]) as cluster:
         await cluster.apply(database(DatabaseSpec(backup=NIGHTLY)))
         await cluster.settle()
-        found = await cluster.get(Database, "orders")
-        assert found.spec.backup.claim == "orders-backups", "the webhook has filled it in"
-        assert (found.status.host, found.status.secret) == ("orders.default.svc", "orders-password")
-        assert reason(found, "Ready") == "Serving"
-        assert found.status.observed_generation == found.metadata.generation
+        database_ = await cluster.get(Database, "orders")
+        assert database_.spec.backup.claim == "orders-backups", "the webhook has filled it in"
+        assert (database_.status.host, database_.status.secret) == ("orders.default.svc", "orders-password")
+        assert reason(database_, "Ready") == "Serving"
+        assert database_.status.observed_generation == database_.metadata.generation
         assert (await cluster.get(Service, "orders")).spec.cluster_ip == "None"
         assert len((await cluster.get(Secret, "orders-password")).data["password"]) >= 32
         assert (await cluster.get(CronJob, "orders-backup")).spec.schedule == "0 3 * * *"
-        assert [each.name for each in await cluster.list(Pod)] == ["orders-0"]
-        assert [each.name for each in await cluster.list(PersistentVolumeClaim)] == ["data-orders-0"]
+        assert [pod.name for pod in await cluster.list(Pod)] == ["orders-0"]
+        assert [claim.name for claim in await cluster.list(PersistentVolumeClaim)] == ["data-orders-0"]
 
 
 @sp.testing.virtual_time
@@ -83,7 +83,7 @@ async def test_the_password_is_never_written_anew() -> None:
 @sp.testing.virtual_time
 async def test_backups_are_made_on_time_and_end_with_their_schedule() -> None:
     async with sp.testing.cluster(controller, objects=[backups()]) as cluster:
-        made = await cluster.apply(database(DatabaseSpec(backup=NIGHTLY)))
+        applied = await cluster.apply(database(DatabaseSpec(backup=NIGHTLY)))
         await cluster.settle()
 
         async def backed_up() -> bool:
@@ -96,7 +96,7 @@ async def test_backups_are_made_on_time_and_end_with_their_schedule() -> None:
         await cluster.apply(database(DatabaseSpec(backup=Backup())))
         await cluster.settle()
         assert await cluster.list(CronJob) == []
-        assert (await cluster.get(Database, "orders")).uid == made.uid
+        assert (await cluster.get(Database, "orders")).uid == applied.uid
 
 
 @sp.testing.virtual_time
@@ -105,9 +105,9 @@ async def test_a_new_database_begins_with_a_backup() -> None:
         await cluster.apply(database(DatabaseSpec(restore_from="old-20260101-030000.sql")))
         await cluster.settle()
         pod = await cluster.get(Pod, "orders-0")
-        (mount,) = [each for each in pod.spec.containers[0].volume_mounts if each.name == "backups"]
+        (mount,) = [mount_ for mount_ in pod.spec.containers[0].volume_mounts if mount_.name == "backups"]
         assert mount.mount_path == "/docker-entrypoint-initdb.d/old-20260101-030000.sql"
-        claims = [each.persistent_volume_claim for each in pod.spec.volumes]
+        claims = [volume.persistent_volume_claim for volume in pod.spec.volumes]
         assert "orders-backups" in [claim.claim_name for claim in claims if claim is not None]
 
 
@@ -128,8 +128,8 @@ async def test_it_goes_after_a_last_backup_and_leaves_nothing() -> None:
         await cluster.until(is_gone)
         await cluster.settle()
         assert serving == {True}, "the database is there as long as the backup needs it"
-        left = {each.name for kind in CHILDREN for each in await cluster.list(kind)}
-        assert left == {"orders-backups"}, "the backups are the user's"
+        names = {child.name for kind in CHILDREN for child in await cluster.list(kind)}
+        assert names == {"orders-backups"}, "the backups are the user's"
 
 
 @sp.testing.virtual_time
@@ -139,9 +139,9 @@ async def test_it_says_which_job_its_end_waits_for() -> None:
         await cluster.settle()
         await cluster.delete(await cluster.get(Database, "orders"))
         await cluster.settle()
-        found = await cluster.get(Database, "orders")
-        assert reason(found, "LastBackup") == "Waiting"
-        assert any("Job orders-last-backup" in each.message for each in found.status.conditions)
+        current = await cluster.get(Database, "orders")
+        assert reason(current, "LastBackup") == "Waiting"
+        assert any("Job orders-last-backup" in condition.message for condition in current.status.conditions)
 
 
 @sp.testing.virtual_time
@@ -159,9 +159,9 @@ async def test_it_stays_when_the_last_backup_fails_until_its_user_does_without()
 
         await cluster.until(has_failed)
         assert await cluster.find(StatefulSet, "orders") is not None
-        found = await cluster.get(Database, "orders")
-        found.spec.backup.schedule = None
-        await cluster.update(found)
+        current = await cluster.get(Database, "orders")
+        current.spec.backup.schedule = None
+        await cluster.update(current)
         await cluster.settle()
         assert await cluster.list(Database) == []
 
@@ -188,10 +188,10 @@ async def test_what_can_not_be_changed_is_refused() -> None:
     async with sp.testing.cluster(controller, webhooks=[admission]) as cluster:
         await cluster.apply(database())
         await cluster.settle()
-        found = await cluster.get(Database, "orders")
-        found.spec.storage, found.spec.restore_from = sp.Quantity("20Gi"), "a.sql"
+        current = await cluster.get(Database, "orders")
+        current.spec.storage, current.spec.restore_from = sp.Quantity("20Gi"), "a.sql"
         with pytest.raises(Invalid) as refused:
-            await cluster.update(found)
+            await cluster.update(current)
         assert [cause.field for cause in refused.value.causes] == ["spec.storage", "spec.restoreFrom"]
         with pytest.raises(Invalid, match="no more than 40 characters"):
             await cluster.create(database(name="o" * 41))

@@ -30,7 +30,7 @@ class Postgres:
         self.positions = {"orders-1": "1|100", "orders-2": "1|200"}
         self.promoted: list[str] = []
         self.is_away = False
-        self.seen: list[list[str]] = []
+        self.labelled: list[list[str]] = []
         """The pods with the label, each time when a server was made the primary."""
         self.cluster: sp.testing.Cluster | None = None
 
@@ -38,7 +38,9 @@ class Postgres:
         return PodBehaviour(ready=2.0, exec=self.exec) if pod.name.startswith("orders-") else None
 
     async def exec(self, command: Command) -> int:
-        queries = [each.removeprefix("--command=") for each in command.arguments if each.startswith("--command=")]
+        queries = [
+            argument.removeprefix("--command=") for argument in command.arguments if argument.startswith("--command=")
+        ]
         if queries == [POSITION]:
             command.stdout.write(self.positions.get(command.pod.name, "1|300") + "\n")
             return 0
@@ -47,7 +49,7 @@ class Postgres:
             command.stderr.write("server closed the connection unexpectedly\n")
             return 2
         assert self.cluster is not None
-        self.seen.append(await primaries(self.cluster))
+        self.labelled.append(await primaries(self.cluster))
         self.promoted.append(command.pod.name)
         command.stdout.write("t\n")
         return 0
@@ -84,9 +86,9 @@ async def status(cluster: sp.testing.Cluster) -> DatabaseStatus:
     return (await cluster.get(Database, "orders")).status
 
 
-async def said(cluster: sp.testing.Cluster) -> tuple[str, str]:
-    (found,) = [each for each in (await status(cluster)).conditions if each.type == "Ready"]
-    return found.status, found.reason
+async def ready_of(cluster: sp.testing.Cluster) -> tuple[str, str]:
+    (condition,) = [condition for condition in (await status(cluster)).conditions if condition.type == "Ready"]
+    return condition.status, condition.reason
 
 
 async def kill_node_of(cluster: sp.testing.Cluster, pod: str) -> str:
@@ -107,7 +109,7 @@ async def test_the_first_server_is_the_primary_and_the_name_leads_to_it_alone() 
         await cluster.settle(patience=60)
         assert await primaries(cluster) == ["orders-0"]
         assert (await status(cluster)).primary == "orders-0"
-        assert await said(cluster) == ("True", "Serving")
+        assert await ready_of(cluster) == ("True", "Serving")
         assert postgres.promoted == ["orders-0"]
         assert ((await cluster.get(Service, "orders")).spec.selector or {})[ROLE] == PRIMARY
 
@@ -121,12 +123,12 @@ async def test_the_standby_with_most_takes_over_in_time_and_the_label_moves_afte
         await sp.testing.advance(60)  # its node is known to be away after 50 s
         assert await primaries(cluster) == ["orders-0"]
         assert (await status(cluster)).primary_lost is not None
-        assert await said(cluster) == ("False", "Starting")
+        assert await ready_of(cluster) == ("False", "Starting")
         await sp.testing.advance(30)
         assert await primaries(cluster) == ["orders-2"]
         assert postgres.promoted == ["orders-0", "orders-2"]
-        assert postgres.seen == [[], []], "no pod had the label while a server was made the primary"
-        assert await said(cluster) == ("True", "Serving")
+        assert postgres.labelled == [[], []], "no pod had the label while a server was made the primary"
+        assert await ready_of(cluster) == ("True", "Serving")
         await annotate(cluster, node, None)
         await sp.testing.advance(600)
         assert await primaries(cluster) == ["orders-2"], "the first one is a standby now"
@@ -154,12 +156,12 @@ async def test_a_command_that_fails_is_told_and_no_label_moves_before_it_succeed
     postgres.is_away = True
     async with running(postgres, database(2)) as cluster:
         await cluster.settle(patience=5, failing=True)
-        assert await said(cluster) == ("False", "CommandFailed")
+        assert await ready_of(cluster) == ("False", "CommandFailed")
         assert await primaries(cluster) == []
         postgres.is_away = False
         await sp.testing.advance(120)
         assert await primaries(cluster) == ["orders-0"]
-        assert await said(cluster) == ("True", "Serving")
+        assert await ready_of(cluster) == ("True", "Serving")
 
 
 @sp.testing.virtual_time
@@ -176,7 +178,7 @@ async def test_fewer_servers_than_before_leave_one_of_them_as_the_primary() -> N
         await sp.testing.advance(120)
         assert len(await primaries(cluster)) == 1
         assert await primaries(cluster) != ["orders-2"]
-        assert await said(cluster) == ("True", "Serving")
+        assert await ready_of(cluster) == ("True", "Serving")
 
 
 @sp.testing.virtual_time
@@ -203,13 +205,13 @@ class Twin(sp.simulation.External, Servers):
     """The servers as the simulation has them: commands in pods go over WebSockets, which no simulated wire has."""
 
     def __init__(self) -> None:
-        self.made: list[str] = []
+        self.primaries: list[str] = []
         """The servers that were made the primary, one after the other."""
 
     @sp.simulation.call
     async def promote(self, namespace: str, pod: str) -> None:
-        if self.made[-1:] != [pod]:
-            self.made.append(pod)
+        if self.primaries[-1:] != [pod]:
+            self.primaries.append(pod)
 
     @sp.simulation.call
     async def position(self, namespace: str, pod: str) -> tuple[int, int]:
@@ -233,7 +235,7 @@ async def scenario(cluster: sp.testing.Cluster) -> None:
 
 async def has_primary(cluster: sp.testing.Cluster, but_not_on: str = "") -> bool:
     pods = await cluster.list(Pod, selector={ROLE: PRIMARY})
-    return len(pods) == 1 and pods[0].spec.node_name != but_not_on and await said(cluster) == ("True", "Serving")
+    return len(pods) == 1 and pods[0].spec.node_name != but_not_on and await ready_of(cluster) == ("True", "Serving")
 
 
 def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
@@ -242,7 +244,7 @@ def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Rep
 
     def is_last_made(objects: sp.simulation.Objects) -> bool:
         marked = [pod.name for pod in objects.list(Pod) if pod.labels.get(ROLE) == PRIMARY]
-        return not marked or marked == twin.made[-1:]
+        return not marked or marked == twin.primaries[-1:]
 
     return sp.simulation.check(
         scenario,

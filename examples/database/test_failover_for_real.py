@@ -86,7 +86,7 @@ class Machine:
         process.wait(PATIENCE)
 
     def log(self) -> str:
-        return "\n".join(f"--- {each.name}\n{each.read_text()}" for each in sorted(self.folder.glob("*.log")))
+        return "\n".join(f"--- {file.name}\n{file.read_text()}" for file in sorted(self.folder.glob("*.log")))
 
     async def exec(self, pod: str, command: Sequence[str], **options: Any) -> CommandResult:
         environment = {**self.environment(pod, pod), "PGHOST": str(self.folder / f"{pod}.sockets")}
@@ -113,16 +113,16 @@ def machine() -> Iterator[Machine]:
     with reserved_port() as port, tempfile.TemporaryDirectory(prefix="setpoint-failover-") as name:
         folder = Path(name)
         folder.chmod(0o777)
-        found = Machine(folder, port)
+        machine_ = Machine(folder, port)
         try:
-            yield found
+            yield machine_
         finally:
-            for pod in [*found.running]:
-                found.kill(pod)
+            for pod in [*machine_.running]:
+                machine_.kill(pod)
 
 
 def has(rows: str) -> Callable[[str], bool]:
-    return lambda found: found == rows
+    return lambda actual: actual == rows
 
 
 async def test_a_standby_takes_over_and_the_former_primary_follows_it_without_what_it_had_not_sent(
@@ -139,9 +139,12 @@ async def test_a_standby_takes_over_and_the_former_primary_follows_it_without_wh
     await machine.ask("orders-0", "create table t (a int); insert into t values (1)")
     await machine.until(has("1"), "orders-1", rows)
     assert await machine.ask("orders-1", "select pg_is_in_recovery()") == "t"
-    here, there = await servers.position("default", "orders-0"), await servers.position("default", "orders-1")
-    assert here[0] == there[0] == 1
-    assert here >= there
+    here, standby_position = (
+        await servers.position("default", "orders-0"),
+        await servers.position("default", "orders-1"),
+    )
+    assert here[0] == standby_position[0] == 1
+    assert here >= standby_position
 
     machine.kill("orders-1")
     await machine.ask("orders-0", "insert into t values (666)")  # never sent
@@ -157,8 +160,11 @@ async def test_a_standby_takes_over_and_the_former_primary_follows_it_without_wh
     machine.start("orders-0", primary="orders-1")
     await machine.until(has("1,2"), "orders-0", rows)
     assert await machine.ask("orders-0", "select pg_is_in_recovery()") == "t"
-    here, there = await servers.position("default", "orders-0"), await servers.position("default", "orders-1")
-    assert here[0] == there[0] == 2
+    here, standby_position = (
+        await servers.position("default", "orders-0"),
+        await servers.position("default", "orders-1"),
+    )
+    assert here[0] == standby_position[0] == 2
 
     machine.kill("orders-0")
     machine.servers = "1"

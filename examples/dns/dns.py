@@ -48,11 +48,11 @@ class Zone:
 
     async def change(self, create: list[Record], replace: list[Record], delete: list[Record]) -> None:
         """Raises `Taken` if a record to create is there. Deleting what is gone is not an error."""
-        left = {place: record for place, record in self.content.items() if record not in delete}
+        kept_records = {place: record for place, record in self.content.items() if record not in delete}
         for record in create:
-            if (place := f"{record.type} {record.name}") in left:
+            if (place := f"{record.type} {record.name}") in kept_records:
                 raise Taken(place)
-        self.content = left | {f"{record.type} {record.name}": record for record in (*create, *replace)}
+        self.content = kept_records | {f"{record.type} {record.name}": record for record in (*create, *replace)}
 
 
 def ownership(service: Service) -> str:
@@ -75,8 +75,8 @@ def wanted(service: Service) -> dict[str, Record]:
     balancer = service.status.load_balancer
     if service.spec.type != "LoadBalancer" or balancer is None:
         return {}
-    addresses = tuple(sorted(each.ip for each in balancer.ingress if each.ip))
-    aliases = tuple(sorted(each.hostname for each in balancer.ingress if each.hostname))
+    addresses = tuple(sorted(ingress.ip for ingress in balancer.ingress if ingress.ip))
+    aliases = tuple(sorted(ingress.hostname for ingress in balancer.ingress if ingress.hostname))
     if addresses:
         return {name: Record(name, "A", addresses) for name in hostnames(service)}
     return {name: Record(name, "CNAME", aliases[:1]) for name in hostnames(service) if aliases}
@@ -86,21 +86,21 @@ async def write(service: Service, ctx: sp.Context, wanted: dict[str, Record]) ->
     """Makes the Service's records as they are wanted; returns the names that belong to others."""
     zone = ctx.state(Zone)
     records = await zone.records()
-    mine = {record.name for record in records if record.type == "TXT" and ownership(service) in record.values}
+    own = {record.name for record in records if record.type == "TXT" and ownership(service) in record.values}
     present = [record for record in records if record.type in ("A", "CNAME")]
-    others = {record.name for record in records} - mine
-    fresh = sorted(wanted.keys() - mine - others)
+    others = {record.name for record in records} - own
+    fresh = sorted(wanted.keys() - own - others)
     create = [wanted[name] for name in fresh] + marks(service, fresh)
-    kept = [wanted[name] for name in sorted(wanted.keys() & mine)]
+    present_names = [wanted[name] for name in sorted(wanted.keys() & own)]
     types = {(record.name, record.type) for record in present}
-    replace = [record for record in kept if (record.name, record.type) in types and record not in present]
-    create += [record for record in kept if (record.name, record.type) not in types]
+    replace = [record for record in present_names if (record.name, record.type) in types and record not in present]
+    create += [record for record in present_names if (record.name, record.type) not in types]
     delete = [
         record
         for record in present
-        if record.name in mine and (record.name not in wanted or wanted[record.name].type != record.type)
+        if record.name in own and (record.name not in wanted or wanted[record.name].type != record.type)
     ]
-    delete += marks(service, sorted(mine - wanted.keys()))
+    delete += marks(service, sorted(own - wanted.keys()))
     if create or replace or delete:
         await ctx.ensure_current()  # records of a Service that is gone would stay
         await zone.change(create, replace, delete)
@@ -111,8 +111,8 @@ async def write(service: Service, ctx: sp.Context, wanted: dict[str, Record]) ->
 async def reconcile(service: Service, ctx: sp.Context) -> sp.Outcome:
     try:
         refused = await write(service, ctx, wanted(service))
-    except Taken as taken:
-        return sp.retry(f"{taken} was taken in between")
+    except Taken as conflict:
+        return sp.retry(f"{conflict} was taken in between")
     if refused:
         ctx.event("Warning", "Taken", f"{', '.join(refused)}: the zone has records that are not this Service's")
     return sp.done()
@@ -126,8 +126,8 @@ async def clean_up(service: Service, ctx: sp.Context) -> None:
 def rivals(changed: sp.Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
     """The other Services that ask for a name of the changed one, which it may have let go."""
     names = changed.annotations.get(HOSTNAME, "").split(",")
-    found = {key for name in names for key in caches.lister(Service).keys(index=("hostname", name.strip()))}
-    return sorted(found - {changed.key})
+    keys = {key for name in names for key in caches.lister(Service).keys(index=("hostname", name.strip()))}
+    return sorted(keys - {changed.key})
 
 
 def is_concerned(head: sp.Head) -> bool:

@@ -41,12 +41,12 @@ async def service(cluster: sp.testing.Cluster, name: str, hostnames: str, *addre
     spec = ServiceSpec(type="LoadBalancer", ports=[ServicePort(port=80)], selector={"app": name})
     annotations = {HOSTNAME: hostnames} if hostnames else {}
     applied = await cluster.apply(Service.named(name, "default", annotations=annotations, spec=spec))
-    ingress = [LoadBalancerIngress(ip=each) for each in addresses] or [LoadBalancerIngress(hostname=alias)]
+    ingress = [LoadBalancerIngress(ip=address) for address in addresses] or [LoadBalancerIngress(hostname=alias)]
     applied.status.load_balancer = LoadBalancerStatus(ingress=ingress)
     return await cluster.client.update_status(applied)
 
 
-def found(zone: Zone) -> dict[str, tuple[str, ...]]:
+def records(zone: Zone) -> dict[str, tuple[str, ...]]:
     """The records without those of ownership."""
     return {place: record.values for place, record in zone.content.items() if record.type != "TXT"}
 
@@ -55,18 +55,18 @@ def found(zone: Zone) -> dict[str, tuple[str, ...]]:
 async def test_names_follow_the_service_and_go_with_it() -> None:
     zone = Zone()
     async with running(zone) as cluster:
-        made = await service(cluster, "shop", "shop.example.org, www.example.org.", "192.0.2.7")
+        service_ = await service(cluster, "shop", "shop.example.org, www.example.org.", "192.0.2.7")
         await cluster.settle()
-        assert found(zone) == {"A shop.example.org": ("192.0.2.7",), "A www.example.org": ("192.0.2.7",)}
+        assert records(zone) == {"A shop.example.org": ("192.0.2.7",), "A www.example.org": ("192.0.2.7",)}
         owner = zone.content["TXT shop.example.org"].values
-        assert owner == (f"heritage=dns.example.com,service=default/shop,uid={made.uid}",)
+        assert owner == (f"heritage=dns.example.com,service=default/shop,uid={service_.uid}",)
         await service(cluster, "shop", "shop.example.org", "192.0.2.8")
         await cluster.settle()
-        assert found(zone) == {"A shop.example.org": ("192.0.2.8",)}
+        assert records(zone) == {"A shop.example.org": ("192.0.2.8",)}
         await service(cluster, "shop", "shop.example.org", alias="balancer.example.net")
         await cluster.settle()
-        assert found(zone) == {"CNAME shop.example.org": ("balancer.example.net",)}
-        await cluster.delete(made)
+        assert records(zone) == {"CNAME shop.example.org": ("balancer.example.net",)}
+        await cluster.delete(service_)
         await cluster.settle()
         assert zone.content == {}
         assert await cluster.find(Service, "shop") is None
@@ -88,10 +88,10 @@ async def test_records_of_others_are_never_touched() -> None:
     by_hand = Record("www.example.org", "A", ("198.51.100.1",))
     zone = Zone(by_hand)
     async with running(zone) as cluster:
-        made = await service(cluster, "shop", "www.example.org,shop.example.org", "192.0.2.7")
+        service_ = await service(cluster, "shop", "www.example.org,shop.example.org", "192.0.2.7")
         await cluster.settle()
-        assert found(zone) == {"A www.example.org": by_hand.values, "A shop.example.org": ("192.0.2.7",)}
-        await cluster.delete(made)
+        assert records(zone) == {"A www.example.org": by_hand.values, "A shop.example.org": ("192.0.2.7",)}
+        await cluster.delete(service_)
         await cluster.settle()
         assert zone.content == {"A www.example.org": by_hand}
 
@@ -104,10 +104,10 @@ async def test_a_name_is_the_firsts_until_it_lets_go() -> None:
         await cluster.settle()
         await service(cluster, "second", "shop.example.org", "192.0.2.2")
         await cluster.settle()
-        assert found(zone) == {"A shop.example.org": ("192.0.2.1",)}
+        assert records(zone) == {"A shop.example.org": ("192.0.2.1",)}
         await cluster.delete(first)
         await cluster.settle()
-        assert found(zone) == {"A shop.example.org": ("192.0.2.2",)}
+        assert records(zone) == {"A shop.example.org": ("192.0.2.2",)}
 
 
 async def scenario(cluster: sp.testing.Cluster) -> None:

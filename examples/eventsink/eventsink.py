@@ -81,13 +81,13 @@ def pending(ctx: sp.Context, delivered: str) -> list[sp.Head]:
 def cloud_event(head: sp.Head, event: dict[str, Any]) -> dict[str, Any]:
     """An Event as CloudEvents 1.0. This state of the Event has the same ``id`` whenever it is sent."""
     series: dict[str, Any] = event.get("series") or {}
-    seen = series.get("lastObservedTime") or event.get("eventTime")
+    last_seen = series.get("lastObservedTime") or event.get("eventTime")
     return {
         "specversion": "1.0",
         "id": f"{head.uid}/{head.resource_version}",
         "source": f"/apis/events.k8s.io/v1/namespaces/{head.namespace}/events/{head.name}",
         "type": "io.k8s.events.v1.Event",
-        "time": seen or event.get("deprecatedLastTimestamp") or event["metadata"]["creationTimestamp"],
+        "time": last_seen or event.get("deprecatedLastTimestamp") or event["metadata"]["creationTimestamp"],
         "datacontenttype": "application/json",
         "data": event,
     }
@@ -96,8 +96,8 @@ def cloud_event(head: sp.Head, event: dict[str, Any]) -> dict[str, Any]:
 async def post(sink: EventSink, batch: list[sp.Head], ctx: sp.Context) -> Answer:
     """The collector's answer to a batch; code 0 if there was none. Failures go to the condition, and not into Events,
     which would be forwarded themselves."""
-    found = [(head, ctx.lister(Event).get(head.key, as_=dict[str, Any])) for head in batch]
-    body = msgspec.json.encode([cloud_event(head, event) for head, event in found])
+    events = [(head, ctx.lister(Event).get(head.key, as_=dict[str, Any])) for head in batch]
+    body = msgspec.json.encode([cloud_event(head, event) for head, event in events])
     try:
         answer = await ctx.state(Collector).post(sink.spec.url, body)
     except NotServed as problem:
@@ -120,9 +120,9 @@ async def post(sink: EventSink, batch: list[sp.Head], ctx: sp.Context) -> Answer
 async def reconcile(sink: EventSink, ctx: sp.Context) -> sp.Outcome:
     status, gather = sink.status, sink.spec.gather.total_seconds()
     if status.next_attempt is not None:
-        left = (status.next_attempt - ctx.now()).total_seconds()
-        if 0 < left <= max(MOST_PATIENCE, gather):  # a time beyond that is of a clock that was wrong
-            return sp.after(left, "the collector is given time")
+        delay = (status.next_attempt - ctx.now()).total_seconds()
+        if 0 < delay <= max(MOST_PATIENCE, gather):  # a time beyond that is of a clock that was wrong
+            return sp.after(delay, "the collector is given time")
     if not pending(ctx, status.delivered):
         return sp.done()
     await ctx.ensure_current()  # a status that the cache does not show yet says what is delivered

@@ -47,9 +47,9 @@ class Streams(Collector):
     def _client(self, url: str) -> Redis:
         """The client for a server and a password, which may have been replaced in its file."""
         place, password = urlsplit(url), self.token() or None
-        known = self._clients.get((place.netloc, password))
-        if known is None:
-            known = self._clients[place.netloc, password] = Redis(
+        client = self._clients.get((place.netloc, password))
+        if client is None:
+            client = self._clients[place.netloc, password] = Redis(
                 host=place.hostname or "localhost",
                 port=place.port or 6379,
                 password=password,
@@ -58,7 +58,7 @@ class Streams(Collector):
                 socket_connect_timeout=TIMEOUT,
                 retry=Retry(NoBackoff(), 0),  # the operator repeats, when it may
             )
-        return known
+        return client
 
     async def __aenter__(self) -> Self:
         return self

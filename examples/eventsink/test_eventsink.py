@@ -42,11 +42,11 @@ class Fake(sp.simulation.External, Collector):
         answer = self._answers.pop(0) if self._answers else TAKEN
         if isinstance(answer, OSError):
             raise answer
-        found = json.loads(batch)
-        if len(found) > self.most:
+        events = json.loads(batch)
+        if len(events) > self.most:
             return Answer(413)
         if answer == TAKEN:
-            self.batches.append([(each["id"], each["data"].get("note", "")) for each in found])
+            self.batches.append([(event["id"], event["data"].get("note", "")) for event in events])
         return answer
 
     def has(self, notes: set[str]) -> bool:
@@ -75,10 +75,10 @@ def sink(batch: int = 200, gather: float = 1.0, url: str = "https://collector.ex
 
 def event(name: str, namespace: str = "default") -> Event:
     about = ObjectReference(api_version="v1", kind="Pod", name="web", namespace=namespace)
-    made = Event.named(name, namespace, event_time=MicroTime(2026, 5, 1, tzinfo=UTC))
-    made.reason, made.action, made.type, made.note = "Told", "Tell", "Normal", f"told {name}"
-    made.regarding, made.reporting_controller, made.reporting_instance = about, "example.com/test", "test-1"
-    return made
+    event_ = Event.named(name, namespace, event_time=MicroTime(2026, 5, 1, tzinfo=UTC))
+    event_.reason, event_.action, event_.type, event_.note = "Told", "Tell", "Normal", f"told {name}"
+    event_.regarding, event_.reporting_controller, event_.reporting_instance = about, "example.com/test", "test-1"
+    return event_
 
 
 async def tell(cluster: sp.testing.Cluster, *names: str, namespace: str = "default") -> list[str]:
@@ -87,7 +87,7 @@ async def tell(cluster: sp.testing.Cluster, *names: str, namespace: str = "defau
 
 
 def delivering(sink: EventSink) -> tuple[str, str]:
-    (condition,) = [each for each in sink.status.conditions if each.type == "Delivering"]
+    (condition,) = [condition_ for condition_ in sink.status.conditions if condition_.type == "Delivering"]
     return condition.status, condition.reason
 
 
@@ -104,12 +104,12 @@ async def test_the_events_of_all_namespaces_come_once_in_their_order_and_changes
         await cluster.update(again)
         await sp.testing.advance(5)
         assert collector.notes == [*expected, "told a"]
-        ids = [each for batch in collector.batches for each, _ in batch]
+        ids = [uid for batch in collector.batches for uid, _ in batch]
         assert ids[-1] == f"{again.uid}/{(await cluster.get(Event, 'a')).metadata.resource_version}"
         assert len(set(ids)) == 4
-        found = await cluster.get(EventSink, "main")
-        assert found.status.forwarded == 4
-        assert delivering(found) == ("True", "Taken")
+        current = await cluster.get(EventSink, "main")
+        assert current.status.forwarded == 4
+        assert delivering(current) == ("True", "Taken")
 
 
 @sp.testing.virtual_time
@@ -134,8 +134,8 @@ async def test_a_collector_that_is_away_is_asked_ever_less_often_and_gets_all_wh
     async with running(collector, sink()) as cluster:
         expected = await tell(cluster, "a")
         await sp.testing.advance(2)
-        found = await cluster.get(EventSink, "main")
-        assert delivering(found) == ("False", "NoAnswer")
+        current = await cluster.get(EventSink, "main")
+        assert delivering(current) == ("False", "NoAnswer")
         for number in range(20):  # each of them wakes the operator, and none of them shortens its patience
             expected += await tell(cluster, f"b{number}")
             await sp.testing.advance(1)
@@ -164,8 +164,8 @@ async def test_a_collector_without_statuses_is_told_in_its_own_words() -> None:
     async with running(Fake(Answer(503, 30.0, "OOM command not allowed")), sink()) as cluster:
         await tell(cluster, "a")
         await sp.testing.advance(2)
-        (told,) = (await cluster.get(EventSink, "main")).status.conditions
-        assert (told.reason, told.message) == ("Busy", "the collector answers: OOM command not allowed")
+        (condition,) = (await cluster.get(EventSink, "main")).status.conditions
+        assert (condition.reason, condition.message) == ("Busy", "the collector answers: OOM command not allowed")
 
 
 @sp.testing.virtual_time
@@ -225,10 +225,10 @@ async def test_a_url_that_is_none_is_refused_with_its_field() -> None:
 
 
 async def test_a_collector_over_http_gets_cloud_events_with_the_token_of_the_file(tmp_path: Any) -> None:
-    seen: list[tuple[str, str, bytes]] = []
+    requests: list[tuple[str, str, bytes]] = []
 
     async def take(request: web.Request) -> web.Response:
-        seen.append((request.content_type, request.headers["Authorization"], await request.read()))
+        requests.append((request.content_type, request.headers["Authorization"], await request.read()))
         return web.Response(status=503, headers={"Retry-After": "7"})
 
     app = web.Application()
@@ -242,7 +242,7 @@ async def test_a_collector_over_http_gets_cloud_events_with_the_token_of_the_fil
     async with aiohttp.ClientSession() as session:
         collector = Collector(session, str(tmp_path / "token"))
         assert await collector.post(url, b"[]") == Answer(503, 7.0)
-        assert seen == [("application/cloudevents-batch+json", "Bearer secret", b"[]")]
+        assert requests == [("application/cloudevents-batch+json", "Bearer secret", b"[]")]
         await runner.cleanup()
         with pytest.raises(OSError, match=r"127\.0\.0\.1"):
             await collector.post(url, b"[]")
@@ -256,9 +256,9 @@ async def test_a_sink_that_the_program_has_no_client_for_is_told_so_and_not_that
         await tell(cluster, "a")
         await cluster.create(sink(url="redis://queue.example.net/events"))
         await cluster.settle()
-        found = await cluster.get(EventSink, "main")
-        assert delivering(found) == ("False", "NotServed")
-        assert "--streams" in found.status.conditions[0].message
+        current = await cluster.get(EventSink, "main")
+        assert delivering(current) == ("False", "NotServed")
+        assert "--streams" in current.status.conditions[0].message
 
 
 def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
@@ -278,8 +278,8 @@ def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Rep
     def is_counted(objects: sp.simulation.Objects) -> bool:
         """No Event is left out or counted twice."""
         (main,) = objects.list(EventSink)
-        taken = {state for batch in collector.batches for state, _ in batch}
-        return len(objects.list(Event)) <= main.status.forwarded <= len(taken)
+        states = {state for batch in collector.batches for state, _ in batch}
+        return len(objects.list(Event)) <= main.status.forwarded <= len(states)
 
     return sp.simulation.check(
         scenario,

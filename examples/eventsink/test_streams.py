@@ -107,10 +107,10 @@ async def lifespan(manager: sp.Manager) -> AsyncGenerator[Collector]:
 
 def event(number: int) -> Event:
     about = ObjectReference(api_version="v1", kind="Pod", name="web", namespace="default")
-    made = Event.named(f"told-{number}", "default", event_time=MicroTime(2026, 5, 1, tzinfo=UTC))
-    made.reason, made.action, made.type, made.note = "Told", "Tell", "Normal", f"told {number}"
-    made.regarding, made.reporting_controller, made.reporting_instance = about, "example.com/test", "test-1"
-    return made
+    event_ = Event.named(f"told-{number}", "default", event_time=MicroTime(2026, 5, 1, tzinfo=UTC))
+    event_.reason, event_.action, event_.type, event_.note = "Told", "Tell", "Normal", f"told {number}"
+    event_.regarding, event_.reporting_controller, event_.reporting_instance = about, "example.com/test", "test-1"
+    return event_
 
 
 async def test_all_events_are_in_the_stream_though_its_server_is_killed_and_at_most_one_batch_each_time_comes_twice(
@@ -125,8 +125,8 @@ async def test_all_events_are_in_the_stream_though_its_server_is_killed_and_at_m
 
         async def tell(number: int) -> None:
             for _ in range(number):
-                made = await client.create(event(len(expected)))
-                expected.append(f"{made.uid}/{made.metadata.resource_version}")
+                event_ = await client.create(event(len(expected)))
+                expected.append(f"{event_.uid}/{event_.metadata.resource_version}")
 
         async def some_are_there() -> bool:
             await tell(BATCH)  # so that there is always a batch on its way
@@ -149,9 +149,9 @@ async def test_all_events_are_in_the_stream_though_its_server_is_killed_and_at_m
                 await server.start()
                 assert len(await server.ids()) >= before, "what it confirmed is still there"
                 await until(all_are_there)
-            found = await server.ids()
-    assert list(dict.fromkeys(found)) == expected, "in their order, and nothing is missing"
-    again = [number for number, each in enumerate(found) if each in found[:number]]
+            delivered = await server.ids()
+    assert list(dict.fromkeys(delivered)) == expected, "in their order, and nothing is missing"
+    again = [number for number, uid in enumerate(delivered) if uid in delivered[:number]]
     assert len(again) <= 3 * BATCH
 
 

@@ -58,7 +58,9 @@ def pods_of(job: Job) -> int:
 
 
 def is_over(job: Job) -> bool:
-    return any(each.type in ("Complete", "Failed") and each.status == "True" for each in job.status.conditions)
+    return any(
+        condition.type in ("Complete", "Failed") and condition.status == "True" for condition in job.status.conditions
+    )
 
 
 def chosen(queue: QueueSpec, jobs: list[Job]) -> list[Job]:
@@ -68,17 +70,17 @@ def chosen(queue: QueueSpec, jobs: list[Job]) -> list[Job]:
     namespace's share or the whole queue is too small for does not hold up the others.
     """
     most = queue.pods if queue.pods_per_namespace is None else min(queue.pods, queue.pods_per_namespace)
-    left, used = queue.pods, Counter[str]()
-    found: list[Job] = []
+    free, used = queue.pods, Counter[str]()
+    jobs_: list[Job] = []
     for job in sorted(jobs, key=lambda job: (-priority(job), bool(job.spec.suspend), *age(job))):
         if used[job.namespace] + size(job) > most:
             continue
-        if size(job) > left:
+        if size(job) > free:
             break
-        left -= size(job)
+        free -= size(job)
         used[job.namespace] += size(job)
-        found.append(job)
-    return found
+        jobs_.append(job)
+    return jobs_
 
 
 def age(job: Job) -> tuple[str, str]:
@@ -103,10 +105,10 @@ async def reconcile(queue: Queue, ctx: sp.Context) -> None:
             await suspend(job, True, ctx)
             ctx.event("Normal", "Preempted", f"Job {job.key} gives way", related=job)
     # Pods of Jobs that were suspended, or that are being deleted, need their places until they are gone.
-    left = queue.spec.pods - sum(pods_of(job) for job in jobs if job.key not in keys)
+    free = queue.spec.pods - sum(pods_of(job) for job in jobs if job.key not in keys)
     for job in sorted(running, key=lambda job: bool(job.spec.suspend)):
-        left -= size(job)
-        if job.spec.suspend and left >= 0:
+        free -= size(job)
+        if job.spec.suspend and free >= 0:
             await suspend(job, False, ctx)
     queue.status.running = sorted(keys)
     queue.status.waiting = sorted(job.key for job in jobs if job.key not in keys)

@@ -15,8 +15,8 @@ from setpoint.models.core_v1 import Container, Namespace, Pod, PodSpec, PodTempl
 TEAMS = [Namespace.named("red"), Namespace.named("blue")]
 
 
-def queue(pods: int, each: int | None = None) -> Queue:
-    return Queue.named("batch", spec=QueueSpec(pods=pods, pods_per_namespace=each))
+def queue(pods: int, per_namespace: int | None = None) -> Queue:
+    return Queue.named("batch", spec=QueueSpec(pods=pods, pods_per_namespace=per_namespace))
 
 
 def job(name: str, pods: int = 1, *, namespace: str = "red", priority: int = 0) -> Job:
@@ -66,14 +66,14 @@ async def test_a_more_important_job_takes_the_place_of_others_when_their_pods_ar
         assert await at_work(cluster) == ["a", "b"]
         await sp.testing.advance(3)
         assert await at_work(cluster) == ["urgent"]
-        assert {each.name for each in await cluster.list(Job) if each.spec.suspend} == {"a", "b"}
+        assert {job.name for job in await cluster.list(Job) if job.spec.suspend} == {"a", "b"}
         await sp.testing.advance(90)
         assert await at_work(cluster) == ["a", "b"]
 
 
 @sp.testing.virtual_time
 async def test_a_namespace_gets_its_share_and_a_job_that_is_too_large_holds_up_no_other() -> None:
-    async with running(queue(4, each=2)) as cluster:
+    async with running(queue(4, per_namespace=2)) as cluster:
         await cluster.create(job("large", 3, priority=10))
         for name in ("a", "b", "c"):
             await cluster.create(job(name))
@@ -138,13 +138,13 @@ def test_jobs_that_ran_before_the_control_plane_saw_them_suspended_are_as_good_a
 async def test_a_job_of_a_queue_that_does_not_exist_is_accepted_with_a_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    told = "there is no Queue batch: the Job waits until there is one"
+    warning = "there is no Queue batch: the Job waits until there is one"
     async with running() as cluster:
         await cluster.create(job("early"))
-        assert told in caplog.text
+        assert warning in caplog.text
         caplog.clear()
         await cluster.create(queue(1))
         await cluster.create(job("late"))
-        assert told not in caplog.text
+        assert warning not in caplog.text
         await sp.testing.advance(10)
         assert await at_work(cluster) == ["early"]

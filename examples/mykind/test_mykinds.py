@@ -26,8 +26,8 @@ def test_no_object_loses_anything_on_its_way_through_the_other_version() -> None
 @sp.testing.virtual_time
 async def test_a_template_is_filled_in_and_pods_are_made_from_it() -> None:
     async with cluster() as c:
-        made = await c.create(Mykind.named("sample", "default", spec=MykindSpec(replicas=2)))
-        assert made.spec.template == default_template()
+        mykind = await c.create(Mykind.named("sample", "default", spec=MykindSpec(replicas=2)))
+        assert mykind.spec.template == default_template()
         await c.settle()
         assert [(pod.name, pod.labels["mylabel"]) for pod in await c.list(Pod)] == [
             ("sample-0", "mylabel"),
@@ -76,7 +76,9 @@ async def test_without_webhooks_the_controller_fills_in_and_judges_its_own_copy(
         assert [(pod.name, pod.labels["mylabel"]) for pod in await c.list(Pod)] == [("plain-0", "mylabel")]
         assert (await c.get(Mykind, "plain")).spec.template is None  # the spec is its author's
         wrong = await c.get(Mykind, "wrong")
-        assert [(each.type, each.status) for each in wrong.status.conditions] == [("Reconciled", "False")]
+        assert [(condition.type, condition.status) for condition in wrong.status.conditions] == [
+            ("Reconciled", "False")
+        ]
         assert any("restartPolicy" in (event.note or "") for event in await c.list(Event))
 
 

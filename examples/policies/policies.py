@@ -33,7 +33,7 @@ async def check(pod: Pod, review: sp.Review[Pod]) -> None:
     namespace = await review.get(Namespace, review.namespace)
     if namespace is None or REGISTRIES not in namespace.annotations:
         return
-    allowed = sorted(each.strip() for each in namespace.annotations[REGISTRIES].split(","))
+    allowed = sorted(name.strip() for name in namespace.annotations[REGISTRIES].split(","))
     for field, containers in (("containers", pod.spec.containers), ("initContainers", pod.spec.init_containers)):
         for place, container in enumerate(containers):
             if registry(container) not in allowed:

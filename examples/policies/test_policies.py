@@ -46,8 +46,8 @@ async def refusal(cluster: sp.testing.Cluster, wanted: Pod, error: type[ApiError
 @sp.testing.virtual_time
 async def test_an_image_without_a_version_is_refused(image: str) -> None:
     async with running() as cluster:
-        said = await refusal(cluster, pod(image), Invalid)
-        assert said.endswith(f"denied request: images need a digest, or a tag other than latest: {image}")
+        message = await refusal(cluster, pod(image), Invalid)
+        assert message.endswith(f"denied request: images need a digest, or a tag other than latest: {image}")
 
 
 @pytest.mark.parametrize("image", ["nginx:1.27", "localhost:5000/nginx:1", f"nginx@sha256:{'0' * 64}"])
@@ -60,19 +60,19 @@ async def test_an_image_with_a_version_is_allowed(image: str) -> None:
 @sp.testing.virtual_time
 async def test_a_namespace_says_which_registries_its_images_come_from() -> None:
     async with running() as cluster:
-        said = await refusal(cluster, pod("nginx:1.27", "strict"), Invalid)
+        message = await refusal(cluster, pod("nginx:1.27", "strict"), Invalid)
         assert (
             'spec.containers[0].image: Unsupported value: "nginx:1.27": '
             'supported values: "localhost:5000", "registry.example.com"'
-        ) in said
+        ) in message
         await cluster.create(pod("registry.example.com/web:1", "strict"))
 
 
 @sp.testing.virtual_time
 async def test_pods_get_the_team_of_their_namespace() -> None:
     async with running() as cluster:
-        made = await cluster.create(pod("localhost:5000/web:1", "strict"))
-        assert made.labels == {TEAM: "red"}
+        pod_ = await cluster.create(pod("localhost:5000/web:1", "strict"))
+        assert pod_.labels == {TEAM: "red"}
 
 
 @sp.testing.virtual_time

@@ -62,8 +62,8 @@ async def content(use: Use, ctx: sp.Context) -> dict[str, object] | None:
     if use.kind == "Secret":
         secret = await ctx.get(Secret, use.name)
         return None if secret is None else {**secret.data}
-    found = await ctx.get(ConfigMap, use.name)
-    return None if found is None else {**found.data, **found.binary_data}
+    config_map = await ctx.get(ConfigMap, use.name)
+    return None if config_map is None else {**config_map.data, **config_map.binary_data}
 
 
 async def reconcile(workload: W, ctx: sp.Context) -> None:

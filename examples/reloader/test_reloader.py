@@ -134,13 +134,13 @@ USES = {
 @sp.testing.virtual_time
 async def test_every_use_of_a_secret_by_every_kind_of_workload_is_found(use: str) -> None:
     selector, spec = sp.LabelSelector(match_labels={"app": "web"}), template(USES[use])
-    asked = {AUTO: "true"}
+    annotations = {AUTO: "true"}
     async with sp.testing.cluster(*controllers, objects=[SECRET]) as cluster:
         await cluster.apply(deployment(USES[use]))
         stateful = StatefulSetSpec(selector=selector, service_name="web", template=spec)
-        await cluster.apply(StatefulSet.named("web", "default", annotations=asked, spec=stateful))
+        await cluster.apply(StatefulSet.named("web", "default", annotations=annotations, spec=stateful))
         daemons = DaemonSetSpec(selector=selector, template=spec)
-        await cluster.apply(DaemonSet.named("web", "default", annotations=asked, spec=daemons))
+        await cluster.apply(DaemonSet.named("web", "default", annotations=annotations, spec=daemons))
         await cluster.settle()
         before = await digests(cluster)
         await cluster.apply(Secret.named("key", "default", string_data={"token": "b"}))
@@ -154,7 +154,7 @@ async def digests(cluster: sp.testing.Cluster) -> set[str]:
     stateful_set = await cluster.get(StatefulSet, "web")
     daemon_set = await cluster.get(DaemonSet, "web")
     templates = (deployment.spec.template, stateful_set.spec.template, daemon_set.spec.template)
-    return {each.metadata.annotations[DIGEST] for each in templates}
+    return {template.metadata.annotations[DIGEST] for template in templates}
 
 
 async def scenario(cluster: sp.testing.Cluster) -> None:

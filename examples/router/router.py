@@ -56,8 +56,8 @@ class Nginx:
             command = (self.options.nginx, "-t", "-q", "-p", directory, "-c", str(file))
             pipe = asyncio.subprocess.PIPE
             process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)
-            _, said = await process.communicate()
-        return said.decode("utf-8", "replace").strip() if process.returncode else ""
+            _, output = await process.communicate()
+        return output.decode("utf-8", "replace").strip() if process.returncode else ""
 
 
 def address_of(backend: Backend, service: Service | None) -> str:
@@ -71,21 +71,21 @@ def address_of(backend: Backend, service: Service | None) -> str:
 
 
 async def resolved(backends: Iterable[Backend], ctx: sp.Context) -> dict[Backend, str]:
-    found: dict[Backend, str] = {}
+    addresses_: dict[Backend, str] = {}
     for backend in sorted(set(backends), key=str):
         namespace, _, name = backend.service.partition("/")
         if address := address_of(backend, await ctx.get(Service, name, namespace=namespace)):
-            found[backend] = address
-    return found
+            addresses_[backend] = address
+    return addresses_
 
 
-def told(
+def report(
     complaints: Iterable[Complaint], before: str, ingresses: Mapping[sp.ObjectKey, Ingress], ctx: sp.Context
 ) -> None:
     """Tells each Ingress of what is new to complain about."""
-    known = set(before.splitlines())
+    known_lines = set(before.splitlines())
     for complaint in complaints:
-        if str(complaint) not in known:
+        if str(complaint) not in known_lines:
             ctx.event("Warning", complaint.reason, complaint.message, about=ingresses[complaint.ingress])
 
 
@@ -104,16 +104,16 @@ async def addresses(ctx: sp.Context) -> list[IngressLoadBalancerIngress] | None:
         return None
     service = await ctx.get(Service, name, namespace=namespace)
     balancer = service.status.load_balancer if service is not None else None
-    found = balancer.ingress if balancer is not None else []
-    return [IngressLoadBalancerIngress(ip=each.ip, hostname=each.hostname) for each in found]
+    ingress = balancer.ingress if balancer is not None else []
+    return [IngressLoadBalancerIngress(ip=entry.ip, hostname=entry.hostname) for entry in ingress]
 
 
 async def reconcile(which: IngressClass, ctx: sp.Context) -> sp.Outcome:
     if which.spec.controller != CONTROLLER:
         return sp.done()
     nginx = ctx.state(Nginx)
-    found = await ctx.list(Ingress, namespace="*", index=("class", which.name))
-    ingresses = {each.key: each for each in found if not each.is_deleting}
+    matching = await ctx.list(Ingress, namespace="*", index=("class", which.name))
+    ingresses = {ingress.key: ingress for ingress in matching if not ingress.is_deleting}
     paths, complaints = chosen(ingresses.values())
     backends = await resolved((path.backend for path in paths), ctx)
     for path in paths:
@@ -121,15 +121,22 @@ async def reconcile(which: IngressClass, ctx: sp.Context) -> sp.Outcome:
             text = f"{path} answers 503: there is no Service {path.backend} with an address"
             complaints.append(Complaint(path.ingress, "NoService", text))
     text = config(paths, backends)
-    data = {CONFIG: text, COMPLAINTS: "".join(f"{each}\n" for each in complaints)}
+    data = {CONFIG: text, COMPLAINTS: "".join(f"{complaint}\n" for complaint in complaints)}
     name, namespace = f"router-{which.name}", nginx.options.config_namespace
-    present = next((each for each in ctx.owned(ConfigMap) if (each.namespace, each.name) == (namespace, name)), None)
+    present = next(
+        (
+            config_map
+            for config_map in ctx.owned(ConfigMap)
+            if (config_map.namespace, config_map.name) == (namespace, name)
+        ),
+        None,
+    )
     before = present.data if present is not None else {}
     if before != data:
         if before.get(CONFIG) != text and (problem := await nginx.problem(text)):
             ctx.event("Warning", "InvalidConfiguration", problem)
             return sp.retry("nginx does not take the configuration; the last one stays")
-        told(complaints, before.get(COMPLAINTS, ""), ingresses, ctx)
+        report(complaints, before.get(COMPLAINTS, ""), ingresses, ctx)
     await ctx.keep(ConfigMap, [ConfigMap.named(name, namespace, data=data)])
     served, wanted = {path.ingress for path in paths}, await addresses(ctx)
     for key, ingress in sorted(ingresses.items()):

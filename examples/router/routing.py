@@ -87,7 +87,7 @@ def backend_of(ingress: Ingress, backend: IngressBackend) -> Backend | None:
 
 def paths_of(ingress: Ingress, complaints: list[Complaint]) -> list[Path]:
     """The paths of an Ingress; the reasons against others go to ``complaints``."""
-    found: list[Path] = []
+    paths: list[Path] = []
 
     def add(host: str, path: str, backend: IngressBackend, *, is_exact: bool = False, is_default: bool = False) -> None:
         decoded = unquote(path)  # nginx compares with the decoded path of a request
@@ -99,17 +99,17 @@ def paths_of(ingress: Ingress, complaints: list[Complaint]) -> list[Path]:
             complaints.append(Complaint(ingress.key, "NotSupported", text))
         else:
             normal = decoded if is_exact else decoded.rstrip("/") or "/"
-            found.append(Path(ingress.key, host, normal, is_exact, is_default, to))
+            paths.append(Path(ingress.key, host, normal, is_exact, is_default, to))
 
     for rule in ingress.spec.rules:
-        for each in rule.http.paths if rule.http is not None else ():
-            add(rule.host or "", each.path or "/", each.backend, is_exact=each.path_type == "Exact")
+        for http_path in rule.http.paths if rule.http is not None else ():
+            add(rule.host or "", http_path.path or "/", http_path.backend, is_exact=http_path.path_type == "Exact")
     if ingress.spec.default_backend is not None:
         for host in sorted({rule.host or "" for rule in ingress.spec.rules}) or [""]:
             add(host, "/", ingress.spec.default_backend, is_default=True)
     if ingress.spec.tls:
         complaints.append(Complaint(ingress.key, "NotSupported", "TLS is not served: its hosts are served without"))
-    return found
+    return paths
 
 
 def age(ingress: Ingress) -> tuple[str, str]:
@@ -123,13 +123,13 @@ def chosen(ingresses: Iterable[Ingress]) -> tuple[list[Path], list[Complaint]]:
     """
     complaints: list[Complaint] = []
     claims = [path for ingress in sorted(ingresses, key=age) for path in paths_of(ingress, complaints)]
-    taken: dict[tuple[str, str, bool], Path] = {}
+    winners: dict[tuple[str, str, bool], Path] = {}
     for claim in sorted(claims, key=lambda path: path.is_default):  # stable: the older Ingress first
-        winner = taken.setdefault(claim.place, claim)
+        winner = winners.setdefault(claim.place, claim)
         if winner.ingress != claim.ingress and winner.is_default == claim.is_default:
             complaints.append(Complaint(claim.ingress, "Conflict", f"{claim} is served for Ingress {winner.ingress}"))
     return sorted(
-        taken.values(), key=lambda path: (path.host, -len(path.path), path.path, not path.is_exact)
+        winners.values(), key=lambda path: (path.host, -len(path.path), path.path, not path.is_exact)
     ), complaints
 
 
@@ -146,15 +146,15 @@ def served_by(paths: Iterable[Path], request: str) -> Path | None:
 def locations(paths: list[Path]) -> dict[tuple[str, str], Path | None]:
     """The locations of one host, by sign and path: with ``=`` for an equal path, without for one that begins so. An
     equal one wins, then the longest."""
-    found: dict[tuple[str, str], Path | None] = {("", "/"): None}
-    for each in paths:
-        if each.is_exact and each.path.endswith("/") and each.path != "/":
-            found["= ", each.path[:-1]] = served_by(paths, each.path[:-1])  # nginx would redirect it
-        if each.is_exact or each.path != "/":
-            found["= ", each.path] = served_by(paths, each.path)
-        if not each.is_exact:
-            found["", each.path.rstrip("/") + "/"] = each
-    return found
+    sources: dict[tuple[str, str], Path | None] = {("", "/"): None}
+    for path in paths:
+        if path.is_exact and path.path.endswith("/") and path.path != "/":
+            sources["= ", path.path[:-1]] = served_by(paths, path.path[:-1])  # nginx would redirect it
+        if path.is_exact or path.path != "/":
+            sources["= ", path.path] = served_by(paths, path.path)
+        if not path.is_exact:
+            sources["", path.path.rstrip("/") + "/"] = path
+    return sources
 
 
 # -- the text ----------------------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def config(paths: Iterable[Path], addresses: Mapping[Backend, str]) -> str:
     for path in paths:
         hosts[path.host].append(path)
     lines = [*HEAD]
-    for backend in sorted({path.backend for each in hosts.values() for path in each}, key=str):
+    for backend in sorted({path.backend for group in hosts.values() for path in group}, key=str):
         if backend in addresses:
             lines.append(f"    upstream {backend.upstream} {{ server {addresses[backend]}; }}")
     for host in sorted(hosts):

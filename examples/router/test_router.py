@@ -78,8 +78,8 @@ def path(text: str, kind: str = "Prefix", host: str = "", service: str = "defaul
 def test_paths_match_as_in_the_table_of_the_documentation(
     kind: str, paths: list[str], request_path: str, expected: str | None
 ) -> None:
-    found = served_by([path(each, kind) for each in paths], request_path)
-    assert (found.path if found else None) == expected
+    match = served_by([path(text, kind) for text in paths], request_path)
+    assert (match.path if match else None) == expected
 
 
 def nginx_finds(paths: list[Path], request: str) -> Path | str | None:
@@ -97,7 +97,7 @@ def test_nginx_chooses_as_the_rules_say_whatever_paths_there_are() -> None:
     requests = ("/", "/a", "/a/", "/a/b", "/a/b/", "/a/c", "/ab", "/abc", "/b")
     for number in range(4):
         for paths in itertools.combinations(every, number):
-            distinct = list({each.place: each for each in paths}.values())
+            distinct = list({path_.place: path_ for path_ in paths}.values())
             for request in requests:
                 assert nginx_finds(distinct, request) == served_by(distinct, request), (paths, request)
 
@@ -111,7 +111,7 @@ EVIL = ('/"; } evil {', "/a b;{}", "/$uri", "/\\", "/ü", "/#", "/'")
 
 
 def test_no_path_gets_out_of_its_quotes() -> None:
-    text = config([path(each) for each in EVIL], {Backend("default/web", 80): "192.0.2.1:80"})
+    text = config([path(text_) for text_ in EVIL], {Backend("default/web", 80): "192.0.2.1:80"})
     assert '        location "/\\"; } evil {/" { proxy_pass http://default_web_80; }' in text.splitlines()
 
 
@@ -145,8 +145,8 @@ def using(nginx: Nginx) -> Any:
 
 
 def running(*objects: sp.Object, nginx: Nginx | None = None) -> Any:
-    given = [Namespace.named("red"), OURS, THEIRS, *objects]
-    return sp.testing.cluster(controller, objects=given, control_plane=False, lifespan=using(nginx or Judge()))
+    objects_ = [Namespace.named("red"), OURS, THEIRS, *objects]
+    return sp.testing.cluster(controller, objects=objects_, control_plane=False, lifespan=using(nginx or Judge()))
 
 
 def service(name: str, namespace: str = "default", **spec: Any) -> Service:
@@ -160,8 +160,8 @@ def backend(name: str, port: int | str = 80) -> IngressBackend:
 
 
 def rule(host: str, *paths: str, to: str = "web", kind: str = "Prefix", port: int | str = 80) -> IngressRule:
-    found = [HTTPIngressPath(path=each, path_type=kind, backend=backend(to, port)) for each in paths]
-    return IngressRule(host=host or None, http=HTTPIngressRuleValue(paths=found))
+    http_paths = [HTTPIngressPath(path=path_text, path_type=kind, backend=backend(to, port)) for path_text in paths]
+    return IngressRule(host=host or None, http=HTTPIngressRuleValue(paths=http_paths))
 
 
 def ingress(name: str, *rules: IngressRule, namespace: str = "default", by: str = "ours", **spec: Any) -> Ingress:
@@ -174,8 +174,8 @@ async def written(cluster: sp.testing.Cluster) -> list[str]:
 
 
 async def events(cluster: sp.testing.Cluster) -> list[tuple[str, str, str]]:
-    found = [each for each in await cluster.list(Event) if each.regarding is not None]
-    return [(each.regarding.name or "", each.reason or "", each.note or "") for each in found if each.regarding]
+    listed = [event for event in await cluster.list(Event) if event.regarding is not None]
+    return [(event.regarding.name or "", event.reason or "", event.note or "") for event in listed if event.regarding]
 
 
 @sp.testing.virtual_time
@@ -209,8 +209,8 @@ async def test_the_older_ingress_has_a_path_and_the_loser_is_told_once_and_has_i
         lines = await written(cluster)
         assert 'location "/cart/" { proxy_pass http://default_web_80; }' in lines
         assert 'location "/more/" { proxy_pass http://default_new_80; }' in lines
-        told = ("a-second", "Conflict", "Prefix shop.example.org/cart is served for Ingress default/z-first")
-        assert await events(cluster) == [told]
+        conflict = ("a-second", "Conflict", "Prefix shop.example.org/cart is served for Ingress default/z-first")
+        assert await events(cluster) == [conflict]
         await cluster.create(ingress("another", rule("other.example.org", "/")))
         await cluster.settle()
         (event,) = await cluster.list(Event)
@@ -257,13 +257,13 @@ async def test_a_class_may_be_named_by_the_old_annotation_and_wrong_paths_are_to
 async def give(cluster: sp.testing.Cluster, *addresses: str) -> None:
     """Says what addresses the load balancer of the router itself has."""
     edge = await cluster.get(Service, "edge")
-    edge.status.load_balancer = LoadBalancerStatus(ingress=[LoadBalancerIngress(ip=each) for each in addresses])
+    edge.status.load_balancer = LoadBalancerStatus(ingress=[LoadBalancerIngress(ip=ip) for ip in addresses])
     await cluster.client.update_status(edge)
 
 
-async def shown(cluster: sp.testing.Cluster, name: str) -> list[str]:
+async def addresses_of(cluster: sp.testing.Cluster, name: str) -> list[str]:
     balancer = (await cluster.get(Ingress, name)).status.load_balancer
-    return [each.ip or "" for each in balancer.ingress] if balancer is not None else []
+    return [ingress.ip or "" for ingress in balancer.ingress] if balancer is not None else []
 
 
 @sp.testing.virtual_time
@@ -274,13 +274,13 @@ async def test_the_status_has_the_addresses_of_the_published_service() -> None:
         await sp.testing.advance(2)
         await cluster.create(ingress("loser", rule("shop.example.org", "/")))
         await cluster.settle()
-        assert await shown(cluster, "a") == []
+        assert await addresses_of(cluster, "a") == []
         await give(cluster, "192.0.2.1")
         await cluster.settle()
-        assert (await shown(cluster, "a"), await shown(cluster, "loser")) == (["192.0.2.1"], [])
+        assert (await addresses_of(cluster, "a"), await addresses_of(cluster, "loser")) == (["192.0.2.1"], [])
         await give(cluster, "192.0.2.2", "192.0.2.3")
         await cluster.settle()
-        assert await shown(cluster, "a") == ["192.0.2.2", "192.0.2.3"]
+        assert await addresses_of(cluster, "a") == ["192.0.2.2", "192.0.2.3"]
 
 
 @sp.testing.virtual_time
@@ -300,10 +300,10 @@ async def test_a_configuration_that_nginx_refuses_is_never_published() -> None:
 
 
 def real_nginx() -> str:
-    found = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
-    if found is None:
+    binary = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+    if binary is None:
         pytest.skip("there is no nginx: apt-get install nginx-light")
-    return found
+    return binary
 
 
 @pytest.mark.generated
@@ -328,7 +328,7 @@ def test_the_real_nginx_chooses_as_the_rules_say(tmp_path: pathlib.Path) -> None
     ]
     paths = [path(text, kind, "shop.example.org", f"default/s{number}") for number, (text, kind) in enumerate(pairs)]
     paths += [path("/", "Prefix", "*.example.org", "default/wild"), path("/only", "Exact", "", "default/all")]
-    text = config(paths, {each.backend: "127.0.0.1:9" for each in paths})
+    text = config(paths, {path_.backend: "127.0.0.1:9" for path_ in paths})
     text = re.sub(r"proxy_pass http://default_(\w+)_80;", r"return 200 \1;", text)
     with reserved_port() as port:
         file = tmp_path / "nginx.conf"
@@ -340,23 +340,23 @@ def test_the_real_nginx_chooses_as_the_rules_say(tmp_path: pathlib.Path) -> None
         command = [real_nginx(), "-p", str(tmp_path), "-c", str(file), "-g", "daemon off; master_process off;"]
         process = subprocess.Popen(command)
         try:
-            for host, shown in (
+            for host, server_host in (
                 ("shop.example.org", "shop.example.org"),
                 ("x.example.org", "*.example.org"),
                 ("nowhere", ""),
             ):
-                mine = [each for each in paths if each.host == shown]
+                candidates = [path_ for path_ in paths if path_.host == server_host]
                 for request in ("/", "/a", "/a/", "/a/x", "/a/b", "/ab", "/c", "/c/", "/a b;{}/x", "/ü", "/only", "/d"):
-                    expected = served_by(mine, request)
+                    expected = served_by(candidates, request)
                     name = expected.backend.service.removeprefix("default/") if expected is not None else None
-                    assert asked(port, host, request) == name, (host, request)
-            assert asked(port, "x.y.example.org", "/") is None
+                    assert backend_of(port, host, request) == name, (host, request)
+            assert backend_of(port, "x.y.example.org", "/") is None
         finally:
             process.terminate()
             process.wait(30)
 
 
-def asked(port: int, host: str, request: str) -> str | None:
+def backend_of(port: int, host: str, request: str) -> str | None:
     """The answer of nginx, None for 404."""
     for _ in range(200):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
