@@ -233,7 +233,7 @@ async def test_the_first_rule_that_matches_says_what_is_logged(
         (HEAD + "rules: [{level: Everything}]", "Invalid enum value 'Everything' - at `$.rules[0].level`"),
         (HEAD + "rules: [{level: None, verb: [get]}]", "unknown field `verb`"),
         (HEAD + "rules: []", "there are no rules"),
-        ("apiVersion: v1\nkind: Policy\nrules: [{level: None}]", "instead of audit.k8s.io/v1, Policy"),
+        ("apiVersion: v1\nkind: Policy\nrules: [{level: None}]", "expected audit.k8s.io/v1, Policy"),
         (
             HEAD + "rules: [{level: None, namespaces: [a], nonResourceURLs: [/b]}]",
             "rules[0].nonResourceURLs: rules can",

@@ -108,7 +108,7 @@ async def test_a_front_that_closes_ends_its_watches_in_an_orderly_way() -> None:
 
 async def test_a_taken_port_is_named() -> None:
     async with ApiServer() as server, HttpFront(server) as front:
-        with pytest.raises(PortTakenError, match=f"port {front.port} of 127.0.0.1 is taken"):
+        with pytest.raises(PortTakenError, match=f"port {front.port} of 127.0.0.1 is in use"):
             async with HttpFront(server, port=front.port):
                 pass
 
@@ -383,7 +383,7 @@ async def test_a_body_that_never_comes_is_waited_for_only_so_long(framing: bytes
         data = b"POST %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n" % (MAPS.encode(), framing)
         head, body = await exchanged(front, data)
     assert head.startswith(b"HTTP/1.1 408 ")
-    assert json.loads(body)["message"] == "the request's body did not come in 0.01 s"
+    assert json.loads(body)["message"] == "the body of the request did not arrive in 0.01 s"
 
 
 async def test_compressed_bodies_are_refused_unread() -> None:

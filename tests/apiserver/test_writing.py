@@ -338,7 +338,8 @@ async def test_a_signing_request_is_approved_at_its_own_address(api: Api) -> Non
     assert given["status"]["certificate"] == certificate
     assert [item["type"] for item in given["status"]["conditions"]] == ["Approved"]
     given["status"]["conditions"] = []
-    (await api.put(f"{requests}/a/approval", given)).failed(422, "Invalid", "can't be taken back")
+    problem = 'status.conditions: Forbidden: updates may not remove a condition of type "Approved"'
+    (await api.put(f"{requests}/a/approval", given)).failed(422, "Invalid", problem)
 
 
 async def test_a_running_pod_gets_ephemeral_containers_at_their_own_address(api: Api) -> None:

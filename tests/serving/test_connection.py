@@ -257,7 +257,7 @@ async def test_a_slow_body_is_told_so() -> None:
     assert not peer.wire.closed
     await advance(1)
     assert peer.wire.sent.startswith(b"HTTP/1.1 408 Request Timeout")
-    assert peer.wire.sent.endswith(b"the body did not come within 10 s")
+    assert peer.wire.sent.endswith(b"the body did not arrive within 10 s")
     assert peer.wire.closed
 
 
@@ -308,7 +308,7 @@ async def test_a_body_for_which_there_is_no_room_is_refused_and_one_whose_client
     third.lose()
     await advance(READ + 1)
     assert second.wire.sent.startswith(b"HTTP/1.1 503 ")
-    assert b"other requests took the memory for bodies within 10 s" in second.wire.sent
+    assert b"the memory for bodies was used by other requests for 10 s" in second.wire.sent
     assert second.wire.closed
     first.lose()
     first.held.set()

@@ -156,7 +156,7 @@ async def test_a_slow_body_is_told_so_and_cut_off() -> None:
         writer.write(head.encode() + b"{")
         answer = await asyncio.wait_for(reader.read(), DEADLINE)
         assert answer.startswith(b"HTTP/1.1 408 ")
-        assert b"the body did not come within 0.5 s" in answer
+        assert b"the body did not arrive within 0.5 s" in answer
         writer.close()
 
 
@@ -294,7 +294,7 @@ async def test_what_takes_longer_than_the_grace_is_cut_off() -> None:
 async def test_the_certificate_changes_without_dropping_a_connection() -> None:
     class Changing(MemoryCertificates):
         def renew(self) -> None:
-            self._kept = None
+            self._state = None
             self.check()
 
     source = Changing()

@@ -139,7 +139,9 @@ def unsupported_media_type(accepted: Sequence[str]) -> ApiStatusError:
 
 def unsupported_encoding(encoding: str) -> ApiStatusError:
     return ApiStatusError(
-        415, "UnsupportedMediaType", f"the body of the request is encoded as {encoding!r}: bodies are read as they are"
+        415,
+        "UnsupportedMediaType",
+        f"bodies encoded as {encoding!r} are not supported: send them unencoded",
     )
 
 

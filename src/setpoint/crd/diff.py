@@ -150,7 +150,7 @@ def _versions(name: str, old: Document, new: Document) -> Iterator[Change]:
     elif _asks_differently(
         *((spec.get("conversion") or {}).get("webhook") or {} for spec in (old["spec"], new["spec"]))
     ):
-        text = "conversions are asked of another webhook, or in other versions of the review"
+        text = "objects are converted by another webhook now, or with other versions of ConversionReview"
         yield Change(definition=name, what="conversion-changed", text=text, stored="may", writers="may", readers="may")
 
 

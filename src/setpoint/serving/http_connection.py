@@ -441,10 +441,10 @@ class HttpConnection(asyncio.BufferedProtocol):
         if self._loop.time() < self._deadline:
             self._timer = self._loop.call_at(self._deadline, self._expire)
         elif self._starved:
-            text = f"other requests took the memory for bodies within {self._service.read_timeout:g} s"
+            text = f"the memory for bodies was used by other requests for {self._service.read_timeout:g} s"
             self._refuse(self._service.complain(503, text))
         elif self._request is not None:
-            text = f"the body did not come within {self._service.read_timeout:g} s"
+            text = f"the body did not arrive within {self._service.read_timeout:g} s"
             self._refuse(self._service.complain(408, text))
         else:
             self._transport.abort()

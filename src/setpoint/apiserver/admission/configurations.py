@@ -100,6 +100,6 @@ class _Reading:
             except Exception as problem:
                 if record is self._written:
                     raise
-                reason = f"it is not in force: {type(problem).__name__}: {problem}"
+                reason = f"it has no effect: {type(problem).__name__}: {problem}"
                 self.damage.append(Damage(f"{collection} {record.name}", reason))
         return values

@@ -85,7 +85,7 @@ class WebhookCalls:
         except PatchError as problem:
             raise internal_error(str(problem)) from None
         if not isinstance(patched, dict) or not isinstance(patched.get("metadata"), dict):
-            raise internal_error(f'admission webhook "{hook.name}" returned something else than an object')
+            raise internal_error(f'admission webhook "{hook.name}" returned a value that is not an object')
         if any(patched.get(key) != versioned.get(key) for key in ("apiVersion", "kind")):
             raise internal_error(f'admission webhook "{hook.name}" changed apiVersion or kind of the object')
         if is_too_deep(patched):

@@ -107,7 +107,7 @@ class AuditPolicy:
             raise AuditPolicyError(f"{path} is not an audit policy: {problem}") from None
         if (document.api_version, document.kind) != ("audit.k8s.io/v1", "Policy"):
             kind = f"{document.api_version}, {document.kind}"
-            raise AuditPolicyError(f"{path}: it is of {kind} instead of audit.k8s.io/v1, Policy")
+            raise AuditPolicyError(f"{path}: expected audit.k8s.io/v1, Policy, not {kind}")
         if not document.rules:
             raise AuditPolicyError(f"{path}: there are no rules, so nothing would be logged")
         for index, rule in enumerate(document.rules):

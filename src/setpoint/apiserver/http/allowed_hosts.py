@@ -23,9 +23,9 @@ def refusal(listening: str, host: str, origin: str | None) -> str:
     control the name in ``host``.
     """
     if host and is_loopback(listening) and not is_loopback(_name(host)):  # browsers always name one
-        return f"this server is for this machine only, and not for {host!r}"
+        return f"this server serves only this machine, under the name of a loopback address, not {host!r}"
     if origin is not None and not (is_loopback(listening) and _same(origin, host)):
-        return f"requests of web pages are not answered, and this one is of {origin!r}"
+        return f"requests from web pages are refused, and this one is from {origin!r}"
     return ""
 
 

@@ -157,7 +157,7 @@ class _Connection(web.RequestHandler):
         else:
             error = bad_request("the request can't be read: it is not well-formed HTTP/1.1")
         if request.writer.output_size > 0:
-            raise ConnectionError("an answer is under way already")
+            raise ConnectionError("a response has already been started")
         answer = _answer_of(error)
         answer.force_close()
         return answer

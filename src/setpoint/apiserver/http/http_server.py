@@ -153,7 +153,7 @@ class HttpFront:
         except OSError as problem:
             if problem.errno == errno.EADDRINUSE:
                 raise PortTakenError(
-                    problem.errno, f"port {self.port} of {self.host} is taken: another program listens there"
+                    problem.errno, f"port {self.port} of {self.host} is in use by another program: choose another port"
                 ) from None
             cause = problem.__cause__
             reason = (isinstance(cause, OSError) and cause.strerror) or str(cause)
@@ -216,7 +216,7 @@ class HttpFront:
 
     async def _answer(self, http: web.BaseRequest) -> Response:
         if http.version not in ((1, 0), (1, 1)):
-            error = ApiStatusError(505, "", "this server speaks HTTP/1.1")
+            error = ApiStatusError(505, "", "this server supports HTTP/1.1 only")
             return respond(error.status, error.code)
         host = "" if self._authenticates else _destination(http)[0]
         if reason := refusal(self.host, host, http.headers.get("Origin")):
@@ -245,10 +245,10 @@ class HttpFront:
                 async with asyncio.timeout(self._body_timeout):
                     body = await reading.read(http)
         except TimeoutError:
-            reason = (
-                "other requests took the memory for bodies" if reading.starved else "the request's body did not come"
-            )
-            error = ApiStatusError(408, "Timeout", f"{reason} in {self._body_timeout:g} s")
+            text = f"the body of the request did not arrive in {self._body_timeout:g} s"
+            if reading.starved:
+                text = f"the memory for bodies was used by other requests for {self._body_timeout:g} s"
+            error = ApiStatusError(408, "Timeout", text)
             return respond(error.status, error.code)
         except ValueError:
             error = bad_request("the request's body can't be read: it is not well-formed HTTP/1.1")

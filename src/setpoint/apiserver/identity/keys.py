@@ -265,10 +265,10 @@ def _publics(pem: bytes) -> list[PublicKey]:
             else:
                 key = serialization.load_pem_public_key(text)
         except (ValueError, TypeError, UnsupportedAlgorithm):
-            raise BadKeyError("a key in it can't be read as PEM") from None
+            raise BadKeyError("it contains a key that is not valid PEM") from None
         keys.append(_identified(key))
     if not keys:
-        raise BadKeyError("no key in PEM is in it")
+        raise BadKeyError("it contains no key in PEM")
     return keys
 
 

@@ -67,6 +67,9 @@ class ProviderKeys:
                 self.keys = tuple(await self._fetch())
                 self._fresh = now
             except BadKeyError as problem:
-                _log.warning("the keys of the OpenID Connect provider stay as they are: %s", problem)
+                _log.warning(
+                    "could not fetch the OpenID Connect provider's keys; the former ones remain in use: %s",
+                    problem,
+                )
             finally:
                 self._fetches += 1

@@ -190,7 +190,7 @@ def _set_up(connection: sqlite3.Connection, path: Path, *, power_safe: bool) -> 
     elif tables.get("versions") == _OLD and "facts" in tables:
         _upgrade(connection, path)
     elif tables.get("versions") != _VERSIONS or tables.get("facts") != _FACTS or version != FORMAT:
-        raise DamagedError(path, "its tables are not those that were made")
+        raise DamagedError(path, "its tables differ from those of this format")
     connection.execute("DELETE FROM versions WHERE 0")  # fails if it can't be written
 
 

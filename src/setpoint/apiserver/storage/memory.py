@@ -204,7 +204,7 @@ class MemoryStorage:
             try:
                 work()
             except Exception:  # noqa: BLE001 - the write is done, and what else follows from it must be, too
-                _log.exception("what follows from a write was not done")
+                _log.exception("a write was stored, but its hook failed")
         for write in pending.writes:
             self._remember(write.collection, write.change)
         woken: _Collection | None = None

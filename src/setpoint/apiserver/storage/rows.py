@@ -62,7 +62,7 @@ def wrong_in_format_1(row: Row) -> str:
         named = msgspec.json.decode(row.value, type=_Object).metadata.name
     except (TypeError, ValueError, RecursionError) as problem:
         return str(problem)
-    return "" if named == row.name else f"it is stored as {row.name!r} and calls itself {named!r}"
+    return "" if named == row.name else f"it is stored as {row.name!r}, and its metadata.name is {named!r}"
 
 
 def fact_checksum(name: str, value: int) -> int:

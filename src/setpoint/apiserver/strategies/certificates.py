@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta.names import path_segment
+from setpoint.meta.text_escaping import quote
 from setpoint.patch import FieldSet
-from setpoint.schema import FieldError, json_equal
-from setpoint.schema.errors import invalid
+from setpoint.schema import FieldError
+from setpoint.schema.errors import forbidden, invalid
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
@@ -72,18 +73,19 @@ class SigningRequests(Strategy):
         return FieldSet.of(("f:spec",), status.get(subresource, ("f:status",)))
 
     def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
-        def decisions(source: JsonObject) -> list[JsonObject]:
-            conditions = (source.get("status") or {}).get("conditions") or ()
-            return [item for item in conditions if item.get("type") in _DECISIONS]
-
-        after = decisions(obj)
+        after, before = _condition_types(obj), _condition_types(old)
         errors = [
-            invalid("status.conditions", item.get("type"), "a decision can't be taken back or changed")
-            for item in decisions(old)
-            if not any(json_equal(item, other) for other in after)
+            invalid(f"status.conditions[{index}].type", name, "Approved and Denied conditions are mutually exclusive")
+            for index, name in enumerate(after)
+            if name in _DECISIONS and {*_DECISIONS} <= {*after[: index + 1]}
         ]
-        if {item["type"] for item in after} == set(_DECISIONS):
-            errors.append(
-                invalid("status.conditions", "Denied", "Approved and Denied conditions are mutually exclusive")
-            )
+        errors += [
+            forbidden("status.conditions", f"updates may not remove a condition of type {quote(name)}")
+            for name in (*_DECISIONS, "Failed")
+            if after.count(name) < before.count(name)
+        ]
         return errors
+
+
+def _condition_types(obj: JsonObject) -> list[str]:
+    return [item.get("type", "") for item in (obj.get("status") or {}).get("conditions") or ()]

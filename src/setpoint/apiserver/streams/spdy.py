@@ -113,7 +113,7 @@ class Frames:
             return Data(_number(head[:4]), body, is_last)
         version, kind = int.from_bytes(head[:2], "big") & 0x7FFF, int.from_bytes(head[2:4], "big")
         if version != _VERSION:
-            raise SpdyError(f"version {version} of SPDY is not spoken here")
+            raise SpdyError(f"version {version} of SPDY is not supported")
         if kind in (_SYN_STREAM, _HEADERS):
             begins = 10 if kind == _SYN_STREAM else 4
             return Headers(_number(body[:4]), self._read_headers(body[begins:]), is_last)

@@ -108,12 +108,14 @@ def _kubelets(call: Call) -> Kubelets:
 def _protocol(call: Call, supported: Sequence[str]) -> str:
     headers = call.request.headers
     if headers.get("upgrade", "").lower() != "websocket":
-        raise bad_request("Upgrade request required: this server speaks WebSocket here, as clients since 1.30 do")
+        raise bad_request("Upgrade request required: this server supports only WebSocket here")
     offered = [text.strip() for text in headers.get("sec-websocket-protocol", "").split(",")]
     for protocol in supported:
         if protocol in offered:
             return protocol
-    raise bad_request(f"none of the protocols {', '.join(offered)} is spoken here; there are {', '.join(supported)}")
+    raise bad_request(
+        f"requested protocol(s) are not supported: [{' '.join(offered)}]; supports [{' '.join(supported)}]"
+    )
 
 
 def _pod(call: Call) -> JsonObject:
