@@ -151,8 +151,8 @@ class FakeAcme:
             authorization = self.authorizations[url.replace("/challenge/", "/authz/")]
             if authorization["status"] == "pending" and authorization["asked"] is None:
                 authorization["asked"] = self.now()
-            body = self._authorization_body(url.replace("/challenge/", "/authz/"))
-            return 200, {}, msgspec.json.encode(body["challenges"][0])
+            challenge_body = self._authorization_body(url.replace("/challenge/", "/authz/"))
+            return 200, {}, msgspec.json.encode(challenge_body["challenges"][0])
         return 200, {"content-type": "application/pem-certificate-chain"}, self.certificates[url].encode()
 
     def _checked(self, url: str, body: Signed, mood: str) -> Request:
