@@ -85,9 +85,7 @@ RULES = (
 NAMED = ("src/", "examples/", "tools/")
 """The places whose names are checked."""
 
-UNCLEAN = (
-    "src/setpoint/cluster/",
-)
+UNCLEAN = ("src/setpoint/cluster/",)
 """The places whose names are not checked yet."""
 
 _FLAGS = frozenset(
