@@ -39,12 +39,12 @@ class OptionSources:
             UsageError: the file can't be read, or is not a mapping of flags to values.
         """
         Env(self._prefix, command=False)(app, commands, arguments)
-        file = next((str(tokens[0].value) for name, tokens in _given(arguments) if name == _CONFIG), None)
+        file = next((str(tokens[0].value) for name, tokens in _set_options(arguments) if name == _CONFIG), None)
         if file is not None:
             _check(Path(file), {name.removeprefix("--") for argument in arguments for name in argument.names})
             Yaml(file, must_exist=True, use_commands_as_keys=False)(app, commands, arguments)
         self._values = {}
-        for name, tokens in _given(arguments):
+        for name, tokens in _set_options(arguments):
             source = {"cli": "flag", "env": tokens[0].keyword or "environment"}.get(tokens[0].source, file or "")
             hidden = name.removeprefix("--") in self._hidden
             value = "***" if hidden else ",".join(str(_value(token)) for token in tokens)
@@ -63,7 +63,7 @@ def hidden_fields(options: type[Any] | None) -> frozenset[str]:
     return frozenset(field.name.replace("_", "-") for field in dataclasses.fields(options) if not field.repr)
 
 
-def _given(arguments: ArgumentCollection) -> list[tuple[str, list[Any]]]:
+def _set_options(arguments: ArgumentCollection) -> list[tuple[str, list[Any]]]:
     return [(argument.name, argument.tokens) for argument in arguments if argument.tokens]
 
 

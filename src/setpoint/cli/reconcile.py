@@ -68,7 +68,7 @@ async def _handled(client: Client, obj: Object, controls: Controls, value: str) 
         if why := _pause(present):
             return f"it is paused: {why}"
         if value in (_acknowledged(read), present.metadata.annotations.get(controls.acknowledgement)):
-            return next((_sentence(each) for each in conditions_of(read) if _is_failure(each)), "")
+            return next((_sentence(condition) for condition in conditions_of(read) if _is_failure(condition)), "")
         await asyncio.sleep(_EVERY)
 
 
@@ -79,8 +79,10 @@ def _acknowledged(read: Mapping[str, Any]) -> Any:
 
 def _pause(obj: Object) -> str:
     read = msgspec.json.decode(raw_of(obj) or b"{}")
-    paused = (each for each in conditions_of(read) if (each.type, each.reason) == (PAUSED, PAUSED_REASON))
-    return next((each.message for each in paused), "")
+    paused = (
+        condition for condition in conditions_of(read) if (condition.type, condition.reason) == (PAUSED, PAUSED_REASON)
+    )
+    return next((condition.message for condition in paused), "")
 
 
 def _is_failure(condition: ConditionEntry) -> bool:

@@ -70,7 +70,11 @@ class PauseSwitch:
         maps = self._informer.lister.list()
         before, self._reasons = (
             self._reasons,
-            {name: reason.strip() or "no reason is given" for each in maps for name, reason in each.data.items()},
+            {
+                name: reason.strip() or "no reason is given"
+                for config_map in maps
+                for name, reason in config_map.data.items()
+            },
         )
         if before == self._reasons:
             return
