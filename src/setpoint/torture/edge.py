@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import Protocol, cast
+from typing import Never, Protocol, cast
 
 import msgspec
 
@@ -12,13 +12,12 @@ from setpoint.apiserver.http_types import HungUp, Request, Response
 from setpoint.apiserver.requests import protobuf
 from setpoint.apiserver.requests.body import content_type
 from setpoint.client.transport import Request as ClientRequest
-from setpoint.simulation.faults.plan import Fault, fault
+from setpoint.simulation.faults.plan import Fault
 from setpoint.simulation.injection import responses
-from setpoint.simulation.injection.injector import FaultInjector
-from setpoint.simulation.injection.steps import Steps
 from setpoint.simulation.injection.watch_stream import WatchGate
 from setpoint.simulation.network.faulty_transport import ASIDE
-from setpoint.simulation.network.writes import WriteHandler, Writer
+from setpoint.simulation.network.request_faults import RequestHost, exchange
+from setpoint.simulation.network.writes import Writer
 from setpoint.simulation.sandbox.actor import AUTHOR
 from setpoint.simulation.trace.history import Entry, History
 from setpoint.simulation.trace.operation import Operation
@@ -34,17 +33,11 @@ class Victim(Writer, Protocol):
     def crash(self, fault: Fault) -> None: ...
 
 
-class EdgeHost(Protocol):
+class EdgeHost(RequestHost, Protocol):
     """The interface of a run that the `Edge` of its server uses. ``handle`` answers as the server does."""
 
     @property
     def history(self) -> History: ...
-    @property
-    def steps(self) -> Steps: ...
-    @property
-    def injector(self) -> FaultInjector: ...
-    @property
-    def writes(self) -> WriteHandler: ...
     @property
     def supervisor(self) -> Victim: ...
     @property
@@ -123,46 +116,39 @@ class Edge:
             if operation.verb == "list":
                 since = self.gate(operation.collection).since
                 return await self._plain(replace(request, query=responses.make_query_stale(request.query, since)))
-            return await self._exchange(request, operation)
+            return await exchange(self._world, self, cast("ClientRequest", request), operation)
         finally:
             self.under_way -= 1
             self.requested_at = loop.time()
 
-    async def _exchange(self, request: Request, operation: Operation) -> Response:
+    @property
+    def process(self) -> Victim:
+        return self._world.supervisor
+
+    async def depart(self, request: ClientRequest, freeze: Fault | None) -> None:
+        """Does nothing: the request is on its way already."""
+
+    async def crash(self, fault: Fault) -> Never:
+        self.process.crash(fault)
+        raise HungUp("the program was killed")
+
+    def connection_error(self, text: str) -> HungUp:
+        return HungUp(f"the connection broke {text}")
+
+    def time_out(self) -> Response:
+        return timed_out()
+
+    def refuse(self, answer: Answer) -> Response:
+        return _response(answer)
+
+    async def forward(self, request: ClientRequest, operation: Operation, point: str) -> Response:
         world = self._world
-        program = world.supervisor
-        point, faults = world.injector.request(program.actor, program.number, operation)
-        before = {fault.kind: fault for fault in faults}
-        if "crash-before" in before:
-            program.crash(before["crash-before"])
-            raise HungUp("the program was killed before the request got through")
-        if "slow-request" in before:
-            await world.steps.pass_by(before["slow-request"])
-        if (error := responses.make_error(faults)) is not None:
-            world.writes.log_answer(point, f"{error.status} injected")
-            return _response(error)
-        if "lost-request" in before:
-            raise HungUp("the connection broke before the request got through")
-        if "late-write" in before:
-            world.writes.arrive_late(program, cast("ClientRequest", request), before["late-write"])
-            if before["late-write"].get("dies"):
-                program.crash(fault("crash-before", point))
-            return timed_out()
-        if "conflict" in before:
-            await world.writes.touch(cast("ClientRequest", request), operation)
         revision = world.history.revision
-        response = await self._plain(request)
+        response = await self._plain(cast("Request", request))
         if not operation.is_read:
-            world.writes.record_write(
-                program, operation, point, response.status, revision, None, saw=self._describe_view()
+            world.write_handler.record_write(
+                self.process, operation, point, response.status, revision, None, saw=self._describe_view()
             )
-        if "crash-after" in before:
-            program.crash(before["crash-after"])
-            raise HungUp("the program was killed before the answer got through")
-        if "lost-answer" in before:
-            raise HungUp("the connection broke before the answer got through")
-        if "slow-answer" in before:
-            await world.steps.pass_by(before["slow-answer"])
         return response
 
     async def _plain(self, request: Request) -> Response:

@@ -67,7 +67,7 @@ class RealTimeWorld:
         self.injector = FaultInjector(self, plan)
         self.step_faults = StepFaults(self)
         self.monitor = Monitor(self)
-        self.writes = WriteHandler(self)
+        self.write_handler = WriteHandler(self)
         self.edge = Edge(self)
         self.supervisor = Supervisor(self)
         self.quiescence = Quiescence(self)

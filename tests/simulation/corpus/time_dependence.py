@@ -224,6 +224,7 @@ PAIRS = [
         scenario=TWICE,
         buggy=made(credentials_that_are_noted_first, Secret),
         correct=made(credentials_each_time, Secret),
+        options={"ignore": {"secrets default/main-ticket": "slow users look after its minute, quick ones before"}},
     ),
     Pair(
         name="file-name-from-hash-of-time",

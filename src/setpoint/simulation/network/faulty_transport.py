@@ -10,20 +10,18 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from random import Random
 from types import TracebackType
-from typing import Final, Protocol, TypeVar
+from typing import Final, Never, Protocol, TypeVar
 
 import msgspec
 
 from setpoint.apiserver import AccessRecord
 from setpoint.apiserver.http_types import Response as Answered
 from setpoint.client.transport import Request, Response, TransportError
-from setpoint.simulation.faults.plan import Fault, fault
+from setpoint.simulation.faults.plan import Fault
 from setpoint.simulation.injection import responses
-from setpoint.simulation.injection.injector import FaultInjector
 from setpoint.simulation.injection.process_control import ProcessControl
-from setpoint.simulation.injection.steps import Steps
 from setpoint.simulation.injection.watch_stream import WatchGate, WatchStream, uids_in
-from setpoint.simulation.network.writes import WriteHandler
+from setpoint.simulation.network.request_faults import RequestHost, exchange
 from setpoint.simulation.sandbox.actor import Actor
 from setpoint.simulation.scenario.setup import Setup
 from setpoint.simulation.trace.history import History
@@ -43,7 +41,7 @@ requests for them, since caches belong to controllers.
 """
 
 
-class NetworkHost(Protocol):
+class NetworkHost(RequestHost, Protocol):
     """The interface of a run that the `FaultyTransport` of each process uses."""
 
     @property
@@ -52,12 +50,6 @@ class NetworkHost(Protocol):
     def server_actor(self) -> Actor: ...
     @property
     def history(self) -> History: ...
-    @property
-    def steps(self) -> Steps: ...
-    @property
-    def injector(self) -> FaultInjector: ...
-    @property
-    def write_handler(self) -> WriteHandler: ...
     async def handle(self, request: Request) -> Answered: ...
 
 
@@ -66,7 +58,7 @@ class FaultyTransport:
 
     def __init__(self, network: NetworkHost, process: ProcessControl) -> None:
         self._network = network
-        self._process = process
+        self.process = process
         self.gates: dict[str, WatchGate] = {}
         self.streams: list[WatchStream] = []
         self.streams_lists = True
@@ -118,7 +110,7 @@ class FaultyTransport:
             self._network.injector.change(gate, entry)
 
     def saw(self, raw: bytes) -> None:
-        self._process.seen_uids |= uids_in(raw)
+        self.process.seen_uids |= uids_in(raw)
 
     def ordered(self, lines: list[bytes]) -> Iterable[bytes]:
         """The initial events of a streamed list in one of the possible orders, with the bookmark last. The API does not
@@ -138,18 +130,18 @@ class FaultyTransport:
     # -- requests ------------------------------------------------------------------------------------------------------
 
     async def exchange(self, request: Request) -> Response:
-        network, process = self._network, self._process
+        network = self._network
         if self.record is not None:
             self.record.note_request(request)
         operation = Operation.of(request)
         if operation is not None and operation.verb == "watch":
             network.history.watched.add(operation.collection)
             return await self._watch(request, operation)
-        with process.calling():
+        with self.process.calling():
             return await self._request(request, operation)
 
     async def _request(self, request: Request, operation: Operation | None) -> Answer:
-        network, process = self._network, self._process
+        network = self._network
         caching = operation is not None and operation.verb == "list" and request.timeout is None
         if operation is None or (operation.collection in ASIDE and not caching):
             await asyncio.sleep(self.latency())
@@ -162,42 +154,30 @@ class FaultyTransport:
             if listed.status == 200:
                 self._listed[_selection(request)] = asyncio.get_running_loop().time() + SOON
             return listed
-        point, faults = network.injector.request(process.actor, process.number, operation)
-        by_kind = {injected.kind: injected for injected in faults}
-        if "crash-before" in by_kind:
-            await process.die(by_kind["crash-before"])
-        if "freeze" in by_kind:
-            await process.freeze(by_kind["freeze"])
+        answer = await exchange(network, self, request, operation)
+        return self._reordered(answer) if operation.verb == "list" else answer
+
+    async def depart(self, request: Request, freeze: Fault | None) -> None:
+        if freeze is not None:
+            await self.process.freeze(freeze)
         if request.allowed is not None:
-            request.allowed()  # from here on the request is on its way
-        if "slow-request" in by_kind:
-            await self._linger(by_kind["slow-request"])
-        if (refused := responses.make_error(faults)) is not None:
-            network.write_handler.log_answer(point, f"{refused.status} injected")
-            return refused
-        if "lost-request" in by_kind:
-            raise TransportError("connection reset by peer before the request got through", sent=True, reset=False)
-        if "late-write" in by_kind:
-            network.write_handler.arrive_late(process, request, by_kind["late-write"])
-            if by_kind["late-write"].get("dies"):
-                await process.die(fault("crash-before", point))
-            raise TransportError("no answer in time", sent=True, timed_out=True)
-        if "conflict" in by_kind:
-            await network.write_handler.touch(request, operation)
-        await asyncio.sleep(self.latency())
-        answer = await self._do(request, operation, point)
-        if "crash-after" in by_kind:
-            await process.die(by_kind["crash-after"])
-        if "lost-answer" in by_kind:
-            raise TransportError("connection reset by peer before the answer came", sent=True, reset=False)
-        if "slow-answer" in by_kind:
-            await self._linger(by_kind["slow-answer"])
-        if operation.verb == "list":
-            answer = self._reordered(answer)
+            request.allowed()
+
+    async def crash(self, fault: Fault) -> Never:
+        await self.process.die(fault)
+
+    def connection_error(self, text: str) -> TransportError:
+        return TransportError(f"connection reset by peer {text}", sent=True, reset=False)
+
+    def time_out(self) -> Never:
+        raise TransportError("no answer in time", sent=True, timed_out=True)
+
+    def refuse(self, answer: Answer) -> Answer:
         return answer
 
-    async def _do(self, request: Request, operation: Operation, point: str) -> Answer:
-        network, process = self._network, self._process
+    async def forward(self, request: Request, operation: Operation, point: str) -> Answer:
+        await asyncio.sleep(self.latency())
+        network = self._network
         reading = operation.is_read
         target = None if reading else network.write_handler.target(operation)
         revision = network.history.revision
@@ -206,7 +186,7 @@ class FaultyTransport:
         if reading:
             self.saw(raw)
         else:
-            network.write_handler.record_write(process, operation, point, answer.status, revision, target)
+            network.write_handler.record_write(self.process, operation, point, answer.status, revision, target)
             self.saw(raw)
         return answer
 
@@ -216,9 +196,6 @@ class FaultyTransport:
         if not isinstance(body, bytes):
             body = b"".join([chunk async for chunk in body])
         return Answer(answer.status, answer.headers, body)
-
-    async def _linger(self, fault: Fault) -> None:
-        await self._network.steps.pass_by(fault)
 
     # -- caches --------------------------------------------------------------------------------------------------------
 
