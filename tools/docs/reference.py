@@ -35,6 +35,8 @@ ENVIRONMENT = {
     "NO_PROXY": "hosts and networks that are reached directly; also in lower case",
     "XDG_STATE_HOME": "where `setpoint crd migrate` keeps how far it came; default `~/.local/state`",
     "XDG_CACHE_HOME": "where `setpoint envtest` keeps its programs; default `~/.cache`",
+    "OTEL_METRIC_EXPORT_INTERVAL": "with `--otlp`: milliseconds between two exports of metrics; default 60000",
+    "OTEL_SERVICE_NAME": "with `--otlp`: the name of the program; default that of its objects",
     "PATH": "where `setpoint envtest` looks for its own command",
     "SETPOINT_REPLAY": "a token of a simulation's report: `sp.simulation.check` replays only that",
     "SETPOINT_ACCESS_RECORD": "set by `setpoint rbac` for its command: the file of the permissions asked for",

@@ -33,6 +33,7 @@ from setpoint.manager import (
     Sharding,
 )
 from setpoint.manager.logging import configure
+from setpoint.manager.otlp import Otlp, OtlpMissing
 from setpoint.manager.processes import Launcher, ParentLease, Supervisor
 from setpoint.manager.processes.parent_link import Seat
 from setpoint.webhook import Admission, Converter, Webhooks, with_conversions
@@ -124,6 +125,7 @@ class _Run:
             self._launcher = launcher()
             self._supervisor = Supervisor(replicas.processes, self._launcher)
         self._managers: list[Manager] = []
+        self._otlp: Otlp | None = None
 
     def _check(self) -> None:
         """Raises `UsageError` if flags of different groups exclude each other, or don't apply to these parts."""
@@ -154,12 +156,20 @@ class _Run:
         fields = {} if self._seat is None else {"process": self._seat.index}
         configure(log.log_format, log.log_level.upper(), fields=fields)
         sources.log()
-        run(
-            self._parts.command,
-            self._work(),
-            waits_for=lambda: [line for manager in self._managers for line in manager.under_way()],
-            at_once=self._supervisor.kill if self._supervisor is not None else None,
-        )
+        try:
+            self._otlp = Otlp(self._lease or self._field_manager) if log.otlp else None
+        except OtlpMissing as problem:
+            raise UsageError(str(problem)) from None
+        try:
+            run(
+                self._parts.command,
+                self._work(),
+                waits_for=lambda: [line for manager in self._managers for line in manager.under_way()],
+                at_once=self._supervisor.kill if self._supervisor is not None else None,
+            )
+        finally:
+            if self._otlp is not None:
+                self._otlp.close()
 
     async def _work(self) -> None:
         async with connected(self._cluster, self._kinds, self._field_manager) as (client, embedded):
@@ -174,6 +184,8 @@ class _Run:
             elif self._webhooks.place is not None:
                 port = self._webhooks.webhook_port
                 serve_webhooks(manager, self._served, self._webhooks.place, port, self._configuration)
+            if self._otlp is not None and self._seat is None and manager.metrics is not None:
+                manager.add(self._otlp.metrics_of(manager.metrics.registry))
             if self._serving.measure is not None:
                 manager.add(Measuring(self._serving.measure))
             if self._seat is not None and self._parent is not None:
@@ -190,7 +202,7 @@ class _Run:
         parts, clusters, serving = self._parts, self._cluster.clusters, self._serving
         works = self._supervisor is None
         metrics = None
-        if self._collects:
+        if self._collects or self._otlp is not None:
             metrics = ProcessMetrics(parts.operator.registry)
             metrics.add_process()
         identity = f"{socket.gethostname()}_{uuid4()}"

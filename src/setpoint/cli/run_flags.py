@@ -234,7 +234,7 @@ class WebhookFlags:
         return self.webhook_cert_dir or self.webhook_service
 
 
-@Parameter(name="*", group=Group("Log", sort_key=5))
+@Parameter(name="*", group=Group("Log and OpenTelemetry", sort_key=5))
 @dataclass(frozen=True, kw_only=True)
 class LogFlags:
     """The log of the process.
@@ -245,7 +245,11 @@ class LogFlags:
         text, or json for one JSON object per line.
     log_level
         The lowest level that is logged.
+    otlp
+        Also send log records, metrics and spans to an OpenTelemetry collector over HTTP; variables such as
+        OTEL_EXPORTER_OTLP_ENDPOINT say where. It needs the extra setpoint[otlp].
     """
 
     log_format: Literal["text", "json"] = "text"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    otlp: _Switch = False
