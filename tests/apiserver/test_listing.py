@@ -295,3 +295,22 @@ async def test_answers_can_be_yaml_or_pretty(api: Api) -> None:
     assert answer.headers["content-type"] == "application/yaml"
     assert b"\ndata:\n  a: b\n" in b"\n" + answer.body
     assert b'\n  "kind": "ConfigMap"' in (await api.get(f"{MAPS}/web", pretty="true")).body
+
+
+@pytest.mark.parametrize(
+    ("path", "empty"),
+    [
+        (PODS, []),
+        ("/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", None),
+        ("/api/v1/namespaces/default/limitranges", None),
+        (CRDS, None),
+    ],
+)
+async def test_lists_of_nothing_are_null_where_they_are_upstream(path: str, empty: list[Any] | None) -> None:
+    form = "v=v1;g=meta.k8s.io"
+    async with serving() as api:
+        rows = (await api.send("GET", path, accept=f"application/json;as=Table;{form}")).ok()["rows"]
+        assert rows == empty
+        metadata = await api.send("GET", path, accept=f"application/json;as=PartialObjectMetadataList;{form}")
+        assert metadata.ok()["items"] is None
+        assert (await api.get(path)).ok()["items"] == []

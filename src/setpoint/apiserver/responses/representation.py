@@ -179,8 +179,9 @@ class Representation:
             version = self.version.encode()
             raw = (bytes(_raw_metadata.decode(value).metadata) for value in values)
             parts = b",".join(_PARTIAL % (version, one) for one in raw)
-            head = b'{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/%s","metadata":%s,"items":['
-            return b"".join((head % (version, meta), parts, b"]}\n"))
+            head = b'{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/%s","metadata":%s,"items":'
+            items = (b"[", parts, b"]") if parts else (b"null",)  # as upstream
+            return b"".join((head % (version, meta), *items, b"}\n"))
         head = b'{"kind":"%s","apiVersion":"%s","metadata":%s,"items":['
         start = head % (served.list_kind.encode(), served.resource.api_version.encode(), meta)
         return b"".join((start, _joined(served, values), b"]}\n"))

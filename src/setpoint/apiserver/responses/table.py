@@ -11,12 +11,15 @@ import msgspec
 from setpoint.apiserver.responses.printers import printer_of
 from setpoint.apiserver.responses.printers.cells import Wire, name, since
 from setpoint.apiserver.responses.printers.core import SCALE
+from setpoint.apiserver.responses.printers.definitions import DEFINITIONS
 from setpoint.apiserver.responses.printers.json_path import compile_path
-from setpoint.apiserver.responses.printers.printer import NAME, Column, Printer, description
+from setpoint.apiserver.responses.printers.printer import DEFAULT, NAME, Column, Printer, description
 from setpoint.meta import Resource
 
 Include = Literal["None", "Metadata", "Object"]
 API_VERSION: Final = "meta.k8s.io/v1"
+_NO_ROWS: Final = (DEFAULT, DEFINITIONS)
+"""The printers of upstream that write null, not an empty list, if there are no objects."""
 _AGE_OF_CUSTOM: Final = {
     "name": "Age",
     "type": "date",
@@ -58,7 +61,7 @@ def table(
         "apiVersion": API_VERSION,
         "metadata": dict(metadata or {}),
         "columnDefinitions": [column.definition() for column in printer.columns] if headers else None,
-        "rows": rows,
+        "rows": rows if rows or printer not in _NO_ROWS else None,
     }
 
 
