@@ -85,7 +85,6 @@ RULES = (
 NAMED = ("src/", "examples/", "tools/")
 """The places whose names are checked."""
 
-UNCLEAN = ("src/setpoint/cluster/",)
 """The places whose names are not checked yet."""
 
 _FLAGS = frozenset(

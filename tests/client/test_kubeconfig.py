@@ -33,7 +33,7 @@ SECRET = "s3cret-value"
 
 
 def write(path: Path, **changes: Any) -> Path:
-    """A kubeconfig with one context ``c``; ``cluster``, ``user`` and ``context`` replace those stanzas."""
+    """A kubeconfig with one context ``c``; ``cluster``, ``user`` and ``context`` replace those entries."""
     document = {
         "apiVersion": "v1",
         "kind": "Config",

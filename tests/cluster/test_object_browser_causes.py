@@ -198,7 +198,7 @@ async def test_a_pod_names_the_claim_that_it_waits_for_and_no_claim_that_waits_f
         (seen,) = told["see"]
         assert (seen["resource"], seen["key"], seen["state"]) == ("persistentvolumeclaims", "default/data", "stuck")
         assert seen["text"] == f"ProvisioningFailed: {MISSING}"
-        assert seen["said"] == [
+        assert seen["parts"] == [
             {"text": "ProvisioningFailed: ", "resource": "", "key": ""},
             {"text": "StorageClass fast", "resource": "storageclasses.storage.k8s.io", "key": "fast"},
             {"text": " does not exist", "resource": "", "key": ""},

@@ -118,7 +118,7 @@ async def test_a_suspended_object_is_paused_and_does_not_need_attention() -> Non
 
 async def said(pages: ClusterPages, key: str) -> list[tuple[str, str, str]]:
     """The pieces of the reason of a ReplicaSet that are links."""
-    found = (await row(pages, key, "replicasets.apps"))["said"]
+    found = (await row(pages, key, "replicasets.apps"))["parts"]
     return [(each["text"], each["resource"], each["key"]) for each in found if each["resource"]]
 
 
@@ -170,7 +170,7 @@ async def test_a_cause_names_the_objects_that_it_holds_up_whether_it_exists_or_n
         assert await held_up(pages, "services", "court/judge") == [("Deployment", "default/asked", state)]
         told = await asked(pages, "stored", kind="services", key="court/judge")
         assert told["text"] == "Service court/judge does not exist, and there is no Namespace court"
-        assert [each["text"] for each in told["said"]] == [told["text"]], "it does not link to itself"
+        assert [each["text"] for each in told["parts"]] == [told["text"]], "it does not link to itself"
         volume = await claim(client)
         await change(client, volume, {"status": {"phase": "Pending"}}, subresource="status")
         condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes fit"}

@@ -1,4 +1,4 @@
-"""Rhythm: the interval between a server's bookmarks, from which the longest plausible silence is derived."""
+"""BookmarkInterval: the interval between a server's bookmarks, from which the longest plausible silence is derived."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ LEAST = 60.0
 """The silence that every watch is allowed, in seconds, however short the gaps are."""
 
 
-class Rhythm:
+class BookmarkInterval:
     """Learns the interval between bookmarks from the watches of one collection.
 
     API servers send a bookmark every minute, but do not guarantee it, and other servers may send none. A watch may
     therefore be silent for ``most`` seconds until the first bookmark, and after that for two and a half times the
     longest of the recent gaps (at least `LEAST` and at most ``most`` seconds). With the default of 330 s and a bookmark
     every minute, a network that drops everything is thus noticed after 150 s. If ``most`` is None, there is no limit. A
-    longer silence means that the rhythm was misjudged or that the server has changed, so the rhythm is learned again.
+    longer silence means that the interval was misjudged or that the server has changed, so it is learned again.
     """
 
     __slots__ = ("_gaps", "_last", "_most")
@@ -39,7 +39,7 @@ class Rhythm:
         self._last = now
 
     def forget(self) -> None:
-        """Forgets the rhythm, after a silence that was too long."""
+        """Forgets the interval, after a silence that was too long."""
         self._gaps.clear()
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from random import Random
 
 from setpoint.cache.backoff import ReflectorBackoff
-from setpoint.cache.bookmark_interval import Rhythm
+from setpoint.cache.bookmark_interval import BookmarkInterval
 from setpoint.cache.errors import WatchBroken, is_expired, is_refused, is_too_large
 from setpoint.cache.informer_scope import Scope
 from setpoint.cache.lister_watcher import ListerWatcher
@@ -71,7 +71,7 @@ class Reflector:
     - `ReflectorBackoff` determines the waits.
     - Each watch asks the server to end it after a random time between once and twice ``min_watch_timeout`` (at least 5
       minutes). A stream counts as dead and is resumed if it receives no byte for ``idle_timeout`` or, if the server
-      sends bookmarks, for the time that `Rhythm` allows.
+      sends bookmarks, for the time that `BookmarkInterval` allows.
     - Without ``bookmarks`` the server is not asked for any, so a watch of a quiet collection costs nothing; but when it
       ends, the last version may be too old to resume from, and a list is needed. ``idle_timeout`` must be None then.
     - Lists are streamed (``sendInitialEvents``) if the server supports it. If it refuses, or is silent for 30 seconds,
@@ -103,7 +103,7 @@ class Reflector:
         self._accept = scope.accept
         self._options = options = options if options is not None else WatchOptions()
         self._min_watch_timeout = max(options.min_watch_timeout, MIN_WATCH_TIMEOUT)
-        self._rhythm = Rhythm(options.idle_timeout)
+        self._bookmark_interval = BookmarkInterval(options.idle_timeout)
         self._first_version = "" if options.first_list == "newest" else "0"
         self._backoff = backoff if backoff is not None else ReflectorBackoff(random)
         self._on_error = on_error
@@ -235,17 +235,17 @@ class Reflector:
                 self._path,
                 query=tuple(query),
                 accept=self._accept,
-                idle_timeout=self._rhythm.silence,
+                idle_timeout=self._bookmark_interval.silence,
                 verb="watch",
             ) as response:
                 self.failing = False
-                self._rhythm.begin(loop.time())
+                self._bookmark_interval.begin(loop.time())
                 try:
                     async with deadline:
                         await self._follow(response, version, initial, deadline)
                 except TransportError as problem:
                     if problem.timed_out:
-                        self._rhythm.forget()
+                        self._bookmark_interval.forget()
                     listing = initial is not None and not initial.complete
                     if not listing and (self.last_resource_version != before or loop.time() - started >= VERY_SHORT):
                         raise _StreamBroke(problem) from problem
@@ -305,8 +305,8 @@ class Reflector:
                     if initial is None:
                         self.last_resource_version = observed
                         sink.bookmark(observed)
-                        self._rhythm.bookmark(loop.time())
-                        response.idle_timeout = self._rhythm.silence
+                        self._bookmark_interval.bookmark(loop.time())
+                        response.idle_timeout = self._bookmark_interval.silence
                     elif ends_list(metadata):
                         sink.finish(observed)
                         self.last_resource_version = observed

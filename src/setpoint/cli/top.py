@@ -13,7 +13,7 @@ from setpoint.cli.explain import COLOURS
 from setpoint.controller.explain.explanation import Summary
 from setpoint.controller.explain.objects import Listed, Listing
 from setpoint.manager.debug_pages.controllers_page import PATH as CONTROLLERS
-from setpoint.manager.debug_pages.manager_page import MANAGER, OBJECTS, ManagerTold
+from setpoint.manager.debug_pages.manager_page import MANAGER, OBJECTS, ManagerSummary
 from setpoint.meta.text_escaping import visible
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Look(NamedTuple):
 
     at: float
     address: str
-    manager: ManagerTold
+    manager: ManagerSummary
     controllers: list[Summary]
     listing: Listing
 
@@ -97,7 +97,7 @@ async def look_at(client: DebugClient, query: dict[str, str | list[str]]) -> tup
     problems: list[str] = []
     for address in client.addresses:
         try:
-            manager = await client.get(address, MANAGER, {}, ManagerTold)
+            manager = await client.get(address, MANAGER, {}, ManagerSummary)
             controllers = await client.get(address, CONTROLLERS, {}, list[Summary])
             listing = await client.get(address, OBJECTS, query, Listing)
         except ProcessError as problem:
@@ -215,7 +215,7 @@ def _rate(was: Summary | None, now: Summary, seconds: float, result: str) -> str
     return f"{max(total(now) - total(was), 0) / seconds:.1f}"
 
 
-def _leadership(manager: ManagerTold) -> str:
+def _leadership(manager: ManagerSummary) -> str:
     if manager.election is not None:
         if manager.election.leads:
             return f"leads, by the lease {manager.election.lease}"

@@ -16,7 +16,7 @@ from typing import Any
 from setpoint.client.config import ClientConfig, Impersonation, environment_proxy, in_cluster_config
 from setpoint.client.errors import ConfigError
 from setpoint.client.file_permissions import warn_if_open
-from setpoint.client.kubeconfig_entry import Stanza, form, parse_yaml, read_yaml
+from setpoint.client.kubeconfig_entry import KubeconfigEntry, form, parse_yaml, read_yaml
 from setpoint.client.kubeconfig_user import certificate_of, credentials_of
 from setpoint.client.tls import read_file
 
@@ -36,15 +36,15 @@ class Kubeconfig:
     """The merged content of a list of files.
 
     Attributes:
-        clusters, users, contexts: the stanzas by name.
+        clusters, users, contexts: the entries_by_name by name.
         current_context: the name of the current context; ``""`` if no file has one.
         files: the files that exist.
     """
 
     def __init__(self) -> None:
-        self.clusters: dict[str, Stanza] = {}
-        self.users: dict[str, Stanza] = {}
-        self.contexts: dict[str, Stanza] = {}
+        self.clusters: dict[str, KubeconfigEntry] = {}
+        self.users: dict[str, KubeconfigEntry] = {}
+        self.contexts: dict[str, KubeconfigEntry] = {}
         self.current_context = ""
         self.files: list[Path] = []
 
@@ -75,10 +75,10 @@ class Kubeconfig:
         path = Path(origin)
         parsed = cls()
         parsed._merge(path, parse_yaml(text, path))
-        for stanza in (*parsed.clusters.values(), *parsed.users.values()):
-            for field in _OUTSIDE & stanza.fields.keys():
+        for entry in (*parsed.clusters.values(), *parsed.users.values()):
+            for field in _OUTSIDE & entry.fields.keys():
                 raise ConfigError(
-                    f"{stanza.where}: {field} is not allowed in this kubeconfig, it must contain its credentials"
+                    f"{entry.where}: {field} is not allowed in this kubeconfig, it must contain its credentials"
                 )
         return parsed
 
@@ -101,7 +101,7 @@ class Kubeconfig:
             raise ConfigError(f"{path}: current-context must be a string, not {form(current)}")
         self.current_context = self.current_context or current or ""
         for section, what in _SECTIONS.items():
-            stanzas: dict[str, Stanza] = getattr(self, section)
+            entries_by_name: dict[str, KubeconfigEntry] = getattr(self, section)
             entries = document.get(section)
             if entries is None:
                 continue
@@ -113,7 +113,7 @@ class Kubeconfig:
                 content = entry.get(what)
                 if content is not None and not isinstance(content, dict):
                     raise ConfigError(f"{path}: {section}[{place}].{what} must be a mapping, not {form(content)}")
-                stanzas.setdefault(entry["name"], Stanza(what, entry["name"], path, content or {}))
+                entries_by_name.setdefault(entry["name"], KubeconfigEntry(what, entry["name"], path, content or {}))
 
     def config(self, context: str | None = None, *, environ: Mapping[str, str] | None = None) -> ClientConfig:
         """The configuration of a context, by default the current one. This neither opens a connection nor runs a
@@ -170,7 +170,7 @@ class Kubeconfig:
             raise ConfigError(f"{cluster.where}: {problem}") from None
         return replace(config, credentials=credentials_of(user, cluster, config, environ))
 
-    def _context(self, context: str | None) -> Stanza:
+    def _context(self, context: str | None) -> KubeconfigEntry:
         name = context or self.current_context
         files = " and ".join(map(str, self.files)) or "no file"
         names = ", ".join(sorted(self.contexts)) or "none"
@@ -182,16 +182,18 @@ class Kubeconfig:
             raise ConfigError(f"context {name!r} does not exist in {files}; there are: {names}")
         return self.contexts[name]
 
-    def _named(self, stanzas: Mapping[str, Stanza], what: str, context: Stanza) -> Stanza:
+    def _named(
+        self, entries_by_name: Mapping[str, KubeconfigEntry], what: str, context: KubeconfigEntry
+    ) -> KubeconfigEntry:
         name = context.text(what)
         if not name:
             if what == "user":  # as in kubectl: no user means anonymous
-                return Stanza("user", "", context.path, {})
+                return KubeconfigEntry("user", "", context.path, {})
             raise ConfigError(f"{context.where} names no {what}")
-        if name not in stanzas:
-            names = ", ".join(sorted(stanzas)) or "none"
+        if name not in entries_by_name:
+            names = ", ".join(sorted(entries_by_name)) or "none"
             raise ConfigError(f"{context.where} names {what} {name!r}, which does not exist; there are: {names}")
-        return stanzas[name]
+        return entries_by_name[name]
 
 
 def kubeconfig_paths(environ: Mapping[str, str]) -> list[Path]:
@@ -248,7 +250,7 @@ def _absence(merged: Kubeconfig) -> str:
     return "has no clusters, users and contexts" if merged.files else "does not exist"
 
 
-def _listed(user: Stanza, values: Any) -> list[Any]:
+def _listed(user: KubeconfigEntry, values: Any) -> list[Any]:
     if not isinstance(values, list):
         raise ConfigError(f"{user.where}: the values of as-user-extra must be lists")
     return values

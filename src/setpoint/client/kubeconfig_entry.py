@@ -1,4 +1,4 @@
-"""Stanzas: the clusters, users and contexts of a kubeconfig, each with its file, for error messages."""
+"""The entries of a kubeconfig: the clusters, users and contexts, each with its file, for error messages."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 from setpoint.client.errors import ConfigError
 
-__all__ = ["Stanza", "form", "parse_yaml", "read_yaml"]
+__all__ = ["KubeconfigEntry", "form", "parse_yaml", "read_yaml"]
 
 
 @dataclass(frozen=True, slots=True)
-class Stanza:
+class KubeconfigEntry:
     """A cluster, user or context, with the file that contains it."""
 
     what: str

@@ -13,7 +13,7 @@ from setpoint.client.credentials import Anonymous, Basic, Credentials, StaticTok
 from setpoint.client.errors import ConfigError, CredentialsError
 from setpoint.client.exec_plugin import API_GROUP, VERSIONS, ExecPlugin, ExecPluginConfig
 from setpoint.client.file_permissions import warn_if_open
-from setpoint.client.kubeconfig_entry import Stanza
+from setpoint.client.kubeconfig_entry import KubeconfigEntry
 from setpoint.client.oidc import Oidc, OidcConfig
 from setpoint.client.tls import ClientCertificate, read_file
 from setpoint.client.transport import Transport
@@ -21,7 +21,7 @@ from setpoint.client.transport import Transport
 __all__ = ["certificate_of", "credentials_of"]
 
 
-def certificate_of(user: Stanza) -> ClientCertificate | None:
+def certificate_of(user: KubeconfigEntry) -> ClientCertificate | None:
     cert_file, cert_data = user.file("client-certificate"), user.data("client-certificate-data")
     key_file, key_data = user.file("client-key"), user.data("client-key-data")
     if not (cert_file or cert_data or key_file or key_data):
@@ -38,7 +38,9 @@ def certificate_of(user: Stanza) -> ClientCertificate | None:
     return ClientCertificate(cert_file, key_file, cert_data, key_data)
 
 
-def credentials_of(user: Stanza, cluster: Stanza, config: ClientConfig, environ: Mapping[str, str]) -> Credentials:
+def credentials_of(
+    user: KubeconfigEntry, cluster: KubeconfigEntry, config: ClientConfig, environ: Mapping[str, str]
+) -> Credentials:
     """The credentials of a user. As in client-go, an exec plugin is not run, and an auth provider not used, beside a
     token or a user name; a plugin also not beside a client certificate.
     """
@@ -61,14 +63,15 @@ def credentials_of(user: Stanza, cluster: Stanza, config: ClientConfig, environ:
         raise ConfigError(f"{user.where}: {problem}") from None
     if plugin and config.certificate is None:
         return ExecPlugin(
-            _exec_config(Stanza("exec of user", user.name, user.path, plugin), cluster, config), environ=environ
+            _exec_config(KubeconfigEntry("exec of user", user.name, user.path, plugin), cluster, config),
+            environ=environ,
         )
     if provider:
-        return _oidc(user, Stanza("auth-provider of user", user.name, user.path, provider), environ)
+        return _oidc(user, KubeconfigEntry("auth-provider of user", user.name, user.path, provider), environ)
     return Anonymous()
 
 
-def _exec_config(plugin: Stanza, cluster: Stanza, config: ClientConfig) -> ExecPluginConfig:
+def _exec_config(plugin: KubeconfigEntry, cluster: KubeconfigEntry, config: ClientConfig) -> ExecPluginConfig:
     command, version = plugin.text("command"), plugin.text("apiVersion")
     if not command:
         raise ConfigError(f"{plugin.where} names no command")
@@ -104,7 +107,7 @@ def _exec_config(plugin: Stanza, cluster: Stanza, config: ClientConfig) -> ExecP
     )
 
 
-def _cluster_info(cluster: Stanza, config: ClientConfig) -> dict[str, Any]:
+def _cluster_info(cluster: KubeconfigEntry, config: ClientConfig) -> dict[str, Any]:
     """The ``spec.cluster`` of an ExecCredential: the cluster's address, and its configuration for the plugin."""
     authority = config.ca_data
     if config.ca_file is not None:
@@ -140,11 +143,11 @@ def _fits(*words: str) -> bool:
         return False
 
 
-def _oidc(user: Stanza, provider: Stanza, environ: Mapping[str, str]) -> Credentials:
+def _oidc(user: KubeconfigEntry, provider: KubeconfigEntry, environ: Mapping[str, str]) -> Credentials:
     name = provider.text("name")
     if name != "oidc":
         raise ConfigError(f"{user.where}: auth-provider {name!r} is not supported (Kubernetes dropped it); use exec")
-    settings = Stanza("auth-provider config of user", user.name, user.path, provider.mapping("config"))
+    settings = KubeconfigEntry("auth-provider config of user", user.name, user.path, provider.mapping("config"))
     issuer, client_id = settings.text("idp-issuer-url"), settings.text("client-id")
     if not issuer or not client_id:
         raise ConfigError(f"{settings.where} needs idp-issuer-url and client-id")

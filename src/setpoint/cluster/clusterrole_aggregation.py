@@ -28,8 +28,8 @@ class AggregatedRoles:
             return done()
         rules: list[PolicyRule] = []
         for selector in role.aggregation_rule.cluster_role_selectors:
-            found = await ctx.list(ClusterRole, selector=Selector.of(selector))
-            for other in sorted(found, key=lambda each: each.name):
+            roles = await ctx.list(ClusterRole, selector=Selector.of(selector))
+            for other in sorted(roles, key=lambda aggregated: aggregated.name):
                 if other.name != role.name:
                     rules += [rule for rule in other.rules if rule not in rules]
         if rules != role.rules:

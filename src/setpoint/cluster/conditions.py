@@ -26,21 +26,21 @@ def set_node_condition(node: Node, condition: NodeCondition, now: datetime) -> b
 
 def pod_condition(pod: Pod, type: str) -> PodCondition | None:
     """The pod's condition of that type; None if the pod does not have one."""
-    return next((each for each in pod.status.conditions if each.type == type), None)
+    return next((condition for condition in pod.status.conditions if condition.type == type), None)
 
 
 def node_condition(node: Node, type: str) -> NodeCondition | None:
     """The node's condition of that type; None if the node does not have one."""
-    return next((each for each in node.status.conditions if each.type == type), None)
+    return next((condition for condition in node.status.conditions if condition.type == type), None)
 
 
 def _set(conditions: list[Any], new: Any, now: datetime) -> bool:
-    old = next((each for each in conditions if each.type == new.type), None)
+    old = next((condition for condition in conditions if condition.type == new.type), None)
     if old is not None and (old.status, old.reason, old.message) == (new.status, new.reason, new.message):
         return False
     moment = now.replace(microsecond=0)
-    kept = old.last_transition_time if old is not None and old.status == new.status else None
-    new.last_transition_time = kept or moment
+    last_transition = old.last_transition_time if old is not None and old.status == new.status else None
+    new.last_transition_time = last_transition or moment
     if old is None:
         conditions.append(new)
     else:

@@ -17,7 +17,7 @@ from setpoint.client import Client
 from setpoint.cluster.controller_registry import BINDER, EVERYTHING, GARBAGE_COLLECTOR, Parts, chosen
 from setpoint.cluster.first_objects import FirstObjects
 from setpoint.cluster.garbage_collection.garbage_collector import GarbageCollector
-from setpoint.cluster.lazy_controllers import OnDemand
+from setpoint.cluster.lazy_controllers import LazyControllers
 from setpoint.cluster.nodes import HollowKubelet, HollowNode, HollowNodes
 from setpoint.cluster.nodes.behaviour import Behaviours, as_annotated
 from setpoint.cluster.nodes.container_processes import Processes, this_machine
@@ -25,7 +25,7 @@ from setpoint.cluster.nodes.kubelet_streams import HollowStreams
 from setpoint.cluster.nodes.pod_kubeconfigs import Kubeconfig, PodAccess
 from setpoint.cluster.scheduling import Scheduler
 from setpoint.cluster.served_resources import ServedResources
-from setpoint.cluster.storage.claim_notifications import ClaimNews
+from setpoint.cluster.storage.claim_notifications import ClaimNotifications
 from setpoint.controller import Controller
 from setpoint.manager import Manager, ManagerOptions, Serving
 from setpoint.meta import Object
@@ -72,9 +72,9 @@ class ControlPlane:
     ```
 
     It is one `Manager` with ordinary controllers that share one set of caches. Most of the controllers start when their
-    first object appears (`OnDemand`). The control plane does nothing while nothing changes. The server is in this
-    process, so a silent watch always means that nothing has happened, and never that a connection is dead. The watches
-    of the control plane are therefore long, without bookmarks and without a limit on silence.
+    first object appears (`LazyControllers`). The control plane does nothing while nothing changes. The server is in
+    this process, so a silent watch always means that nothing has happened, and never that a connection is dead. The
+    watches of the control plane are therefore long, without bookmarks and without a limit on silence.
 
     ``kubelets`` answers requests for the logs, commands and connections of containers; pass it to `ApiServer.kubelets`.
 
@@ -118,14 +118,14 @@ class ControlPlane:
         sleepers: dict[type[Object], list[Controller[Any]]] = {}
         entries = chosen(controllers)
         # Without a binder no claim is ever bound: volumes don't count then.
-        claims = ClaimNews() if nodes and any(entry.name == BINDER for entry in entries) else None
+        claims = ClaimNotifications() if nodes and any(entry.name == BINDER for entry in entries) else None
         parts = Parts(self.resources, ca, signer, claims)
         for entry in entries:
-            made = entry.make(parts)
+            entry_controllers = entry.make(parts)
             if not entry.wakes:
-                awake += made
+                awake += entry_controllers
             for kind in entry.wakes:
-                sleepers.setdefault(kind, []).extend(made)
+                sleepers.setdefault(kind, []).extend(entry_controllers)
         self.nodes: HollowNodes | None = None
         self.kubelets: Kubelets | None = None
         processes: Processes | None = None
@@ -160,7 +160,7 @@ class ControlPlane:
             ),
         )
         first_objects = FirstObjects(server) if server is not None else None
-        self.manager.add(OnDemand(self.manager.factory, sleepers, self.manager.add, first_objects))
+        self.manager.add(LazyControllers(self.manager.factory, sleepers, self.manager.add, first_objects))
         self.garbage_collector: GarbageCollector | None = None
         if any(entry.name == GARBAGE_COLLECTOR for entry in entries):
             self.garbage_collector = GarbageCollector(

@@ -20,7 +20,7 @@ from setpoint.cluster.pod_disruption_budgets import DisruptionBudgets
 from setpoint.cluster.policy_type_checking import PolicyTypes
 from setpoint.cluster.resource_quotas import ResourceQuotas
 from setpoint.cluster.served_resources import ServedResources
-from setpoint.cluster.storage.claim_notifications import ClaimNews
+from setpoint.cluster.storage.claim_notifications import ClaimNotifications
 from setpoint.cluster.storage.ephemeral_volumes import EphemeralVolumes
 from setpoint.cluster.storage.persistent_volumes import PersistentVolumes
 from setpoint.cluster.storage.volume_binder import VolumeClaims
@@ -76,7 +76,7 @@ class Parts:
     ca: str = ""
     signer: Pair | None = None
     """The authority whose certificates the server accepts from clients."""
-    claims: ClaimNews | None = None
+    claims: ClaimNotifications | None = None
     """The queue through which the volume binder tells the scheduler about claims; None unless both run."""
 
 
@@ -249,7 +249,7 @@ def entry_of(name: str) -> Entry:
     for entry in ENTRIES:
         if entry.answers_to(name):
             return entry
-    known = [entry.name.removesuffix(_SUFFIX) for entry in ENTRIES]
-    near = get_close_matches(name.removesuffix(_SUFFIX), known, 1)
+    names = [entry.name.removesuffix(_SUFFIX) for entry in ENTRIES]
+    near = get_close_matches(name.removesuffix(_SUFFIX), names, 1)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    raise UnknownControllerError(f"no controller is named {name!r}; {hint}there are {', '.join(known)}")
+    raise UnknownControllerError(f"no controller is named {name!r}; {hint}there are {', '.join(names)}")

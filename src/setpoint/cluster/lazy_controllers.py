@@ -16,7 +16,7 @@ Sleepers = Mapping[type[Object], Sequence[Controller[Any]]]
 _NAME: Final = "on-demand"
 
 
-class OnDemand:
+class LazyControllers:
     """Starts controllers when the first object of a kind appears, so that a new cluster runs almost no controllers.
 
     It asks the server (``first_objects``), or watches the metadata of those kinds through caches that it shares with

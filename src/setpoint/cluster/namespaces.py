@@ -62,7 +62,7 @@ class NamespaceLifecycle:
     def __init__(self, resources: ServedResources, *, poll_seconds: float = 1.0) -> None:
         self._resources = resources
         self._poll_seconds = poll_seconds
-        self._left: dict[str, tuple[Resource, ...]] = {}
+        self._remaining: dict[str, tuple[Resource, ...]] = {}
         """The resources that had remaining objects at the last check, by the uid of the namespace."""
         self.controller = Controller(
             Namespace,
@@ -85,14 +85,14 @@ class NamespaceLifecycle:
         pods = [resource for resource in resources if str(resource.group_resource) == "pods"]
         others = [resource for resource in resources if resource not in pods]
         # Nothing is created in such a namespace, so that what was left last time is all there is.
-        for part in (self._left.get(namespace.uid), pods, others):
+        for part in (self._remaining.get(namespace.uid), pods, others):
             rest = Remains()
             # A group that can't be asked may still have objects in the namespace.
             rest.undiscovered = {str(group): why for group, why in self._resources.missing.items()}
             await rest.delete(part or (), namespace.name, ctx.client)
-            if rest.left or rest.failed or (rest and part is others):
+            if rest.contents or rest.failed or (rest and part is others):
                 rest.explain(namespace)
-                self._left[namespace.uid] = () if rest.failed else tuple(rest.resources)
+                self._remaining[namespace.uid] = () if rest.failed else tuple(rest.resources)
                 return after(self._pause(namespace, ctx), "the namespace is not empty yet")
         await self._finish(namespace, ctx.client)
         return done()
@@ -105,7 +105,7 @@ class NamespaceLifecycle:
 
     def _forget_deleted(self, old: Head | None, new: Head | None) -> bool:
         if new is None and old is not None:
-            self._left.pop(old.uid, None)
+            self._remaining.pop(old.uid, None)
         return True
 
     async def _finish(self, namespace: Namespace, client: Client) -> None:
@@ -133,7 +133,7 @@ class Remains:
     """
 
     def __init__(self) -> None:
-        self.left: dict[str, int] = {}
+        self.contents: dict[str, int] = {}
         self.resources: list[Resource] = []
         """The resources with remaining objects."""
         self.finalizers: dict[str, int] = {}
@@ -141,7 +141,7 @@ class Remains:
         self.undiscovered: dict[str, str] = {}
 
     def __bool__(self) -> bool:
-        return bool(self.left or self.failed or self.undiscovered)
+        return bool(self.contents or self.failed or self.undiscovered)
 
     async def delete(self, resources: Iterable[Resource], namespace: str, client: Client) -> None:
         """Requests the deletion of all objects of these resources, and records the objects that remain for now."""
@@ -153,15 +153,15 @@ class Remains:
                 continue
             if items:
                 self.resources.append(resource)
-                self.left[f"{resource.plural}.{resource.group}"] = len(items)
-            for finalizer in (each for item in items for each in item.metadata.finalizers):
+                self.contents[f"{resource.plural}.{resource.group}"] = len(items)
+            for finalizer in (finalizer_name for item in items for finalizer_name in item.metadata.finalizers):
                 self.finalizers[finalizer] = self.finalizers.get(finalizer, 0) + 1
 
     def explain(self, namespace: Namespace) -> None:
         """Sets the conditions of the namespace that report what prevents its deletion."""
         groups = "; ".join(f"{group}: {why}" for group, why in sorted(self.undiscovered.items()))
         failures = ", ".join(sorted(self.failed))
-        left = ", ".join(f"{name} has {count} resource instances" for name, count in sorted(self.left.items()))
+        contents = ", ".join(f"{name} has {count} resource instances" for name, count in sorted(self.contents.items()))
         held = ", ".join(f"{name} in {count} resource instances" for name, count in sorted(self.finalizers.items()))
         conditions = namespace.status.conditions
         for type, reason, message in (
@@ -176,7 +176,11 @@ class Remains:
                 "ContentDeletionFailed",
                 failures and f"Failed to delete all resource types, {len(self.failed)} remaining: {failures}",
             ),
-            ("NamespaceContentRemaining", "SomeResourcesRemain", left and f"Some resources are remaining: {left}"),
+            (
+                "NamespaceContentRemaining",
+                "SomeResourcesRemain",
+                contents and f"Some resources are remaining: {contents}",
+            ),
             (
                 "NamespaceFinalizersRemaining",
                 "SomeFinalizersRemain",
@@ -188,7 +192,7 @@ class Remains:
             else:
                 reason, message = _NO_TROUBLE[type]
                 new = NamespaceCondition(type=type, status="False", reason=reason, message=message)
-            old = next((found for found in conditions if found.type == type), None)
+            old = next((condition for condition in conditions if condition.type == type), None)
             if old is None:
                 conditions.append(new)
             elif (old.status, old.reason, old.message) != (new.status, new.reason, new.message):
@@ -199,13 +203,13 @@ class Remains:
 
 async def _empty(client: Client, resource: Resource, namespace: str) -> list[_Item]:
     """Requests the deletion of all objects of a resource in the namespace. Returns the objects that still exist."""
-    found = await _list(client, resource, namespace)
-    if not found or all(item.metadata.deletion_timestamp for item in found):
-        return found
+    items = await _list(client, resource, namespace)
+    if not items or all(item.metadata.deletion_timestamp for item in items):
+        return items
     try:
         await client.request("DELETE", resource.path(namespace=namespace), verb="deletecollection")
     except MethodNotAllowed:
-        for item in found:
+        for item in items:
             name = item.metadata.name
             try:
                 await client.request("DELETE", resource.path(namespace=namespace, name=name))
@@ -255,12 +259,12 @@ class RootCertificates:
         ).watches(ConfigMap, _namespace, predicates=(named(ROOT_CA),), field_selector=_only(ROOT_CA))
 
     async def _reconcile(self, namespace: Namespace, ctx: Context) -> Outcome:
-        found = await ctx.get(ConfigMap, ROOT_CA, namespace=namespace.name)
+        config_map = await ctx.get(ConfigMap, ROOT_CA, namespace=namespace.name)
         certificates = ConfigMap.named(ROOT_CA, namespace.name, data={"ca.crt": self._ca})
-        if found is None:
+        if config_map is None:
             with suppress(AlreadyExists):
                 await ctx.create(certificates, controlled=False)
-        elif found.data.get("ca.crt") != self._ca:
+        elif config_map.data.get("ca.crt") != self._ca:
             await ctx.apply(certificates, controlled=False)
         return done()
 

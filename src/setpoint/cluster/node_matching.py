@@ -34,8 +34,10 @@ def selects(selector: NodeSelector, node: Node) -> bool:
 
 def tolerates(tolerations: Iterable[Toleration], taints: Iterable[Taint], effects: Iterable[str]) -> bool:
     """Whether every taint with one of these effects is tolerated."""
-    known, counted = list(tolerations), set(effects)
-    return all(any(covers(each, taint) for each in known) for taint in taints if taint.effect in counted)
+    all_tolerations, counted = list(tolerations), set(effects)
+    return all(
+        any(covers(toleration, taint) for toleration in all_tolerations) for taint in taints if taint.effect in counted
+    )
 
 
 def pin(spec: PodSpec, node: str) -> None:
@@ -51,9 +53,9 @@ def pin(spec: PodSpec, node: str) -> None:
 def pinned(spec: PodSpec) -> str | None:
     """The only node that the pod's node affinity allows; None if the affinity is not limited to a single node."""
     for term in _terms(spec) or ():
-        for each in term.match_fields:
-            if (each.key, each.operator) == (_NAME, "In") and len(each.values) == 1:
-                return each.values[0]
+        for requirement in term.match_fields:
+            if (requirement.key, requirement.operator) == (_NAME, "In") and len(requirement.values) == 1:
+                return requirement.values[0]
     return None
 
 
@@ -67,8 +69,8 @@ def holds(term: NodeSelectorTerm, node: Node) -> bool:
     """Whether the node matches the term; a term without requirements matches no node."""
     if not term.match_expressions and not term.match_fields:
         return False
-    return all(_meets(each, node.labels.get(each.key)) for each in term.match_expressions) and all(
-        _meets(each, node.name if each.key == _NAME else None) for each in term.match_fields
+    return all(_meets(requirement, node.labels.get(requirement.key)) for requirement in term.match_expressions) and all(
+        _meets(requirement, node.name if requirement.key == _NAME else None) for requirement in term.match_fields
     )
 
 
@@ -84,10 +86,10 @@ def _meets(requirement: NodeSelectorRequirement, value: str | None) -> bool:
             return value is None
         case "Gt" | "Lt" as operator:
             try:
-                found, bound = int(value or ""), int(requirement.values[0])
+                number, bound = int(value or ""), int(requirement.values[0])
             except (ValueError, IndexError):
                 return False
-            return found > bound if operator == "Gt" else found < bound
+            return number > bound if operator == "Gt" else number < bound
         case _:
             return False
 

@@ -85,8 +85,8 @@ class DisruptionBudgets:
         try:
             expected, desired = await self._needed(budget, pods, ctx)
         except _NoScaleError as problem:
-            said = f"Failed to calculate the number of expected pods: {problem}"
-            ctx.event("Warning", "CalculateExpectedPodCountFailed", said)
+            message = f"Failed to calculate the number of expected pods: {problem}"
+            ctx.event("Warning", "CalculateExpectedPodCountFailed", message)
             status.disruptions_allowed = 0
             ctx.set_condition("DisruptionAllowed", False, "SyncFailed", str(problem))
             return done()
@@ -103,8 +103,8 @@ class DisruptionBudgets:
         ctx.set_condition("DisruptionAllowed", enough, "SufficientPods" if enough else "InsufficientPods")
         if not evicted:
             return done()
-        left = (min(evicted.values()) + EVICTED_WITHIN - now).total_seconds()
-        return after(max(left, 0.1), "an eviction that was allowed may not have happened")
+        remaining = (min(evicted.values()) + EVICTED_WITHIN - now).total_seconds()
+        return after(max(remaining, 0.1), "an eviction that was allowed may not have happened")
 
     async def _needed(self, budget: PodDisruptionBudget, pods: list[Pod], ctx: Context) -> tuple[int, int]:
         """The number of expected pods, and how many of them have to be healthy."""
@@ -119,19 +119,19 @@ class DisruptionBudgets:
 
     async def _scale(self, pods: list[Pod], ctx: Context) -> int:
         """The total number of replicas that the controllers of these pods want."""
-        found: dict[str, _Scale] = {}
+        scales: dict[str, _Scale] = {}
         references = [pod.metadata.controller for pod in pods]
         for pod, reference in zip(pods, references, strict=True):
-            if reference is None or reference.uid in found:
+            if reference is None or reference.uid in scales:
                 continue
             scale = await _of_workload(reference, ctx) or await self._of_other(reference, pod.namespace, ctx)
             if scale is None:
                 raise _NoScaleError(f'found no controllers for pod "{pod.name}"')
-            found[reference.uid] = scale
+            scales[reference.uid] = scale
         if None in references:
-            said = "Pods without a controller are not counted; only an integer in spec.minAvailable counts them"
-            ctx.event("Warning", "UnmanagedPods", said)
-        return sum(dict(found.values()).values())
+            message = "Pods without a controller are not counted; only an integer in spec.minAvailable counts them"
+            ctx.event("Warning", "UnmanagedPods", message)
+        return sum(dict(scales.values()).values())
 
     async def _of_other(self, reference: OwnerReference, namespace: str, ctx: Context) -> _Scale | None:
         """The scale of the object, from its ``scale`` subresource; None if the object is gone.
@@ -173,5 +173,5 @@ async def _controller_of(reference: OwnerReference | None, ctx: Context) -> Any:
     kind = _SCALED.get((GroupVersion.parse(reference.api_version).group, reference.kind))
     if kind is None:
         return None
-    found = await ctx.get(kind, reference.name)
-    return found if found is not None and found.uid == reference.uid else None
+    owner = await ctx.get(kind, reference.name)
+    return owner if owner is not None and owner.uid == reference.uid else None

@@ -57,8 +57,8 @@ class PolicyTypes:
         if param is not None:
             group, version = GroupVersion.parse(param.api_version or "")
             parameters = await schemas.type(GroupVersionKind(group, version, param.kind or ""))
-        known = [(kind, found) for kind, found in matched if found is not None]
-        warnings = list(_warnings(policy.spec, known, parameters))
+        declared = [(kind, schema) for kind, schema in matched if schema is not None]
+        warnings = list(_warnings(policy.spec, declared, parameters))
         status.type_checking = TypeChecking(expression_warnings=warnings)
         return done()
 
@@ -73,18 +73,18 @@ def _warnings(
                 continue
             problems = [
                 f"{kind.group}/{kind.version}, Kind={kind.kind}: {problem}\n"
-                for kind, found in kinds
-                if (problem := _problem(text, spec, found, parameters))
+                for kind, schema in kinds
+                if (problem := _problem(text, spec, schema, parameters))
             ]
             if problems:
                 yield ExpressionWarning(field_ref=f"spec.validations[{index}].{field}", warning="\n".join(problems))
 
 
-def _problem(text: str, spec: ValidatingAdmissionPolicySpec, found: Declared, parameters: Declared | None) -> str:
+def _problem(text: str, spec: ValidatingAdmissionPolicySpec, declared: Declared, parameters: Declared | None) -> str:
     """The error that the compiler finds in the expression if the objects have the type ``found``; empty without one."""
     variables: dict[str, Type] = {}
     environment = admission_environment(
-        params=spec.param_kind is not None, variables=variables, object_type=found, params_type=parameters
+        params=spec.param_kind is not None, variables=variables, object_type=declared, params_type=parameters
     )
     for variable in spec.variables:
         try:
@@ -112,8 +112,8 @@ async def _kinds(spec: ValidatingAdmissionPolicySpec, client: Client) -> list[Gr
     if not wanted:
         return []
     served: tuple[Resource, ...] = (await Discovery(client).resources()).resources
-    found = {each.gvk for each in served if (each.group, each.version, each.plural) in wanted}
-    return sorted(found, key=lambda kind: (kind.group, kind.version, kind.kind))[:_MOST]
+    kinds = {entry.gvk for entry in served if (entry.group, entry.version, entry.plural) in wanted}
+    return sorted(kinds, key=lambda kind: (kind.group, kind.version, kind.kind))[:_MOST]
 
 
 class _Schemas:
@@ -144,7 +144,7 @@ def _whole(schema: Mapping[str, Any], schemas: Mapping[str, Any], above: frozens
     """The schema with the schemas that it refers to in the places of the references; one that contains itself is an
     object without fields there.
     """
-    ref = next((each["$ref"] for each in (schema, *schema.get("allOf", ())) if "$ref" in each), "")
+    ref = next((part["$ref"] for part in (schema, *schema.get("allOf", ())) if "$ref" in part), "")
     if ref:
         name = ref.removeprefix(_REF)
         if name in above or name not in schemas:

@@ -52,7 +52,7 @@ class ResourceQuotas:
         self._resources = resources
         self._followed: dict[GroupVersionResource, Informer[Any]] = {}
         """The caches that follow deletions of all kinds except pods, claims and services."""
-        self._known: dict[str, set[ObjectKey]] = {}
+        self._quotas: dict[str, set[ObjectKey]] = {}
         self._news: asyncio.Queue[ObjectKey | Resource | Informer[Any]] = asyncio.Queue()
         """Quotas to count again, resources to follow, and caches that are not needed any more."""
         self.controller = (
@@ -73,7 +73,7 @@ class ResourceQuotas:
         )
 
     async def _reconcile(self, cached: ResourceQuota, ctx: Context) -> Outcome:
-        self._known.setdefault(cached.namespace, set()).add(cached.key)
+        self._quotas.setdefault(cached.namespace, set()).add(cached.key)
         try:
             quota = await ctx.client.get(ResourceQuota, cached.name, namespace=cached.namespace)
         except NotFound:
@@ -98,13 +98,13 @@ class ResourceQuotas:
         status = {"hard": quota.spec.hard, "used": {name: str(amount) for name, amount in sorted(used.items())}}
         if (quota.status.hard, quota.status.used) != (status["hard"], status["used"]):
             # Replaced as a whole: what is not limited any more is not counted any more.
-            gone = {
+            zeros = {
                 "hard": dict.fromkeys(quota.status.hard.keys() - status["hard"].keys()),
                 "used": dict.fromkeys(quota.status.used.keys() - status["used"].keys()),
             }
             patch = {
                 "metadata": {"resourceVersion": quota.metadata.resource_version},
-                "status": {field: {**gone[field], **status[field]} for field in ("hard", "used")},
+                "status": {field: {**zeros[field], **status[field]} for field in ("hard", "used")},
             }
             await ctx.patch(quota, patch, subresource="status")
         # An object that has been counted and goes before its kind is followed would be counted forever.
@@ -132,13 +132,13 @@ class ResourceQuotas:
         limit = f"count/{definition.name}"
         return [quota.key for quota in caches.lister(ResourceQuota).list() if limit in quota.spec.hard]
 
-    def _gone(self, head: Head, *_: object) -> None:
-        for key in self._known.get(head.namespace, ()):
+    def _deleted(self, head: Head, *_: object) -> None:
+        for key in self._quotas.get(head.namespace, ()):
             self._news.put_nowait(key)
 
     def _forget_deleted(self, old: Head | None, new: Head | None) -> bool:
         if new is None and old is not None:
-            self._known.get(old.namespace, set()).discard(old.key)
+            self._quotas.get(old.namespace, set()).discard(old.key)
         return True
 
     async def _deletions(self, caches: CacheReader) -> AsyncIterator[ObjectKey]:
@@ -152,7 +152,7 @@ class ResourceQuotas:
                 elif news.gvr not in self._followed:
                     informer = caches.informer(dynamic(news), namespace="", metadata_only=True)
                     self._followed[news.gvr] = informer
-                    informer.add_event_handler(on_delete=self._gone, name=f"quotas of {news}")
+                    informer.add_event_handler(on_delete=self._deleted, name=f"quotas of {news}")
         finally:
             for informer in self._followed.values():
                 await informer.close()
@@ -167,8 +167,8 @@ def _scopes(quota: ResourceQuota) -> JsonObject:
         "scopes": quota.spec.scopes,
         "scopeSelector": {
             "matchExpressions": [
-                {"scopeName": each.scope_name, "operator": each.operator, "values": each.values}
-                for each in requirements
+                {"scopeName": requirement.scope_name, "operator": requirement.operator, "values": requirement.values}
+                for requirement in requirements
             ]
         },
     }

@@ -26,7 +26,7 @@ class ServedResources:
 
     def __init__(self) -> None:
         self.missing: dict[GroupVersion, str] = {}
-        self._found: tuple[Resource, ...] = ()
+        self._preferred: tuple[Resource, ...] = ()
         self._kinds: dict[tuple[str, str], Resource] = {}
         self._until = float("-inf")
         self._asking = asyncio.Lock()
@@ -48,11 +48,11 @@ class ServedResources:
                 preferred: dict[tuple[str, str], Resource] = {}
                 for resource in answer.resources:
                     preferred.setdefault((resource.group, resource.plural), resource)
-                self._found = tuple(preferred.values())
-                self._kinds = {(found.group, found.kind): found for found in reversed(self._found)}
+                self._preferred = tuple(preferred.values())
+                self._kinds = {(resource.group, resource.kind): resource for resource in reversed(self._preferred)}
                 self.missing = answer.failed
                 self._until = now + TTL
-            return self._found
+            return self._preferred
 
     async def find(self, client: Client, api_version: str, kind: str) -> Resource | None:
         """The resource of a kind, in the version that the resource's group prefers; None if the kind is not served.

@@ -122,10 +122,10 @@ async def secure(security: Security, host: str, directory: Path | None) -> Secur
     if not security.auth and (wrong := _only_with_auth(security)):
         raise SecurityError(f"{wrong} configures the authentication of users: it needs --auth")
     serving, authority, signer = _certificate(security, host, directory)
-    given = None if security.client_ca_file is None else _read(security.client_ca_file, "--client-ca-file")
+    client_ca_option = None if security.client_ca_file is None else _read(security.client_ca_file, "--client-ca-file")
     try:
-        ServerTls(given)  # by itself, so that what is wrong with the file is said
-        client_ca = given or b""
+        ServerTls(client_ca_option)  # by itself, so that what is wrong with the file is said
+        client_ca = client_ca_option or b""
         if security.auth and signer is not None:
             client_ca += signer.certificate
         tls = ServerTls(client_ca or None)
@@ -194,12 +194,12 @@ def audit_log(policy: Path | None, path: Path | None) -> AuditLog | None:
 
 
 def _only_with_auth(security: Security) -> str:
-    given = {
+    options = {
         "--client-ca-file": security.client_ca_file,
         "--token-auth-file": security.token_auth_file,
         "--oidc-issuer-url": security.oidc,
     }
-    return next((name for name, value in given.items() if value is not None), "")
+    return next((name for name, value in options.items() if value is not None), "")
 
 
 # -- certificates ------------------------------------------------------------------------------------------------------
@@ -218,10 +218,10 @@ def _certificate(security: Security, host: str, directory: Path | None) -> tuple
     names = _NAMES if host in _NAMES or not host else (*_NAMES, host)
     now = datetime.now(UTC)
     try:
-        authority = _kept(directory, "ca") or _keep(
+        authority = _stored_pair(directory, "ca") or _keep(
             directory, "ca", make_authority("setpoint", now=now, lifetime=_LIFETIME)
         )
-        serving = _kept(directory, "apiserver")
+        serving = _stored_pair(directory, "apiserver")
         if serving is not None:
             facts = facts_of(serving.certificate)
             if facts.life_spent(now) > _RENEW or not set(names) <= facts.names:
@@ -233,7 +233,7 @@ def _certificate(security: Security, host: str, directory: Path | None) -> tuple
     return serving, authority.certificate, authority
 
 
-def _kept(directory: Path | None, name: str) -> Pair | None:
+def _stored_pair(directory: Path | None, name: str) -> Pair | None:
     if directory is None:
         return None
     certificate, key = directory / f"{name}.crt", directory / f"{name}.key"
@@ -285,14 +285,14 @@ def _account_tokens(security: Security, directory: Path | None) -> AccountTokens
     if file is not None:
         signing, name = _read(file, "--service-account-signing-key-file"), f"--service-account-signing-key-file {file}"
     else:
-        kept = None if directory is None else directory / "sa.key"
-        name = str(kept)
-        if kept is not None and kept.exists():
-            signing = _read(kept, "the key of service accounts")
+        key_file = None if directory is None else directory / "sa.key"
+        name = str(key_file)
+        if key_file is not None and key_file.exists():
+            signing = _read(key_file, "the key of service accounts")
         else:
             signing = make_key()
-            if kept is not None:
-                _write(kept, signing)
+            if key_file is not None:
+                _write(key_file, signing)
     verifying: list[bytes] = []
     for path in security.service_account_key_files:
         verifying.append(_read(path, "--service-account-key-file"))
@@ -385,13 +385,13 @@ async def _fetched(options: OidcOptions) -> bytes:
     context = _trusting(options)
     try:
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as session, asyncio.timeout(10):
-            found: Any = {}
+            document: Any = {}
             async with session.get(f"{options.issuer_url.rstrip('/')}/.well-known/openid-configuration") as answer:
                 answer.raise_for_status()
-                found = await answer.json(content_type=None)
-            if found.get("issuer") != options.issuer_url:
-                raise SecurityError(f"{where}: the provider's issuer is {found.get('issuer')!r}")
-            async with session.get(found["jwks_uri"]) as answer:
+                document = await answer.json(content_type=None)
+            if document.get("issuer") != options.issuer_url:
+                raise SecurityError(f"{where}: the provider's issuer is {document.get('issuer')!r}")
+            async with session.get(document["jwks_uri"]) as answer:
                 answer.raise_for_status()
                 return await answer.read()
     except TimeoutError:

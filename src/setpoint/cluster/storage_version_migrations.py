@@ -47,7 +47,7 @@ class StorageMigrations:
 
     async def _reconcile(self, migration: StorageVersionMigration, ctx: Context) -> Outcome:
         status = migration.status
-        conditions = {each.type for each in status.conditions if each.status == "True"}
+        conditions = {condition.type for condition in status.conditions if condition.status == "True"}
         if conditions & {SUCCEEDED, FAILED}:
             return done()
         resource = await self._find(migration, ctx)
@@ -69,15 +69,15 @@ class StorageMigrations:
         for is_again in (False, True):
             if is_again:
                 self._resources.forget()  # it may be served since
-            for each in await self._resources(ctx.client):
-                if (each.group, each.plural) == (wanted.group, wanted.resource):
-                    return each
+            for resource in await self._resources(ctx.client):
+                if (resource.group, resource.plural) == (wanted.group, wanted.resource):
+                    return resource
         return None
 
 
 def _finish(migration: StorageVersionMigration, ctx: Context, type: str, message: str) -> Outcome:
     """Sets the condition ``type`` to true, and an existing condition ``Running`` to false with the same reason."""
-    if any(each.type == RUNNING for each in migration.status.conditions):
+    if any(condition.type == RUNNING for condition in migration.status.conditions):
         ctx.set_condition(RUNNING, False, f"{_REASON}{type}", message)
     ctx.set_condition(type, True, f"{_REASON}{type}", message)
     return done()

@@ -115,10 +115,10 @@ class Autoscalers:
         why = f"{proposal.metric} above target" if proposal.replicas > current else "All metrics below target"
         stable = pace.stabilized(proposal.replicas, current, spec.behavior, _clock())
         _set(autoscaler, "AbleToScale", "True", stable.reason, stable.message)
-        found = pace.limited(stable.replicas, current, least, spec.max_replicas, spec.behavior, _clock())
-        limited = "False" if found.replicas == stable.replicas else "True"
-        _set(autoscaler, "ScalingLimited", limited, found.reason, found.message)
-        return found.replicas, why
+        verdict = pace.limited(stable.replicas, current, least, spec.max_replicas, spec.behavior, _clock())
+        limited = "False" if verdict.replicas == stable.replicas else "True"
+        _set(autoscaler, "ScalingLimited", limited, verdict.reason, verdict.message)
+        return verdict.replicas, why
 
     async def _proposal(
         self, autoscaler: HorizontalPodAutoscaler, scale: dict[str, Any], current: int, ctx: Context
@@ -149,26 +149,26 @@ class Autoscalers:
         statuses = []
         for spec in autoscaler.spec.metrics:
             try:
-                found = await measures.of(spec)
+                proposal = await measures.of(spec)
             except (MetricsError, ApiError) as problem:
-                told = problem.message if isinstance(problem, ApiError) else str(problem)
+                problem_text = problem.message if isinstance(problem, ApiError) else str(problem)
                 reason = REASONS.get(spec.type, "InvalidMetricSourceType")
-                failures.append((reason, told, _kind_of(spec)))
-                ctx.event("Warning", reason, told)
+                failures.append((reason, problem_text, _kind_of(spec)))
+                ctx.event("Warning", reason, problem_text)
                 continue
-            statuses.append(found.status)
-            if best is None or found.replicas > best.replicas:
-                best = found
+            statuses.append(proposal.status)
+            if best is None or proposal.replicas > best.replicas:
+                best = proposal
         autoscaler.status.current_metrics = statuses
         if failures and (best is None or best.replicas < current):
-            reason, told, kind = failures[0]
-            why = f"the HPA was unable to compute the replica count: {told}"
+            reason, problem_text, kind = failures[0]
+            why = f"the HPA was unable to compute the replica count: {problem_text}"
             _set(autoscaler, "ScalingActive", "False", reason, why)
             many = f"invalid metrics ({len(failures)} invalid out of {len(autoscaler.spec.metrics)})"
             ctx.event(
                 "Warning",
                 "FailedComputeMetricsReplicas",
-                f"{many}, first error is: failed to get {kind} metric value: {told}",
+                f"{many}, first error is: failed to get {kind} metric value: {problem_text}",
             )
             return None
         if best is not None:

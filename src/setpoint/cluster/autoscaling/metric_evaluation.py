@@ -93,8 +93,8 @@ class Measures:
         """
         if spec.type == "Resource" and spec.resource is not None:
             replicas, metric, value = await self._resource(spec.resource.name, spec.resource.target)
-            made = ResourceMetricStatus(name=spec.resource.name, current=value)
-            return Proposal(replicas, metric, MetricStatus(type=spec.type, resource=made))
+            resource_status = ResourceMetricStatus(name=spec.resource.name, current=value)
+            return Proposal(replicas, metric, MetricStatus(type=spec.type, resource=resource_status))
         if spec.type == "ContainerResource" and (source := spec.container_resource) is not None:
             replicas, metric, value = await self._resource(source.name, source.target, source.container)
             status = ContainerResourceMetricStatus(name=source.name, container=source.container, current=value)
@@ -204,13 +204,13 @@ class Measures:
 
 
 def _request(pod: Pod, resource: str, container: str) -> int:
-    for each in pod.spec.containers:
-        asked = each.resources.requests if each.resources is not None else {}
+    for container_spec in pod.spec.containers:
+        requests = container_spec.resources.requests if container_spec.resources is not None else {}
         whole = pod.spec.resources.requests if pod.spec.resources is not None else {}
-        if container in ("", each.name) and resource not in asked and (container or resource not in whole):
-            raise MetricsError(f"missing request for {resource} in container {each.name} of Pod {pod.name}")
-        if container == each.name:
-            return milli(asked[resource])
+        if container in ("", container_spec.name) and resource not in requests and (container or resource not in whole):
+            raise MetricsError(f"missing request for {resource} in container {container_spec.name} of Pod {pod.name}")
+        if container == container_spec.name:
+            return milli(requests[resource])
     if container:
         raise MetricsError(f"container {container} not found in Pod {pod.name}")
     amount = requests_of(pod.spec).get(resource, 0)

@@ -32,26 +32,26 @@ async def resource_usage(
     path = f"/apis/metrics.k8s.io/v1beta1/namespaces/{namespace}/pods"
     items = await _items(client, path, [("labelSelector", str(selector))])
     if items is None:
-        found = _annotated_usage(pods, resource, container)
-        if not found:
+        usage = _annotated_usage(pods, resource, container)
+        if not usage:
             why = "the server could not find the requested resource (get pods.metrics.k8s.io)"
-            said = f"unable to get metrics for resource {resource}: unable to fetch metrics from resource metrics API"
-            raise MetricsError(f"{said}: {why}")
-        return found
+            text = f"unable to get metrics for resource {resource}: unable to fetch metrics from resource metrics API"
+            raise MetricsError(f"{text}: {why}")
+        return usage
     if not items:
         raise MetricsError(
             f"unable to get metrics for resource {resource}: no metrics returned from resource metrics API"
         )
-    found = {}
+    usage = {}
     for item in items:
         used = [
-            milli(each["usage"][resource])
-            for each in item.get("containers") or ()
-            if resource in (each.get("usage") or {}) and container in ("", each.get("name"))
+            milli(container_usage["usage"][resource])
+            for container_usage in item.get("containers") or ()
+            if resource in (container_usage.get("usage") or {}) and container in ("", container_usage.get("name"))
         ]
         if used:
-            found[item["metadata"]["name"]] = sum(used)
-    return found
+            usage[item["metadata"]["name"]] = sum(used)
+    return usage
 
 
 async def pod_metric(
@@ -60,10 +60,10 @@ async def pod_metric(
     """The value of a metric for each pod, from ``custom.metrics.k8s.io`` or else from the annotation of the pod."""
     path = f"/apis/custom.metrics.k8s.io/v1beta2/namespaces/{namespace}/pods/*/{quote(name, safe='')}"
     query = [("labelSelector", str(selector)), ("metricLabelSelector", str(Selector.of(of)))]
-    found = {pod.name: value for pod in pods if (value := _annotated(pod, name)) is not None}
+    values = {pod.name: value for pod in pods if (value := _annotated(pod, name)) is not None}
     for item in await _items(client, path, query) or ():
-        found[item["describedObject"]["name"]] = milli(item["value"])
-    return found
+        values[item["describedObject"]["name"]] = milli(item["value"])
+    return values
 
 
 async def object_metric(
@@ -92,26 +92,28 @@ async def external_metric(client: Client, owner: Object, name: str, of: LabelSel
 
 def _annotated_usage(pods: Sequence[Pod], resource: str, container: str) -> dict[str, int]:
     """The usage of a resource by each pod, or by one container of each pod, from the annotations of the pods."""
-    found: dict[str, int] = {}
+    usage: dict[str, int] = {}
     for pod in pods:
-        sidecars = [each for each in pod.spec.init_containers if each.restart_policy == "Always"]
-        told = annotated(pod.annotations, [each.name for each in (*sidecars, *pod.spec.containers)], resource)
-        used = [milli(amount) for name, amount in told.items() if container in ("", name)]
+        sidecars = [sidecar for sidecar in pod.spec.init_containers if sidecar.restart_policy == "Always"]
+        amounts = annotated(
+            pod.annotations, [container_spec.name for container_spec in (*sidecars, *pod.spec.containers)], resource
+        )
+        used = [milli(amount) for name, amount in amounts.items() if container in ("", name)]
         if used:
-            found[pod.name] = sum(used)
-    return found
+            usage[pod.name] = sum(used)
+    return usage
 
 
 def _annotated(obj: Object, name: str) -> int | None:
     """The value of a metric of an object, from the annotations of the object; None if they do not give it."""
-    found = metric(obj.annotations, name)
-    return None if found is None else milli(found)
+    amount = metric(obj.annotations, name)
+    return None if amount is None else milli(amount)
 
 
 async def _items(client: Client, path: str, query: list[tuple[str, str]]) -> list[dict[str, Any]] | None:
     """The items of a list; None if the server does not have the API."""
     try:
-        body = await client.request("GET", path, query=tuple(each for each in query if each[1]))
+        body = await client.request("GET", path, query=tuple(parameter for parameter in query if parameter[1]))
     except NotFound:
         return None
     items: list[dict[str, Any]] = msgspec.json.decode(body).get("items") or []

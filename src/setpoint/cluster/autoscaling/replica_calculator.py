@@ -61,7 +61,9 @@ def grouped(pods: Sequence[Pod], metrics: Mapping[str, int], *, is_cpu: bool, no
 
 
 def _is_starting(pod: Pod, now: datetime) -> bool:
-    condition = next((each for each in pod.status.conditions if each.type == "Ready"), None)
+    condition = next(
+        (condition_entry for condition_entry in pod.status.conditions if condition_entry.type == "Ready"), None
+    )
     began = pod.status.start_time
     if condition is None or began is None:
         return True
@@ -89,13 +91,13 @@ def by_utilization(
         MetricsError: there are no pods, or no pod that counts has both a usage and a request.
     """
 
-    def measured(found: Mapping[str, int]) -> tuple[float, int, int]:
-        known = [name for name in found if name in requests]
-        total = sum(requests[name] for name in known)
+    def measured(values: Mapping[str, int]) -> tuple[float, int, int]:
+        names = [name for name in values if name in requests]
+        total = sum(requests[name] for name in names)
         if not total:
             raise MetricsError("no metrics returned matched known pods")
-        usage = sum(found[name] for name in known)
-        return usage * 100 // total / target, usage * 100 // total, usage // len(known)
+        usage = sum(values[name] for name in names)
+        return usage * 100 // total / target, usage * 100 // total, usage // len(names)
 
     fallback = max(100, target)
     return _proposed(
@@ -126,8 +128,8 @@ def by_average(
         MetricsError: there are no pods, or no pod that counts has a value of the metric.
     """
 
-    def measured(found: Mapping[str, int]) -> tuple[float, int, int]:
-        average = sum(found.values()) // len(found)
+    def measured(values: Mapping[str, int]) -> tuple[float, int, int]:
+        average = sum(values.values()) // len(values)
         return average / target, 0, average
 
     replicas, _, average = _proposed(
@@ -173,20 +175,20 @@ def _proposed(
     if not pods:
         raise MetricsError("no pods returned by selector while calculating replica count")
     groups = grouped(pods, metrics, is_cpu=is_cpu, now=now)
-    found = {name: value for name, value in metrics.items() if name not in groups.ignored | groups.unready}
-    if not found:
+    values = {name: value for name, value in metrics.items() if name not in groups.ignored | groups.unready}
+    if not values:
         raise MetricsError("did not receive metrics for targeted pods (pods might be unready)")
-    ratio, utilization, average = measured(found)
+    ratio, utilization, average = measured(values)
     grows = ratio > 1.0
     if not (groups.unready and grows) and not groups.missing:
         replicas = current if tolerance.covers(ratio) else ceil(ratio * groups.ready)
         return replicas, utilization, average
     if ratio < 1.0:
-        found |= {name: full(name) for name in groups.missing}
+        values |= {name: full(name) for name in groups.missing}
     elif grows:
-        found |= dict.fromkeys(groups.missing | groups.unready, 0)
-    cautious, _, _ = measured(found)
-    replicas = ceil(cautious * len(found))
+        values |= dict.fromkeys(groups.missing | groups.unready, 0)
+    cautious, _, _ = measured(values)
+    replicas = ceil(cautious * len(values))
     turns = (ratio < 1.0 < cautious) or (cautious < 1.0 < ratio)
     backwards = (cautious < 1.0 and replicas > current) or (cautious > 1.0 and replicas < current)
     if tolerance.covers(cautious) or turns or backwards:

@@ -39,7 +39,7 @@ class Pace:
 
     def changed(self, by: int, now: float) -> None:
         """Records that the number of replicas has changed by ``by`` (negative if it has decreased)."""
-        self._changed = [(at, each) for at, each in self._changed if now - at <= 3600.0]
+        self._changed = [(at, change) for at, change in self._changed if now - at <= 3600.0]
         self._changed.append((now, by))
 
     def stabilized(
@@ -51,21 +51,21 @@ class Pace:
         up_window = _window(behavior.scale_up if behavior is not None else None, 0)
         down_window = _window(behavior.scale_down if behavior is not None else None, DOWN_WINDOW)
         longest = max(up_window, down_window)
-        self._recommended = [(at, each) for at, each in self._recommended if now - at <= longest]
+        self._recommended = [(at, replicas) for at, replicas in self._recommended if now - at <= longest]
         if behavior is None:
-            found = max([wanted, *(each for at, each in self._recommended if now - at <= down_window)])
+            recommendation = max([wanted, *(replicas for at, replicas in self._recommended if now - at <= down_window)])
         else:
-            up = min([wanted, *(each for at, each in self._recommended if now - at < up_window)])
-            down = max([wanted, *(each for at, each in self._recommended if now - at < down_window)])
-            found = min(max(current, up), down)
+            up = min([wanted, *(replicas for at, replicas in self._recommended if now - at < up_window)])
+            down = max([wanted, *(replicas for at, replicas in self._recommended if now - at < down_window)])
+            recommendation = min(max(current, up), down)
         self._recommended.append((now, wanted))
-        if found == wanted:
-            return Verdict(found, "ReadyForNewScale", "recommended size matches current size")
+        if recommendation == wanted:
+            return Verdict(recommendation, "ReadyForNewScale", "recommended size matches current size")
         if behavior is None or wanted < current:
             text = "recent recommendations were higher than current one, applying the highest recent recommendation"
-            return Verdict(found, "ScaleDownStabilized", text)
+            return Verdict(recommendation, "ScaleDownStabilized", text)
         text = "recent recommendations were lower than current one, applying the lowest recent recommendation"
-        return Verdict(found, "ScaleUpStabilized", text)
+        return Verdict(recommendation, "ScaleUpStabilized", text)
 
     def limited(
         self,
@@ -111,28 +111,29 @@ class Pace:
         if rules.select_policy == "Disabled":
             return current
         policies = rules.policies or [_policy("Pods", 4), _policy("Percent", 100)]
-        found = [
-            begun + each.value if each.type == "Pods" else ceil(begun * (1 + each.value / 100))
-            for each, begun in self._begun(policies, current, now)
+        limits = [
+            start + policy.value if policy.type == "Pods" else ceil(start * (1 + policy.value / 100))
+            for policy, start in self._starts(policies, current, now)
         ]
-        return (min if rules.select_policy == "Min" else max)(found)
+        return (min if rules.select_policy == "Min" else max)(limits)
 
     def _down_limit(self, current: int, rules: HPAScalingRules, now: float) -> int:
         if rules.select_policy == "Disabled":
             return current
         policies = rules.policies or [_policy("Percent", 100)]
-        found = [
-            begun - each.value if each.type == "Pods" else int(begun * (1 - each.value / 100))
-            for each, begun in self._begun(policies, current, now)
+        limits = [
+            start - policy.value if policy.type == "Pods" else int(start * (1 - policy.value / 100))
+            for policy, start in self._starts(policies, current, now)
         ]
-        return (max if rules.select_policy == "Min" else min)(found)
+        return (max if rules.select_policy == "Min" else min)(limits)
 
-    def _begun(
+    def _starts(
         self, policies: Iterable[HPAScalingPolicy], current: int, now: float
     ) -> list[tuple[HPAScalingPolicy, int]]:
         """Each policy with the number of replicas at the beginning of its period."""
         return [
-            (each, current - sum(by for at, by in self._changed if now - at < each.period_seconds)) for each in policies
+            (policy, current - sum(by for at, by in self._changed if now - at < policy.period_seconds))
+            for policy in policies
         ]
 
 

@@ -35,7 +35,7 @@ class KubeletRequests:
         status, spec = request.status, request.spec
         if spec.signer_name != _SIGNER or status.certificate:
             return done()
-        if any(each.type in ("Approved", "Denied") for each in status.conditions):
+        if any(condition.type in ("Approved", "Denied") for condition in status.conditions):
             return done()
         try:
             facts = request_facts(spec.request)
@@ -52,12 +52,12 @@ class KubeletRequests:
 
 async def _may(request: CertificateSigningRequest, subresource: str, ctx: Context) -> bool:
     spec = request.spec
-    asked = ResourceAttributes(
+    attributes = ResourceAttributes(
         group="certificates.k8s.io", resource="certificatesigningrequests", subresource=subresource, verb="create"
     )
     review = SubjectAccessReview(
         spec=SubjectAccessReviewSpec(
-            user=spec.username, uid=spec.uid, groups=spec.groups, extra=spec.extra, resource_attributes=asked
+            user=spec.username, uid=spec.uid, groups=spec.groups, extra=spec.extra, resource_attributes=attributes
         )
     )
     return (await ctx.client.create(review)).status.allowed

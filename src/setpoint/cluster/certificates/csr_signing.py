@@ -45,11 +45,11 @@ class SigningRequests:
 
     async def _reconcile(self, request: CertificateSigningRequest, ctx: Context) -> Outcome:
         status, spec = request.status, request.spec
-        states = {each.type for each in status.conditions if each.status in ("True", None)}
+        states = {condition.type for condition in status.conditions if condition.status in ("True", None)}
         check = SIGNERS.get(spec.signer_name)
         if check is None or status.certificate or "Approved" not in states or states & {"Denied", "Failed"}:
             return done()
-        asked = LIFETIME if spec.expiration_seconds is None else timedelta(seconds=spec.expiration_seconds)
+        lifetime = LIFETIME if spec.expiration_seconds is None else timedelta(seconds=spec.expiration_seconds)
         try:
             facts = request_facts(spec.request)
             if wrong := check(facts, frozenset(spec.usages)):
@@ -59,7 +59,7 @@ class SigningRequests:
                 authority = make_authority("setpoint", now=ctx.now(), lifetime=_AUTHORITY_LIFETIME)
                 self._authority = authority
             status.certificate = sign_request(
-                authority, spec.request, spec.usages, now=ctx.now(), lifetime=min(asked, LIFETIME)
+                authority, spec.request, spec.usages, now=ctx.now(), lifetime=min(lifetime, LIFETIME)
             )
         except CertificateError as problem:
             failed = CertificateSigningRequestCondition(
@@ -82,24 +82,24 @@ class OldSigningRequests:
 
     async def _reconcile(self, request: CertificateSigningRequest, ctx: Context) -> Outcome:
         until = _end_of(request)
-        left = (until - ctx.now()).total_seconds() if until is not None else None
-        if left is None:
+        remaining = (until - ctx.now()).total_seconds() if until is not None else None
+        if remaining is None:
             return done()
-        if left > 0:
-            return after(left, "the request stays for a while")
+        if remaining > 0:
+            return after(remaining, "the request stays for a while")
         await ctx.delete(request)
         return done()
 
 
 def _end_of(request: CertificateSigningRequest) -> datetime | None:
-    status, made = request.status, request.metadata.creation_timestamp
+    status, created_at = request.status, request.metadata.creation_timestamp
     if not status.conditions:
-        return None if made is None else made + _PENDING
+        return None if created_at is None else created_at + _PENDING
     ends = [
         since + _DECIDED
-        for each in status.conditions
-        if (since := each.last_update_time) is not None
-        and (each.type in ("Denied", "Failed") or (each.type == "Approved" and status.certificate))
+        for condition in status.conditions
+        if (since := condition.last_update_time) is not None
+        and (condition.type in ("Denied", "Failed") or (condition.type == "Approved" and status.certificate))
     ]
     if status.certificate:
         with suppress(CertificateError):  # of another signer, in a form of its own
@@ -110,18 +110,18 @@ def _end_of(request: CertificateSigningRequest) -> datetime | None:
 # -- rules of signers: an empty text, or what is wrong -----------------------------------------------------------------
 
 
-def _usages(found: frozenset[str], allowed: frozenset[str], needed: str) -> str:
-    if needed not in found or found - allowed:
-        return f"usages are {sorted(found)}: this signer needs {needed!r}, and allows {sorted(allowed)}"
+def _usages(usages: frozenset[str], allowed: frozenset[str], needed: str) -> str:
+    if needed not in usages or usages - allowed:
+        return f"usages are {sorted(usages)}: this signer needs {needed!r}, and allows {sorted(allowed)}"
     return ""
 
 
-def _exactly(found: frozenset[str], needed: frozenset[str]) -> str:
+def _exactly(usages: frozenset[str], needed: frozenset[str]) -> str:
     """The reason for refusing these usages, or ``""`` if there is none. Kubelets ask for all usages; only keys other
     than RSA may omit key encipherment.
     """
-    if found not in (needed, needed - {"key encipherment"}):
-        return f"usages are {sorted(found)}: this signer needs {sorted(needed)}"
+    if usages not in (needed, needed - {"key encipherment"}):
+        return f"usages are {sorted(usages)}: this signer needs {sorted(needed)}"
     return ""
 
 

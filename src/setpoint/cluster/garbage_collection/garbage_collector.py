@@ -317,14 +317,14 @@ class GarbageCollector:
         other owner is left, only removes the references to the owners that are gone or wait.
         """
         solid: list[OwnerReference] = []
-        gone: list[OwnerReference] = []
+        missing: list[OwnerReference] = []
         waiting: list[OwnerReference] = []
         for number, reference in enumerate(head.owner_references, 1):
             if number % _TURN == 0:
                 await asyncio.sleep(0)  # an object may have tens of thousands of owners, and others their turn
             self._report(reference, monitor.kind, head)
             if not await self._lives(reference, monitor.resource, head.namespace):
-                gone.append(reference)
+                missing.append(reference)
                 continue
             node = self.graph.get(reference.uid)
             if node is not None and node.deleting_dependents:
@@ -332,8 +332,10 @@ class GarbageCollector:
             else:
                 solid.append(reference)
         if solid:
-            if gone or waiting:
-                await self._writes.drop_owners(monitor.kind, head, {reference.uid for reference in (*gone, *waiting)})
+            if missing or waiting:
+                await self._writes.drop_owners(
+                    monitor.kind, head, {reference.uid for reference in (*missing, *waiting)}
+                )
             return
         policy: Propagation
         if waiting and self.graph.has_dependents(head.uid):
@@ -358,11 +360,11 @@ class GarbageCollector:
             return
         dependent = kind.named(head.name, head.namespace)
         dependent.metadata.uid = head.uid
-        said = (
+        message = (
             f"ownerRef [{reference.api_version}/{reference.kind}, namespace: {head.namespace}, name: {reference.name}, "
             f'uid: {reference.uid}] does not exist in namespace "{head.namespace}"'
         )
-        self._recorder.event(dependent, "Warning", "OwnerRefInvalidNamespace", said, by=_REPORTER)
+        self._recorder.event(dependent, "Warning", "OwnerRefInvalidNamespace", message, by=_REPORTER)
 
     async def _lives(self, reference: OwnerReference, dependent: Resource, namespace: str) -> bool:
         """Whether the owner exists, according to the graph or, if the graph does not contain it, according to the
@@ -393,10 +395,10 @@ class GarbageCollector:
             return False
         kind = dynamic(resource)
         try:
-            found = await self._client.get(kind, reference.name, namespace=space or None)
+            candidate = await self._client.get(kind, reference.name, namespace=space or None)
         except NotFound:
-            found = None
-        if found is not None and found.uid == reference.uid:
+            candidate = None
+        if candidate is not None and candidate.uid == reference.uid:
             return True
         self._absent[place] = None
         if len(self._absent) > MAX_ABSENT:
@@ -406,9 +408,9 @@ class GarbageCollector:
     async def _orphan_dependents(self, monitor: _Monitor, head: Head) -> None:
         for dependent in self.graph.dependents(head.uid):
             place = self._monitors.get(dependent.gvr)
-            known = place.informer.store.head(dependent.key) if place is not None else None
-            if place is not None and known is not None and known.uid == dependent.uid:
-                await self._writes.drop_owners(place.kind, known, {head.uid})
+            cached_head = place.informer.store.head(dependent.key) if place is not None else None
+            if place is not None and cached_head is not None and cached_head.uid == dependent.uid:
+                await self._writes.drop_owners(place.kind, cached_head, {head.uid})
         await self._writes.remove_finalizer(monitor.kind, head, ORPHAN)
 
     async def _finish_foreground(self, monitor: _Monitor, head: Head) -> None:

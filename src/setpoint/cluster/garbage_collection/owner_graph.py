@@ -56,10 +56,10 @@ class Graph:
 
     def forget(self, gvr: GroupVersionResource) -> list[Node]:
         """Removes all objects of a resource, and returns them."""
-        found = [node for node in self._nodes.values() if node.gvr == gvr]
-        for node in found:
+        nodes = [node for node in self._nodes.values() if node.gvr == gvr]
+        for node in nodes:
             self.remove(node.uid)
-        return found
+        return nodes
 
     def dependents(self, uid: str) -> list[Node]:
         return [self._nodes[dependent] for dependent in self._dependents.get(uid, ())]

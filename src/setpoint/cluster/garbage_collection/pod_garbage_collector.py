@@ -57,9 +57,9 @@ class PodGarbage:
                 await self._end(pod, f"PodGC: node {name} is out of service", ctx)
             return done()
         now = ctx.now().timestamp()
-        left = self._missing.setdefault(name, now) + QUARANTINE - now
-        if left > 0:
-            return after(left, "the node may come back")
+        remaining = self._missing.setdefault(name, now) + QUARANTINE - now
+        if remaining > 0:
+            return after(remaining, "the node may come back")
         try:
             await ctx.client.get(Node, name)
         except NotFound:
@@ -79,7 +79,9 @@ class PodGarbage:
                 type="DisruptionTarget", status="True", reason="DeletionByPodGC", message=why,
                 last_transition_time=ctx.now().replace(microsecond=0),
             )  # fmt: skip
-            others = [each for each in pod.status.conditions if each.type != condition.type]
+            others = [
+                condition_entry for condition_entry in pod.status.conditions if condition_entry.type != condition.type
+            ]
             pod.status.conditions = [*others, condition]
             pod.status.phase = "Failed"
             pod = await ctx.client.update_status(pod)
@@ -92,5 +94,5 @@ def _may_be_garbage(old: Head | None, new: Head | None) -> bool:
 
 
 def _is_out_of_service(node: Node) -> bool:
-    ready = any(each.type == "Ready" and each.status == "True" for each in node.status.conditions)
+    ready = any(condition.type == "Ready" and condition.status == "True" for condition in node.status.conditions)
     return not ready and any(taint.key == OUT_OF_SERVICE for taint in node.spec.taints)

@@ -83,12 +83,16 @@ class ServiceEndpoints:
         return done()
 
     async def _keep_slices(self, service: Service, groups: dict[tuple[Port, ...], list[Pod]], ctx: Context) -> None:
-        there = {each.name: each for each in ctx.owned(EndpointSlice) if not each.is_deleting}
+        slices = {
+            endpoint_slice.name: endpoint_slice
+            for endpoint_slice in ctx.owned(EndpointSlice)
+            if not endpoint_slice.is_deleting
+        }
         for wanted in slices_of(service, groups):
-            found = there.pop(wanted.name, None)
-            if found is None or _content(found) != _content(wanted):
+            existing = slices.pop(wanted.name, None)
+            if existing is None or _content(existing) != _content(wanted):
                 await ctx.apply(wanted)
-        for surplus in there.values():
+        for surplus in slices.values():
             await ctx.delete(surplus)
 
     async def _keep_endpoints(self, service: Service, groups: dict[tuple[Port, ...], list[Pod]], ctx: Context) -> None:
@@ -99,8 +103,8 @@ class ServiceEndpoints:
             metadata=ObjectMeta(name=service.name, labels=labels),
             subsets=list(_subsets(service, groups)),
         )
-        found = await ctx.get(Endpoints, service.name)
-        if found is None or (to_wire(found.subsets), found.labels) != (to_wire(wanted.subsets), labels):
+        existing = await ctx.get(Endpoints, service.name)
+        if existing is None or (to_wire(existing.subsets), existing.labels) != (to_wire(wanted.subsets), labels):
             await ctx.apply(wanted, controlled=False)
 
 
@@ -139,8 +143,13 @@ def slices_of(service: Service, groups: dict[tuple[Port, ...], list[Pod]]) -> It
                 address_type="IPv4",
                 endpoints=[_endpoint(service, pod) for pod in pods[first : first + MOST]],
                 ports=[
-                    EndpointPort(name=each.name, port=each.port, protocol=each.protocol, app_protocol=each.app_protocol)
-                    for each in ports
+                    EndpointPort(
+                        name=service_port.name,
+                        port=service_port.port,
+                        protocol=service_port.protocol,
+                        app_protocol=service_port.app_protocol,
+                    )
+                    for service_port in ports
                 ],
             )
 
@@ -160,9 +169,9 @@ def _target(port: ServicePort, pod: Pod) -> int | None:
     if isinstance(target, int):
         return target
     for container in pod.spec.containers:
-        for each in container.ports:
-            if each.name == target and (each.protocol or "TCP") == (port.protocol or "TCP"):
-                return each.container_port
+        for container_port in container.ports:
+            if container_port.name == target and (container_port.protocol or "TCP") == (port.protocol or "TCP"):
+                return container_port.container_port
     return None
 
 
@@ -187,18 +196,21 @@ def _subsets(service: Service, groups: dict[tuple[Port, ...], list[Pod]]) -> Ite
     """
     published = bool(service.spec.publish_not_ready_addresses)
     for ports, pods in groups.items():
-        there = [pod for pod in pods if published or not pod.is_deleting]
-        if not there or (service.spec.ports and not ports):
+        alive = [pod for pod in pods if published or not pod.is_deleting]
+        if not alive or (service.spec.ports and not ports):
             continue
-        ready = [pod for pod in there if published or pod.is_ready]
+        ready = [pod for pod in alive if published or pod.is_ready]
         yield EndpointSubset(
             addresses=[_address(service, pod) for pod in ready],
-            not_ready_addresses=[_address(service, pod) for pod in there if pod not in ready],
+            not_ready_addresses=[_address(service, pod) for pod in alive if pod not in ready],
             ports=[
                 SubsetPort(
-                    name=each.name or None, port=each.port, protocol=each.protocol, app_protocol=each.app_protocol
+                    name=number.name or None,
+                    port=number.port,
+                    protocol=number.protocol,
+                    app_protocol=number.app_protocol,
                 )
-                for each in ports
+                for number in ports
             ],
         )
 
@@ -220,5 +232,5 @@ def _reference(pod: Pod) -> ObjectReference:
     return ObjectReference(kind="Pod", namespace=pod.namespace, name=pod.name, uid=pod.uid)
 
 
-def _content(found: EndpointSlice) -> object:
-    return to_wire(found.endpoints), to_wire(found.ports), found.labels
+def _content(endpoint_slice: EndpointSlice) -> object:
+    return to_wire(endpoint_slice.endpoints), to_wire(endpoint_slice.ports), endpoint_slice.labels

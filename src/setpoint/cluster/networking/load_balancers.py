@@ -35,30 +35,30 @@ class LoadBalancers:
 
     async def _reconcile(self, service: Service, ctx: Context) -> Outcome:
         status = service.status
-        given = status.load_balancer.ingress if status.load_balancer is not None else []
+        addresses = status.load_balancer.ingress if status.load_balancer is not None else []
         if service.spec.load_balancer_class:
             return done()
         if service.spec.type != _TYPE:
-            if given:
+            if addresses:
                 status.load_balancer = LoadBalancerStatus()
             return done()
-        if not given:
+        if not addresses:
             address = await self._free(service, ctx)
             status.load_balancer = LoadBalancerStatus(ingress=[LoadBalancerIngress(ip=address, ip_mode="VIP")])
             ctx.event("Normal", "EnsuredLoadBalancer", "Ensured load balancer")
         return done()
 
     async def _free(self, service: Service, ctx: Context) -> str:
-        taken = {
-            each.ip
+        used = {
+            ingress.ip
             for other in await ctx.list(Service, namespace="*")
             if other.status.load_balancer is not None
-            for each in other.status.load_balancer.ingress
+            for ingress in other.status.load_balancer.ingress
         }
         wanted = service.spec.load_balancer_ip
         if wanted:
             return wanted
         number = int.from_bytes(blake2b(str(service.key).encode(), digest_size=4).digest(), "big")
-        while (address := str(IPv4Address(FIRST + number % ADDRESSES))) in taken:
+        while (address := str(IPv4Address(FIRST + number % ADDRESSES))) in used:
             number += 1
         return address

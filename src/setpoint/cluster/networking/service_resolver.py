@@ -50,17 +50,19 @@ class ServiceAddresses:
         spec: Document = msgspec.json.decode(record.value).get("spec") or {}
         if spec.get("type") == "ExternalName":
             return f"{spec.get('externalName')}:{port}"
-        wanted = next((each for each in spec.get("ports") or () if each.get("port") == port), None)
+        wanted = next(
+            (service_port for service_port in spec.get("ports") or () if service_port.get("port") == port), None
+        )
         if wanted is None:
             raise CallFailed(f'no service port {port} found for service "{name}"')
-        found: list[str] = []
+        addresses: list[str] = []
         hollow: list[str] = []
         for address, number, pod in self._endpoints(namespace, name, wanted.get("name") or ""):
             real = self._real(address, number, namespace, pod)
-            (found if real else hollow).append(real or f"{address}:{number}")
-        if found:
+            (addresses if real else hollow).append(real or f"{address}:{number}")
+        if addresses:
             self._turns[service] += 1
-            return found[self._turns[service] % len(found)]
+            return addresses[self._turns[service] % len(addresses)]
         if hollow:
             raise CallFailed(
                 f"dial tcp {hollow[0]}: connect: no route to host (the pod is hollow and has no annotation {AT})"
@@ -70,11 +72,15 @@ class ServiceAddresses:
     def _endpoints(self, namespace: str, service: str, port: str) -> Iterator[tuple[str, int, str]]:
         """The ready endpoints of a Service's port: the address, the port number, and the name of the pod."""
         for record in self._storage.scan(_SLICES, namespace):
-            found: Document = msgspec.json.decode(record.value)
-            if (found["metadata"].get("labels") or {}).get(SERVICE) != service:
+            endpoint_slice: Document = msgspec.json.decode(record.value)
+            if (endpoint_slice["metadata"].get("labels") or {}).get(SERVICE) != service:
                 continue
-            numbers = [int(each["port"]) for each in found.get("ports") or () if (each.get("name") or "") == port]
-            for endpoint in found.get("endpoints") or () if numbers else ():
+            numbers = [
+                int(endpoint_port["port"])
+                for endpoint_port in endpoint_slice.get("ports") or ()
+                if (endpoint_port.get("name") or "") == port
+            ]
+            for endpoint in endpoint_slice.get("endpoints") or () if numbers else ():
                 if (endpoint.get("conditions") or {}).get("ready") is not False:
                     pod = str((endpoint.get("targetRef") or {}).get("name") or "")
                     yield endpoint["addresses"][0], numbers[0], pod

@@ -80,8 +80,8 @@ class ContainerBehaviour:
 
     def over(self, other: ContainerBehaviour) -> ContainerBehaviour:
         """Merges two behaviours: the values of ``other`` apply where this behaviour does not set any."""
-        said = {each.name: getattr(self, each.name) for each in fields(ContainerBehaviour)}
-        missing = {name: getattr(other, name) for name, value in said.items() if value in (None, (), {})}
+        values = {attribute.name: getattr(self, attribute.name) for attribute in fields(ContainerBehaviour)}
+        missing = {name: getattr(other, name) for name, value in values.items() if value in (None, (), {})}
         return replace(self, **missing)
 
 
@@ -106,28 +106,34 @@ class Habits:
     defaults.
     """
 
-    def __init__(self, pod: Pod, given: PodBehaviour | None, pulls: float, stops: float) -> None:
+    def __init__(self, pod: Pod, behaviour: PodBehaviour | None, pulls: float, stops: float) -> None:
         self._pod = pod
-        self._given = given
+        self._declared = behaviour
         self._default = ContainerBehaviour(pulls=pulls, stops=stops)
 
     def of(self, container: Container) -> ContainerBehaviour:
         """The behaviour of a container. ``pulls``, ``runs``, ``started``, ``ready`` and ``stops`` are always set; all
         other fields may be None or empty.
         """
-        given = self._given
-        found = ContainerBehaviour()
-        if given is not None:
-            own = given.containers.get(container.name)
-            found = given if own is None else own.over(given)
-        found = found.over(annotated(self._pod, container.name)).over(self._default)
-        runs = found.runs if found.runs is not None else 0.0 if found.exit_codes else self._run_seconds(container)
-        started = found.started if found.started is not None else delay_of(container.startup_probe)
-        ready = found.ready if found.ready is not None else delay_of(container.readiness_probe)
-        return replace(found, runs=runs, started=started, ready=ready)
+        declared = self._declared
+        behaviour = ContainerBehaviour()
+        if declared is not None:
+            own = declared.containers.get(container.name)
+            behaviour = declared if own is None else own.over(declared)
+        behaviour = behaviour.over(annotated(self._pod, container.name)).over(self._default)
+        runs = (
+            behaviour.runs
+            if behaviour.runs is not None
+            else 0.0
+            if behaviour.exit_codes
+            else self._run_seconds(container)
+        )
+        started = behaviour.started if behaviour.started is not None else delay_of(container.startup_probe)
+        ready = behaviour.ready if behaviour.ready is not None else delay_of(container.readiness_probe)
+        return replace(behaviour, runs=runs, started=started, ready=ready)
 
     def _run_seconds(self, container: Container) -> float:
-        if any(each is container or each.name == container.name for each in self._pod.spec.init_containers):
+        if any(init is container or init.name == container.name for init in self._pod.spec.init_containers):
             return NEVER if container.restart_policy == "Always" else 0.0
         controller = self._pod.metadata.controller
         ends = HOOK in self._pod.annotations or (controller is not None and controller.kind == "Job")

@@ -49,17 +49,17 @@ def sources_of(pod: Pod) -> set[ConfigReference]:
     return {need.source for need in needs}
 
 
-def lack_of(pod: Pod, found: Found) -> Lack:
+def lack_of(pod: Pod, sources: Found) -> Lack:
     """The sources and keys that the pod lacks, given what its sources have."""
     volume = ""
     for name, need in _of_volumes(pod):
-        problem = _unmounted(need, found[need.source])
+        problem = _unmounted(need, sources[need.source])
         if problem:
             volume = f'MountVolume.SetUp failed for volume "{name}" : {problem}'
             break
     containers = {}
     for container in (*pod.spec.init_containers, *pod.spec.containers):
-        problems = (_unset(need, found[need.source], pod.namespace) for need in _of_container(container))
+        problems = (_unset(need, sources[need.source], pod.namespace) for need in _of_container(container))
         problem = next(filter(None, problems), "")
         if problem:
             containers[container.name] = problem
@@ -68,8 +68,8 @@ def lack_of(pod: Pod, found: Found) -> Lack:
 
 def _of_volumes(pod: Pod) -> Iterator[tuple[str, _Need]]:
     for volume in pod.spec.volumes:
-        for each in (volume, *(volume.projected.sources if volume.projected is not None else ())):
-            yield from ((volume.name, need) for need in _of_volume(each))
+        for source in (volume, *(volume.projected.sources if volume.projected is not None else ())):
+            yield from ((volume.name, need) for need in _of_volume(source))
 
 
 def _of_volume(volume: Volume | VolumeProjection) -> Iterator[_Need]:

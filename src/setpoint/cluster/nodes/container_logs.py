@@ -30,30 +30,30 @@ class Run(NamedTuple):
     finished: datetime | None
 
 
-def run_of(pod: Pod, asked: LogRequest) -> Run:
+def run_of(pod: Pod, request: LogRequest) -> Run:
     """The run to which a request refers: the last one or the previous one.
 
     Raises:
         ApiStatusError: there is no such run (400).
     """
-    status = _status(pod, asked.container)
+    status = _status(pod, request.container)
     state, before = status.state if status is not None else None, status.last_state if status is not None else None
     ended = state.terminated if state is not None else None
     last = before.terminated if before is not None else None
     number = status.restart_count if status is not None else 0
-    if asked.previous:
+    if request.previous:
         if last is None or last.started_at is None:
-            said = f'previous terminated container "{asked.container}" in pod "{pod.name}" not found'
-            raise bad_request(said)
+            text = f'previous terminated container "{request.container}" in pod "{pod.name}" not found'
+            raise bad_request(text)
         waits = state is not None and state.waiting is not None
         return Run(number if waits else number - 1, last.started_at, last.finished_at)
     if state is not None and state.running is not None and state.running.started_at is not None:
         return Run(number, state.running.started_at, None)
-    for each in (ended, last):
-        if each is not None and each.started_at is not None:
-            return Run(number, each.started_at, each.finished_at)
+    for terminated in (ended, last):
+        if terminated is not None and terminated.started_at is not None:
+            return Run(number, terminated.started_at, terminated.finished_at)
     why = state.waiting.reason if state is not None and state.waiting is not None else "ContainerCreating"
-    raise bad_request(f'container "{asked.container}" in pod "{pod.name}" is waiting to start: {why}')
+    raise bad_request(f'container "{request.container}" in pod "{pod.name}" is waiting to start: {why}')
 
 
 def lines_of(run: Run, habit: ContainerBehaviour, what: str) -> Iterator[Line]:
@@ -74,25 +74,25 @@ def lines_of(run: Run, habit: ContainerBehaviour, what: str) -> Iterator[Line]:
         yield Line(at, text)
 
 
-def encoded(line: Line, asked: LogRequest) -> bytes:
+def encoded(line: Line, request: LogRequest) -> bytes:
     """A line as bytes, with the time at which it was written if the request asks for timestamps."""
-    stamp = line.at.strftime("%Y-%m-%dT%H:%M:%S.%f000Z ") if asked.timestamps else ""
+    stamp = line.at.strftime("%Y-%m-%dT%H:%M:%S.%f000Z ") if request.timestamps else ""
     return f"{stamp}{line.text}\n".encode()
 
 
 def _status(pod: Pod, container: str) -> ContainerStatus | None:
     status = pod.status
     states = [*status.container_statuses, *status.init_container_statuses, *status.ephemeral_container_statuses]
-    return next((each for each in states if each.name == container), None)
+    return next((status for status in states if status.name == container), None)
 
 
 def is_running(pod: Pod, container: str) -> bool:
     """Whether a container runs now."""
-    found = _status(pod, container)
-    return found is not None and found.state is not None and found.state.running is not None
+    status = _status(pod, container)
+    return status is not None and status.state is not None and status.state.running is not None
 
 
 def not_found(container: str) -> ApiStatusError:
     """The error for a container that is not running."""
-    said = f'unable to upgrade connection: container not found ("{container}")'
-    return ApiStatusError(500, "InternalError", f"Internal error occurred: {said}")
+    message = f'unable to upgrade connection: container not found ("{container}")'
+    return ApiStatusError(500, "InternalError", f"Internal error occurred: {message}")

@@ -109,7 +109,7 @@ class Processes:
         run = self._runs.get((pod.uid, container, number))
         return _UNKNOWN if run is None else run.code
 
-    def found(self, pod: Pod, container: str, number: int) -> ProcessRun | None:
+    def find(self, pod: Pod, container: str, number: int) -> ProcessRun | None:
         """A run that this process has started; None if there is none."""
         return self._runs.get((pod.uid, container, number))
 
@@ -231,14 +231,14 @@ class Processes:
         run.changed.set()
 
     async def _environment_of(self, pod: Pod, container: Container) -> dict[str, str]:
-        made = {name: self._environment[name] for name in _INHERITED if name in self._environment}
-        made["HOSTNAME"] = pod.name
+        variables = {name: self._environment[name] for name in _INHERITED if name in self._environment}
+        variables["HOSTNAME"] = pod.name
         if self._access is not None:
             try:
-                made |= await self._access.environment(pod)
+                variables |= await self._access.environment(pod)
             except (ApiError, TransportError, OSError) as problem:
                 raise NotStarted(f"a kubeconfig for the pod's service account: {problem}") from None
-        return made | {each.name: _value(each, pod) for each in container.env}
+        return variables | {variable.name: _value(variable, pod) for variable in container.env}
 
 
 def this_machine() -> HollowNode:
@@ -280,12 +280,12 @@ def limits_of(container: Container) -> str:
     limit the size of files.
     """
     limits = container.resources.limits if container.resources is not None else {}
-    found = ""
+    commands = ""
     if "memory" in limits:
-        found += f"ulimit -v {max(amount('memory', limits['memory']) // 1024, 1)}; "
+        commands += f"ulimit -v {max(amount('memory', limits['memory']) // 1024, 1)}; "
     if "ephemeral-storage" in limits:
-        found += f"ulimit -f {max(amount('ephemeral-storage', limits['ephemeral-storage']) // 512, 1)}; "
-    return found
+        commands += f"ulimit -f {max(amount('ephemeral-storage', limits['ephemeral-storage']) // 512, 1)}; "
+    return commands
 
 
 def _value(variable: EnvVar, pod: Pod) -> str:

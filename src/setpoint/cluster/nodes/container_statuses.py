@@ -99,14 +99,14 @@ def running(status: ContainerStatus) -> ContainerStateRunning | None:
 
 def reason(status: ContainerStatus) -> str:
     """The reason why a container waits; empty if it does not wait."""
-    found = status.state.waiting if status.state is not None else None
-    return found.reason or "" if found is not None else ""
+    waiting = status.state.waiting if status.state is not None else None
+    return waiting.reason or "" if waiting is not None else ""
 
 
 def message(status: ContainerStatus) -> str:
     """The message that says why a container waits; empty if it does not wait."""
-    found = status.state.waiting if status.state is not None else None
-    return found.message or "" if found is not None else ""
+    waiting = status.state.waiting if status.state is not None else None
+    return waiting.message or "" if waiting is not None else ""
 
 
 def back_off(crashes: int) -> float:

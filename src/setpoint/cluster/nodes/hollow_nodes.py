@@ -167,8 +167,8 @@ def conditions(now: datetime) -> list[NodeCondition]:
     """The conditions of a healthy node."""
     moment = now.replace(microsecond=0)
     text = "hollow kubelet is posting ready status"
-    found = [(type, "False", reason, text) for type, reason, text in _PRESSURES]
-    found.append(("Ready", "True", "KubeletReady", text))
+    rows = [(type, "False", reason, text) for type, reason, text in _PRESSURES]
+    rows.append(("Ready", "True", "KubeletReady", text))
     return [
         NodeCondition(
             type=type,
@@ -178,7 +178,7 @@ def conditions(now: datetime) -> list[NodeCondition]:
             last_heartbeat_time=moment,
             last_transition_time=moment,
         )
-        for type, status, reason, message in found
+        for type, status, reason, message in rows
     ]
 
 

@@ -196,9 +196,11 @@ class HollowKubelet:
         node_ip = self._nodes[pod.spec.node_name or ""]
         status.host_ip, status.host_ips = node_ip, [HostIP(ip=node_ip)]
         states = [*status.init_container_statuses, *status.container_statuses]
-        if any(each.container_id for each in states):
+        if any(status.container_id for status in states):
             pod_ip = node_ip if pod.spec.host_network else _pod_ip(pod.uid)
-            if self.processes is not None and any(self.processes.has(pod, each) for each in pod.spec.containers):
+            if self.processes is not None and any(
+                self.processes.has(pod, container) for container in pod.spec.containers
+            ):
                 pod_ip = LOOPBACK
             status.pod_ip, status.pod_ips = pod_ip, [PodIP(ip=pod_ip)]
 
@@ -206,10 +208,12 @@ class HollowKubelet:
 async def _keys(source: ConfigReference, namespace: str, ctx: Context) -> Set[str] | None:
     """The keys of a Secret or a ConfigMap; None if it does not exist."""
     try:
-        found = await ctx.client.get(source.kind, source.name, namespace=namespace)
+        source_object = await ctx.client.get(source.kind, source.name, namespace=namespace)
     except NotFound:
         return None
-    return found.data.keys() | (found.binary_data.keys() if isinstance(found, ConfigMap) else set())
+    return source_object.data.keys() | (
+        source_object.binary_data.keys() if isinstance(source_object, ConfigMap) else set()
+    )
 
 
 async def _lacks_ports(pod: Pod, ctx: Context) -> bool:

@@ -37,38 +37,38 @@ class HollowStreams:
 
     # -- logs ----------------------------------------------------------------------------------------------------------
 
-    def log(self, pod: JsonObject, asked: LogRequest) -> AsyncIterator[bytes]:
+    def log(self, pod: JsonObject, request: LogRequest) -> AsyncIterator[bytes]:
         """The log of a container.
 
         Raises:
             ApiStatusError: the container does not have such a log, or the pod's node does not answer.
         """
-        found = self._pod(pod)
-        number = run_of(found, asked).number
+        pod_object = self._pod(pod)
+        number = run_of(pod_object, request).number
         processes = self._kubelet.processes
-        real = processes.found(found, asked.container, number) if processes is not None else None
-        return self._lines(found, asked) if real is None else log_of(real, asked)
+        real = processes.find(pod_object, request.container, number) if processes is not None else None
+        return self._lines(pod_object, request) if real is None else log_of(real, request)
 
-    async def _lines(self, pod: Pod, asked: LogRequest) -> AsyncIterator[bytes]:
+    async def _lines(self, pod: Pod, request: LogRequest) -> AsyncIterator[bytes]:
         """The lines so far; with ``follow``, further lines until the container has ended."""
-        run = run_of(pod, asked)
-        habit, what = self._habit(pod, asked.container), f"container {asked.container} of pod {pod.key}"
-        so_far = [line for line in lines_of(run, habit, what) if self._is_written(line, asked)]
+        run = run_of(pod, request)
+        habit, what = self._habit(pod, request.container), f"container {request.container} of pod {pod.key}"
+        so_far = [line for line in lines_of(run, habit, what) if self._is_written(line, request)]
         written = len([line for line in lines_of(run, habit, what) if line.at <= self._now()])
-        left = asked.limit
-        for line in so_far if asked.tail is None else so_far[len(so_far) - min(asked.tail, len(so_far)) :]:
-            data, left = _cut(encoded(line, asked), left)
+        remaining = request.limit
+        for line in so_far if request.tail is None else so_far[len(so_far) - min(request.tail, len(so_far)) :]:
+            data, remaining = _cut(encoded(line, request), remaining)
             yield data
-            if left == 0:
+            if remaining == 0:
                 return
-        if not asked.follow or run.finished is not None:
+        if not request.follow or run.finished is not None:
             return
         with self._kubelet.following(pod.key) as changed:
             while True:
                 changed.clear()
                 try:
                     pod = await self._client.get(Pod, pod.name, namespace=pod.namespace)
-                    now = run_of(pod, asked)
+                    now = run_of(pod, request)
                 except (NotFound, ApiStatusError):
                     return
                 if now.number != run.number:
@@ -76,9 +76,9 @@ class HollowStreams:
                 coming = list(lines_of(now, habit, what))[written:]
                 while coming and coming[0].at <= self._now():
                     written += 1
-                    data, left = _cut(encoded(coming.pop(0), asked), left)
+                    data, remaining = _cut(encoded(coming.pop(0), request), remaining)
                     yield data
-                    if left == 0:
+                    if remaining == 0:
                         return
                 if now.finished is not None:
                     return
@@ -87,8 +87,8 @@ class HollowStreams:
                     async with asyncio.timeout(wait):
                         await changed.wait()
 
-    def _is_written(self, line: Line, asked: LogRequest) -> bool:
-        return line.at <= self._now() and (asked.since is None or line.at >= asked.since)
+    def _is_written(self, line: Line, request: LogRequest) -> bool:
+        return line.at <= self._now() and (request.since is None or line.at >= request.since)
 
     # -- usage ---------------------------------------------------------------------------------------------------------
 
@@ -98,32 +98,32 @@ class HollowStreams:
 
     # -- commands and connections --------------------------------------------------------------------------------------
 
-    def command(self, pod: JsonObject, asked: CommandRequest) -> Run:
+    def command(self, pod: JsonObject, request: CommandRequest) -> Run:
         """A function that runs the command in a container.
 
         Raises:
             ApiStatusError: the container is not running, nothing answers commands in it, or the pod's node does not
                 answer.
         """
-        found = self._pod(pod)
-        if not is_running(found, asked.container):
-            raise not_found(asked.container)
-        container, processes = _container(found, asked.container), self._kubelet.processes
-        if processes is not None and processes.has(found, container):
-            return command_in(processes, found, container, asked)
-        habit = self._habit(found, asked.container)
-        function = habit.exec if asked.arguments else habit.attach
+        pod_object = self._pod(pod)
+        if not is_running(pod_object, request.container):
+            raise not_found(request.container)
+        container, processes = _container(pod_object, request.container), self._kubelet.processes
+        if processes is not None and processes.has(pod_object, container):
+            return command_in(processes, pod_object, container, request)
+        habit = self._habit(pod_object, request.container)
+        function = habit.exec if request.arguments else habit.attach
         if function is None:
-            what = "exec" if asked.arguments else "attach"
-            said = f"container {asked.container} of pod {found.key} is hollow: nothing is executed in it"
-            raise bad_request(f"{said}. In a test, PodBehaviour({what}=...) answers")
+            what = "exec" if request.arguments else "attach"
+            text = f"container {request.container} of pod {pod_object.key} is hollow: nothing is executed in it"
+            raise bad_request(f"{text}. In a test, PodBehaviour({what}=...) answers")
 
         async def run(streams: Streams) -> int:
             command = Command(
-                found,
-                asked.container,
-                asked.arguments,
-                asked.tty,
+                pod_object,
+                request.container,
+                request.arguments,
+                request.tty,
                 streams.stdin,
                 streams.stdout,
                 streams.stderr,
@@ -139,26 +139,30 @@ class HollowStreams:
         Raises:
             ApiStatusError: the pod is not running, nothing answers at this port, or the pod's node does not answer.
         """
-        found = self._pod(pod)
-        if found.status.phase != "Running":
-            raise bad_request(f"unable to forward port because pod is not running. Current status={found.status.phase}")
+        pod_object = self._pod(pod)
+        if pod_object.status.phase != "Running":
+            raise bad_request(
+                f"unable to forward port because pod is not running. Current status={pod_object.status.phase}"
+            )
         processes = self._kubelet.processes
-        if processes is not None and any(processes.has(found, each) for each in found.spec.containers):
+        if processes is not None and any(
+            processes.has(pod_object, container) for container in pod_object.spec.containers
+        ):
             return port_of(port)
-        for container in found.spec.containers:
-            function = self._habit(found, container.name).ports.get(port)
+        for container in pod_object.spec.containers:
+            function = self._habit(pod_object, container.name).ports.get(port)
             if function is not None:
-                return _talk(function, found, port)
-        said = f"pod {found.key} is hollow: no process listens on its port {port}"
-        raise bad_request(f"{said}. In a test, PodBehaviour(ports={{{port}: ...}}) answers")
+                return _talk(function, pod_object, port)
+        text = f"pod {pod_object.key} is hollow: no process listens on its port {port}"
+        raise bad_request(f"{text}. In a test, PodBehaviour(ports={{{port}: ...}}) answers")
 
     def _pod(self, pod: JsonObject) -> Pod:
-        found = from_wire(Pod, pod)
-        if not self._kubelet.has(found):
-            node = found.spec.node_name
+        pod_object = from_wire(Pod, pod)
+        if not self._kubelet.has(pod_object):
+            node = pod_object.spec.node_name
             why = f"Internal error occurred: error dialing backend: node {node} does not answer"
             raise ApiStatusError(500, "InternalError", why)
-        return found
+        return pod_object
 
     def _habit(self, pod: Pod, container: str) -> ContainerBehaviour:
         return self._kubelet.habits(pod).of(_container(pod, container))
@@ -166,8 +170,10 @@ class HollowStreams:
 
 def _container(pod: Pod, name: str) -> Container:
     spec = pod.spec
-    found = next((each for each in [*spec.containers, *spec.init_containers] if each.name == name), None)
-    return found or Container(name=name)
+    container = next(
+        (candidate for candidate in [*spec.containers, *spec.init_containers] if candidate.name == name), None
+    )
+    return container or Container(name=name)
 
 
 def _talk(function: PortFunction, pod: Pod, port: int) -> Talk:
@@ -177,10 +183,10 @@ def _talk(function: PortFunction, pod: Pod, port: int) -> Talk:
     return talk
 
 
-def _cut(data: bytes, left: int | None) -> tuple[bytes, int | None]:
+def _cut(data: bytes, remaining: int | None) -> tuple[bytes, int | None]:
     """The part of the data that fits into ``left`` bytes, and how many of these bytes remain. ``left`` is None without
     a limit.
     """
-    if left is None:
+    if remaining is None:
         return data, None
-    return data[:left], left - min(left, len(data))
+    return data[:remaining], remaining - min(remaining, len(data))

@@ -56,16 +56,16 @@ class NodeLifecycle:
         conditions.
         """
         if (node.spec.provider_id or "").startswith(PROVIDER):
-            left = self._silence(node)
-            if await self._hear(node, left, ctx):
+            remaining = self._silence(node)
+            if await self._hear(node, remaining, ctx):
                 return after(0.0, "taints follow from conditions")
         else:
-            left = None
+            remaining = None
         await self._taint(node, ctx)
         ready = node_condition(node, "Ready")
         if ready is not None and ready.status != "True":
             await self._mark_pods(node, ctx)
-        return done() if left is None or left <= 0 else after(left, "a kubelet has stopped reporting")
+        return done() if remaining is None or remaining <= 0 else after(remaining, "a kubelet has stopped reporting")
 
     def _silence(self, node: Node) -> float | None:
         """The seconds until the node counts as dead because its kubelet is silent; None if the kubelet is alive."""
@@ -76,24 +76,24 @@ class NodeLifecycle:
         return self._silent.setdefault(node.name, now) + GRACE - now
 
     @staticmethod
-    async def _hear(node: Node, left: float | None, ctx: Context) -> bool:
+    async def _hear(node: Node, remaining: float | None, ctx: Context) -> bool:
         """Updates the conditions when a kubelet has died or come back. Returns whether anything changed."""
         ready = node_condition(node, "Ready")
         is_known = ready is None or ready.status != "Unknown"
-        if left is None and not is_known:
-            for each in conditions(ctx.now()):
-                set_node_condition(node, each, ctx.now())
+        if remaining is None and not is_known:
+            for entry in conditions(ctx.now()):
+                set_node_condition(node, entry, ctx.now())
             await renew_lease(ctx.client, node, ctx.now())
             return True
-        if left is None or left > 0 or not is_known:
+        if remaining is None or remaining > 0 or not is_known:
             return False
-        for each in list(node.status.conditions):
+        for entry in list(node.status.conditions):
             silent = NodeCondition(
-                type=each.type,
+                type=entry.type,
                 status="Unknown",
                 reason="NodeStatusUnknown",
                 message=_SILENT,
-                last_heartbeat_time=each.last_heartbeat_time,
+                last_heartbeat_time=entry.last_heartbeat_time,
             )
             set_node_condition(node, silent, ctx.now())
         ctx.event("Normal", "NodeNotReady", f"Node {node.name} status is now: NodeNotReady")
@@ -102,17 +102,21 @@ class NodeLifecycle:
     async def _taint(self, node: Node, ctx: Context) -> None:
         """Brings this controller's taints up to date; all other taints stay as they are."""
         wanted = {(taint.key, taint.effect): taint for taint in taints_of(node)}
-        kept = [each for each in node.spec.taints if each.key not in _OWN or (each.key, each.effect) in wanted]
-        there = {(each.key, each.effect) for each in kept}
-        new = [taint for place, taint in wanted.items() if place not in there]
-        if not new and len(kept) == len(node.spec.taints):
+        remaining_taints = [
+            taint_entry
+            for taint_entry in node.spec.taints
+            if taint_entry.key not in _OWN or (taint_entry.key, taint_entry.effect) in wanted
+        ]
+        present = {(taint_entry.key, taint_entry.effect) for taint_entry in remaining_taints}
+        new = [taint for place, taint in wanted.items() if place not in present]
+        if not new and len(remaining_taints) == len(node.spec.taints):
             return
-        for each in new:
-            each.time_added = ctx.now().replace(microsecond=0) if each.effect == "NoExecute" else None
+        for taint_entry in new:
+            taint_entry.time_added = ctx.now().replace(microsecond=0) if taint_entry.effect == "NoExecute" else None
         fresh = await ctx.client.get(Node, node.name)
         if fresh.spec.taints != node.spec.taints:
             return  # its next event leads here again
-        fresh.spec.taints = [*kept, *new]
+        fresh.spec.taints = [*remaining_taints, *new]
         await ctx.client.update(fresh)
 
     async def _mark_pods(self, node: Node, ctx: Context) -> None:
@@ -168,12 +172,12 @@ class TaintEvictions:
 
     async def _reconcile(self, node: Node, ctx: Context) -> Outcome:
         taints = [taint for taint in node.spec.taints if taint.effect == "NoExecute"]
-        known = self._began.pop(node.name, {})
+        began_before = self._began.pop(node.name, {})
         if taints:
             self._tainted.add(node.name)
         else:
             self._tainted.discard(node.name)
-            if not known:
+            if not began_before:
                 return done()
         now = asyncio.get_running_loop().time()
         began = {}
@@ -183,13 +187,13 @@ class TaintEvictions:
                 continue
             seconds = tolerated(pod, taints)
             if seconds is None:
-                if pod.uid in known:
+                if pod.uid in began_before:
                     ctx.event("Normal", "TaintManagerEviction", f"Cancelling deletion of Pod {pod.key}", about=pod)
                 continue
-            began[pod.uid] = known.get(pod.uid, now)
-            left = began[pod.uid] + seconds - now
-            if left > 0:
-                waits.append(left)
+            began[pod.uid] = began_before.get(pod.uid, now)
+            remaining = began[pod.uid] + seconds - now
+            if remaining > 0:
+                waits.append(remaining)
             else:
                 await self._evict(pod, ctx)
         if began:
@@ -213,17 +217,17 @@ class TaintEvictions:
 def taints_of(node: Node) -> list[Taint]:
     """The taints that follow from a node's conditions and from whether the node is cordoned."""
     ready = node_condition(node, "Ready")
-    found = []
+    taints = []
     if ready is not None and ready.status != "True":
         key = _UNREACHABLE if ready.status == "Unknown" else _NOT_READY
-        found += [Taint(key=key, effect="NoSchedule"), Taint(key=key, effect="NoExecute")]
+        taints += [Taint(key=key, effect="NoSchedule"), Taint(key=key, effect="NoExecute")]
     for type, key in _PRESSURES.items():
         condition = node_condition(node, type)
         if condition is not None and condition.status == "True":
-            found.append(Taint(key=key, effect="NoSchedule"))
+            taints.append(Taint(key=key, effect="NoSchedule"))
     if node.spec.unschedulable:
-        found.append(Taint(key=_UNSCHEDULABLE, effect="NoSchedule"))
-    return found
+        taints.append(Taint(key=_UNSCHEDULABLE, effect="NoSchedule"))
+    return taints
 
 
 def tolerated(pod: Pod, taints: Iterable[Taint]) -> float | None:
@@ -234,7 +238,7 @@ def tolerated(pod: Pod, taints: Iterable[Taint]) -> float | None:
     """
     seconds: list[float] = []
     for taint in taints:
-        used = next((each for each in pod.spec.tolerations if covers(each, taint)), None)
+        used = next((toleration for toleration in pod.spec.tolerations if covers(toleration, taint)), None)
         if used is None:
             return 0.0
         if used.toleration_seconds is not None:

@@ -60,12 +60,12 @@ class PodLife:
             status.start_time = self._now
             self._stopwatch.begin(pod.uid, "pod")
         for _ in range(_ROUNDS):
-            before = [self._shape(each) for each in self._all()]
+            before = [self._shape(status) for status in self._all()]
             self._waits = []
             if self._deadline_passed():
                 break
             self._round()
-            if [self._shape(each) for each in self._all()] == before:
+            if [self._shape(status) for status in self._all()] == before:
                 break
         if status.phase != "Failed" or status.reason != "DeadlineExceeded":
             status.phase = phase_of(pod)
@@ -93,9 +93,9 @@ class PodLife:
         if self._end_processes(max(grace - elapsed, 0.0)):
             return max(grace - elapsed, 0.0) + 1.0
         needed, codes = self._stopping()
-        left = min(needed, grace) - elapsed
-        if left > 0:
-            return left
+        remaining = min(needed, grace) - elapsed
+        if remaining > 0:
+            return remaining
         for container, status in self._pairs():
             if container_statuses.running(status) is not None:
                 late = codes.get(container.name, 0.0) > grace
@@ -128,7 +128,7 @@ class PodLife:
             if ready:
                 self._step(container, status, is_init=False)
         for extra in pod.spec.ephemeral_containers:
-            if ready and not any(each.name == extra.name for each in pod.status.ephemeral_container_statuses):
+            if ready and not any(status.name == extra.name for status in pod.status.ephemeral_container_statuses):
                 container = Container(name=extra.name, image=extra.image)
                 status = self._status(container, pod.status.ephemeral_container_statuses, blocked)
                 self._start(container, status)
@@ -210,9 +210,9 @@ class PodLife:
         self._stopwatch.begin(self._pod.uid, f"{container.name} {status.restart_count}")
 
     def _run(self, container: Container, status: ContainerStatus, habit: ContainerBehaviour) -> None:
-        found = container_statuses.running(status)
-        assert found is not None
-        elapsed = self._elapsed(f"{container.name} {status.restart_count}", found.started_at)
+        state = container_statuses.running(status)
+        assert state is not None
+        elapsed = self._elapsed(f"{container.name} {status.restart_count}", state.started_at)
         runs = habit.runs if habit.runs is not None else inf
         codes = habit.exit_codes or (0,)
         code: int | None = codes[min(status.restart_count, len(codes) - 1)] if elapsed >= runs else None
@@ -291,12 +291,12 @@ class PodLife:
         Runs that ended in an earlier process count as short.
         """
         first = max(number + 2 - container_statuses.COUNTED, 1)  # earlier runs don't change the back-off
-        for each in range(number, first - 1, -1):
-            lasted = self._stopwatch.between(self._pod.uid, f"{container} {each}", f"{container} ended {each}")
+        for attempt in range(number, first - 1, -1):
+            lasted = self._stopwatch.between(self._pod.uid, f"{container} {attempt}", f"{container} ended {attempt}")
             if lasted is None:
                 break
             if lasted >= container_statuses.FORGIVEN:
-                return number - each + 1
+                return number - attempt + 1
         return number + 1
 
     # -- parts ---------------------------------------------------------------------------------------------------------
@@ -308,9 +308,9 @@ class PodLife:
         pod, deadline = self._pod, self._pod.spec.active_deadline_seconds
         if deadline is None:
             return False
-        left = deadline - self._elapsed("pod", pod.status.start_time)
-        if left > 0:
-            self._waits.append(left)
+        remaining = deadline - self._elapsed("pod", pod.status.start_time)
+        if remaining > 0:
+            self._waits.append(remaining)
             return False
         self._end_all(container_statuses.KILLED)
         pod.status.phase, pod.status.reason = "Failed", "DeadlineExceeded"
@@ -320,7 +320,7 @@ class PodLife:
 
     def _is_mounted(self) -> bool:
         """Whether the pod's volumes are mounted. They are mounted once, before the first container starts."""
-        if not self._lack.volume or any(each.container_id for each in self._all()):
+        if not self._lack.volume or any(status.container_id for status in self._all()):
             return True
         if self._stopwatch.begins(self._pod.uid, self._lack.volume):
             self._say("Warning", "FailedMount", self._lack.volume)
@@ -351,8 +351,8 @@ class PodLife:
                 container_statuses.end(status, code, self._now)
 
     def _mains_are_over(self) -> bool:
-        found = self._pod.status.container_statuses
-        return bool(found) and phase_of(self._pod) in ("Succeeded", "Failed")
+        statuses = self._pod.status.container_statuses
+        return bool(statuses) and phase_of(self._pod) in ("Succeeded", "Failed")
 
     def _say_killing(self) -> None:
         """Reports the containers that are asked to end, but only the first time that a deleted pod is processed."""
@@ -380,21 +380,21 @@ class PodLife:
         return total, takes
 
     def _status(self, container: Container, statuses: list[ContainerStatus], why: str) -> ContainerStatus:
-        for each in statuses:
-            if each.name == container.name:
-                return each
-        made = container_statuses.waiting(container, why)
-        statuses.append(made)
-        return made
+        for status in statuses:
+            if status.name == container.name:
+                return status
+        new_status = container_statuses.waiting(container, why)
+        statuses.append(new_status)
+        return new_status
 
     def _pairs(self) -> Iterable[tuple[Container, ContainerStatus]]:
         spec = self._pod.spec
-        named = {each.name: each for each in [*spec.init_containers, *spec.containers]}
-        for each in spec.ephemeral_containers:
-            named[each.name] = Container(name=each.name, image=each.image)
-        for found in self._all():
-            if found.name in named:
-                yield named[found.name], found
+        named = {container.name: container for container in [*spec.init_containers, *spec.containers]}
+        for ephemeral in spec.ephemeral_containers:
+            named[ephemeral.name] = Container(name=ephemeral.name, image=ephemeral.image)
+        for status in self._all():
+            if status.name in named:
+                yield named[status.name], status
 
     def _all(self) -> list[ContainerStatus]:
         status = self._pod.status

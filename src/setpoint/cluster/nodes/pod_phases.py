@@ -16,9 +16,9 @@ def phase_of(pod: Pod, *, ending: bool = False) -> str:
     """
     spec, status = pod.spec, pod.status
     policy = "Never" if ending else spec.restart_policy or "Always"
-    found = {each.name: each for each in status.init_container_statuses}
+    by_name = {init_status.name: init_status for init_status in status.init_container_statuses}
     for init in spec.init_containers:
-        one = found.get(init.name)
+        one = by_name.get(init.name)
         last = ended(one) if one is not None else None
         if init.restart_policy == "Always":
             if not ending and (one is None or not (one.started or one.restart_count or last is not None)):
@@ -30,16 +30,16 @@ def phase_of(pod: Pod, *, ending: bool = False) -> str:
     states = status.container_statuses
     if len(states) < len(spec.containers):
         return "Pending"
-    policies = {each.name: each.restart_policy or policy for each in spec.containers}
+    policies = {container.name: container.restart_policy or policy for container in spec.containers}
     codes: list[int | None] = []
-    for each in states:
-        last = ended(each)
-        before = each.last_state.terminated if each.last_state is not None else None
-        if running(each) is not None:
+    for state in states:
+        last = ended(state)
+        before = state.last_state.terminated if state.last_state is not None else None
+        if running(state) is not None:
             return "Running"
         if last is None and before is None:
             return "Pending"
-        if last is None or _begins_again("Never" if ending else policies.get(each.name, policy), last.exit_code):
+        if last is None or _begins_again("Never" if ending else policies.get(state.name, policy), last.exit_code):
             codes.append(None)
         else:
             codes.append(last.exit_code)
@@ -52,10 +52,18 @@ def set_conditions(pod: Pod, now: datetime) -> None:
     """Sets the conditions of a pod from its phase and the states of its containers."""
     spec, status = pod.spec, pod.status
     over = {"Failed": "PodFailed", "Succeeded": "PodCompleted"}.get(status.phase or "")
-    sidecars = {each.name for each in spec.init_containers if each.restart_policy == "Always"}
-    waiting = [each.name for each in status.init_container_statuses if not _initialized(each, each.name in sidecars)]
-    unready = [each.name for each in status.init_container_statuses if each.name in sidecars and not each.ready]
-    unready += [each.name for each in status.container_statuses if not each.ready]
+    sidecars = {init.name for init in spec.init_containers if init.restart_policy == "Always"}
+    waiting = [
+        init_status.name
+        for init_status in status.init_container_statuses
+        if not _initialized(init_status, init_status.name in sidecars)
+    ]
+    unready = [
+        init_status.name
+        for init_status in status.init_container_statuses
+        if init_status.name in sidecars and not init_status.ready
+    ]
+    unready += [container_status.name for container_status in status.container_statuses if not container_status.ready]
     _set(pod, "PodReadyToStartContainers", status.phase == "Running" or bool(status.pod_ip and not over), now=now)
     if over == "PodCompleted" or not waiting or len(status.init_container_statuses) < len(spec.init_containers):
         _set(pod, "Initialized", True, over if over == "PodCompleted" else None, now=now)
@@ -66,10 +74,10 @@ def set_conditions(pod: Pod, now: datetime) -> None:
     ready = not unready and not over
     missing = [
         f'corresponding condition of pod readiness gate "{gate.condition_type}" does not exist.'
-        if (found := pod_condition(pod, gate.condition_type)) is None
-        else f'the status of pod readiness gate "{gate.condition_type}" is not "True", but {found.status}'
+        if (gate_condition := pod_condition(pod, gate.condition_type)) is None
+        else f'the status of pod readiness gate "{gate.condition_type}" is not "True", but {gate_condition.status}'
         for gate in spec.readiness_gates
-        if (found := pod_condition(pod, gate.condition_type)) is None or found.status != "True"
+        if (gate_condition := pod_condition(pod, gate.condition_type)) is None or gate_condition.status != "True"
     ]
     why = (over, None) if over else ("ContainersNotReady", text)
     if ready and missing:
@@ -100,5 +108,5 @@ def _set(
 ) -> None:
     condition = PodCondition(type=type, status="True" if holds else "False", reason=reason, message=message)
     set_pod_condition(pod, condition, now)
-    if pod.metadata.generation and (there := pod_condition(pod, type)) is not None:
-        there.observed_generation = pod.metadata.generation  # all of them are about what the kubelet runs now
+    if pod.metadata.generation and (stated := pod_condition(pod, type)) is not None:
+        stated.observed_generation = pod.metadata.generation  # all of them are about what the kubelet runs now

@@ -21,48 +21,48 @@ LOOPBACK: Final = "127.0.0.1"
 _PART: Final = 1 << 15
 
 
-async def log_of(run: ProcessRun, asked: LogRequest) -> AsyncIterator[bytes]:
+async def log_of(run: ProcessRun, request: LogRequest) -> AsyncIterator[bytes]:
     """The lines of a run so far; with ``follow``, further lines until the run has ended."""
-    seen = run.written
-    left = asked.limit
-    for at, line in _last(run, asked):
-        data, left = _cut(_encoded(at, line, asked), left)
+    written = run.written
+    remaining = request.limit
+    for at, line in _last(run, request):
+        data, remaining = _cut(_encoded(at, line, request), remaining)
         yield data
-        if left == 0:
+        if remaining == 0:
             return
-    while asked.follow:
+    while request.follow:
         run.changed.clear()
-        new, seen = min(run.written - seen, len(run.lines)), run.written
+        new, written = min(run.written - written, len(run.lines)), run.written
         for at, line in list(run.lines)[len(run.lines) - new :]:
-            data, left = _cut(_encoded(at, line, asked), left)
+            data, remaining = _cut(_encoded(at, line, request), remaining)
             yield data
-            if left == 0:
+            if remaining == 0:
                 return
-        if run.code is not None and run.written == seen:
+        if run.code is not None and run.written == written:
             return
-        if run.written == seen:
+        if run.written == written:
             await run.changed.wait()
 
 
-def command_in(processes: Processes, pod: Pod, container: Container, asked: CommandRequest) -> Run:
+def command_in(processes: Processes, pod: Pod, container: Container, request: CommandRequest) -> Run:
     """A function that runs a command beside a container, with the container's environment, directory and limits.
 
     Raises:
         ApiStatusError: the request is a `kubectl attach`, which processes don't support.
     """
-    if not asked.arguments:
+    if not request.arguments:
         raise bad_request("attaching to a process is not supported; its output is in the log")
 
     async def run(streams: Streams) -> int:
         try:
-            child = await processes.start(pod, container, asked.arguments)
+            child = await processes.start(pod, container, request.arguments)
         except NotStarted as problem:
             streams.stderr.write(f"{problem}\n".encode(errors="replace"))
             return 127
         assert child.stdin is not None
         assert child.stdout is not None
         assert child.stderr is not None
-        errors = streams.stdout if asked.tty else streams.stderr
+        errors = streams.stdout if request.tty else streams.stderr
         try:
             async with TaskScope() as scope:
                 scope.start(_feed(streams.stdin, child.stdin))
@@ -112,17 +112,17 @@ async def _pump(source: asyncio.StreamReader, into: Output) -> None:
         await into.drain()
 
 
-def _last(run: ProcessRun, asked: LogRequest) -> Iterator[tuple[datetime, bytes]]:
-    lines = [(at, line) for at, line in run.lines if asked.since is None or at >= asked.since]
-    return iter(lines if asked.tail is None else lines[len(lines) - min(asked.tail, len(lines)) :])
+def _last(run: ProcessRun, request: LogRequest) -> Iterator[tuple[datetime, bytes]]:
+    lines = [(at, line) for at, line in run.lines if request.since is None or at >= request.since]
+    return iter(lines if request.tail is None else lines[len(lines) - min(request.tail, len(lines)) :])
 
 
-def _encoded(at: datetime, line: bytes, asked: LogRequest) -> bytes:
-    stamp = at.strftime("%Y-%m-%dT%H:%M:%S.%f000Z ").encode() if asked.timestamps else b""
+def _encoded(at: datetime, line: bytes, request: LogRequest) -> bytes:
+    stamp = at.strftime("%Y-%m-%dT%H:%M:%S.%f000Z ").encode() if request.timestamps else b""
     return stamp + line + b"\n"
 
 
-def _cut(data: bytes, left: int | None) -> tuple[bytes, int | None]:
-    if left is None:
+def _cut(data: bytes, remaining: int | None) -> tuple[bytes, int | None]:
+    if remaining is None:
         return data, None
-    return data[:left], left - min(left, len(data))
+    return data[:remaining], remaining - min(remaining, len(data))

@@ -24,12 +24,12 @@ def usage_of(pod: JsonObject) -> dict[str, dict[str, str]]:
     """The usage of each running container of a pod, by name; see `annotated`."""
     names = list(_running(pod))
     notes = pod.get("metadata", {}).get("annotations") or {}
-    found: dict[str, dict[str, str]] = {name: {} for name in names}
+    usage: dict[str, dict[str, str]] = {name: {} for name in names}
     for resource, idle in IDLE.items():
-        told = annotated(notes, names, resource)
+        amounts = annotated(notes, names, resource)
         for name in names:
-            found[name][resource] = str(told.get(name, idle))
-    return found
+            usage[name][resource] = str(amounts.get(name, idle))
+    return usage
 
 
 def annotated(notes: Mapping[str, str], names: Sequence[str], resource: str) -> dict[str, Quantity]:
@@ -39,10 +39,10 @@ def annotated(notes: Mapping[str, str], names: Sequence[str], resource: str) -> 
     without an annotation of their own: their parts differ by a thousandth at most, and their sum is the amount,
     rounded up to thousandths.
     """
-    found = {name: amount for name in names if (amount := metric(notes, resource, name)) is not None}
-    others = [name for name in names if name not in found]
+    amounts = {name: amount for name in names if (amount := metric(notes, resource, name)) is not None}
+    others = [name for name in names if name not in amounts]
     whole = metric(notes, resource)
-    return found if whole is None else found | dict(zip(others, _parts(whole, len(others)), strict=True))
+    return amounts if whole is None else amounts | dict(zip(others, _parts(whole, len(others)), strict=True))
 
 
 def milli(quantity: str | Quantity) -> int:
@@ -64,9 +64,9 @@ def metric(notes: Mapping[str, str], name: str, container: str = "") -> Quantity
 
 def _running(pod: JsonObject) -> Iterator[str]:
     status = pod.get("status") or {}
-    for each in [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]:
-        if (each.get("state") or {}).get("running") is not None:
-            yield each["name"]
+    for container_status in [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]:
+        if (container_status.get("state") or {}).get("running") is not None:
+            yield container_status["name"]
 
 
 def _parts(whole: Quantity, count: int) -> list[Quantity]:

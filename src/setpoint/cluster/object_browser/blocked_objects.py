@@ -21,22 +21,22 @@ async def held_up(
     The object itself need not exist. Objects whose owner is held up as well are left out, so the result contains a
     Deployment but not its pods.
     """
-    found: dict[str, tuple[str, Held]] = {}
+    objects: dict[str, tuple[str, Held]] = {}
     for looked, (name, held) in enumerate(inventory.all()):
         if not looked % TURN:
             await asyncio.sleep(0)
         if (name, held.key) == (resource, key) or reasons.state(held) == "current":
             continue
         if (resource, key) in _behind(name, held, reasons, mentions):
-            found[held.uid] = (name, held)
-    tops = [each for each in found.values() if not any(owner in found for owner in each[1].owners)]
-    return sorted(tops, key=lambda each: (RANK[reasons.state(each[1])], each[0], each[1].key))
+            objects[held.uid] = (name, held)
+    tops = [top for top in objects.values() if not any(owner in objects for owner in top[1].owners)]
+    return sorted(tops, key=lambda top: (RANK[reasons.state(top[1])], top[0], top[1].key))
 
 
 def _behind(name: str, held: Held, reasons: Reasons, mentions: Mentions) -> Iterator[tuple[str, str]]:
     """The resource and key of each object that causes the object's state or that the text of a reason names."""
-    for resource, each in (*reasons.of(name, held).roots, (name, held)):
-        if each is not held:
-            yield resource, each.key
-        for part in mentions.parts(reasons.of(resource, each).text, each.record.namespace):
+    for resource, cause in (*reasons.of(name, held).roots, (name, held)):
+        if cause is not held:
+            yield resource, cause.key
+        for part in mentions.parts(reasons.of(resource, cause).text, cause.record.namespace):
             yield part.resource, part.key

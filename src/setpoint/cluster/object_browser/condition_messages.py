@@ -54,10 +54,10 @@ _REFUSALS: Final[tuple[tuple[re.Pattern[str], str, str], ...]] = tuple(
 """The scheduler's phrases for rejected nodes, each with a plain phrase for one node and a plain phrase for several."""
 
 
-def condition(told: Mapping[str, Any], kind: str = "") -> str:
+def condition(entry: Mapping[str, Any], kind: str = "") -> str:
     """The meaning of a condition whose status is not the wanted one, as a sentence about an object of that kind."""
-    type_, status = str(told.get("type")), str(told.get("status"))
-    reason, text = (str(told.get(name) or "") for name in ("reason", "message"))
+    type_, status = str(entry.get("type")), str(entry.get("status"))
+    reason, text = (str(entry.get(name) or "") for name in ("reason", "message"))
     head = _HEADS.get((type_, status), "")
     if not head and status == "False":
         head = f"it is not {type_.lower()}" if type_ in _ADJECTIVES else ""
@@ -74,12 +74,12 @@ def message(text: str) -> str:
     text = _FORBIDDEN.sub("", text)
     text = _CLASS.sub(r"PriorityClass \1 does not exist", text)
     text = text.replace(_BACKOFF_LIMIT, "more of its pods have failed than its backoffLimit allows")
-    if found := _QUOTA.search(text):
-        return text[: found.start()] + _quota(*found.groups())
-    if found := _WEBHOOK.search(text):
-        return text[: found.start()] + _webhook(found)
-    if found := _NODES.match(text):
-        return _nodes(*found.groups())
+    if match := _QUOTA.search(text):
+        return text[: match.start()] + _quota(*match.groups())
+    if match := _WEBHOOK.search(text):
+        return text[: match.start()] + _webhook(match)
+    if match := _NODES.match(text):
+        return _nodes(*match.groups())
     return text
 
 
@@ -100,10 +100,10 @@ def container(name: Any, reason: str, text: str, ended: str) -> str:
             rest,
             log,
         ]
-        return "; ".join(each for each in parts if each)
-    said = f"container {name} waits ({reason})" if reason else f"container {name} waits"
-    said = f"{said}: {text}" if text else said
-    return f"{said}; its last run {ended}" if ended else said
+        return "; ".join(part for part in parts if part)
+    description = f"container {name} waits ({reason})" if reason else f"container {name} waits"
+    description = f"{description}: {text}" if text else description
+    return f"{description}; its last run {ended}" if ended else description
 
 
 def without_preemption(text: str) -> str:
@@ -115,37 +115,37 @@ def _quota(name: str, requested: str, used: str, limited: str) -> str:
     """The amounts that a quota does not allow. ``requested``, ``used`` and ``limited`` are lists of NAME=AMOUNT,
     separated by commas.
     """
-    wanted, there, most = (_amounts(text) for text in (requested, used, limited))
+    wanted, existing, most = (_amounts(text) for text in (requested, used, limited))
     parts = [
-        f"{amount} more of {each}, of which {there.get(each, '?')} of {most.get(each, '?')} is used"
-        for each, amount in wanted.items()
+        f"{amount} more of {resource}, of which {existing.get(resource, '?')} of {most.get(resource, '?')} is used"
+        for resource, amount in wanted.items()
     ]
     return f"ResourceQuota {name} does not allow {'; '.join(parts)}"
 
 
 def _amounts(text: str) -> dict[str, str]:
     """The amounts in a list of NAME=AMOUNT, by name."""
-    return {name: amount for name, _, amount in (each.partition("=") for each in text.split(","))}
+    return {name: amount for name, _, amount in (pair.partition("=") for pair in text.split(","))}
 
 
-def _webhook(found: re.Match[str]) -> str:
-    place = _SERVICE.search(found[0])
-    rest = found[2]
+def _webhook(match: re.Match[str]) -> str:
+    place = _SERVICE.search(match[0])
+    rest = match[2]
     if place:  # the message names the service without its namespace
         rest = rest.replace(f'service "{place[1]}"', f'service "{place[2]}/{place[1]}"')
-    return f"the webhook {found[1]} can't be called: {rest}"
+    return f"the webhook {match[1]} can't be called: {rest}"
 
 
 def _nodes(number: str, text: str) -> str:
     if text.startswith("pod has unbound immediate PersistentVolumeClaims"):
         return "it waits for its PersistentVolumeClaims"
-    parts = [_refused(each.strip()) for each in text.split(", ")]
+    parts = [_refused(part.strip()) for part in text.split(", ")]
     return f"of {number} node{'s' if number != '1' else ''}, {', '.join(parts)}"
 
 
 def _refused(text: str) -> str:
     count, _, why = text.partition(" ")
     for pattern, one, many in _REFUSALS:
-        if count.isdigit() and (found := pattern.fullmatch(why)):
-            return f"{count} {found.expand(one if count == '1' else many)}"
+        if count.isdigit() and (match := pattern.fullmatch(why)):
+            return f"{count} {match.expand(one if count == '1' else many)}"
     return text

@@ -36,7 +36,7 @@ class Report(NamedTuple):
     @property
     def text(self) -> str:
         """The reason and the note of the event as one line."""
-        return ": ".join(each for each in (self.reason, self.note) if each)
+        return ": ".join(part for part in (self.reason, self.note) if part)
 
 
 def report_of(resource: Resource, obj: Mapping[str, Any]) -> Report | None:
@@ -45,11 +45,11 @@ def report_of(resource: Resource, obj: Mapping[str, Any]) -> Report | None:
         return None
     about = _mapping(obj, "involvedObject") or _mapping(obj, "regarding")
     series, source = _mapping(obj, "series"), _mapping(obj, "source")
-    made = _mapping(obj, "metadata").get("creationTimestamp")
-    last = _first(series.get("lastObservedTime"), obj.get("lastTimestamp"), obj.get("eventTime"), made)
+    created_at = _mapping(obj, "metadata").get("creationTimestamp")
+    last = _first(series.get("lastObservedTime"), obj.get("lastTimestamp"), obj.get("eventTime"), created_at)
     first = _first(obj.get("firstTimestamp"), obj.get("eventTime"), last)
     try:
-        at, since = (msgspec.convert(each, datetime) for each in (last, first))
+        at, since = (msgspec.convert(timestamp, datetime) for timestamp in (last, first))
     except msgspec.ValidationError:
         return None
     return Report(
@@ -65,9 +65,9 @@ def report_of(resource: Resource, obj: Mapping[str, Any]) -> Report | None:
 
 
 def _first(*values: Any) -> Any:
-    return next((each for each in values if each), None)
+    return next((value for value in values if value), None)
 
 
 def _mapping(obj: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = obj.get(name)
-    return found if isinstance(found, dict) else {}
+    value = obj.get(name)
+    return value if isinstance(value, dict) else {}

@@ -56,11 +56,11 @@ class Inventory:
 
     def served(self) -> dict[str, ServedResource]:
         """The stored resources, each in its storage version, by name (PLURAL or PLURAL.GROUP)."""
-        found: dict[str, ServedResource] = {}
-        for each in self._server.registry:
-            if each.stored_as is each and not each.computed:
-                found.setdefault(str(each.group_resource), each)
-        return found
+        resources: dict[str, ServedResource] = {}
+        for resource in self._server.registry:
+            if resource.stored_as is resource and not resource.computed:
+                resources.setdefault(str(resource.group_resource), resource)
+        return resources
 
     async def refresh(self) -> None:
         """Reads the changes since the previous call. Other tasks may run during the call, so the states of two objects
@@ -70,31 +70,31 @@ class Inventory:
         for name in [name for name in self._held if name not in served]:
             del self._held[name]
         storage = self._server.storage
-        for name, each in served.items():
-            revision = storage.changed_since(each.collection)
-            known = self._held.get(name)
-            if known is not None and known[0] == revision:
+        for name, resource in served.items():
+            revision = storage.changed_since(resource.collection)
+            last = self._held.get(name)
+            if last is not None and last[0] == revision:
                 continue
-            before = {} if known is None else known[1]
+            before = {} if last is None else last[1]
             now: dict[str, Held] = {}
             looked = 0
-            for record in storage.scan(each.collection):
+            for record in storage.scan(resource.collection):
                 key = key_of(record)
                 held = before.get(key)
                 if held is None or held.record is not record:
-                    held = _held(each.resource, record)
+                    held = _held(resource.resource, record)
                     looked += 1
                     if not looked % TURN:
                         await asyncio.sleep(0)
                 now[key] = held
             self._held[name] = revision, now
-            if each.resource.kind == "Event":
+            if resource.resource.kind == "Event":
                 self._reports = self._all_reports()
 
     def kinds(self) -> Iterator[tuple[str, ServedResource, int]]:
         """The resources with their names and the number of their objects."""
-        for name, each in self.served().items():
-            yield name, each, len(self.of(name))
+        for name, resource in self.served().items():
+            yield name, resource, len(self.of(name))
 
     def of(self, name: str) -> dict[str, Held]:
         """The objects of a resource at the last `refresh`, by their keys."""
@@ -105,11 +105,11 @@ class Inventory:
         return self._reports.get(uid, ())
 
     def _all_reports(self) -> dict[str, list[Report]]:
-        found: dict[str, dict[str, Report]] = {}
+        by_subject: dict[str, dict[str, Report]] = {}
         for _, held in self.all():
             if held.report is not None and held.report.about:
-                found.setdefault(held.report.about, {})[held.uid] = held.report
-        return {uid: sorted(each.values(), key=_moment, reverse=True) for uid, each in found.items()}
+                by_subject.setdefault(held.report.about, {})[held.uid] = held.report
+        return {uid: sorted(reports.values(), key=_moment, reverse=True) for uid, reports in by_subject.items()}
 
     def all(self, names: Iterable[str] = ()) -> Iterator[tuple[str, Held]]:
         """The objects of the resources ``names`` (by default, of all resources), each with the name of its resource."""
@@ -121,7 +121,7 @@ class Inventory:
 def _held(resource: Resource, record: Record) -> Held:
     obj: dict[str, Any] = msgspec.json.decode(record.value)
     metadata = obj.get("metadata", {})
-    owners = tuple(str(each.get("uid", "")) for each in metadata.get("ownerReferences") or ())
+    owners = tuple(str(reference.get("uid", "")) for reference in metadata.get("ownerReferences") or ())
     return Held(
         resource,
         record,

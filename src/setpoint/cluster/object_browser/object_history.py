@@ -53,7 +53,7 @@ class History:
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self._known: dict[tuple[str, str, str], tuple[int, list[Version], Record | None]] = {}
+        self._cache: dict[tuple[str, str, str], tuple[int, list[Version], Record | None]] = {}
 
     async def of(self, collection: str, namespace: str, name: str) -> tuple[list[Version], Record | None]:
         """The last versions that the storage still has (at most `VERSIONS`), the newest first, and the last record of
@@ -62,20 +62,20 @@ class History:
         """
         place = collection, namespace, name
         revision = self._storage.changed_since(collection)
-        known = self._known.get(place)
-        if known is not None and known[0] == revision:
-            return known[1:]
+        cached = self._cache.get(place)
+        if cached is not None and cached[0] == revision:
+            return cached[1:]
         changes = await self._changes(place)
-        found = [_version(each) for each in reversed(changes[-VERSIONS:])]
+        versions = [_version(change) for change in reversed(changes[-VERSIONS:])]
         last = changes[-1].record if changes else self._storage.get(*place)
-        if len(self._known) > 20:
-            self._known.clear()
-        self._known[place] = revision, found, last
-        return found, last
+        if len(self._cache) > 20:
+            self._cache.clear()
+        self._cache[place] = revision, versions, last
+        return versions, last
 
     async def _changes(self, place: tuple[str, str, str]) -> list[Change]:
         collection, namespace, name = place
-        found: list[Change] = []
+        relevant: list[Change] = []
         since = 0
         while True:
             try:
@@ -86,14 +86,16 @@ class History:
             try:
                 while changes := reader.read(_TURN):
                     since = changes[-1].revision
-                    found += [
-                        each for each in changes if each.record.name == name and each.record.namespace == namespace
+                    relevant += [
+                        change
+                        for change in changes
+                        if change.record.name == name and change.record.namespace == namespace
                     ]
                     await asyncio.sleep(0)
             except Compacted as problem:  # what was not read yet is gone meanwhile
                 since = problem.oldest
             else:
-                return found
+                return relevant
             finally:
                 reader.close()
 
@@ -115,13 +117,13 @@ def _version(change: Change) -> Version:
     changes: list[Changed] = []
     for path, was, is_ in differing[:CHANGES]:
         hidden = hides and _hides(path)
-        shown = (None if each is _ABSENT else HIDDEN if hidden else _shown(each) for each in (was, is_))
+        shown = (None if value is _ABSENT else HIDDEN if hidden else _shown(value) for value in (was, is_))
         changes.append(Changed(path=_dotted(path), before=next(shown), after=next(shown)))
     return Version(
         revision=change.revision,
         type=change.type,
-        at=max((str(each.get("time", "")) for each in writers), default=""),
-        by=sorted({_writer(each) for each in writers}),
+        at=max((str(entry.get("time", "")) for entry in writers), default=""),
+        by=sorted({_writer(entry) for entry in writers}),
         changes=changes,
         more=len(differing) - len(changes),
     )
@@ -142,23 +144,23 @@ def _compared(path: Path, before: Any, after: Any) -> Iterator[tuple[Path, Any, 
     if isinstance(before, list) and isinstance(after, list):
         for field in ("name", "type"):
             if _named_by(field, before) and _named_by(field, after):
-                before, after = ({f"[{each[field]}]": each for each in items} for items in (before, after))
+                before, after = ({f"[{item[field]}]": item for item in items} for items in (before, after))
                 break
         else:
-            before, after = ({f"[{at}]": each for at, each in enumerate(items)} for items in (before, after))
+            before, after = ({f"[{at}]": item for at, item in enumerate(items)} for items in (before, after))
     if not (isinstance(before, dict) and isinstance(after, dict)):
         if before != after or type(before) is not type(after):
             yield path, before, after
         return
-    for name in [*before, *(each for each in after if each not in before)]:
+    for name in [*before, *(name for name in after if name not in before)]:
         if path == ("metadata",) and name in _UNTOLD:
             continue
         yield from _compared((*path, name), before.get(name, _ABSENT), after.get(name, _ABSENT))
 
 
 def _named_by(field: str, items: list[Any]) -> bool:
-    names = [each.get(field) if isinstance(each, dict) else None for each in items]
-    return all(isinstance(each, str) for each in names) and len(set(names)) == len(names)
+    names = [item.get(field) if isinstance(item, dict) else None for item in items]
+    return all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
 
 
 def _dotted(path: Path) -> str:
@@ -182,9 +184,9 @@ def _entries(obj: Mapping[str, Any]) -> dict[tuple[str, str, str], Mapping[str, 
     metadata = obj.get("metadata")
     entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
     return {
-        (str(each.get("manager")), str(each.get("operation")), str(each.get("subresource"))): each
-        for each in entries or ()
-        if isinstance(each, dict)
+        (str(entry.get("manager")), str(entry.get("operation")), str(entry.get("subresource"))): entry
+        for entry in entries or ()
+        if isinstance(entry, dict)
     }
 
 

@@ -41,19 +41,19 @@ class Mentions:
         self._resources: dict[str, tuple[str, Resource]] = {}
         for name, served in inventory.served().items():
             for word in (served.resource.plural, served.resource.kind.lower()):
-                for each in (word, f"{word}.{served.resource.group}"):
-                    self._resources.setdefault(each, (name, served.resource))
+                for alias in (word, f"{word}.{served.resource.group}"):
+                    self._resources.setdefault(alias, (name, served.resource))
 
     def parts(self, text: str, namespace: str) -> list[Part]:
         """The sentence in pieces. Names without a namespace are looked for in ``namespace``."""
-        found: list[Part] = []
+        parts: list[Part] = []
         at = 0
         for match in _NAMED.finditer(text):
             pieces = list(self._pieces(match, namespace))
             if pieces:
-                found += [Part(text=text[at : match.start()]), *pieces]
+                parts += [Part(text=text[at : match.start()]), *pieces]
                 at = match.end()
-        return [each for each in [*found, Part(text=text[at:])] if each.text]
+        return [part for part in [*parts, Part(text=text[at:])] if part.text]
 
     def _pieces(self, match: re.Match[str], namespace: str) -> Iterator[Part]:
         if match["nodes"]:
@@ -63,10 +63,10 @@ class Mentions:
         if word == "webhook":
             yield from self._webhook(match[0], name)
             return
-        known = self._resources.get(word.lower())
-        if known is None:
+        resource_and_served = self._resources.get(word.lower())
+        if resource_and_served is None:
             return
-        resource, served = known
+        resource, served = resource_and_served
         space, _, own = name.rpartition("/")
         key = f"{space or namespace}/{own}" if served.namespaced else name
         exists = key in self._inventory.of(resource)
@@ -86,4 +86,4 @@ class Mentions:
 
 def _has_webhook(held: Held, name: str) -> bool:
     obj: Mapping[str, Any] = msgspec.json.decode(held.record.value)
-    return any(each.get("name") == name for each in obj.get("webhooks") or ())
+    return any(webhook.get("name") == name for webhook in obj.get("webhooks") or ())

@@ -62,13 +62,13 @@ class Difference(NamedTuple):
     """A field of the spec, and the field of the status that shows how far the spec has been carried out."""
 
     wanted: str
-    is_wanted: Any
-    there: str
-    is_there: Any
+    wanted_value: Any
+    actual: str
+    actual_value: Any
 
     @property
     def differs(self) -> bool:
-        return bool(self.is_wanted != self.is_there)
+        return bool(self.wanted_value != self.actual_value)
 
 
 def standing(obj: Mapping[str, Any]) -> Standing:
@@ -76,18 +76,18 @@ def standing(obj: Mapping[str, Any]) -> Standing:
     metadata, status = _mapping(obj, "metadata"), _mapping(obj, "status")
     conditions = list(_conditions(status))
     if metadata.get("deletionTimestamp"):
-        return Standing("being deleted", *_kept(metadata, conditions))
+        return Standing("being deleted", *_held_back(metadata, conditions))
     if trouble := next(_troubles(str(obj.get("kind")), status, conditions), None):
         return Standing("failed", *_dated(trouble, conditions))
-    if status.get("phase") == "Succeeded" or any(_is(each, "Complete") for each in conditions):
+    if status.get("phase") == "Succeeded" or any(_is(condition, "Complete") for condition in conditions):
         return Standing("current", "complete")
     spec = _mapping(obj, "spec")
     for name, meaning in _PAUSES.items():
         if spec.get(name) is True:
             return Standing("paused", meaning, explained=True)
-    for each in conditions:
-        if _is(each, "PodScheduled", "False"):  # a pod that has no node has no other trouble worth telling
-            return Standing("stuck", *_unscheduled(_said(each), spec))
+    for condition in conditions:
+        if _is(condition, "PodScheduled", "False"):  # a pod that has no node has no other trouble worth telling
+            return Standing("stuck", *_unscheduled(_condition_reason(condition), spec))
     if lacking := next(_lacking(obj, status, conditions), None):
         return Standing("in progress", *_dated(lacking, conditions))
     if obj.get("kind") == "ResourceQuota" and _group(obj) == "":
@@ -121,11 +121,11 @@ def progress(obj: Mapping[str, Any]) -> str:
     """
     metadata = _mapping(obj, "metadata")
     times = [metadata.get("creationTimestamp"), metadata.get("deletionTimestamp")]
-    times += [each.get("lastTransitionTime") for each in _conditions(_mapping(obj, "status"))]
-    for each in _list(metadata, "managedFields"):
-        if isinstance(each, dict) and not each.get("subresource") and _mapping(each, "fieldsV1").keys() - _UNWANTED:
-            times.append(each.get("time"))
-    return max((each for each in times if isinstance(each, str)), default="")
+    times += [condition.get("lastTransitionTime") for condition in _conditions(_mapping(obj, "status"))]
+    for entry in _list(metadata, "managedFields"):
+        if isinstance(entry, dict) and not entry.get("subresource") and _mapping(entry, "fieldsV1").keys() - _UNWANTED:
+            times.append(entry.get("time"))
+    return max((time for time in times if isinstance(time, str)), default="")
 
 
 def differences(obj: Mapping[str, Any]) -> list[Difference]:
@@ -133,23 +133,23 @@ def differences(obj: Mapping[str, Any]) -> list[Difference]:
     replicas, and scalar fields that have the same name in spec and status.
     """
     metadata, spec, status = (_mapping(obj, name) for name in ("metadata", "spec", "status"))
-    found: list[Difference] = []
+    pairs: list[Difference] = []
     if "observedGeneration" in status:
         generation, observed = metadata.get("generation"), status["observedGeneration"]
-        found.append(Difference("metadata.generation", generation, "status.observedGeneration", observed))
+        pairs.append(Difference("metadata.generation", generation, "status.observedGeneration", observed))
     for name, value in spec.items():
         if name in status and _scalar(value) and _scalar(status[name]):
-            found.append(Difference(f"spec.{name}", value, f"status.{name}", status[name]))
+            pairs.append(Difference(f"spec.{name}", value, f"status.{name}", status[name]))
     wanted = spec.get("replicas")
     if isinstance(wanted, int):
         for name in _COUNTED:
             if name in status or (name == "readyReplicas" and _is_workload(obj)):
-                found.append(Difference("spec.replicas", wanted, f"status.{name}", status.get(name, 0)))
+                pairs.append(Difference("spec.replicas", wanted, f"status.{name}", status.get(name, 0)))
     if "desiredNumberScheduled" in status:
         ready = status.get("numberReady", 0)
         desired = status["desiredNumberScheduled"]
-        found.append(Difference("status.desiredNumberScheduled", desired, "status.numberReady", ready))
-    return found
+        pairs.append(Difference("status.desiredNumberScheduled", desired, "status.numberReady", ready))
+    return pairs
 
 
 class _Why(NamedTuple):
@@ -166,62 +166,62 @@ def _dated(why: _Why, conditions: list[Mapping[str, Any]]) -> _Why:
     """
     if why.since:
         return why
-    missing = (each for name in _NEEDED for each in conditions if _is(each, name, "False"))
-    return why._replace(since=next((str(each.get("lastTransitionTime") or "") for each in missing), ""))
+    missing = (condition for name in _NEEDED for condition in conditions if _is(condition, name, "False"))
+    return why._replace(since=next((str(condition.get("lastTransitionTime") or "") for condition in missing), ""))
 
 
-def _kept(metadata: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> _Why:
+def _held_back(metadata: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> _Why:
     """The reason why an object that is being deleted still exists."""
     since = str(metadata["deletionTimestamp"])
-    if held := [str(each) for each in _list(metadata, "finalizers")]:
+    if held := [str(finalizer) for finalizer in _list(metadata, "finalizers")]:
         some = "finalizer" if len(held) == 1 else "finalizers"
         return _Why(f"waits for the {some} {', '.join(held)}", since)
     for name in _REMAINING:  # a namespace tells of its content
-        for each in conditions:
-            if _is(each, name) and each.get("message"):
-                return _Why(str(each["message"]), since, explained=True)
+        for condition in conditions:
+            if _is(condition, name) and condition.get("message"):
+                return _Why(str(condition["message"]), since, explained=True)
     return _Why("is being stopped", since)
 
 
 def _troubles(kind: str, status: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> Iterator[_Why]:
     """The reasons why the object will not reach its wanted state without intervention."""
-    for each in _containers(status):
-        waiting = _mapping(_mapping(each, "state"), "waiting")
+    for container in _containers(status):
+        waiting = _mapping(_mapping(container, "state"), "waiting")
         if waiting.get("reason") in _BROKEN:
-            yield _waits(each, waiting)._replace(explained=True)
-    for each in conditions:
-        if each.get("status") == "True" and each.get("type") in _FAILING:
-            yield _said(each, kind)
-        if _is(each, "Progressing", "False"):
-            yield _said(each)
+            yield _waits(container, waiting)._replace(explained=True)
+    for container in conditions:
+        if container.get("status") == "True" and container.get("type") in _FAILING:
+            yield _condition_reason(container, kind)
+        if _is(container, "Progressing", "False"):
+            yield _condition_reason(container)
     if status.get("phase") in _FAILED:
         yield _phase(status)
 
 
 def _lacking(obj: Mapping[str, Any], status: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> Iterator[_Why]:
     """The reasons why the object is not yet in its wanted state."""
-    for each in _containers(status):
-        if waiting := _mapping(_mapping(each, "state"), "waiting"):
-            yield _waits(each, waiting)
+    for container in _containers(status):
+        if waiting := _mapping(_mapping(container, "state"), "waiting"):
+            yield _waits(container, waiting)
     for pair in differences(obj):
         if pair.differs and pair.wanted == "metadata.generation":
-            seen = f"generation {pair.is_wanted}; it has seen {pair.is_there}"
-            yield _Why(f"its controller has not processed the last change of its spec yet ({seen})")
-        elif pair.differs and pair.there in ("status.readyReplicas", "status.numberReady"):
+            generations = f"generation {pair.wanted_value}; it has seen {pair.actual_value}"
+            yield _Why(f"its controller has not processed the last change of its spec yet ({generations})")
+        elif pair.differs and pair.actual in ("status.readyReplicas", "status.numberReady"):
             yield _Why(ready(obj))
-        elif pair.differs and pair.there.startswith("status.") and isinstance(pair.is_there, int):
-            name = pair.there.removeprefix("status.")
+        elif pair.differs and pair.actual.startswith("status.") and isinstance(pair.actual_value, int):
+            name = pair.actual.removeprefix("status.")
             counted = name in _COUNTED
             text = (
-                f"{pair.is_there} of {pair.is_wanted} {name.removesuffix('Replicas')}"
+                f"{pair.actual_value} of {pair.wanted_value} {name.removesuffix('Replicas')}"
                 if counted
-                else (f"{name}: {pair.is_wanted} wanted, {pair.is_there} there")
+                else (f"{name}: {pair.wanted_value} wanted, {pair.actual_value} there")
             )
             yield _Why(text)
     for name in _NEEDED:
-        for each in conditions:
-            if each.get("type") == name and each.get("status") != "True":
-                yield _said(each)
+        for container in conditions:
+            if container.get("type") == name and container.get("status") != "True":
+                yield _condition_reason(container)
     if status.get("phase") in _UNDER_WAY:
         yield _phase(status)
     spec = _mapping(obj, "spec")
@@ -247,12 +247,12 @@ def _of_job(obj: Mapping[str, Any], spec: Mapping[str, Any], status: Mapping[str
 
 def _phase(status: Mapping[str, Any]) -> _Why:
     """The phase with its reason. If a pod does not give a reason, the reason is how one of its containers ended."""
-    told = [str(each) for each in (status.get("reason"), status.get("message")) if each]
-    for each in () if told else _containers(status):
-        if ended := _ended(_mapping(each, "state")):
-            told.append(f"container {each.get('name')} {ended}")
+    texts = [str(text) for text in (status.get("reason"), status.get("message")) if text]
+    for container in () if texts else _containers(status):
+        if ended := _ended(_mapping(container, "state")):
+            texts.append(f"container {container.get('name')} {ended}")
             break
-    return _Why(": ".join([str(status["phase"]), *told]), explained=bool(told))
+    return _Why(": ".join([str(status["phase"]), *texts]), explained=bool(texts))
 
 
 def _ended(state: Mapping[str, Any]) -> str:
@@ -260,14 +260,14 @@ def _ended(state: Mapping[str, Any]) -> str:
     end = _mapping(state, "terminated")
     if not end.get("exitCode"):
         return ""
-    said = ", ".join(str(each) for each in (end.get("reason"), end.get("message")) if each)
-    return f"ended with exit code {end['exitCode']}" + (f" ({said})" if said else "")
+    details = ", ".join(str(text) for text in (end.get("reason"), end.get("message")) if text)
+    return f"ended with exit code {end['exitCode']}" + (f" ({details})" if details else "")
 
 
 def _fine(status: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> str:
     if isinstance(status.get("phase"), str):
         return str(status["phase"])
-    return next((f"{name}=True" for name in _NEEDED for each in conditions if _is(each, name)), "")
+    return next((f"{name}=True" for name in _NEEDED for condition in conditions if _is(condition, name)), "")
 
 
 def _used(status: Mapping[str, Any]) -> str:
@@ -278,20 +278,20 @@ def _used(status: Mapping[str, Any]) -> str:
 
 def _containers(status: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for name in ("initContainerStatuses", "containerStatuses"):
-        for each in _list(status, name):
-            if isinstance(each, dict):
-                yield each
+        for container in _list(status, name):
+            if isinstance(container, dict):
+                yield container
 
 
 def _conditions(status: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    return (each for each in _list(status, "conditions") if isinstance(each, dict))
+    return (condition for condition in _list(status, "conditions") if isinstance(condition, dict))
 
 
 def _is(condition: Mapping[str, Any], type_: str, status: str = "True") -> bool:
     return condition.get("type") == type_ and condition.get("status") == status
 
 
-def _said(condition: Mapping[str, Any], kind: str = "") -> _Why:
+def _condition_reason(condition: Mapping[str, Any], kind: str = "") -> _Why:
     text = condition_messages.condition(condition, kind)
     return _Why(text, str(condition.get("lastTransitionTime") or ""), explained=bool(condition.get("message")))
 
@@ -311,8 +311,8 @@ def _unscheduled(why: _Why, spec: Mapping[str, Any]) -> _Why:
     if "labels" in text:
         asks += [f"{name}={value}" for name, value in _mapping(spec, "nodeSelector").items()]
     if "too little" in text:
-        for each in _list(spec, "containers"):
-            wanted = _mapping(_mapping(each, "resources"), "requests") if isinstance(each, dict) else {}
+        for container in _list(spec, "containers"):
+            wanted = _mapping(_mapping(container, "resources"), "requests") if isinstance(container, dict) else {}
             asks += [f"{amount} {name}" for name, amount in wanted.items() if f"too little {name} " in text]
     if asks:
         text = f"{text.rstrip('.')}. The pod asks for a node with {', '.join(asks)}."
@@ -335,10 +335,10 @@ def _scalar(value: Any) -> bool:
 
 
 def _mapping(obj: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = obj.get(name)
-    return found if isinstance(found, dict) else {}
+    value = obj.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def _list(obj: Mapping[str, Any], name: str) -> list[Any]:
-    found = obj.get(name)
-    return found if isinstance(found, list) else []
+    value = obj.get(name)
+    return value if isinstance(value, list) else []

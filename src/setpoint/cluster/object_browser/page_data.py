@@ -12,7 +12,7 @@ from setpoint.cluster.object_browser.object_links import Part
 from setpoint.controller.explain.objects import ConditionEntry, EventEntry, Listed
 
 
-class KindTold(msgspec.Struct, rename="camel", kw_only=True):
+class KindSummary(msgspec.Struct, rename="camel", kw_only=True):
     """A stored resource. ``name`` is PLURAL or PLURAL.GROUP, and ``attention`` is the number of its objects that are
     neither in their wanted state nor paused.
     """
@@ -25,7 +25,7 @@ class KindTold(msgspec.Struct, rename="camel", kw_only=True):
     attention: int
 
 
-class Seen(msgspec.Struct, rename="camel", kw_only=True):
+class Cause(msgspec.Struct, rename="camel", kw_only=True):
     """An object that is the cause of another object's state. ``said`` is the text in pieces, and ``more`` is the number
     of further objects with the same reason.
     """
@@ -35,7 +35,7 @@ class Seen(msgspec.Struct, rename="camel", kw_only=True):
     key: str
     state: str
     text: str
-    said: list[Part]
+    parts: list[Part]
     more: int
 
 
@@ -56,8 +56,8 @@ class Row(Listed, kw_only=True):
     """
 
     ready: str
-    said: list[Part]
-    see: list[Seen]
+    parts: list[Part]
+    see: list[Cause]
     others: list[With]
     more: int
 
@@ -88,13 +88,13 @@ class Pair(msgspec.Struct, rename="camel", kw_only=True):
     """A field with a wanted value, and the field with the corresponding actual value."""
 
     wanted: str
-    is_wanted: Any
-    there: str
-    is_there: Any
+    wanted_value: Any
+    actual: str
+    actual_value: Any
     differs: bool
 
 
-class StoredTold(msgspec.Struct, rename="camel", kw_only=True):
+class StoredObject(msgspec.Struct, rename="camel", kw_only=True):
     """An object as it is stored, with further facts about it. ``hidden`` describes the data that are not shown.
     ``holds_up`` are the first of the objects that are not in their wanted state because of this one, and ``more`` is
     the number of further ones.
@@ -107,10 +107,10 @@ class StoredTold(msgspec.Struct, rename="camel", kw_only=True):
     revision: int
     state: str
     text: str
-    said: list[Part]
+    parts: list[Part]
     since: datetime | None
     ready: str
-    see: list[Seen]
+    see: list[Cause]
     holds_up: list[Link]
     more: int
     conditions: list[ConditionEntry]

@@ -18,7 +18,7 @@ from setpoint.cluster.object_browser.inventory import Held, Inventory
 from setpoint.cluster.object_browser.object_history import History
 from setpoint.cluster.object_browser.object_links import Mentions, Part
 from setpoint.cluster.object_browser.object_status import URGENCY, differences, ready
-from setpoint.cluster.object_browser.page_data import By, KindTold, Link, Pair, Row, Seen, StoredTold, With
+from setpoint.cluster.object_browser.page_data import By, Cause, KindSummary, Link, Pair, Row, StoredObject, With
 from setpoint.cluster.object_browser.problem_causes import RANK, Reason, Reasons, common
 from setpoint.cluster.object_browser.problems import Problem, problems
 from setpoint.controller import RunningController
@@ -55,12 +55,12 @@ the kind.
 class ClusterPages:
     """The pages about an embedded cluster's objects; see `setpoint.manager.options.Browser`.
 
-    - ``/debug/kinds``: the stored resources (`KindTold`);
+    - ``/debug/kinds``: the stored resources (`KindSummary`);
     - ``/debug/named?find=WORDS&state=STATE&kind=NAME&limit=NUMBER``: a `Listing` of problems (`Row`), followed by the
       objects in the wanted state; objects that exist in every cluster come last. Matching objects with the same problem
       share one row, whose state is that of its first object. If no object has the words in its name, objects that have
       them in their reason are listed;
-    - ``/debug/stored?kind=NAME&key=NAMESPACE/OBJECT``: one object (`StoredTold`), as YAML and with its last versions.
+    - ``/debug/stored?kind=NAME&key=NAMESPACE/OBJECT``: one object (`StoredObject`), as YAML and with its last versions.
 
     The data of Secrets are never shown.
     """
@@ -87,8 +87,8 @@ class ClusterPages:
         """The answer to ``/debug/kinds``: the resources that have objects, and all custom resources."""
         await self._inventory.refresh()
         reasons = self._reasons({})
-        told = [
-            KindTold(
+        rows = [
+            KindSummary(
                 name=name,
                 kind=served.resource.kind,
                 api_version=served.resource.api_version,
@@ -101,7 +101,7 @@ class ClusterPages:
             for name, served, number in self._inventory.kinds()
             if number or served.custom
         ]
-        return as_json(sorted(told, key=lambda each: (not each.attention, not each.custom, each.name)))
+        return as_json(sorted(rows, key=lambda row: (not row.attention, not row.custom, row.name)))
 
     def _reasons(self, controllers: Mapping[str, RunningController[Any]]) -> Reasons:
         return Reasons(self._inventory, removers(controllers, self._others), self._server.state.now())
@@ -110,10 +110,10 @@ class ClusterPages:
         await self._inventory.refresh()
         reasons = self._reasons(controllers)
         served = self._inventory.served()
-        asked = asked_for(query, kind=("resource", served), state=("state", URGENCY))
-        if isinstance(asked, Answer):
-            return asked
-        kinds, states, limit = query.get("kind", []), query.get("state", []), asked
+        limit_or_answer = asked_for(query, kind=("resource", served), state=("state", URGENCY))
+        if isinstance(limit_or_answer, Answer):
+            return limit_or_answer
+        kinds, states, limit = query.get("kind", []), query.get("state", []), limit_or_answer
         words = " ".join(query.get("find", [])).lower().split()
         searched = kinds or [name for name in served if name not in _QUIET]
         counts: dict[str, int] = {}
@@ -132,25 +132,25 @@ class ClusterPages:
                 wanting.append((name, held))
         if not rows and not wanting:
             wanting = mentioning
-        found: list[tuple[int, bool, str, str, Problem]] = []
+        entries: list[tuple[int, bool, str, str, Problem]] = []
         first_of: dict[tuple[str, ...], str] = {}
         for problem in [*problems(wanting, reasons), *rows]:
             name, held = problem.head
             state = reasons.state(held)
             counts[state] = counts.get(state, 0) + 1
             if not states or state in states:
-                found.append((RANK[state], _is_the_clusters(held, served[name].custom), name, held.key, problem))
+                entries.append((RANK[state], _is_the_clusters(held, served[name].custom), name, held.key, problem))
                 alike = _alike(name, held)
                 first_of[alike] = min(first_of.get(alike, held.key), held.key)
 
-        def order(each: tuple[int, bool, str, str, Problem]) -> tuple[Any, ...]:
-            rank, clusters, name, key, problem = each
+        def order(row: tuple[int, bool, str, str, Problem]) -> tuple[Any, ...]:
+            rank, clusters, name, key, problem = row
             # Further objects of one owner with the same reason are after all others.
             return rank, clusters, first_of[_alike(name, problem.head[1])] != key, name, key
 
         mentions = Mentions(self._inventory)
-        objects = [_row(problem, reasons, mentions) for *_, problem in heapq.nsmallest(limit, found, key=order)]
-        return as_json(Listing(counts=counts, matched=len(found), objects=[*objects]))
+        objects = [_row(problem, reasons, mentions) for *_, problem in heapq.nsmallest(limit, entries, key=order)]
+        return as_json(Listing(counts=counts, matched=len(entries), objects=[*objects]))
 
     async def _stored(
         self, query: Mapping[str, list[str]], controllers: Mapping[str, RunningController[Any]]
@@ -175,7 +175,7 @@ class ClusterPages:
         resource = served.resource
         waiting = await held_up(name, key, self._inventory, reasons, mentions)
         shown_yaml, hidden = as_yaml(obj, len(shown.value) if shown is not None else 0)
-        told = StoredTold(
+        description = StoredObject(
             resource=name,
             kind=resource.kind,
             api_version=resource.api_version,
@@ -183,33 +183,38 @@ class ClusterPages:
             revision=0 if shown is None else shown.revision,
             state=state,
             text=text,
-            said=[Part(text=text)] if shown is None else mentions.parts(text, namespace),
+            parts=[Part(text=text)] if shown is None else mentions.parts(text, namespace),
             since=None if reason is None else reason.since,
             ready=ready(obj),
-            see=[] if reason is None else _seen(reasons, reason, mentions),
-            holds_up=[_link(*each, reasons, []) for each in waiting[:OTHERS]],
+            see=[] if reason is None else _causes(reasons, reason, mentions),
+            holds_up=[_link(*link, reasons, []) for link in waiting[:OTHERS]],
             more=max(len(waiting) - OTHERS, 0),
             conditions=list(conditions_of(obj)),
             controllers=[
-                each
+                entry
                 for run in controllers.values()
                 if run.controller.resource.group_resource == resource.group_resource
-                for each in [_by(run, key, None if held is None else reasons.last_word(held, run.name))]
-                if each.state not in ("unknown", "deleted")
+                for entry in [_by(run, key, None if held is None else reasons.last_word(held, run.name))]
+                if entry.state not in ("unknown", "deleted")
             ],
             owners=self._owners(obj, reasons),
             owned=self._owned(uid, reasons),
             events=self._events(uid),
             pairs=[
-                Pair(wanted=each.wanted, is_wanted=each.is_wanted, there=each.there, is_there=each.is_there,
-                     differs=each.differs)
-                for each in differences(obj)
+                Pair(
+                    wanted=difference.wanted,
+                    wanted_value=difference.wanted_value,
+                    actual=difference.actual,
+                    actual_value=difference.actual_value,
+                    differs=difference.differs,
+                )
+                for difference in differences(obj)
             ],
             yaml=shown_yaml if shown is not None else "",
             hidden=hidden,
             versions=versions,
         )  # fmt: skip
-        return as_json(told)
+        return as_json(description)
 
     def _absent(self, served: ServedResource, key: str, namespace: str) -> str:
         """The message that an object does not exist. If its namespace does not exist, the message says that, too."""
@@ -219,7 +224,7 @@ class ClusterPages:
         return text
 
     def _owners(self, obj: Mapping[str, Any], reasons: Reasons) -> list[Link]:
-        wanted = {str(each.get("uid")) for each in obj.get("metadata", {}).get("ownerReferences") or ()}
+        wanted = {str(reference.get("uid")) for reference in obj.get("metadata", {}).get("ownerReferences") or ()}
         if not wanted:
             return []
         return [_link(name, held, reasons, []) for name, held in self._inventory.all() if held.uid in wanted]
@@ -229,20 +234,20 @@ class ClusterPages:
         met = {uid}
 
         def links(owner: str, depth: int) -> list[Link]:
-            found: list[Link] = []
-            for name, held in sorted(reasons.below(owner), key=lambda each: (each[0], each[1].key)):
+            links_below: list[Link] = []
+            for name, held in sorted(reasons.below(owner), key=lambda entry: (entry[0], entry[1].key)):
                 if depth and len(met) <= OWNED and held.uid not in met:
                     met.add(held.uid)
-                    found.append(_link(name, held, reasons, links(held.uid, depth - 1)))
-            return found
+                    links_below.append(_link(name, held, reasons, links(held.uid, depth - 1)))
+            return links_below
 
         return links(uid, DEPTH) if uid else []
 
     def _events(self, uid: str) -> list[EventEntry]:
         """The stored events about the object with that uid, the newest first."""
         return [
-            EventEntry(at=each.at, type=each.type, reason=each.reason, note=each.note, count=each.times)
-            for each in self._inventory.reports(uid)[:EVENTS]
+            EventEntry(at=report.at, type=report.type, reason=report.reason, note=report.note, count=report.times)
+            for report in self._inventory.reports(uid)[:EVENTS]
         ]
 
 
@@ -255,15 +260,15 @@ def _row(problem: Problem, reasons: Reasons, mentions: Mentions) -> Row:
         key=held.key,
         state=reason.state,
         text=reason.text,
-        said=mentions.parts(reason.text, held.record.namespace),
+        parts=mentions.parts(reason.text, held.record.namespace),
         since=reason.since,
         until=None,
         failures=0,
         ready=held.ready,
-        see=_seen(reasons, reason, mentions),
+        see=_causes(reasons, reason, mentions),
         others=[
-            With(resource=resource, kind=each.resource.kind, key=each.key, state=reasons.state(each))
-            for resource, each in problem.others[:OTHERS]
+            With(resource=resource, kind=other.resource.kind, key=other.key, state=reasons.state(other))
+            for resource, other in problem.others[:OTHERS]
         ],
         more=max(len(problem.others) - OTHERS, 0),
     )
@@ -301,25 +306,27 @@ def _link(name: str, held: Held, reasons: Reasons, owns: list[Link]) -> Link:
     )
 
 
-def _seen(reasons: Reasons, reason: Reason, mentions: Mentions) -> list[Seen]:
+def _causes(reasons: Reasons, reason: Reason, mentions: Mentions) -> list[Cause]:
     """The causes of a state: one object for each distinct reason, and at most `SEEN` objects."""
-    found: dict[str, Seen] = {}
+    by_state: dict[str, Cause] = {}
     for name, held in reason.roots:
         own = reasons.of(name, held)
         same = common(held, own.text)
-        known = found.get(same)
-        if known is not None:
-            known.more += 1
+        group = by_state.get(same)
+        if group is not None:
+            group.more += 1
             continue
-        said = mentions.parts(own.text, held.record.namespace)
+        parts = mentions.parts(own.text, held.record.namespace)
         kind = held.resource.kind
-        found[same] = Seen(resource=name, kind=kind, key=held.key, state=own.state, text=own.text, said=said, more=0)
-    return list(found.values())[:SEEN]
+        by_state[same] = Cause(
+            resource=name, kind=kind, key=held.key, state=own.state, text=own.text, parts=parts, more=0
+        )
+    return list(by_state.values())[:SEEN]
 
 
 def _by(run: RunningController[Any], key: str, last: Report | None) -> By:
-    told = explain(run, ObjectKey(key))
-    state, text = told.state, told.text
+    explanation = explain(run, ObjectKey(key))
+    state, text = explanation.state, explanation.text
     if last is not None and last.text not in text:
         is_idle = state in ("idle", "filtered")
         state, text = ("warned", "no retry is planned before something changes") if is_idle else (state, text)

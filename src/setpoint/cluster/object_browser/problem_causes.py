@@ -54,7 +54,7 @@ class Reasons:
         self._now = now
         self._states: dict[int, State] = {}
         self._below: dict[str, list[tuple[str, Held]]] | None = None
-        self._known: dict[tuple[str, str], Reason] = {}
+        self._reasons: dict[tuple[str, str], Reason] = {}
 
     def state(self, held: Held) -> State:
         """The state of an object; `of` returns the same state. An object that is in progress according to its
@@ -64,15 +64,15 @@ class Reasons:
         return self._state(held, DEPTH)
 
     def _state(self, held: Held, depth: int) -> State:
-        known = self._states.get(id(held))
-        if known is not None:
-            return known
+        cached = self._states.get(id(held))
+        if cached is not None:
+            return cached
         state = held.standing.state
         self._states[id(held)] = state  # owners can be a circle
         if state == "current" and not held.standing.text and self._warning(held, last=True) is not None:
             state = "warned"
         elif state == "in progress":
-            behind = {self._state(each, depth - 1) for _, each in self._all_causes(held)} if depth else set()
+            behind = {self._state(cause, depth - 1) for _, cause in self._all_causes(held)} if depth else set()
             if "failed" in behind:
                 state = "failed"
             elif "stuck" in behind or self._warning(held) is not None or self._waits_long(held):
@@ -86,18 +86,18 @@ class Reasons:
 
     def of(self, name: str, held: Held) -> Reason:
         """The reason for the state of an object of the resource ``name``."""
-        known = self._known.get((name, held.key))
-        if known is None:
-            known = self._known[name, held.key] = self._reason(name, held)
-        return known
+        reason = self._reasons.get((name, held.key))
+        if reason is None:
+            reason = self._reasons[name, held.key] = self._reason(name, held)
+        return reason
 
     def below(self, uid: str) -> Sequence[tuple[str, Held]]:
         """The objects with an owner reference to the object with that uid."""
         if self._below is None:
             self._below = {}
-            for name, each in self._inventory.all():
-                for owner in each.owners:
-                    self._below.setdefault(owner, []).append((name, each))
+            for name, entry in self._inventory.all():
+                for owner in entry.owners:
+                    self._below.setdefault(owner, []).append((name, entry))
         return self._below.get(uid, ())
 
     def last_word(self, held: Held, by: str) -> Report | None:
@@ -106,7 +106,7 @@ class Reasons:
         """
         if self.state(held) == "current":
             return None
-        last = next((each for each in self._inventory.reports(held.uid) if each.by == by), None)
+        last = next((report for report in self._inventory.reports(held.uid) if report.by == by), None)
         return last if last is not None and last.warns and self._is_fresh(held, last) else None
 
     def _reason(self, name: str, held: Held) -> Reason:
@@ -118,28 +118,31 @@ class Reasons:
         if finalizers:
             text, explained = self._removers.sentence(held.resource.group_resource, finalizers), True
         roots = self._roots(name, held)
-        same = [each for each in self.below(held.uid) if explained and each[1].standing.text == text]
+        same = [entry for entry in self.below(held.uid) if explained and entry[1].standing.text == text]
         if same:  # its controller has copied the reason of an object that it owns
             text, explained = held.ready, False
-            roots = (same[0], *(each for each in roots if each != same[0]))
+            roots = (same[0], *(root for root in roots if root != same[0]))
         report = self._warning(held)
         if report is not None and not (state == "failed" and explained):
             if message(report.note) not in text:
-                told = _told(report)
-                text, since = "; ".join(each for each in (told, text if explained else "") if each), report.since
+                text_of_report = _report_text(report)
+                text, since = (
+                    "; ".join(part for part in (text_of_report, text if explained else "") if part),
+                    report.since,
+                )
         elif not explained and not roots:
-            latest = next((each for each in self._inventory.reports(held.uid) if self._is_fresh(held, each)), None)
+            latest = next((entry for entry in self._inventory.reports(held.uid) if self._is_fresh(held, entry)), None)
             if latest is not None:
-                text, since = ": ".join(each for each in (text, _told(latest)) if each), latest.since
+                text, since = ": ".join(part for part in (text, _report_text(latest)) if part), latest.since
         return Reason(state, text, since, roots)
 
     # -- events --------------------------------------------------------------------------------------------------------
 
     def _warning(self, held: Held, *, last: bool = False) -> Report | None:
         """The last warning about the object since its last progress; with ``last``, only if it is the last event."""
-        for each in self._inventory.reports(held.uid):
-            if each.warns:
-                return each if self._is_fresh(held, each) else None
+        for report in self._inventory.reports(held.uid):
+            if report.warns:
+                return report if self._is_fresh(held, report) else None
             if last:
                 return None
         return None
@@ -151,9 +154,9 @@ class Reasons:
     # -- objects behind it ---------------------------------------------------------------------------------------------
 
     def _roots(self, name: str, held: Held) -> tuple[tuple[str, Held], ...]:
-        found = {each[1].uid: each for each in self._ends(name, held, DEPTH, {held.uid})}
-        found.pop(held.uid, None)
-        return tuple(sorted(found.values(), key=lambda each: (RANK[self.state(each[1])], each[0], each[1].key)))
+        roots = {root[1].uid: root for root in self._ends(name, held, DEPTH, {held.uid})}
+        roots.pop(held.uid, None)
+        return tuple(sorted(roots.values(), key=lambda root: (RANK[self.state(root[1])], root[0], root[1].key)))
 
     def _ends(self, name: str, held: Held, depth: int, met: set[str]) -> Iterator[tuple[str, Held]]:
         """The objects at the ends of the chains of causes that begin with this one."""
@@ -175,16 +178,16 @@ class Reasons:
             yield from self._all_causes(held)
 
     def _all_causes(self, held: Held) -> Iterator[tuple[str, Held]]:
-        yield from (each for each in self.below(held.uid) if each[1].standing.state not in _UNTOUCHED)
+        yield from (entry for entry in self.below(held.uid) if entry[1].standing.state not in _UNTOUCHED)
         if held.resource.group_resource == _NAMESPACES and held.standing.state == "being deleted":
-            yield from (each for each in self._inventory.all() if _stuck_in(held.record.name, each[1]))
+            yield from (entry for entry in self._inventory.all() if _stuck_in(held.record.name, entry[1]))
         for claim in held.claims:
-            found = self._inventory.of(CLAIMS).get(claim)
-            if found is None or found.standing.state == "current":
+            claim_held = self._inventory.of(CLAIMS).get(claim)
+            if claim_held is None or claim_held.standing.state == "current":
                 continue
-            last = next(iter(self._inventory.reports(found.uid)), None)
+            last = next(iter(self._inventory.reports(claim_held.uid)), None)
             if last is None or last.reason not in _WAITS_FOR_A_POD:
-                yield CLAIMS, found
+                yield CLAIMS, claim_held
 
 
 def _stuck_in(namespace: str, held: Held) -> bool:
@@ -196,9 +199,9 @@ def common(held: Held, text: str) -> str:
     return text.replace(held.record.name, "").replace(held.uid, "") if held.uid else text
 
 
-def _told(report: Report) -> str:
+def _report_text(report: Report) -> str:
     """The reason and the note of an event in plain words."""
-    return ": ".join(each for each in (report.reason, message(report.note)) if each)
+    return ": ".join(part for part in (report.reason, message(report.note)) if part)
 
 
 def _decoded(held: Held) -> dict[str, Any]:
@@ -207,7 +210,7 @@ def _decoded(held: Held) -> dict[str, Any]:
 
 
 def _finalizers(held: Held) -> tuple[str, ...]:
-    return tuple(str(each) for each in _decoded(held)["metadata"].get("finalizers") or ())
+    return tuple(str(finalizer) for finalizer in _decoded(held)["metadata"].get("finalizers") or ())
 
 
 def _time(text: str) -> datetime | None:

@@ -19,15 +19,15 @@ class Problem(NamedTuple):
     others: tuple[Named, ...]
 
 
-def problems(found: Iterable[Named], reasons: Reasons) -> list[Problem]:
+def problems(named: Iterable[Named], reasons: Reasons) -> list[Problem]:
     """The problems among these objects. Two objects have the same problem if one is a cause of the other's state.
 
     The head of a problem is the object that does not cause the state of any other: a Deployment rather than its pods.
     If several objects wait for the same object, as pods may for a claim, the head is the object that they wait for.
     """
-    objects = {(name, held.key): (name, held) for name, held in found}
+    objects = {(name, held.key): (name, held) for name, held in named}
     causes = {
-        place: [each for name, held in reasons.causes(one[1]) if (each := (name, held.key)) in objects]
+        place: [causing for name, held in reasons.causes(one[1]) if (causing := (name, held.key)) in objects]
         for place, one in objects.items()
     }
     groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -41,16 +41,16 @@ def problems(found: Iterable[Named], reasons: Reasons) -> list[Problem]:
                 continue
             if len(groups[one]) < len(groups[other]):
                 one, other = other, one
-            for each in groups[other]:
-                group_of[each] = one
+            for causing in groups[other]:
+                group_of[causing] = one
             groups[one] += groups.pop(other)
-    told: list[Problem] = []
+    result: list[Problem] = []
     for members in groups.values():
         members.sort()
         is_cause = {cause for place in members for cause in causes[place] if cause != place}
-        tops = [each for each in members if each not in is_cause]
-        ends = [each for each in members if not causes[each]]
+        tops = [member for member in members if member not in is_cause]
+        ends = [member for member in members if not causes[member]]
         heads = ends if len(tops) > 1 and len(ends) == 1 else tops or members
-        head = min(heads, key=lambda each: (RANK[reasons.state(objects[each][1])], each))
-        told.append(Problem(objects[head], tuple(objects[each] for each in members if each != head)))
-    return told
+        head = min(heads, key=lambda member: (RANK[reasons.state(objects[member][1])], member))
+        result.append(Problem(objects[head], tuple(objects[member] for member in members if member != head)))
+    return result

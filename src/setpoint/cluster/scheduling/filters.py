@@ -38,12 +38,12 @@ def refusal(
         return Refusal(("node(s) didn't match Pod's node affinity/selector",))
     if pod.ports and place.ports and any(ports_clash(pod.ports, other.ports) for other in place.pods.values()):
         return Refusal(("node(s) didn't have free ports for the requested pod ports",), lasting=False)
-    if found := _short_of(pod, place):
-        return found
+    if reason := _short_of(pod, place):
+        return reason
     if in_use:
         return IN_USE
-    if volumes is not None and (found := volumes.refusal(node)):
-        return found
+    if volumes is not None and (reason := volumes.refusal(node)):
+        return reason
     return spread.refusal(place) or neighbours.refusal(place)
 
 
@@ -59,8 +59,8 @@ def _short_of(pod: PlacedPod, place: Place) -> Refusal | None:
     for resource, number in pod.requests.items():
         if not number:
             continue
-        there = allocatable.get(resource, 0)
-        if number > there - used.get(resource, 0):
+        capacity = allocatable.get(resource, 0)
+        if number > capacity - used.get(resource, 0):
             reasons.append(f"Insufficient {resource}")
-            lasting = lasting or number > there
+            lasting = lasting or number > capacity
     return Refusal(tuple(reasons), lasting) if reasons else None

@@ -72,17 +72,17 @@ class Neighbours:
         if pod.near and self._all_match(pod.near, other):
             self._near.update(_domains(pod.near, place))
         if pod.apart:
-            self._apart.update(_domains((each for each in pod.apart if self._matches(each, other)), place))
+            self._apart.update(_domains((term for term in pod.apart if self._matches(term, other)), place))
         for sign, terms in ((1, pod.would_be_near), (-1, pod.would_be_apart)):
-            self._draw(sign, (each for each in terms if self._matches(each, other)), place)
+            self._draw(sign, (term for term in terms if self._matches(term, other)), place)
 
     def _hear(self, other: PlacedPod, place: Place) -> None:
         """Counts the terms of ``other``, a pod on a node, that match the pending pod."""
         pod = self._pod
-        self._kept_out.update(_domains((each for each in other.apart if self._matches(each, pod)), place))
-        self._draw(HARD_WEIGHT, (each for each in other.near if self._matches(each, pod)), place)
+        self._kept_out.update(_domains((term for term in other.apart if self._matches(term, pod)), place))
+        self._draw(HARD_WEIGHT, (term for term in other.near if self._matches(term, pod)), place)
         for sign, terms in ((1, other.would_be_near), (-1, other.would_be_apart)):
-            self._draw(sign, (each for each in terms if self._matches(each, pod)), place)
+            self._draw(sign, (term for term in terms if self._matches(term, pod)), place)
 
     def _draw(self, sign: int, terms: Iterable[Term], place: Place) -> None:
         for term in terms:

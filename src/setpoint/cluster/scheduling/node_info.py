@@ -77,7 +77,7 @@ class PlacedPod:
             SelectorError: a selector of the pod's affinities is invalid.
         """
         spec = pod.spec
-        made = cls(
+        placed = cls(
             key=pod.key,
             uid=pod.uid,
             version=pod.metadata.resource_version,
@@ -87,23 +87,25 @@ class PlacedPod:
             priority=spec.priority or 0,
             requests=requests_of(spec),
             weight=requests_of(spec, least=LEAST),
-            ports=host_ports([*spec.containers, *(each for each in spec.init_containers if each.restart_policy)]),
+            ports=host_ports(
+                [*spec.containers, *(container for container in spec.init_containers if container.restart_policy)]
+            ),
             generation=pod.metadata.generation,
             is_deleting=pod.is_deleting,
             began=pod.status.start_time,
         )
         affinity = spec.affinity
         if affinity is not None and affinity.pod_affinity is not None:
-            made.near = made._terms(affinity.pod_affinity.required_during_scheduling_ignored_during_execution)
-            made.would_be_near = made._weighted(
+            placed.near = placed._terms(affinity.pod_affinity.required_during_scheduling_ignored_during_execution)
+            placed.would_be_near = placed._weighted(
                 affinity.pod_affinity.preferred_during_scheduling_ignored_during_execution
             )
         if affinity is not None and affinity.pod_anti_affinity is not None:
-            made.apart = made._terms(affinity.pod_anti_affinity.required_during_scheduling_ignored_during_execution)
-            made.would_be_apart = made._weighted(
+            placed.apart = placed._terms(affinity.pod_anti_affinity.required_during_scheduling_ignored_during_execution)
+            placed.would_be_apart = placed._weighted(
                 affinity.pod_anti_affinity.preferred_during_scheduling_ignored_during_execution
             )
-        return made
+        return placed
 
     @property
     def has_terms(self) -> bool:
@@ -115,10 +117,10 @@ class PlacedPod:
         return (self.uid, self.generation, self.labels) == (pod.uid, pod.metadata.generation, pod.labels)
 
     def _terms(self, terms: Iterable[PodAffinityTerm]) -> list[Term]:
-        return [Term(each, self.key, self.labels) for each in terms]
+        return [Term(term, self.key, self.labels) for term in terms]
 
     def _weighted(self, terms: Iterable[WeightedPodAffinityTerm]) -> list[Term]:
-        return [Term(each.pod_affinity_term, self.key, self.labels, each.weight) for each in terms]
+        return [Term(term.pod_affinity_term, self.key, self.labels, term.weight) for term in terms]
 
 
 class Place:
@@ -150,8 +152,8 @@ class Place:
 
     def without(self, pods: Iterable[PlacedPod]) -> Place:
         """The same node without these pods."""
-        gone = {pod.key for pod in pods}
-        return Place(self.node, (pod for key, pod in self.pods.items() if key not in gone))
+        keys = {pod.key for pod in pods}
+        return Place(self.node, (pod for key, pod in self.pods.items() if key not in keys))
 
     def _count(self, pod: PlacedPod, sign: int) -> None:
         for total, part in ((self.used, pod.requests), (self.weight, pod.weight)):
@@ -202,34 +204,34 @@ class Occupancy:
         """Adds or updates a pod. Returns whether a waiting pod that did not fit before might fit now, because this pod
         has ended or has other labels.
         """
-        key, known = pod.key, self.pods.get(pod.key)
-        if known is not None and known.uid == pod.uid and known.version == pod.metadata.resource_version:
+        key, last = pod.key, self.pods.get(pod.key)
+        if last is not None and last.uid == pod.uid and last.version == pod.metadata.resource_version:
             return False
         if pod.is_finished:
             return self.remove(key)
         new = PlacedPod.of(pod)
-        if known is not None and known.uid == new.uid and known.node and not new.node:
-            new.node = known.node  # assumed
+        if last is not None and last.uid == new.uid and last.node and not new.node:
+            new.node = last.node  # assumed
         self.remove(key)
         self.pods[key] = new
         if new.node:
             self._enter(new)
         elif pod.status.nominated_node_name:
             self.nominated[key] = pod.status.nominated_node_name
-        return known is not None and bool(known.node) and (known.uid != new.uid or known.labels != new.labels)
+        return last is not None and bool(last.node) and (last.uid != new.uid or last.labels != new.labels)
 
     def remove(self, key: ObjectKey) -> bool:
         """Removes a pod. Returns whether that has freed a place on a node."""
-        known = self.pods.pop(key, None)
+        last = self.pods.pop(key, None)
         self.nominated.pop(key, None)
-        if known is None or not known.node:
+        if last is None or not last.node:
             return False
         self.with_terms.pop(key, None)
-        place = self.places.get(known.node)
+        place = self.places.get(last.node)
         if place is not None:
             place.remove(key)
         else:
-            self._homeless.get(known.node, {}).pop(key, None)
+            self._homeless.get(last.node, {}).pop(key, None)
         return True
 
     def assume(self, key: ObjectKey, node: str) -> None:
@@ -246,7 +248,7 @@ class Occupancy:
     def has_less_important(self, pod: PlacedPod) -> bool:
         """Whether a pod with a lower priority is on a node, which may have to end for this one."""
         return pod.spec.preemption_policy != "Never" and any(
-            each.priority < pod.priority for place in self for each in place.pods.values()
+            other.priority < pod.priority for place in self for other in place.pods.values()
         )
 
     def expected(self, place: Place, pod: PlacedPod) -> Place:

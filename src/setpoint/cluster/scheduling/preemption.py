@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from setpoint.cluster.scheduling.node_info import Occupancy, Place, PlacedPod
 from setpoint.cluster.scheduling.scheduling_cycle import Cycle
-from setpoint.cluster.scheduling.unschedulable_reasons import Refusal, told
+from setpoint.cluster.scheduling.unschedulable_reasons import Refusal, failure_text
 from setpoint.meta import Selector
 from setpoint.models.policy_v1 import PodDisruptionBudget
 
@@ -41,7 +41,7 @@ def preempt(
     nominated = occupancy.places.get(occupancy.nominated.get(pod.key, ""))
     if nominated is not None and not cycle.refusals[nominated.name].lasting and _is_leaving(nominated, pod):
         return WAITING
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     refusals: list[Refusal] = []
     for place in occupancy:
         if cycle.refusals[place.name].lasting:
@@ -49,20 +49,20 @@ def preempt(
         elif (candidate := _on(place, pod, cycle, budgets)) is None:
             refusals.append(_NO_VICTIMS)
         else:
-            found.append(candidate)
-    return min(found, key=_cost) if found else told(refusals, len(occupancy.places))
+            candidates.append(candidate)
+    return min(candidates, key=_cost) if candidates else failure_text(refusals, len(occupancy.places))
 
 
 def _is_leaving(place: Place, pod: PlacedPod) -> bool:
     """Whether a less important pod on the node is being deleted."""
-    return any(each.is_deleting and each.priority < pod.priority for each in place.pods.values())
+    return any(other.is_deleting and other.priority < pod.priority for other in place.pods.values())
 
 
 def _on(place: Place, pod: PlacedPod, cycle: Cycle, budgets: Sequence[PodDisruptionBudget]) -> Candidate | None:
     """The node with the pods of lower priority that have to end there; None if ending all of them is not enough. Pods
     are spared one by one while the new pod still fits, first those that a disruption budget guards.
     """
-    lower = [each for each in place.pods.values() if each.priority < pod.priority]
+    lower = [other for other in place.pods.values() if other.priority < pod.priority]
     if not lower or not cycle.fits_without(place, lower):
         return None
     lower.sort(key=_importance)
@@ -70,20 +70,20 @@ def _on(place: Place, pod: PlacedPod, cycle: Cycle, budgets: Sequence[PodDisrupt
     victims = list(lower)
     violations = 0
     # Those that would violate a budget are the first to be spared.
-    for each in [*guarded, *(each for each in lower if each not in guarded)]:
-        spared = [other for other in victims if other is not each]
+    for victim in [*guarded, *(unguarded for unguarded in lower if unguarded not in guarded)]:
+        spared = [other for other in victims if other is not victim]
         if cycle.fits_without(place, spared):
             victims = spared
         else:
-            violations += each in guarded
+            violations += victim in guarded
     return Candidate(place, victims, violations)
 
 
 def _guarded(pods: list[PlacedPod], budgets: Sequence[PodDisruptionBudget]) -> list[PlacedPod]:
     """The pods whose eviction would violate a budget if all ``pods`` were evicted in this order."""
-    left = [budget.status.disruptions_allowed or 0 for budget in budgets]
+    allowed = [budget.status.disruptions_allowed or 0 for budget in budgets]
     selectors = [Selector.of(budget.spec.selector) if budget.spec.selector is not None else None for budget in budgets]
-    found = []
+    guarded = []
     for pod in pods:
         violates = False
         for index, budget in enumerate(budgets):
@@ -92,11 +92,11 @@ def _guarded(pods: list[PlacedPod], budgets: Sequence[PodDisruptionBudget]) -> l
                 continue
             if pod.key.name in budget.status.disrupted_pods:
                 continue
-            left[index] -= 1
-            violates = violates or left[index] < 0
+            allowed[index] -= 1
+            violates = violates or allowed[index] < 0
         if violates:
-            found.append(pod)
-    return found
+            guarded.append(pod)
+    return guarded
 
 
 def _importance(pod: PlacedPod) -> tuple[int, datetime]:
@@ -106,12 +106,12 @@ def _importance(pod: PlacedPod) -> tuple[int, datetime]:
 
 def _cost(candidate: Candidate) -> tuple[int, int, int, int, float]:
     victims = candidate.victims
-    highest = max((each.priority for each in victims), default=0)
-    began = [(each.began or _LATEST).timestamp() for each in victims if each.priority == highest]
+    highest = max((victim.priority for victim in victims), default=0)
+    began = [(victim.began or _LATEST).timestamp() for victim in victims if victim.priority == highest]
     return (
         candidate.violations,
         highest,
-        sum(each.priority + 2**31 for each in victims),
+        sum(victim.priority + 2**31 for victim in victims),
         len(victims),
         -min(began, default=0.0),
     )

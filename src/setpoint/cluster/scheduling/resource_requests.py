@@ -58,8 +58,8 @@ def requests_of(spec: PodSpec, *, least: Mapping[str, int] | None = None) -> Amo
 
 
 def _of(container: Container, least: Mapping[str, int] | None) -> Amounts:
-    found = amounts(container.resources.requests) if container.resources is not None else {}
-    return found if least is None else {**least, **found}
+    requests = amounts(container.resources.requests) if container.resources is not None else {}
+    return requests if least is None else {**least, **requests}
 
 
 def _add(into: Amounts, more: Mapping[str, int]) -> None:
@@ -93,7 +93,7 @@ def ports_clash(one: Iterable[tuple[str, str, int]], other: Iterable[tuple[str, 
     """Whether two sets of host ports have a port in common; an address of zeros means every address."""
     every = "0.0.0.0"  # noqa: S104
     return any(
-        (protocol, number) == (used, taken) and (every in (address, where) or address == where)
+        (protocol, number) == (used, other_number) and (every in (address, where) or address == where)
         for address, protocol, number in one
-        for where, used, taken in other
+        for where, used, other_number in other
     )

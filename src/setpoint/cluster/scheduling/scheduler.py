@@ -13,9 +13,9 @@ from setpoint.cluster.conditions import set_pod_condition
 from setpoint.cluster.scheduling.node_info import Occupancy, PlacedPod
 from setpoint.cluster.scheduling.preemption import Candidate, preempt
 from setpoint.cluster.scheduling.scheduling_cycle import Cycle
-from setpoint.cluster.scheduling.unschedulable_reasons import told
+from setpoint.cluster.scheduling.unschedulable_reasons import failure_text
 from setpoint.cluster.scheduling.volume_binding import Unusable, mounted, volumes_of
-from setpoint.cluster.storage.claim_notifications import ClaimNews
+from setpoint.cluster.storage.claim_notifications import ClaimNotifications
 from setpoint.controller import CacheReader, Context, Controller, Outcome, after, done
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import Namespace, Node, Pod, PodCondition
@@ -44,7 +44,7 @@ class Scheduler:
     *Caveats*: without ``claims``, volumes are not considered; devices and images never are.
     """
 
-    def __init__(self, *, name: str = DEFAULT, claims: ClaimNews | None = None) -> None:
+    def __init__(self, *, name: str = DEFAULT, claims: ClaimNotifications | None = None) -> None:
         self._name = name
         self._claims = claims
         self._mounting: dict[ObjectKey, frozenset[str]] = {}
@@ -54,7 +54,7 @@ class Scheduler:
         self._occupancy = Occupancy()
         self._orders: dict[ObjectKey, tuple[int, int]] = {}
         """Each pod without a place, with its negated priority and its number in the order of arrival."""
-        self._came = count()
+        self._arrivals = count()
         self._due: set[ObjectKey] = set()
         """Pods that have not been looked at since they, or the cluster, changed."""
         self._priorities: Counter[int] = Counter()
@@ -85,8 +85,8 @@ class Scheduler:
     def _has_no_place(self, _old: Head | None, new: Head | None) -> bool:
         if new is None:
             return False
-        known = self._occupancy.pods.get(new.key)
-        return known is None or known.uid != new.uid or not known.node
+        placed = self._occupancy.pods.get(new.key)
+        return placed is None or placed.uid != new.uid or not placed.node
 
     def _pod_changed(self, head: Head, caches: CacheReader) -> Iterable[ObjectKey]:
         pod = caches.lister(Pod).try_get(head.key)
@@ -103,19 +103,19 @@ class Scheduler:
     async def _pods_of_claims(self) -> AsyncIterator[ObjectKey]:
         """The unscheduled pods that mount a claim that has changed, including the pod that is being scheduled."""
         assert self._claims is not None
-        async for claim in self._claims.told():
+        async for claim in self._claims.changed_claims():
             for key in [key for key, claims in self._mounting.items() if claim in claims]:
                 self._expect(key)
                 yield key
 
     def _note(self, pod: Pod) -> bool:
         """Updates the occupancy and the queue with a pod. Returns whether waiting pods should be tried again."""
-        known = self._occupancy.pods.get(pod.key)
+        placed = self._occupancy.pods.get(pod.key)
         helps = self._occupancy.put(pod)
         if pod.spec.node_name or pod.is_deleting or pod.is_finished or not self._is_mine(pod):
             self._forget(pod.key)
-        elif pod.key not in self._waiting or known is None or not known.wants_the_same(pod):
-            self._orders.setdefault(pod.key, (-(pod.spec.priority or 0), next(self._came)))
+        elif pod.key not in self._waiting or placed is None or not placed.wants_the_same(pod):
+            self._orders.setdefault(pod.key, (-(pod.spec.priority or 0), next(self._arrivals)))
             self._expect(pod.key)
         return helps
 
@@ -224,24 +224,24 @@ class Scheduler:
             return await self._bind(pod, mine, place.name, ctx)
         if not cycle.refusals:
             return self._wait(pod, mine, NO_NODES, ctx)  # they have gone meanwhile
-        why = told(cycle.refusals.values(), len(cycle.refusals))
-        found = preempt(mine, cycle, self._occupancy, budgets)
-        if isinstance(found, str):
-            if pod.status.nominated_node_name and found.startswith("0/"):
+        why = failure_text(cycle.refusals.values(), len(cycle.refusals))
+        candidate = preempt(mine, cycle, self._occupancy, budgets)
+        if isinstance(candidate, str):
+            if pod.status.nominated_node_name and candidate.startswith("0/"):
                 pod.status.nominated_node_name = None
                 self._occupancy.nominated.pop(pod.key, None)
-            return self._wait(pod, mine, f"{why} {_NO_CLAIMS}, preemption: {found}", ctx)
-        await self._end(found, mine, ctx)
+            return self._wait(pod, mine, f"{why} {_NO_CLAIMS}, preemption: {candidate}", ctx)
+        await self._end(candidate, mine, ctx)
         if pod.key in self._orders:
-            pod.status.nominated_node_name = found.place.name
-            self._occupancy.nominate(pod.key, found.place.name)
+            pod.status.nominated_node_name = candidate.place.name
+            self._occupancy.nominate(pod.key, candidate.place.name)
         return self._wait(pod, mine, why, ctx)
 
     async def _namespaces(self, pod: PlacedPod, ctx: Context) -> Callable[[str], dict[str, str]]:
         """A function from a namespace's name to its labels; the labels are read only if an affinity may need them."""
         if not pod.has_terms and not self._occupancy.with_terms:
             return lambda _name: {}
-        labels = {each.name: each.labels for each in await ctx.list(Namespace)}
+        labels = {namespace.name: namespace.labels for namespace in await ctx.list(Namespace)}
         return lambda name: labels.get(name, {})
 
     async def _bind(self, pod: Pod, mine: PlacedPod, node: str, ctx: Context) -> Outcome:
@@ -261,9 +261,9 @@ class Scheduler:
             ctx.event("Warning", "FailedScheduling", why, action="Scheduling")
         return done()
 
-    async def _end(self, found: Candidate, mine: PlacedPod, ctx: Context) -> None:
+    async def _end(self, candidate: Candidate, mine: PlacedPod, ctx: Context) -> None:
         """Deletes the victims, and reports the reason for each in an event."""
-        for victim in found.victims:
+        for victim in candidate.victims:
             if victim.is_deleting:
                 continue
             pod: Any = await ctx.get(Pod, victim.key.name, namespace=victim.key.namespace)
@@ -274,6 +274,6 @@ class Scheduler:
             condition = PodCondition(type="DisruptionTarget", status="True", reason=reason, message=why)
             if set_pod_condition(pod, condition, ctx.now()):
                 await ctx.client.update(pod, subresource="status")
-            note = f"Preempted by pod {mine.uid} on node {found.place.name}"
+            note = f"Preempted by pod {mine.uid} on node {candidate.place.name}"
             ctx.event("Normal", "Preempted", note, action="Preempting", about=pod)
             await ctx.delete(pod)

@@ -62,12 +62,12 @@ class Cycle:
 
     def fits_without(self, place: Place, victims: Iterable[PlacedPod]) -> bool:
         """Whether the pod could run on the node if these pods were not there."""
-        gone = list(victims)
-        changed = place.without(gone)
-        places = [changed if each is place else each for each in self._occupancy]
+        removed = list(victims)
+        changed = place.without(removed)
+        places = [changed if other is place else other for other in self._occupancy]
         spread, neighbours = self._rules(places)
         expected = self._occupancy.expected(changed, self._pod)
-        in_use = not self._users.issubset(pod.key for pod in gone)
+        in_use = not self._users.issubset(pod.key for pod in removed)
         return refusal(self._pod, expected, spread, neighbours, self._volumes, in_use=in_use) is None
 
     def _users_of(self, claims: frozenset[str]) -> frozenset[ObjectKey]:

@@ -49,8 +49,8 @@ def _room(pod: PlacedPod, place: Place) -> int:
     for resource in _COMPARED:
         allocatable = place.allocatable.get(resource, 0)
         if allocatable:
-            left = allocatable - place.weight.get(resource, 0) - pod.weight.get(resource, 0)
-            total += max(left, 0) * MOST // allocatable
+            free = allocatable - place.weight.get(resource, 0) - pod.weight.get(resource, 0)
+            total += max(free, 0) * MOST // allocatable
             counted += 1
     return total // counted if counted else 0
 
@@ -70,7 +70,7 @@ def _wanted(pod: PlacedPod, place: Place) -> int:
     if affinity is None:
         return 0
     preferred = affinity.preferred_during_scheduling_ignored_during_execution
-    return sum(each.weight for each in preferred if holds(each.preference, place.node))
+    return sum(term.weight for term in preferred if holds(term.preference, place.node))
 
 
 def _shunned(pod: PlacedPod, place: Place) -> int:

@@ -64,25 +64,29 @@ class Spread:
     """A pod's constraints, for one occupancy."""
 
     def __init__(self, pod: PlacedPod, places: Iterable[Place]) -> None:
-        given = pod.spec.topology_spread_constraints
-        self._hard = [_Constraint(each, pod) for each in given if each.when_unsatisfiable != "ScheduleAnyway"]
-        self._soft = [_Constraint(each, pod) for each in given if each.when_unsatisfiable == "ScheduleAnyway"]
-        if given:
+        declared = pod.spec.topology_spread_constraints
+        self._hard = [
+            _Constraint(constraint, pod) for constraint in declared if constraint.when_unsatisfiable != "ScheduleAnyway"
+        ]
+        self._soft = [
+            _Constraint(constraint, pod) for constraint in declared if constraint.when_unsatisfiable == "ScheduleAnyway"
+        ]
+        if declared:
             for constraints in (self._hard, self._soft):
                 for place in places:
-                    if all(each.key in place.node.labels for each in constraints):
-                        for each in constraints:
-                            each.count(place)
+                    if all(constraint.key in place.node.labels for constraint in constraints):
+                        for constraint in constraints:
+                            constraint.count(place)
 
     def refusal(self, place: Place) -> Refusal | None:
         """The refusal of a node because of a required constraint; None if the pod may run there."""
         if not self._hard:
             return None
         labels = place.node.labels
-        for each in self._hard:
-            if each.key not in labels:
+        for constraint in self._hard:
+            if constraint.key not in labels:
                 return Refusal((f"{_MISMATCH} (missing required label)",))
-            if each.skew(labels[each.key]) > each.max_skew:
+            if constraint.skew(labels[constraint.key]) > constraint.max_skew:
                 return Refusal((_MISMATCH,), lasting=False)
         return None
 
@@ -96,6 +100,6 @@ class Spread:
         lacks a label.
         """
         labels = place.node.labels
-        if any(each.key not in labels for each in self._soft):
+        if any(constraint.key not in labels for constraint in self._soft):
             return float("inf")
-        return sum(each.counts.get(labels[each.key], 0) / each.max_skew for each in self._soft)
+        return sum(constraint.counts.get(labels[constraint.key], 0) / constraint.max_skew for constraint in self._soft)

@@ -14,7 +14,7 @@ class Refusal(NamedTuple):
     lasting: bool = True
 
 
-def told(refusals: Iterable[Refusal], nodes: int) -> str:
+def failure_text(refusals: Iterable[Refusal], nodes: int) -> str:
     """kube-scheduler's message with the number of nodes for each reason."""
     counts = Counter(reason for refusal in refusals for reason in refusal.reasons)
     listed = ", ".join(sorted(f"{number} {reason}" for reason, number in counts.items()))

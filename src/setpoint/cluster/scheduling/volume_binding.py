@@ -92,19 +92,19 @@ class PodVolumes:
         """Each waiting claim with the volume that it would get on a node, or with None if a new volume would be made
         for it. The whole result is None if neither is possible for a claim.
         """
-        found: list[_Pair] = []
-        left = list(self.free)
+        pairs: list[_Pair] = []
+        available = list(self.free)
         for claim, storage_class in self.waiting:
             selected = claim.annotations.get(SELECTED_NODE)
             if selected and selected != node.name:
                 return None
-            volume = None if selected else best_match(claim, left, delayed=True, node=node)
+            volume = None if selected else best_match(claim, available, delayed=True, node=node)
             if volume is not None:
-                left.remove(volume)
+                available.remove(volume)
             elif storage_class.provisioner in NO_PROVISIONER or not _is_allowed(storage_class, node):
                 return None
-            found.append((claim, volume))
-        return found
+            pairs.append((claim, volume))
+        return pairs
 
 
 async def volumes_of(pod: Pod, ctx: Context) -> PodVolumes | None:
@@ -113,30 +113,30 @@ async def volumes_of(pod: Pod, ctx: Context) -> PodVolumes | None:
     Raises:
         Unusable: a claim is missing, lost or being deleted, or is not bound although it does not wait for a pod.
     """
-    found = PodVolumes()
+    pod_volumes = PodVolumes()
     is_unbound = False
     claims = [claim async for claim in _claims(pod, ctx)]
-    found.exclusive = frozenset(each.name for each in claims if ONE_POD in each.spec.access_modes)
+    pod_volumes.exclusive = frozenset(claim.name for claim in claims if ONE_POD in claim.spec.access_modes)
     for claim in claims:
         if claim.spec.volume_name and BIND_COMPLETED in claim.annotations:
             volume = await _get(PersistentVolume, claim.spec.volume_name, "", ctx)
             if volume is None:
-                found.has_lost = True
+                pod_volumes.has_lost = True
             else:
-                found.bound.append(volume)
+                pod_volumes.bound.append(volume)
             continue
         name = class_of(claim)
         storage_class = await _get(StorageClass, name, "", ctx) if name else None
         if storage_class is None or storage_class.volume_binding_mode != DELAYED or claim.spec.volume_name:
             is_unbound = True
         else:
-            found.waiting.append((claim, storage_class))
+            pod_volumes.waiting.append((claim, storage_class))
     if is_unbound:
         raise Unusable(UNBOUND)
-    if found.waiting:
+    if pod_volumes.waiting:
         volumes = (await ctx.client.list(PersistentVolume)).items
-        found.free = sorted(volumes, key=lambda volume: volume.name)
-    return found if claims else None
+        pod_volumes.free = sorted(volumes, key=lambda volume: volume.name)
+    return pod_volumes if claims else None
 
 
 async def _claims(pod: Pod, ctx: Context) -> AsyncIterator[PersistentVolumeClaim]:
@@ -174,5 +174,6 @@ def _is_allowed(storage_class: StorageClass, node: Node) -> bool:
     """Whether new volumes of a class may be made for a node: its labels have to match one of the class's topologies."""
     terms = storage_class.allowed_topologies
     return not terms or any(
-        all(node.labels.get(each.key) in each.values for each in term.match_label_expressions) for term in terms
+        all(node.labels.get(requirement.key) in requirement.values for requirement in term.match_label_expressions)
+        for term in terms
     )

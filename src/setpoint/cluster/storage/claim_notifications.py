@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from setpoint.meta import ObjectKey
 
 
-class ClaimNews:
+class ClaimNotifications:
     """A queue of the keys of claims that may have changed, because they were bound or because volumes or classes have
     changed.
 
@@ -18,13 +18,13 @@ class ClaimNews:
     def __init__(self) -> None:
         self._queue: asyncio.Queue[ObjectKey] = asyncio.Queue()
 
-    def tell(self, claim: ObjectKey) -> None:
+    def note(self, claim: ObjectKey) -> None:
         """Announces that the binder has processed a claim. The binder calls this method when the server has received
         the binder's writes to the claim and the volume; the claim's status is written afterwards.
         """
         self._queue.put_nowait(claim)
 
-    async def told(self) -> AsyncIterator[ObjectKey]:
+    async def changed_claims(self) -> AsyncIterator[ObjectKey]:
         """Yields the key of each claim that is announced."""
         while True:
             yield await self._queue.get()

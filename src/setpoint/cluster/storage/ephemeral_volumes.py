@@ -33,17 +33,17 @@ class EphemeralVolumes:
             if template is None or pod.is_finished:
                 continue
             name = f"{pod.name}-{volume.name}"
-            found = await ctx.get(PersistentVolumeClaim, name)
-            if found is None:
+            claim = await ctx.get(PersistentVolumeClaim, name)
+            if claim is None:
                 metadata = ObjectMeta(
                     name=name, labels=dict(template.metadata.labels), annotations=dict(template.metadata.annotations)
                 )
                 try:
                     await ctx.create(PersistentVolumeClaim(metadata=metadata, spec=copy.deepcopy(template.spec)))
                 except AlreadyExists:
-                    found = await ctx.client.get(PersistentVolumeClaim, name, namespace=pod.namespace)
-            owner = found.metadata.controller if found is not None else None
-            if found is not None and (owner is None or owner.uid != pod.uid):
-                why = f'PVC "{found.key}" was not created for pod "{pod.key}" (pod is not owner)'
+                    claim = await ctx.client.get(PersistentVolumeClaim, name, namespace=pod.namespace)
+            owner = claim.metadata.controller if claim is not None else None
+            if claim is not None and (owner is None or owner.uid != pod.uid):
+                why = f'PVC "{claim.key}" was not created for pod "{pod.key}" (pod is not owner)'
                 ctx.event("Warning", "FailedBinding", f"ephemeral volume {volume.name}: {why}")
         return done()

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from setpoint.cache import Head
 from setpoint.client import AlreadyExists
-from setpoint.cluster.storage.claim_notifications import ClaimNews
+from setpoint.cluster.storage.claim_notifications import ClaimNotifications
 from setpoint.cluster.storage.volume_matching import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
@@ -70,7 +70,7 @@ class VolumeClaims:
     Through ``news``, a scheduler in the same control plane learns of each claim that was processed.
     """
 
-    def __init__(self, news: ClaimNews | None = None) -> None:
+    def __init__(self, news: ClaimNotifications | None = None) -> None:
         self._begun = False
         self._news = news
         self.controller = (
@@ -101,7 +101,7 @@ class VolumeClaims:
         else:
             await self._search(claim, ctx)
         if self._news is not None:
-            self._news.tell(claim.key)
+            self._news.note(claim.key)
         return done()
 
     async def _bound(self, claim: PersistentVolumeClaim, ctx: Context) -> None:
@@ -140,10 +140,10 @@ class VolumeClaims:
         storage_class = await ctx.get(StorageClass, wanted) if wanted else None
         delayed = storage_class is not None and storage_class.volume_binding_mode == DELAYED
         node = await _selected_node(claim, ctx) if delayed else None
-        volumes = sorted(await ctx.list(PersistentVolume), key=lambda each: each.name)
-        found = best_match(claim, volumes, delayed=delayed, node=node)
-        if found is not None:
-            await self._bind(claim, found, ctx)
+        volumes = sorted(await ctx.list(PersistentVolume), key=lambda volume: volume.name)
+        volume = best_match(claim, volumes, delayed=delayed, node=node)
+        if volume is not None:
+            await self._bind(claim, volume, ctx)
             return
         if not has_class(claim):
             default = default_class(await ctx.list(StorageClass))
@@ -182,11 +182,13 @@ class VolumeClaims:
             return
         volume = hollow_volume(claim, storage_class)
         try:
-            made = await ctx.create(volume, controlled=False)
+            created = await ctx.create(volume, controlled=False)
         except AlreadyExists:
             return  # by a life of this controller before; that it appears leads to the next look
-        ctx.event("Normal", "ProvisioningSucceeded", f"Successfully provisioned volume {made.name} using {provisioner}")
-        await self._bind(claim, made, ctx)
+        ctx.event(
+            "Normal", "ProvisioningSucceeded", f"Successfully provisioned volume {created.name} using {provisioner}"
+        )
+        await self._bind(claim, created, ctx)
 
     async def _bind(self, claim: PersistentVolumeClaim, volume: PersistentVolume, ctx: Context) -> None:
         """Binds the volume first, and then the claim. A crash after either step does no harm."""
@@ -264,7 +266,7 @@ async def _standard(ctx: Context) -> None:
     """Makes the class ``standard`` if the cluster does not have any StorageClass."""
     if (await ctx.client.list(StorageClass)).items:
         return
-    made = StorageClass(
+    standard = StorageClass(
         metadata=ObjectMeta(name=STANDARD, annotations={DEFAULT_CLASS: "true"}),
         provisioner=HOLLOW,
         reclaim_policy="Delete",
@@ -272,7 +274,7 @@ async def _standard(ctx: Context) -> None:
         allow_volume_expansion=True,
     )
     try:
-        await ctx.create(made, controlled=False)
+        await ctx.create(standard, controlled=False)
     except AlreadyExists:
         return
 

@@ -51,9 +51,9 @@ def default_class(classes: Iterable[StorageClass]) -> StorageClass | None:
     """The newest of the default classes or, if several were made at the same time, the first of these by name. None if
     there is no default class.
     """
-    found = [each for each in classes if each.annotations.get(DEFAULT_CLASS) == "true"]
-    found.sort(key=lambda each: each.name)
-    return max(found, key=lambda each: each.metadata.creation_timestamp or _NEVER, default=None)
+    defaults = [entry for entry in classes if entry.annotations.get(DEFAULT_CLASS) == "true"]
+    defaults.sort(key=lambda entry: entry.name)
+    return max(defaults, key=lambda entry: entry.metadata.creation_timestamp or _NEVER, default=None)
 
 
 def is_hollow(storage_class: StorageClass) -> bool:
@@ -108,7 +108,7 @@ def best_match(
     only volumes that are reserved for it.
     """
     selector = Selector.of(claim.spec.selector) if claim.spec.selector is not None else None
-    found: list[PersistentVolume] = []
+    candidates: list[PersistentVolume] = []
     for volume in volumes:
         if not set(claim.spec.access_modes) <= set(volume.spec.access_modes) or not is_same_mode(volume, claim):
             continue
@@ -123,8 +123,10 @@ def best_match(
         if volume.status.phase not in (None, "", "Available", "Pending") or mismatch(volume, claim):
             continue
         if selector is None or selector.matches(volume.labels):
-            found.append(volume)
-    return min(found, key=lambda each: (len(set(each.spec.access_modes)), capacity(each), each.name), default=None)
+            candidates.append(volume)
+    return min(
+        candidates, key=lambda volume: (len(set(volume.spec.access_modes)), capacity(volume), volume.name), default=None
+    )
 
 
 def reaches(node: Node, volume: PersistentVolume) -> bool:

@@ -93,12 +93,12 @@ class AttributesProtection:
             .index(_BY_CLASS, _classes_of_claim, of=PersistentVolumeClaim)
         )
 
-    async def _reconcile(self, found: VolumeAttributesClass, ctx: Context) -> Outcome:
-        if found.is_deleting:
+    async def _reconcile(self, attributes: VolumeAttributesClass, ctx: Context) -> Outcome:
+        if attributes.is_deleting:
             kinds: tuple[type[Any], ...] = (PersistentVolume, PersistentVolumeClaim)
-            if any(ctx.lister(kind).keys(index=(_BY_CLASS, found.name)) for kind in kinds):
+            if any(ctx.lister(kind).keys(index=(_BY_CLASS, attributes.name)) for kind in kinds):
                 return done()
-        await _protect(found, ATTRIBUTES, ctx)
+        await _protect(attributes, ATTRIBUTES, ctx)
         return done()
 
 
@@ -107,8 +107,8 @@ async def _protect(obj: Object, finalizer: str, ctx: Context) -> None:
     finalizers = obj.metadata.finalizers
     if (finalizer in finalizers) != obj.is_deleting:
         return
-    left = [each for each in finalizers if each != finalizer] if obj.is_deleting else [*finalizers, finalizer]
-    metadata = {"resourceVersion": obj.metadata.resource_version, "finalizers": left or None}
+    remaining = [name for name in finalizers if name != finalizer] if obj.is_deleting else [*finalizers, finalizer]
+    metadata = {"resourceVersion": obj.metadata.resource_version, "finalizers": remaining or None}
     try:
         await ctx.patch(obj, {"metadata": metadata})
     except NotFound:

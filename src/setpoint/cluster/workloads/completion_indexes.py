@@ -36,12 +36,12 @@ def written(indexes: Iterable[int]) -> str:
 
 def read(text: str | None, completions: int) -> set[int]:
     """The indexes below ``completions`` in a text; unreadable parts are left out."""
-    found: set[int] = set()
+    indexes: set[int] = set()
     for part in (text or "").split(","):
         first, _, last = part.partition("-")
         try:
             low, high = parse_uint(first), parse_uint(last or first)
         except NumberError:
             continue
-        found.update(range(low, min(high + 1, completions)))
-    return found
+        indexes.update(range(low, min(high + 1, completions)))
+    return indexes

@@ -71,16 +71,16 @@ class Claims(Generic[P, C]):
             if selector.matches(child.labels) or owner.is_deleting:
                 mine.append(child)
             else:
-                await self._patch(child, ctx, lambda made: remove_owner_reference(owner, made))
+                await self._patch(child, ctx, lambda obj: remove_owner_reference(owner, obj))
         if owner.is_deleting or not selector:
             return mine
         lister = ctx.lister(self._child)
         heads = lister.heads(namespace=owner.namespace, selector=selector)
         free = [lister.try_get(head.key) for head in heads if head.controller is None and not head.is_deleting]
-        orphans = [found for found in free if found is not None and adoptable(found)]
+        orphans = [orphan for orphan in free if orphan is not None and adoptable(orphan)]
         if orphans and await self._may_adopt(owner, ctx):
             for orphan in orphans:
-                adopted = await self._patch(orphan, ctx, lambda made: set_controller_reference(owner, made))
+                adopted = await self._patch(orphan, ctx, lambda obj: set_controller_reference(owner, obj))
                 if adopted is not None:
                     mine.append(adopted)
             mine.sort(key=lambda child: child.key)
@@ -88,21 +88,21 @@ class Claims(Generic[P, C]):
 
     async def _may_adopt(self, owner: P, ctx: Context) -> bool:
         try:
-            found = await ctx.client.get(self._parent, owner.name, namespace=owner.namespace)
+            live_owner = await ctx.client.get(self._parent, owner.name, namespace=owner.namespace)
         except NotFound:
             return False
-        return found.uid == owner.uid and not found.is_deleting
+        return live_owner.uid == owner.uid and not live_owner.is_deleting
 
     async def _patch(self, child: C, ctx: Context, change: Callable[[C], Any]) -> C | None:
         """The child as the server has stored it after ``change``; None if the child is gone."""
-        made = copy.copy(child)
-        made.metadata = copy.copy(child.metadata)
-        made.metadata.owner_references = list(child.metadata.owner_references)
-        change(made)
+        draft = copy.copy(child)
+        draft.metadata = copy.copy(child.metadata)
+        draft.metadata.owner_references = list(child.metadata.owner_references)
+        change(draft)
         metadata = {
             "uid": child.uid,
             "resourceVersion": child.metadata.resource_version,
-            "ownerReferences": to_wire(made.metadata.owner_references) or None,
+            "ownerReferences": to_wire(draft.metadata.owner_references) or None,
         }
         ctx.log.info("owner changed", extra={"child": f"{resource_of(self._child).kind} {child.key}"})
         try:

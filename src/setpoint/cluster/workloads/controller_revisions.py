@@ -54,16 +54,16 @@ class Revisions(Generic[P]):
         ``status.collisionCount`` of the owner counts the names that were already taken by other templates.
         """
         claimed = await self._claims.claim(owner, ctx)
-        revisions = sorted((each for each in claimed if not each.is_deleting), key=_age)
+        revisions = sorted((revision for revision in claimed if not revision.is_deleting), key=_age)
         data = data_of(template)
-        same = [each for each in revisions if each.data == data]
+        same = [revision for revision in revisions if revision.data == data]
         if not same:
             return [*revisions, await self._create(owner, template, number_after(revisions), ctx)]
         newest = same[-1]
         if newest is not revisions[-1]:
             number = number_after(revisions)
             newest = await ctx.patch(newest, {"revision": number})
-        return [*(each for each in revisions if each.uid != newest.uid), newest]
+        return [*(revision for revision in revisions if revision.uid != newest.uid), newest]
 
     async def forget(
         self, revisions: Sequence[ControllerRevision], used: Collection[str], limit: int | None, ctx: Context
@@ -71,7 +71,7 @@ class Revisions(Generic[P]):
         """Deletes the oldest of the revisions whose names are not in ``used``, until ``limit`` of these are left. A
         ``limit`` of None means `LIMIT`.
         """
-        idle = [each for each in revisions if each.name not in used]
+        idle = [revision for revision in revisions if revision.name not in used]
         for revision in idle[: max(len(idle) - (LIMIT if limit is None else limit), 0)]:
             await ctx.delete(revision)
 
@@ -91,13 +91,13 @@ class Revisions(Generic[P]):
                 return await ctx.create(fresh)
             except AlreadyExists:
                 try:
-                    found = await ctx.client.get(ControllerRevision, fresh.name, namespace=owner.namespace)
+                    existing = await ctx.client.get(ControllerRevision, fresh.name, namespace=owner.namespace)
                 except NotFound:
                     continue
-                if found.data == fresh.data:
+                if existing.data == fresh.data:
                     # It may be left over from an earlier owner of the same name. The garbage collector will delete it
                     # then, and its deletion leads to the next reconcile of this owner, which creates its own.
-                    return found
+                    return existing
                 owner.status.collision_count = (owner.status.collision_count or 0) + 1
 
 
@@ -123,7 +123,7 @@ def template_of(revision: ControllerRevision) -> PodTemplateSpec:
 
 
 def number_after(revisions: Sequence[ControllerRevision]) -> int:
-    return max((each.revision or 0 for each in revisions), default=0) + 1
+    return max((revision.revision or 0 for revision in revisions), default=0) + 1
 
 
 def _age(revision: ControllerRevision) -> tuple[int, float, str]:

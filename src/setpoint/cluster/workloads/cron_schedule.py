@@ -50,9 +50,9 @@ class Cron:
         """
         text = text.strip()
         if text.startswith("@every "):
-            made = cls(set(), set(), set(), set(), set(), both=True)
-            made._every = max(timedelta(seconds=int(_duration(text[len("@every ") :].strip()))), timedelta(seconds=1))
-            return made
+            cron = cls(set(), set(), set(), set(), set(), both=True)
+            cron._every = max(timedelta(seconds=int(_duration(text[len("@every ") :].strip()))), timedelta(seconds=1))
+            return cron
         fields = _NICKNAMES.get(text, text).split()
         if len(fields) != 5 or (text.startswith("@") and text not in _NICKNAMES):
             raise CronError(f"expected five fields or a nickname such as @daily, found {text!r}")
@@ -75,9 +75,9 @@ class Cron:
             day = first + timedelta(days=number)
             if not self._matches(day):
                 continue
-            found = min((time for time in self._times(day, zone) if time > moment), default=None)
-            if found is not None:
-                return found
+            next_time = min((time for time in self._times(day, zone) if time > moment), default=None)
+            if next_time is not None:
+                return next_time
         return None
 
     def last(self, since: datetime, until: datetime, zone: tzinfo = UTC) -> datetime | None:
@@ -91,12 +91,12 @@ class Cron:
         span = timedelta(hours=1)
         while True:
             begin = max(since, until - span)
-            found = None
+            last_time = None
             time = self.after(begin, zone)
             while time is not None and time <= until:
-                found, time = time, self.after(time, zone)
-            if found is not None or begin == since:
-                return found
+                last_time, time = time, self.after(time, zone)
+            if last_time is not None or begin == since:
+                return last_time
             span *= 8
 
     def missed(self, since: datetime, until: datetime, zone: tzinfo = UTC, *, most: int) -> int:

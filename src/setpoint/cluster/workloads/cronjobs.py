@@ -82,16 +82,16 @@ class CronJobs:
             else:
                 how = "Complete" if job.is_complete else "Failed"
                 ctx.event("Normal", "SawCompletedJob", f"Saw completed job: {job.name}, condition: {how}")
-        known = {reference.uid for reference in active}
+        active_uids = {reference.uid for reference in active}
         for job in jobs:
-            if job.is_finished or job.uid in known:
+            if job.is_finished or job.uid in active_uids:
                 continue
             if SCHEDULED in job.metadata.annotations:
                 active.append(reference_to(job))
             else:
-                said = f"Saw a job that the controller did not create or forgot: {job.name}"
-                ctx.event("Warning", "UnexpectedJob", said)
-        if [each.uid for each in active] != [each.uid for each in status.active]:
+                message = f"Saw a job that the controller did not create or forgot: {job.name}"
+                ctx.event("Warning", "UnexpectedJob", message)
+        if [reference.uid for reference in active] != [reference.uid for reference in status.active]:
             status.active = active
         ends = [job.status.completion_time for job in jobs if job.is_complete and job.status.completion_time]
         latest = max(ends, default=None)
@@ -122,43 +122,43 @@ class CronJobs:
         if due is None:
             return None
         if schedule.missed(since, now, zone, most=MANY + 1) > MANY:
-            said = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
-            ctx.event("Warning", "TooManyMissedTimes", said)
+            message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+            ctx.event("Warning", "TooManyMissedTimes", message)
         return due
 
     async def _begin(self, cron_job: CronJob, jobs: list[Job], due: datetime, zone: tzinfo, ctx: Context) -> None:
         status, policy = cron_job.status, cron_job.spec.concurrency_policy
         active = {reference.uid for reference in status.active}
         job = job_of(cron_job, due, zone)
-        there = next((each for each in jobs if each.name == job.name), None)
-        if there is None:
+        existing = next((entry for entry in jobs if entry.name == job.name), None)
+        if existing is None:
             if policy == "Forbid" and active:
-                said = "Not starting job because prior execution is running and concurrency policy is Forbid"
-                ctx.event("Normal", "JobAlreadyActive", said)
+                message = "Not starting job because prior execution is running and concurrency policy is Forbid"
+                ctx.event("Normal", "JobAlreadyActive", message)
                 return
             if policy == "Replace":
-                for each in jobs:
-                    if each.uid in active:
-                        await self._delete(each, ctx)
+                for other in jobs:
+                    if other.uid in active:
+                        await self._delete(other, ctx)
                 status.active = []
-            there = await self._create(cron_job, job, ctx)
-            status.active = [*status.active, reference_to(there)]
+            existing = await self._create(cron_job, job, ctx)
+            status.active = [*status.active, reference_to(existing)]
         status.last_schedule_time = due
 
     async def _create(self, cron_job: CronJob, job: Job, ctx: Context) -> Job:
         try:
-            made = await ctx.create(job)
+            created = await ctx.create(job)
         except AlreadyExists:
-            found = await ctx.client.get(Job, job.name, namespace=cron_job.namespace)
-            controller = found.metadata.controller
+            existing = await ctx.client.get(Job, job.name, namespace=cron_job.namespace)
+            controller = existing.metadata.controller
             if controller is not None and controller.uid == cron_job.uid:
-                return found
+                return existing
             raise
         except ApiError as problem:
             ctx.event("Warning", "FailedCreate", f"Error creating job: {problem.message}")
             raise
-        ctx.event("Normal", "SuccessfulCreate", f"Created job {made.name}")
-        return made
+        ctx.event("Normal", "SuccessfulCreate", f"Created job {created.name}")
+        return created
 
     async def _delete(self, job: Job, ctx: Context) -> None:
         if not job.is_deleting:

@@ -73,10 +73,12 @@ class DaemonSets:
             await self._surge(daemon_set, places, digest, surge, ctx)
         elif updating:
             await self._replace(places, most, ctx)
-        used = {each.name for each in revisions if each.labels.get(REVISION_LABEL) in places.hashes | {digest}}
+        used = {
+            revision.name for revision in revisions if revision.labels.get(REVISION_LABEL) in places.hashes | {digest}
+        }
         await self._revisions.forget(revisions, used, daemon_set.spec.revision_history_limit, ctx)
-        left = [until_available(pod, daemon_set.spec.min_ready_seconds, ctx.now()) for pod in pods]
-        waits = [wait for wait in left if wait is not None and wait > 0]
+        times = [until_available(pod, daemon_set.spec.min_ready_seconds, ctx.now()) for pod in pods]
+        waits = [wait for wait in times if wait is not None and wait > 0]
         return after(min(waits), "pods are not available for long enough") if waits else done()
 
     async def _keep(self, daemon_set: DaemonSet, places: _Places, digest: str, surge: bool, ctx: Context) -> None:
@@ -87,8 +89,8 @@ class DaemonSets:
             for pod in pods:
                 if pod.is_finished and not pod.is_deleting:
                     how = "failed" if pod.status.phase == "Failed" else "succeeded"
-                    said = f"Found {how} daemon pod {pod.key} on node {name}, will try to kill it"
-                    ctx.event("Warning" if how == "failed" else "Normal", f"{how.capitalize()}DaemonPod", said)
+                    message = f"Found {how} daemon pod {pod.key} on node {name}, will try to kill it"
+                    ctx.event("Warning" if how == "failed" else "Normal", f"{how.capitalize()}DaemonPod", message)
                     await delete_pod(pod, ctx)
             living = [pod for pod in pods if not pod.is_finished and not pod.is_deleting]
             if name not in places.lasting:
@@ -143,15 +145,15 @@ class DaemonSets:
     @staticmethod
     def _count(daemon_set: DaemonSet, places: _Places) -> None:
         status = daemon_set.status
-        there = {name: [pod for pod in places.pods.get(name, ()) if not pod.is_deleting] for name in places.wanted}
-        first = [pods[0] for pods in there.values() if pods]
+        living = {name: [pod for pod in places.pods.get(name, ()) if not pod.is_deleting] for name in places.wanted}
+        first = [pods[0] for pods in living.values() if pods]
         status.desired_number_scheduled = len(places.wanted)
-        status.current_number_scheduled = sum(map(bool, there.values()))
-        status.number_ready = sum(any(pod.is_ready for pod in pods) for pods in there.values())
+        status.current_number_scheduled = sum(map(bool, living.values()))
+        status.number_ready = sum(any(pod.is_ready for pod in pods) for pods in living.values())
         # An API server forgets zeros of these three, so saying them would be another write each time.
-        available = sum(any(places.serves(pod) for pod in pods) for pods in there.values())
+        available = sum(any(places.serves(pod) for pod in pods) for pods in living.values())
         status.number_available = available or None
-        updated = sum(any(map(places.is_new, pods)) for pods in there.values() if first)
+        updated = sum(any(map(places.is_new, pods)) for pods in living.values() if first)
         status.updated_number_scheduled = updated or None
         status.number_unavailable = (len(places.wanted) - available) or None
         status.number_misscheduled = sum(name not in places.wanted for name, pods in places.pods.items() if pods)
@@ -206,7 +208,7 @@ def tolerations_of(daemon_set: DaemonSet) -> list[Toleration]:
     added += [
         Toleration(key=f"node.kubernetes.io/{name}", operator="Exists", effect="NoSchedule") for name in conditions
     ]
-    return [*spec.tolerations, *(each for each in added if each not in spec.tolerations)]
+    return [*spec.tolerations, *(toleration for toleration in added if toleration not in spec.tolerations)]
 
 
 def _but_oldest(pods: list[Pod]) -> list[Pod]:

@@ -62,14 +62,14 @@ def report(
     before = Counts.of(deployment)
     status, desired = deployment.status, desired_of(deployment)
     everything = [*others, *([current] if current is not None else [])]
-    ready = sum(each.status.ready_replicas or 0 for each in everything)
-    available = sum(each.status.available_replicas or 0 for each in everything)
+    ready = sum(replica_set.status.ready_replicas or 0 for replica_set in everything)
+    available = sum(replica_set.status.available_replicas or 0 for replica_set in everything)
     # Servers forget these where they are 0; to say so would be another write each time.
-    status.replicas = sum(each.status.replicas for each in everything) or None
+    status.replicas = sum(replica_set.status.replicas for replica_set in everything) or None
     status.updated_replicas = (current.status.replicas if current is not None else 0) or None
     status.ready_replicas = ready or None
     status.available_replicas = available or None
-    status.terminating_replicas = sum(each.status.terminating_replicas or 0 for each in everything)
+    status.terminating_replicas = sum(replica_set.status.terminating_replicas or 0 for replica_set in everything)
     status.unavailable_replicas = max(desired - available, 0) or None
     enough = available >= desired - unavailable
     _set(
@@ -81,7 +81,7 @@ def report(
         now,
     )
     if deadline_of(deployment) is None:
-        status.conditions = [each for each in status.conditions if each.type != "Progressing"]
+        status.conditions = [condition for condition in status.conditions if condition.type != "Progressing"]
     else:
         _progress(deployment, current, before, created=created, now=now)
     if not deployment.spec.paused:
@@ -93,20 +93,24 @@ def _failure(deployment: Deployment, replica_sets: Sequence[ReplicaSet], now: da
     no such ReplicaSet, removes the Deployment's condition.
     """
     for replica_set in replica_sets:
-        for each in replica_set.status.conditions:
-            if each.type == FAILURE:
-                at = each.last_transition_time or now
-                _set(deployment, FAILURE, each.status or "True", each.reason or "", each.message or "", at)
+        for condition in replica_set.status.conditions:
+            if condition.type == FAILURE:
+                at = condition.last_transition_time or now
+                _set(
+                    deployment, FAILURE, condition.status or "True", condition.reason or "", condition.message or "", at
+                )
                 return
-    deployment.status.conditions = [each for each in deployment.status.conditions if each.type != FAILURE]
+    deployment.status.conditions = [
+        condition for condition in deployment.status.conditions if condition.type != FAILURE
+    ]
 
 
 def _progress(
     deployment: Deployment, current: ReplicaSet | None, before: Counts, *, created: bool, now: datetime
 ) -> None:
     name = current.name if current is not None else ""
-    known = progressing(deployment)
-    reason = known.reason if known is not None else ""
+    condition = progressing(deployment)
+    reason = condition.reason if condition is not None else ""
     if deployment.spec.paused:
         if reason not in (PAUSED, LATE):  # that it is late stays to be seen
             _set(deployment, "Progressing", "Unknown", PAUSED, "Deployment is paused", now)
@@ -115,14 +119,14 @@ def _progress(
         _set(deployment, "Progressing", "Unknown", RESUMED, "Deployment is resumed", now)
     if created:
         _set(deployment, "Progressing", "True", CREATED, f'Created new replica set "{name}"', now)
-    elif known is None:
+    elif condition is None:
         _set(deployment, "Progressing", "True", FOUND, f'Found new replica set "{name}"', now)
     counts = Counts.of(deployment)
     if is_complete(deployment):
-        told = f'ReplicaSet "{name}" has successfully progressed.'
+        message = f'ReplicaSet "{name}" has successfully progressed.'
         # A rollout that no status told of leaves the name of the one before; upstream lets it stay.
-        stale = known is not None and known.message != told
-        _set(deployment, "Progressing", "True", AVAILABLE, told, now, renew=stale)
+        stale = condition is not None and condition.message != message
+        _set(deployment, "Progressing", "True", AVAILABLE, message, now, renew=stale)
     elif counts.updated == counts.replicas and reason == AVAILABLE and not created:
         return  # rolled out already; later changes of pods are not a rollout
     elif counts.further_than(before):
@@ -135,23 +139,23 @@ def _progress(
 
 def seconds_left(deployment: Deployment, now: datetime) -> float | None:
     """The seconds until the rollout is late; None if it has no deadline, is paused, or is already complete or late."""
-    deadline, known = deadline_of(deployment), progressing(deployment)
-    if deadline is None or known is None or known.last_update_time is None or deployment.spec.paused:
+    deadline, condition = deadline_of(deployment), progressing(deployment)
+    if deadline is None or condition is None or condition.last_update_time is None or deployment.spec.paused:
         return None
-    if known.reason in (AVAILABLE, LATE):
+    if condition.reason in (AVAILABLE, LATE):
         return None
     # Times of conditions are in whole seconds: one more makes sure that it is over.
-    return max(deadline - (now - known.last_update_time).total_seconds() + 1.0, 0.1)
+    return max(deadline - (now - condition.last_update_time).total_seconds() + 1.0, 0.1)
 
 
 def is_late(deployment: Deployment, now: datetime) -> bool:
     """Whether there has been no progress for longer than the deadline."""
-    deadline, known = deadline_of(deployment), progressing(deployment)
-    if deadline is None or known is None or known.reason == AVAILABLE:
+    deadline, condition = deadline_of(deployment), progressing(deployment)
+    if deadline is None or condition is None or condition.reason == AVAILABLE:
         return False
-    if known.reason == LATE:
+    if condition.reason == LATE:
         return True
-    return known.last_update_time is not None and (now - known.last_update_time).total_seconds() > deadline
+    return condition.last_update_time is not None and (now - condition.last_update_time).total_seconds() > deadline
 
 
 def is_complete(deployment: Deployment) -> bool:
@@ -161,7 +165,7 @@ def is_complete(deployment: Deployment) -> bool:
 
 
 def progressing(deployment: Deployment) -> DeploymentCondition | None:
-    return next((each for each in deployment.status.conditions if each.type == "Progressing"), None)
+    return next((condition for condition in deployment.status.conditions if condition.type == "Progressing"), None)
 
 
 def deadline_of(deployment: Deployment) -> int | None:

@@ -86,8 +86,8 @@ class Deployments:
         report(deployment, current, others, created=created, unavailable=unavailable, now=ctx.now())
         if current is not None and is_complete(deployment):
             await self._clean_up(deployment, others, ctx)
-        left = seconds_left(deployment, ctx.now())
-        return done() if left is None else after(left, "the progress deadline")
+        seconds = seconds_left(deployment, ctx.now())
+        return done() if seconds is None else after(seconds, "the progress deadline")
 
     # -- ReplicaSets ---------------------------------------------------------------------------------------------------
 
@@ -116,15 +116,15 @@ class Deployments:
             ),
         )
         try:
-            made = await ctx.create(fresh)
+            replica_set = await ctx.create(fresh)
         except AlreadyExists:
             # Another template has that hash: count the collision, so that the next try has another name.
             deployment.status.collision_count = (deployment.status.collision_count or 0) + 1
             raise
         if replicas:
-            _tell_of_scaling(made, 0, replicas, ctx)
+            _tell_of_scaling(replica_set, 0, replicas, ctx)
         await _annotate(deployment, revision, ctx)
-        return made
+        return replica_set
 
     async def _resize(
         self, deployment: Deployment, current: ReplicaSet | None, others: list[ReplicaSet], ctx: Context
@@ -165,7 +165,7 @@ class Deployments:
     ) -> None:
         for replica_set in others:
             await _scale(deployment, replica_set, 0, ctx)
-        if not any(each.status.replicas or each.status.terminating_replicas for each in others):
+        if not any(replica_set.status.replicas or replica_set.status.terminating_replicas for replica_set in others):
             await _scale(deployment, current, desired_of(deployment), ctx)
 
     async def _roll(self, deployment: Deployment, current: ReplicaSet, others: list[ReplicaSet], ctx: Context) -> None:
@@ -189,7 +189,7 @@ class Deployments:
             if going > 0:
                 budget -= going
                 await _scale(deployment, replica_set, size_of(replica_set) - going, ctx)
-        available = sum(each.status.available_replicas or 0 for each in (current, *others))
+        available = sum(replica_set.status.available_replicas or 0 for replica_set in (current, *others))
         budget = min(budget, available - least)
         for replica_set in sorted(others, key=_revision):
             going = min(budget, size_of(replica_set))
@@ -199,7 +199,7 @@ class Deployments:
 
     async def _clean_up(self, deployment: Deployment, others: list[ReplicaSet], ctx: Context) -> None:
         limit = deployment.spec.revision_history_limit
-        idle = [each for each in others if not size_of(each) and not each.status.replicas]
+        idle = [replica_set for replica_set in others if not size_of(replica_set) and not replica_set.status.replicas]
         idle.sort(key=_revision)
         for replica_set in idle[: max(len(idle) - (10 if limit is None else limit), 0)]:
             await ctx.delete(replica_set)
@@ -221,7 +221,11 @@ def _find(replica_sets: list[ReplicaSet], template: PodTemplateSpec) -> ReplicaS
     none.
     """
     wanted = plain(template)
-    same = [each for each in replica_sets if each.spec.template is not None and plain(each.spec.template) == wanted]
+    same = [
+        replica_set
+        for replica_set in replica_sets
+        if replica_set.spec.template is not None and plain(replica_set.spec.template) == wanted
+    ]
     return min(same, key=_revision, default=None)
 
 

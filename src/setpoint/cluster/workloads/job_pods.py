@@ -85,7 +85,7 @@ async def release(pod: Pod, ctx: Context) -> None:
     """Removes the finalizer from the pod if the pod has it."""
     if FINALIZER not in pod.metadata.finalizers:
         return
-    rest = [each for each in pod.metadata.finalizers if each != FINALIZER]
+    rest = [name for name in pod.metadata.finalizers if name != FINALIZER]
     metadata = {"finalizers": rest or None, "resourceVersion": pod.metadata.resource_version}
     try:
         await ctx.patch(pod, {"metadata": metadata})
@@ -106,15 +106,15 @@ def finished_at(pod: Pod, now: datetime) -> datetime:
     deleted or was created.
     """
     ended = [
-        each.state.terminated.finished_at
-        for each in pod.status.container_statuses
-        if each.state is not None and each.state.terminated is not None and each.state.terminated.finished_at
+        status.state.terminated.finished_at
+        for status in pod.status.container_statuses
+        if status.state is not None and status.state.terminated is not None and status.state.terminated.finished_at
     ]
     if not ended:
         ended = [
-            each.last_transition_time
-            for each in pod.status.conditions
-            if each.type == "Ready" and each.status == "False" and each.last_transition_time is not None
+            condition.last_transition_time
+            for condition in pod.status.conditions
+            if condition.type == "Ready" and condition.status == "False" and condition.last_transition_time is not None
         ]
     return max(ended, default=pod.metadata.deletion_timestamp or pod.metadata.creation_timestamp or now)
 

@@ -32,7 +32,9 @@ def verdict(job: Job, pod: Pod) -> Verdict:
             )
         else:
             wanted = {(pattern.type, pattern.status or "True") for pattern in rule.on_pod_conditions}
-            held = next((each for each in pod.status.conditions if (each.type, each.status) in wanted), None)
+            held = next(
+                (condition for condition in pod.status.conditions if (condition.type, condition.status) in wanted), None
+            )
             if held is None:
                 continue
             what = f"Pod {pod.key} has condition {held.type}"
@@ -46,9 +48,9 @@ def success(job: Job, succeeded: set[int]) -> str | None:
     completions = job.spec.completions or 0
     for number, rule in enumerate(policy.rules if policy is not None else ()):
         wanted = read(rule.succeeded_indexes, completions) if rule.succeeded_indexes is not None else None
-        found = succeeded if wanted is None else succeeded & wanted
+        indexes = succeeded if wanted is None else succeeded & wanted
         least = rule.succeeded_count if rule.succeeded_count is not None else len(wanted or ())
-        if least and len(found) >= least:
+        if least and len(indexes) >= least:
             return f"Matched rules at index {number}"
     return None
 

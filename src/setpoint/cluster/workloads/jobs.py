@@ -67,99 +67,99 @@ class Jobs:
         if status.start_time is None and not job.spec.suspend:
             status.start_time = ctx.now().replace(microsecond=0)
         end = _ending(job)
-        known = _Known(job, pods)
-        again = await self._track(job, known, end, ctx)
-        succeeded = len(known.done) if known.indexed else (status.succeeded or 0) + len(_uncounted(job).succeeded)
+        tally = _Tally(job, pods)
+        again = await self._track(job, tally, end, ctx)
+        succeeded = len(tally.done) if tally.indexed else (status.succeeded or 0) + len(_uncounted(job).succeeded)
         failed = (status.failed or 0) + len(_uncounted(job).failed)
-        if known.indexed:
-            status.completed_indexes = written(known.done) or None
+        if tally.indexed:
+            status.completed_indexes = written(tally.done) or None
             status.succeeded = succeeded or None
         if job.spec.backoff_limit_per_index is not None:
-            status.failed_indexes = written(known.lost)
-        end = end or known.verdict or self._judge(job, known, succeeded, failed, ctx.now())
+            status.failed_indexes = written(tally.lost)
+        end = end or tally.verdict or self._judge(job, tally, succeeded, failed, ctx.now())
         wait: float | None = None
         if end is not None:
             _announce(job, end, ctx.now())
-            await self._wind_up(job, known, end, ctx)
+            await self._wind_up(job, tally, end, ctx)
         elif not job.is_deleting:
-            wait = await self._adjust(job, known, succeeded, ctx)
-        status.active = sum(not pod.is_deleting for pod in known.active) or None
-        status.ready = sum(pod.is_ready and not pod.is_deleting for pod in known.active)
-        status.terminating = len(known.terminating)
+            wait = await self._adjust(job, tally, succeeded, ctx)
+        status.active = sum(not pod.is_deleting for pod in tally.active) or None
+        status.ready = sum(pod.is_ready and not pod.is_deleting for pod in tally.active)
+        status.terminating = len(tally.terminating)
         if again:
             return after(0, "the status names pods that are not counted yet")
         return done() if wait is None else after(wait, "its deadline passes, or failed pods may be replaced")
 
     # -- counting ------------------------------------------------------------------------------------------------------
 
-    async def _track(self, job: Job, known: _Known, end: End | None, ctx: Context) -> bool:
+    async def _track(self, job: Job, tally: _Tally, end: End | None, ctx: Context) -> bool:
         """Counts the pods whose uids are in the status, and replaces these uids with those of the pods that have ended
         since. Returns whether there are pods left to count.
         """
         status, uncounted = job.status, _uncounted(job)
         named = {*uncounted.succeeded, *uncounted.failed}
-        for pod in known.pods:
+        for pod in tally.pods:
             if pod.uid in named:
                 await release(pod, ctx)
-        if not known.indexed and uncounted.succeeded:
+        if not tally.indexed and uncounted.succeeded:
             status.succeeded = (status.succeeded or 0) + len(uncounted.succeeded)
         if uncounted.failed:
             status.failed = (status.failed or 0) + len(uncounted.failed)
         fresh = UncountedTerminatedPods()
-        for pod in known.pods:
+        for pod in tally.pods:
             if FINALIZER not in pod.metadata.finalizers or pod.uid in named:
                 continue
             if pod.status.phase == "Succeeded":
                 fresh.succeeded = [*fresh.succeeded, pod.uid]
             elif has_failed(job, pod) or (end is not None and end.type == "Failed" and pod.is_deleting):
-                if known.ignores(pod):
+                if tally.ignores(pod):
                     await release(pod, ctx)
-                elif known.may_count(pod) or end is not None:
+                elif tally.may_count(pod) or end is not None:
                     fresh.failed = [*fresh.failed, pod.uid]
         status.uncounted_terminated_pods = fresh
         return bool(fresh.succeeded or fresh.failed)
 
-    def _judge(self, job: Job, known: _Known, succeeded: int, failed: int, now: datetime) -> End | None:
+    def _judge(self, job: Job, tally: _Tally, succeeded: int, failed: int, now: datetime) -> End | None:
         """The end of the Job; None if the Job is not over."""
         spec, status = job.spec, job.status
         per_index = spec.backoff_limit_per_index is not None
         limit = spec.backoff_limit if spec.backoff_limit is not None else UNLIMITED if per_index else 6
-        restarts = sum(each.restart_count for pod in known.active for each in pod.status.container_statuses)
+        restarts = sum(status.restart_count for pod in tally.active for status in pod.status.container_statuses)
         if spec.template.spec.restart_policy != "OnFailure":
             restarts = 0
         if failed > limit or (restarts and restarts >= limit):
             return End("Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
-        if _left(job, now) == 0:
+        if _seconds_left(job, now) == 0:
             return End("Failed", "DeadlineExceeded", "Job was active longer than specified deadline")
         most = spec.max_failed_indexes
-        if most is not None and len(known.lost) > most:
-            said = "Job has exceeded the specified maximal number of failed indexes"
-            return End("Failed", "MaxFailedIndexesExceeded", said)
-        if known.indexed and (matched := success(job, known.done)):
+        if most is not None and len(tally.lost) > most:
+            message = "Job has exceeded the specified maximal number of failed indexes"
+            return End("Failed", "MaxFailedIndexesExceeded", message)
+        if tally.indexed and (matched := success(job, tally.done)):
             return End("Complete", "SuccessPolicy", matched)
         if spec.completions is None:
-            over = succeeded > 0 and not known.active
+            over = succeeded > 0 and not tally.active
         else:
-            over = succeeded + len(known.lost - known.done) >= spec.completions
-            if over and known.lost - known.done:
+            over = succeeded + len(tally.lost - tally.done) >= spec.completions
+            if over and tally.lost - tally.done:
                 return End("Failed", "FailedIndexes", "Job has failed indexes")
         return End("Complete", *_DONE) if over and not (spec.suspend and status.start_time is None) else None
 
     # -- pods ----------------------------------------------------------------------------------------------------------
 
-    async def _adjust(self, job: Job, known: _Known, succeeded: int, ctx: Context) -> float | None:
+    async def _adjust(self, job: Job, tally: _Tally, succeeded: int, ctx: Context) -> float | None:
         """Makes or deletes pods until the right number is active. Returns the seconds until the next check; None if an
         event will cause that check.
         """
-        left = _left(job, ctx.now())
-        living = [pod for pod in known.active if not pod.is_deleting]
+        remaining = _seconds_left(job, ctx.now())
+        living = [pod for pod in tally.active if not pod.is_deleting]
         if job.spec.suspend:
-            await self._delete(living, known, ctx)
+            await self._delete(living, tally, ctx)
             if _set(job, "Suspended", True, "JobSuspended", "Job suspended", ctx.now()):
                 ctx.event("Normal", "Suspended", "Job suspended")
             job.status.start_time = None
             return None
-        if any(each.type == "Suspended" for each in job.status.conditions) and _set(
+        if any(condition.type == "Suspended" for condition in job.status.conditions) and _set(
             job, "Suspended", False, "JobResumed", "Job resumed", ctx.now()
         ):
             ctx.event("Normal", "Resumed", "Job resumed")
@@ -168,84 +168,84 @@ class Jobs:
             wanted = len(living) if succeeded else parallelism
             wanted = min(wanted, parallelism)
         else:
-            wanted = min(parallelism, max(job.spec.completions - succeeded - len(known.lost - known.done), 0))
-        living = await self._without_doubles(living, known, ctx)
+            wanted = min(parallelism, max(job.spec.completions - succeeded - len(tally.lost - tally.done), 0))
+        living = await self._without_doubles(living, tally, ctx)
         if len(living) > wanted:
             living.sort(key=lambda pod: (pod.is_ready, pod.is_running))
-            await self._delete(living[: len(living) - wanted], known, ctx)
-            return left
-        waiting = len(known.terminating) if known.replaces_failed_only else 0
+            await self._delete(living[: len(living) - wanted], tally, ctx)
+            return remaining
+        waiting = len(tally.terminating) if tally.replaces_failed_only else 0
         missing = min(wanted - len(living) - waiting, BURST)
-        wait = await self._create(job, known, living, missing, ctx) if missing > 0 else None
-        return min((each for each in (left, wait) if each is not None), default=None)
+        wait = await self._create(job, tally, living, missing, ctx) if missing > 0 else None
+        return min((time for time in (remaining, wait) if time is not None), default=None)
 
-    async def _create(self, job: Job, known: _Known, living: list[Pod], missing: int, ctx: Context) -> float | None:
+    async def _create(self, job: Job, tally: _Tally, living: list[Pod], missing: int, ctx: Context) -> float | None:
         """Makes missing pods. Returns the seconds until failed pods may be replaced; None if no replacement has to
         wait.
         """
-        if not known.indexed:
-            wait = known.back_off(known.failed, ctx.now())
+        if not tally.indexed:
+            wait = tally.back_off(tally.failed, ctx.now())
             if wait > 0:
                 return wait
             for _ in range(missing):
-                made = await create_pod(pod_of_job(job), ctx)
-                if made is not None:
-                    known.active.append(made)
+                created = await create_pod(pod_of_job(job), ctx)
+                if created is not None:
+                    tally.active.append(created)
             return None
-        taken = {known.index(pod) for pod in living} | known.done | known.lost
-        if known.replaces_failed_only:
-            taken |= {known.index(pod) for pod in known.terminating}
+        used = {tally.index(pod) for pod in living} | tally.done | tally.lost
+        if tally.replaces_failed_only:
+            used |= {tally.index(pod) for pod in tally.terminating}
         waits = []
-        free = (index for index in range(job.spec.completions or 0) if index not in taken)
+        free = (index for index in range(job.spec.completions or 0) if index not in used)
         for index in free:
             if missing <= 0:
                 break
-            before = [pod for pod in known.failed if known.index(pod) == index]
+            before = [pod for pod in tally.failed if tally.index(pod) == index]
             per_index = job.spec.backoff_limit_per_index is not None
-            wait = known.back_off(before if per_index else known.failed, ctx.now())
+            wait = tally.back_off(before if per_index else tally.failed, ctx.now())
             if wait > 0:
                 waits.append(wait)
                 continue
-            made = await create_pod(pod_of_job(job, index, known.failures(index)), ctx)
+            created = await create_pod(pod_of_job(job, index, tally.failures(index)), ctx)
             missing -= 1
-            if made is not None:
-                known.active.append(made)
+            if created is not None:
+                tally.active.append(created)
         return min(waits, default=None)
 
-    async def _without_doubles(self, living: list[Pod], known: _Known, ctx: Context) -> list[Pod]:
+    async def _without_doubles(self, living: list[Pod], tally: _Tally, ctx: Context) -> list[Pod]:
         """Deletes pods whose index is complete, out of range or already served by a different pod. Returns all other
         pods.
         """
-        if not known.indexed:
+        if not tally.indexed:
             return living
-        kept: dict[int, Pod] = {}
+        pod_by_index: dict[int, Pod] = {}
         surplus = []
         for pod in living:
-            index = known.index(pod)
-            if index is None or index in kept or index in known.done or index in known.lost:
+            index = tally.index(pod)
+            if index is None or index in pod_by_index or index in tally.done or index in tally.lost:
                 surplus.append(pod)
             else:
-                kept[index] = pod
-        await self._delete(surplus, known, ctx)
-        return list(kept.values())
+                pod_by_index[index] = pod
+        await self._delete(surplus, tally, ctx)
+        return list(pod_by_index.values())
 
-    async def _delete(self, pods: list[Pod], known: _Known, ctx: Context) -> None:
+    async def _delete(self, pods: list[Pod], tally: _Tally, ctx: Context) -> None:
         """Deletes pods in such a way that they do not count as failed."""
         for pod in pods:
             await release(pod, ctx)
             await ctx.delete(pod)
-            known.active = [each for each in known.active if each.uid != pod.uid]
-            known.terminating.append(pod)  # it counts at once, so that no status says that it is gone before it is
+            tally.active = [other for other in tally.active if other.uid != pod.uid]
+            tally.terminating.append(pod)  # it counts at once, so that no status says that it is gone before it is
             ctx.event("Normal", "SuccessfulDelete", f"Deleted pod: {pod.name}")
 
-    async def _wind_up(self, job: Job, known: _Known, end: End, ctx: Context) -> None:
+    async def _wind_up(self, job: Job, tally: _Tally, end: End, ctx: Context) -> None:
         """Ends the pods that are still running. The Job is over once they have ended and all pods are counted."""
-        for pod in known.active:
+        for pod in tally.active:
             if not pod.is_deleting:
                 await ctx.delete(pod)
                 ctx.event("Normal", "SuccessfulDelete", f"Deleted pod: {pod.name}")
         uncounted = _uncounted(job)
-        if known.active or known.terminating or uncounted.succeeded or uncounted.failed:
+        if tally.active or tally.terminating or uncounted.succeeded or uncounted.failed:
             return
         now = ctx.now()
         _set(job, end.type, True, end.reason, end.message, now)
@@ -256,7 +256,7 @@ class Jobs:
             ctx.event("Warning", end.reason, end.message)
 
 
-class _Known:
+class _Tally:
     """The pods of a Job, counted by phase and index."""
 
     def __init__(self, job: Job, pods: list[Pod]) -> None:
@@ -279,13 +279,13 @@ class _Known:
             if pod.status.phase == "Succeeded" and index is not None:
                 self.done.add(index)
         for pod in self.failed:
-            said = self._verdicts.get(pod.uid)
-            if said is not None and said.action == "FailJob":
-                self.verdict = self.verdict or End("Failed", "PodFailurePolicy", said.message)
+            pod_verdict = self._verdicts.get(pod.uid)
+            if pod_verdict is not None and pod_verdict.action == "FailJob":
+                self.verdict = self.verdict or End("Failed", "PodFailurePolicy", pod_verdict.message)
             index, limit = self.index(pod), spec.backoff_limit_per_index
             if index is None or limit is None or index in self.done:
                 continue
-            fails = said is not None and said.action == "FailIndex"
+            fails = pod_verdict is not None and pod_verdict.action == "FailIndex"
             if fails or (not self.ignores(pod) and failure_count(pod) >= limit):
                 self.lost.add(index)
 
@@ -295,8 +295,8 @@ class _Known:
         return self._indexes.get(pod.uid)
 
     def ignores(self, pod: Pod) -> bool:
-        said = self._verdicts.get(pod.uid)
-        return said is not None and said.action == "Ignore"
+        verdict = self._verdicts.get(pod.uid)
+        return verdict is not None and verdict.action == "Ignore"
 
     def failures(self, index: int) -> int | None:
         """The number of failures of the index; None unless the Job sets ``backoffLimitPerIndex``."""
@@ -329,7 +329,7 @@ def _uncounted(job: Job) -> UncountedTerminatedPods:
     return job.status.uncounted_terminated_pods or UncountedTerminatedPods()
 
 
-def _left(job: Job, now: datetime) -> float | None:
+def _seconds_left(job: Job, now: datetime) -> float | None:
     """The seconds until the Job's deadline, 0.0 if it has passed; None if the Job does not have a deadline, has not
     started, or is suspended.
     """

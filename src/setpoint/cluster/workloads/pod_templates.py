@@ -41,15 +41,15 @@ async def create_pod(pod: Pod, ctx: Context) -> Pod | None:
             accepts no new pods.
     """
     try:
-        made = await ctx.create(pod)
+        created = await ctx.create(pod)
     except AlreadyExists:
         return None
     except ApiError as problem:
         if not is_terminating(problem):
             ctx.event("Warning", "FailedCreate", f"Error creating: {problem.message}")
         raise
-    ctx.event("Normal", "SuccessfulCreate", f"Created pod: {made.name}")
-    return made
+    ctx.event("Normal", "SuccessfulCreate", f"Created pod: {created.name}")
+    return created
 
 
 async def delete_pod(pod: Pod, ctx: Context) -> None:
@@ -72,14 +72,16 @@ def until_available(pod: Pod, min_ready: int | None, now: datetime) -> float | N
     """
     if not pod.is_ready:
         return None
-    since = next((found.last_transition_time for found in pod.status.conditions if found.type == "Ready"), None)
+    since = next(
+        (condition.last_transition_time for condition in pod.status.conditions if condition.type == "Ready"), None
+    )
     return 0.0 if not min_ready or since is None else min_ready - (now - since).total_seconds()
 
 
 def is_available(pod: Pod, min_ready: int | None, now: datetime) -> bool:
     """Whether a pod has been ready for ``min_ready`` seconds."""
-    left = until_available(pod, min_ready, now)
-    return left is not None and left <= 0
+    remaining = until_available(pod, min_ready, now)
+    return remaining is not None and remaining <= 0
 
 
 def template_hash(template: PodTemplateSpec, collisions: int = 0) -> str:

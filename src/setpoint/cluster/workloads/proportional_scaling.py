@@ -24,7 +24,10 @@ _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 def was_scaled(desired: int, replica_sets: Sequence[ReplicaSet]) -> bool:
     """Whether an active ReplicaSet was last scaled for a different number of replicas than the Deployment has now."""
     return any(
-        size_of(each) and (known := number_in(each, DESIRED)) is not None and known != desired for each in replica_sets
+        size_of(replica_set)
+        and (last_desired := number_in(replica_set, DESIRED)) is not None
+        and last_desired != desired
+        for replica_set in replica_sets
     )
 
 
@@ -33,7 +36,7 @@ def only_one(current: ReplicaSet | None, others: Sequence[ReplicaSet]) -> Replic
     active or there are none at all.
     """
     everything = [*others, *([current] if current is not None else [])]
-    active = [each for each in everything if size_of(each)]
+    active = [replica_set for replica_set in everything if size_of(replica_set)]
     if len(active) > 1 or not everything:
         return None
     if active:
@@ -45,21 +48,21 @@ def shared(
     deployment: Deployment, replica_sets: Sequence[ReplicaSet], desired: int, surge: int
 ) -> list[tuple[ReplicaSet, int]]:
     """The new sizes of the active ReplicaSets, in proportion to their old sizes; the largest gets the remainder."""
-    active = [each for each in replica_sets if size_of(each)]
+    active = [replica_set for replica_set in replica_sets if size_of(replica_set)]
     most = desired + surge if desired > 0 else 0
     change = most - sum(map(size_of, active))
-    active.sort(key=lambda each: (_age(each), each.name), reverse=change > 0)
+    active.sort(key=lambda replica_set: (_age(replica_set), replica_set.name), reverse=change > 0)
     active.sort(key=size_of, reverse=True)
     sizes: list[int] = []
-    given = 0
-    for each in active:
-        part = _part(deployment, each, desired, most)
-        left = change - given
-        part = 0 if not left else min(part, left) if change > 0 else max(part, left)
-        given += part
-        sizes.append(size_of(each) + part)
+    distributed = 0
+    for replica_set in active:
+        part = _part(deployment, replica_set, desired, most)
+        remaining = change - distributed
+        part = 0 if not remaining else min(part, remaining) if change > 0 else max(part, remaining)
+        distributed += part
+        sizes.append(size_of(replica_set) + part)
     if sizes and change:
-        sizes[0] = max(sizes[0] + change - given, 0)
+        sizes[0] = max(sizes[0] + change - distributed, 0)
     return list(zip(active, sizes, strict=True))
 
 

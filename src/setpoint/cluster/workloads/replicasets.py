@@ -106,13 +106,15 @@ class ReplicationControllers(Replicas[ReplicationController]):
 
     def __init__(self) -> None:
         super().__init__(
-            ReplicationController, "replication-controller", lambda each: LabelSelector(match_labels=each.spec.selector)
+            ReplicationController,
+            "replication-controller",
+            lambda controller: LabelSelector(match_labels=controller.spec.selector),
         )
 
 
 def _say(replica_set: ReplicaSet | ReplicationController, reason: str, message: str) -> None:
     """Sets the condition ``ReplicaFailure``; the first failure stays visible until there are no more failures."""
-    if any(each.type == FAILURE for each in replica_set.status.conditions):
+    if any(condition.type == FAILURE for condition in replica_set.status.conditions):
         return
     if isinstance(replica_set, ReplicaSet):
         replica_set.status.conditions.append(
@@ -128,9 +130,9 @@ def _unsay(replica_set: ReplicaSet | ReplicationController) -> None:
     """Removes the condition ``ReplicaFailure``."""
     status = replica_set.status
     if isinstance(status, ReplicaSetStatus):
-        status.conditions = [each for each in status.conditions if each.type != FAILURE]
+        status.conditions = [condition for condition in status.conditions if condition.type != FAILURE]
     else:
-        status.conditions = [each for each in status.conditions if each.type != FAILURE]
+        status.conditions = [condition for condition in status.conditions if condition.type != FAILURE]
 
 
 def _in_order_of_deletion(pods: Sequence[Pod]) -> list[Pod]:
@@ -152,7 +154,7 @@ def _in_order_of_deletion(pods: Sequence[Pod]) -> list[Pod]:
             _deletion_cost(pod),
             -neighbours[pod.spec.node_name],
             -since.timestamp() if since is not None else 0.0,
-            -max((each.restart_count for each in pod.status.container_statuses), default=0),
+            -max((status.restart_count for status in pod.status.container_statuses), default=0),
             -created.timestamp() if created is not None else 0.0,
         )
 

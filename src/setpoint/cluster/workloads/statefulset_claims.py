@@ -31,14 +31,14 @@ class StatefulClaims:
             except AlreadyExists:
                 continue  # the cache is behind
             pod = f"{stateful_set.name}-{ordinal}"
-            said = f"create Claim {claim.name} Pod {pod} in StatefulSet {stateful_set.name} success"
-            ctx.event("Normal", "SuccessfulCreate", said)
+            message = f"create Claim {claim.name} Pod {pod} in StatefulSet {stateful_set.name} success"
+            ctx.event("Normal", "SuccessfulCreate", message)
 
     async def is_stale(self, stateful_set: StatefulSet, ordinal: int, ctx: Context) -> bool:
         """Whether one of the pod's claims still belongs to an earlier pod and will be deleted with that pod."""
         for claim in claims_of(stateful_set, ordinal):
-            found = await ctx.get(PersistentVolumeClaim, claim.name)
-            if found is not None and any(owner.kind == "Pod" for owner in found.metadata.owner_references):
+            existing = await ctx.get(PersistentVolumeClaim, claim.name)
+            if existing is not None and any(owner.kind == "Pod" for owner in existing.metadata.owner_references):
                 return True
         return False
 
@@ -51,17 +51,17 @@ class StatefulClaims:
         scaled = policy is not None and policy.when_scaled == "Delete" and condemned
         deleted = policy is not None and policy.when_deleted == "Delete" and not scaled
         for claim in claims_of(stateful_set, _number(pod)):
-            found = await ctx.get(PersistentVolumeClaim, claim.name)
-            if found is None or found.is_deleting:
+            existing = await ctx.get(PersistentVolumeClaim, claim.name)
+            if existing is None or existing.is_deleting:
                 continue
-            made = copy.copy(found)
-            made.metadata = copy.copy(found.metadata)
-            changed = _own(pod, made, scaled)
-            changed |= _own(stateful_set, made, deleted)
+            draft = copy.copy(existing)
+            draft.metadata = copy.copy(existing.metadata)
+            changed = _own(pod, draft, scaled)
+            changed |= _own(stateful_set, draft, deleted)
             if changed:
-                references: Any = to_wire(made.metadata.owner_references) or None
-                metadata = {"resourceVersion": found.metadata.resource_version, "ownerReferences": references}
-                await ctx.patch(found, {"metadata": metadata})
+                references: Any = to_wire(draft.metadata.owner_references) or None
+                metadata = {"resourceVersion": existing.metadata.resource_version, "ownerReferences": references}
+                await ctx.patch(existing, {"metadata": metadata})
 
 
 def claims_of(stateful_set: StatefulSet, ordinal: int) -> Iterator[PersistentVolumeClaim]:

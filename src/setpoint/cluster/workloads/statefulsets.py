@@ -55,7 +55,9 @@ class StatefulSets:
         pods = await self._claims.claim(stateful_set, ctx, lambda pod: ordinal_of(stateful_set, pod) is not None)
         revisions = await self._revisions.of(stateful_set, stateful_set.spec.template, ctx)
         update = revisions[-1]
-        current = next((each for each in revisions if each.name == stateful_set.status.current_revision), update)
+        current = next(
+            (revision for revision in revisions if revision.name == stateful_set.status.current_revision), update
+        )
         ordered = {
             ordinal: pod
             for pod in sorted(pods, key=lambda pod: pod.is_finished)
@@ -68,8 +70,8 @@ class StatefulSets:
         used = {stateful_set.status.current_revision, update.name, *(pod.labels.get(REVISION_LABEL) for pod in pods)}
         limit = stateful_set.spec.revision_history_limit
         await self._revisions.forget(revisions, {name for name in used if name}, limit, ctx)
-        left = [until_available(pod, stateful_set.spec.min_ready_seconds, ctx.now()) for pod in pods]
-        waits = [wait for wait in left if wait is not None and wait > 0]
+        times = [until_available(pod, stateful_set.spec.min_ready_seconds, ctx.now()) for pod in pods]
+        waits = [wait for wait in times if wait is not None and wait > 0]
         return after(min(waits), "pods are not available for long enough") if waits else done()
 
     # -- pods ----------------------------------------------------------------------------------------------------------
@@ -125,9 +127,9 @@ class StatefulSets:
             if not pod.is_deleting:
                 failed = pod.status.phase == "Failed"
                 how = "failed" if failed else "terminated"
-                said = f"StatefulSet {stateful_set.key} is recreating {how} Pod {pod.name}"
+                message = f"StatefulSet {stateful_set.key} is recreating {how} Pod {pod.name}"
                 type_, reason = ("Warning", "RecreatingFailedPod") if failed else ("Normal", "RecreatingTerminatedPod")
-                ctx.event(type_, reason, said)
+                ctx.event(type_, reason, message)
                 await self._delete(stateful_set, pod, ctx)
             return True
         if pod.status.phase == "Pending" and not pod.is_deleting:
@@ -151,16 +153,16 @@ class StatefulSets:
         pod.spec.hostname = pod.name
         pod.spec.subdomain = stateful_set.spec.service_name or None
         pod.spec.volumes = with_claims(stateful_set, ordinal, pod.spec.volumes)
-        said = f"create Pod {pod.name} in StatefulSet {stateful_set.name}"
+        message = f"create Pod {pod.name} in StatefulSet {stateful_set.name}"
         try:
             await self._volumes.create(stateful_set, ordinal, ctx)
             await ctx.create(pod)
         except AlreadyExists:
             raise  # another controller's pod has that name, or this cache is behind: tried again
         except ApiError as problem:
-            ctx.event("Warning", "FailedCreate", f"{said} failed error: {problem.message}")
+            ctx.event("Warning", "FailedCreate", f"{message} failed error: {problem.message}")
             raise
-        ctx.event("Normal", "SuccessfulCreate", f"{said} successful")
+        ctx.event("Normal", "SuccessfulCreate", f"{message} successful")
 
     async def _delete(self, stateful_set: StatefulSet, pod: Pod, ctx: Context) -> None:
         await ctx.delete(pod)
@@ -215,10 +217,10 @@ class StatefulSets:
         ctx: Context,
     ) -> None:
         status, seconds = stateful_set.status, stateful_set.spec.min_ready_seconds
-        there = [pod for pod in pods if pod.status.phase]
-        living = [pod for pod in there if not pod.is_deleting]
-        ready = [pod for pod in there if pod.is_running and pod.is_ready]
-        status.replicas = len(there)
+        created = [pod for pod in pods if pod.status.phase]
+        living = [pod for pod in created if not pod.is_deleting]
+        ready = [pod for pod in created if pod.is_running and pod.is_ready]
+        status.replicas = len(created)
         status.ready_replicas = len(ready)
         status.available_replicas = sum(is_available(pod, seconds, ctx.now()) for pod in ready)
         status.current_replicas = sum(pod.labels.get(REVISION_LABEL) == current.name for pod in living)

@@ -15,14 +15,16 @@ class FinishedJobs:
     async def _reconcile(self, job: Job, ctx: Context) -> Outcome:
         ttl = job.spec.ttl_seconds_after_finished
         ends = [
-            each.last_transition_time
-            for each in job.status.conditions
-            if each.type in ("Complete", "Failed") and each.status == "True" and each.last_transition_time is not None
+            condition.last_transition_time
+            for condition in job.status.conditions
+            if condition.type in ("Complete", "Failed")
+            and condition.status == "True"
+            and condition.last_transition_time is not None
         ]
         if ttl is None or not ends:
             return done()
-        left = ttl - (ctx.now() - min(ends)).total_seconds()
-        if left > 0:
-            return after(left, "the Job has finished and stays for a while")
+        remaining = ttl - (ctx.now() - min(ends)).total_seconds()
+        if remaining > 0:
+            return after(remaining, "the Job has finished and stays for a while")
         await ctx.delete(job, propagation="Foreground")
         return done()

@@ -29,7 +29,7 @@ USUAL: Final = 100
 _JSON: Final = "application/json"
 
 
-class ElectionTold(msgspec.Struct, rename="camel", kw_only=True):
+class ElectionSummary(msgspec.Struct, rename="camel", kw_only=True):
     """An election: ``lease`` is NAMESPACE/NAME, and ``leader`` is the last observed holder, ``""`` if there is none."""
 
     lease: str
@@ -38,7 +38,7 @@ class ElectionTold(msgspec.Struct, rename="camel", kw_only=True):
     leads: bool
 
 
-class ShardingTold(msgspec.Struct, rename="camel", kw_only=True):
+class ShardingSummary(msgspec.Struct, rename="camel", kw_only=True):
     """A group of processes that share the keys. ``problem`` is the reason why this process has no keys; ``""`` if it
     has some.
     """
@@ -49,7 +49,7 @@ class ShardingTold(msgspec.Struct, rename="camel", kw_only=True):
     problem: str
 
 
-class ManagerTold(msgspec.Struct, rename="camel", kw_only=True):
+class ManagerSummary(msgspec.Struct, rename="camel", kw_only=True):
     """The state of a process. ``unhealthy`` and ``unready`` have the failing checks of ``/healthz`` and ``/readyz``."""
 
     now: datetime
@@ -57,14 +57,14 @@ class ManagerTold(msgspec.Struct, rename="camel", kw_only=True):
     version: str
     cluster: bool
     """Whether this process is an embedded cluster, whose objects are shown, too."""
-    election: ElectionTold | None
-    sharding: ShardingTold | None
+    election: ElectionSummary | None
+    sharding: ShardingSummary | None
     unhealthy: dict[str, str]
     unready: dict[str, str]
 
 
 class ManagerPage:
-    """``/debug/manager``: a `ManagerTold`."""
+    """``/debug/manager``: a `ManagerSummary`."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class ManagerPage:
     def answer(self, _path: str, _query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
         from importlib.metadata import version  # it takes longer to import than most of this package
 
-        description = ManagerTold(
+        description = ManagerSummary(
             now=self._options.now(),
             instance=self._options.instance,
             version=version("setpoint"),
@@ -98,23 +98,23 @@ class ManagerPage:
         )
         return as_json(description)
 
-    def _election(self) -> ElectionTold | None:
+    def _election(self) -> ElectionSummary | None:
         if self._elector is None:
             return None
         lease, holder = self._elector.lease, ""
         if lease is not None:
             holder = lease.spec.holder_identity or ""
-        return ElectionTold(
+        return ElectionSummary(
             lease=str(lease.key) if lease is not None else "",
             identity=self._elector.identity,
             leader=holder,
             leads=self._elector.is_leader,
         )
 
-    def _sharding(self) -> ShardingTold | None:
+    def _sharding(self) -> ShardingSummary | None:
         if self._shards is None:
             return None
-        return ShardingTold(
+        return ShardingSummary(
             group=f"{self._shards.sharding.namespace}/{self._shards.sharding.name}",
             identity=self._shards.sharding.identity,
             members=sorted(member.rpartition("@")[0] or member for member in self._shards.members),

@@ -25,7 +25,7 @@ object.
 """
 
 
-class DocumentTold(msgspec.Struct, rename="camel", kw_only=True):
+class DocumentSummary(msgspec.Struct, rename="camel", kw_only=True):
     """An object as YAML. ``hidden`` names the parts that are not shown."""
 
     controller: str
@@ -45,7 +45,7 @@ class _Asked(msgspec.Struct):
 
 
 class DocumentsPage:
-    """``/debug/yaml?controller=NAME&key=NAMESPACE/OBJECT``: a `DocumentTold`; `guarded` checks the caller.
+    """``/debug/yaml?controller=NAME&key=NAMESPACE/OBJECT``: a `DocumentSummary`; `guarded` checks the caller.
 
     The page shows the controller's view and makes no request. It never shows the data of Secrets.
     """
@@ -72,7 +72,7 @@ class DocumentsPage:
                 "# This object is nested too deeply for a page: kubectl get -o yaml\n",
                 "Not shown: all of it.",
             )
-        description = DocumentTold(
+        description = DocumentSummary(
             controller=name, group=resource.group, plural=resource.plural, key=key, yaml=text, hidden=hidden
         )
         return as_json(description)

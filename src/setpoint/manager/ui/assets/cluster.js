@@ -22,13 +22,13 @@ export const rows = ({ objects, stored, now }) => objects.map((each) => h('tr', 
     h('div', { class: 'soft' }, each.kind, each.ready && `, ${each.ready}`)),
   h('td', { class: 'text cause' },
     each.see.map((one) => h('div', { key: one.key }, h(Cause, { one, stored }))),
-    (each.text !== each.ready || !each.see.length) && h('div', { class: each.see.length ? 'soft' : '' }, h(Said, { parts: each.said, stored })),
+    (each.text !== each.ready || !each.see.length) && h('div', { class: each.see.length ? 'soft' : '' }, h(Said, { parts: each.parts, stored })),
     h(Others, { row: each, stored })),
   h('td', each.since ? { 'data-head': 'since' } : null, h(When, { at: each.since, now }))));
 
 // The object that is the cause of another one's state, with its reason.
 const Cause = ({ one, stored }) => [`${one.kind} `, h('a', { href: stored(one.resource, one.key) }, one.key),
-  one.more > 0 && ` and ${one.more} more like it`, ': ', h(Said, { parts: one.said, stored })];
+  one.more > 0 && ` and ${one.more} more like it`, ': ', h(Said, { parts: one.parts, stored })];
 
 // The objects that have the problem of a row and are not named in it: "with it: 1 ReplicaSet, 3 Pods".
 function Others({ row, stored }) {
@@ -59,7 +59,7 @@ export function Stored({ object, view, link, stored }) {
       told.ready && h('span', null, ` ${told.ready}`),
       told.see.map((each) => h('p', { key: each.resource + each.key, class: 'why' }, h(Cause, { one: each, stored }))),
       (told.text ? told.text !== told.ready : told.state === 'current') && h('p', { class: told.see.length ? '' : 'why' },
-        told.text ? h(Said, { parts: told.said, stored }) : 'its status does not say that anything is missing',
+        told.text ? h(Said, { parts: told.parts, stored }) : 'its status does not say that anything is missing',
         told.since && [' – ', h(When, { at: told.since, now })]),
       told.holdsUp.length > 0 && [h('p', null, told.yaml ? 'holds up:' : 'wanted by:'), h(Tree, { owned: told.holdsUp, line }),
         told.more > 0 && h('p', null, `and ${count(told.more, 'more object')}`)],
@@ -81,9 +81,9 @@ const value = (any) => (any === null || any === undefined ? 'nothing' : typeof a
 const spelled = (path) => path.replace(/^status\./, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
 function Pairs({ pairs }) {
-  const rows = pairs.map((each) => h('tr', { key: each.wanted + each.there },
-    h('th', { scope: 'row' }, spelled(each.there), h('div', { class: 'soft' }, each.wanted, ', ', each.there)),
-    h('td', null, value(each.isWanted)), h('td', null, value(each.isThere)),
+  const rows = pairs.map((each) => h('tr', { key: each.wanted + each.actual },
+    h('th', { scope: 'row' }, spelled(each.actual), h('div', { class: 'soft' }, each.wanted, ', ', each.actual)),
+    h('td', null, value(each.wantedValue)), h('td', null, value(each.actualValue)),
     h('td', null, each.differs ? h('span', { class: 'state odd' }, 'differs') : h('span', { class: 'soft' }, 'equal'))));
   return h(Table, {
     caption: 'Wanted fields, and the fields that are there', heads: ['field', 'wanted', 'there', 'compared'], rows,
