@@ -113,12 +113,6 @@ def test_a_boolean_that_is_an_adjective_and_other_projects_names_are_accepted(co
     assert rules("src/a.py", f"{code}\n") == []
 
 
-def test_places_whose_names_are_not_checked_exist_and_have_findings() -> None:
-    for place in words.UNCLEAN:
-        files = [file for file in words.files([place]) if file.endswith(".py")]
-        assert any(words.came(Path(file).read_text("utf-8")) for file in files), place
-
-
 def test_code_is_not_read() -> None:
     assert rules("a.md", "```python\n# nobody\n```\n\n`nobody` and ``is no``\n") == []
     assert rules("a.py", "nobody = 'nobody'\n") == []

@@ -85,7 +85,6 @@ RULES = (
 NAMED = ("src/", "examples/", "tools/")
 """The places whose names are checked."""
 
-"""The places whose names are not checked yet."""
 
 _FLAGS = frozenset(
     {"asked", "begun", "found", "given", "gone", "heard", "kept", "known", "left", "made", "meant", "seen"}
@@ -206,7 +205,7 @@ def markdown_passages(source: str) -> Iterator[Passage]:
 def check(file: str, source: str) -> Iterator[Finding]:
     """The findings in one file; ``file`` is its name, which tells Python from Markdown."""
     yield from _findings(file, python_passages(source) if file.endswith(".py") else markdown_passages(source))
-    if file.endswith(".py") and file.startswith(NAMED) and not file.startswith(UNCLEAN):
+    if file.endswith(".py") and file.startswith(NAMED):
         for line, name in came(source):
             yield Finding(file, line, "name", name, "name what it is (pod, owner, patch), not how it came")
 
