@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import json
+import os
 import re
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
@@ -14,10 +18,12 @@ from tests.tasks import stop
 from setpoint.client import Client, InProcessTransport, Request, Response, Transport
 from setpoint.cluster import ControlPlane
 from setpoint.meta import Object, raw_of
-from setpoint.testing import Cluster, cluster
+from setpoint.simulation.execution.fork_server import fork
+from setpoint.testing import Cluster, cluster, run
 
 Scenario = Callable[["Restartable"], Awaitable[None]]
 Counted = Callable[[Request], bool]
+Branch = Callable[[], bool]
 _IDENTITY = "uid resourceVersion creationTimestamp managedFields generation observedGeneration deletionTimestamp"
 _TIMES = (
     "lastHeartbeatTime timeAdded "
@@ -30,12 +36,15 @@ _VOLATILE = frozenset(f"{_IDENTITY} {_TIMES} lastSuccessfulTime {_PLACES} {_DRAW
 
 
 class _Counting:
-    """Lets ``left`` writes of controllers through; what is asked after the last of them is never answered."""
+    """Lets ``left`` writes of controllers through; what is asked after the last of them is never answered. Calls
+    ``branch`` after each counted write; if it returns True, this write is the last.
+    """
 
-    def __init__(self, inner: Transport, left: int | None, counts: Counted) -> None:
+    def __init__(self, inner: Transport, left: int | None, counts: Counted, branch: Branch) -> None:
         self._inner = inner
         self._left = left
         self._counts = counts
+        self._branch = branch
         self.writes: list[str] = []
         self.crashed = asyncio.Event()
 
@@ -46,7 +55,7 @@ class _Counting:
         async with self._inner.send(request) as answer:
             if self._counts(request) and answer.status < 400:
                 self.writes.append(f"{request.method} {request.path}")
-                if self._left is not None and len(self.writes) >= self._left:
+                if (self._left is not None and len(self.writes) >= self._left) or self._branch():
                     self.crashed.set()
                     await asyncio.Event().wait()
             yield answer
@@ -73,9 +82,17 @@ def of_controllers(request: Request) -> bool:
 class Restartable:
     """A cluster whose control plane ends after its write number ``crash`` and is replaced by another one."""
 
-    def __init__(self, world: Cluster, controllers: Sequence[str], crash: int | None, counts: Counted) -> None:
+    def __init__(
+        self,
+        world: Cluster,
+        controllers: Sequence[str],
+        crash: int | None,
+        counts: Counted,
+        branch: Branch = lambda: False,
+    ) -> None:
         self.world = world
         self._counts = counts
+        self._branch = branch
         self.controllers = controllers
         self.crash = crash
         self.writes: list[str] = []
@@ -83,7 +100,9 @@ class Restartable:
         self._running: asyncio.Task[None]
 
     async def start(self) -> None:
-        self._transport = _Counting(InProcessTransport(self.world.server.handle), self.crash, self._counts)
+        self._transport = _Counting(
+            InProcessTransport(self.world.server.handle), self.crash, self._counts, self._branch
+        )
         client = Client(self._transport, namespace="default", random=self.world.random)
         plane = ControlPlane(
             client, controllers=self.controllers, now=self.world.now, random=self.world.random
@@ -151,10 +170,10 @@ class Play(NamedTuple):
     counts: Counted = of_controllers
 
 
-async def played(play: Play, crash: int | None = None) -> tuple[Any, Any]:
+async def played(play: Play, crash: int | None = None, branch: Branch = lambda: False) -> tuple[Any, Any]:
     """The end of a scenario with some controllers of the control plane, and the writes that led to it."""
     async with cluster(control_plane=False) as world:
-        plane = Restartable(world, play.controllers, crash, play.counts)
+        plane = Restartable(world, play.controllers, crash, play.counts, branch)
         await plane.start()
         await plane.settle()
         await play.scenario(plane)
@@ -163,3 +182,50 @@ async def played(play: Play, crash: int | None = None) -> tuple[Any, Any]:
         await plane.end()
         world.control_plane = None
         return picture, plane.writes
+
+
+def played_with_every_crash(play: Play) -> tuple[Any, list[str], list[Any]]:
+    """The end of a scenario, the writes that led to it, and for each write the end of the same scenario if the control
+    plane crashes after that write, or the traceback of what failed there.
+
+    Everything before a write is played once: a process that is forked at the write plays the rest with the crash.
+    """
+    ends: list[Any] = []
+    results: int | None = None  # the pipe to the parent process, in a forked process
+
+    def branch() -> bool:
+        nonlocal results
+        if results is not None:
+            return False
+        source, sink = os.pipe()
+        child = fork()
+        if child == 0:
+            os.close(source)
+            gc.disable()  # collecting would copy the parent's memory
+            asyncio._set_running_loop(loop)  # a running loop is known by its process
+            results = sink
+            return True
+        os.close(sink)
+        with open(source, "rb") as pipe:
+            ends.append(json.loads(pipe.read() or '"the process ended without a result"'))
+        os.waitpid(child, 0)
+        return False
+
+    async def play_here() -> tuple[Any, Any]:
+        nonlocal loop
+        loop = asyncio.get_running_loop()
+        return await played(play, branch=branch)
+
+    loop: asyncio.AbstractEventLoop
+    try:
+        expected, writes = run(play_here())
+        end = expected
+    except BaseException:
+        if results is None:
+            raise
+        end = traceback.format_exc()
+    if results is not None:
+        with open(results, "w", encoding="utf-8") as pipe:
+            json.dump(end, pipe)
+        os._exit(0)
+    return expected, writes, ends

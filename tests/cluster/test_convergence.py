@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.cluster.crashes import Play, Restartable, any_write, played
+from tests.cluster.crashes import Play, Restartable, any_write, played, played_with_every_crash
 from tests.cluster.scheduling.pods import pod as requesting
 from tests.cluster.scheduling.test_volume_binding import DELAYED, NOWHERE, local
 from tests.cluster.test_autoscalers import autoscaler, use, utilization
@@ -421,11 +421,10 @@ def test_each_controller_has_a_scenario() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_crash_after_any_write_leads_to_the_same_end(name: str) -> None:
-    expected, writes = run(played(SCENARIOS[name]))
-    assert len(writes) > 1
-    for crash in range(1, len(writes) + 1):
-        found, _ = run(played(SCENARIOS[name], crash))
-        assert found == expected, f"after write {crash}: {writes[crash - 1]}"
+    expected, writes, ends = played_with_every_crash(SCENARIOS[name])
+    assert len(writes) == len(ends) > 1
+    for number, (write, end) in enumerate(zip(writes, ends, strict=True), 1):
+        assert end == expected, f"after write {number}: {write}"
 
 
 @pytest.mark.parametrize("name", NAMES)
