@@ -41,9 +41,9 @@ MODULES = {
         [
             "tests/controller/test_children.py",
             "tests/controller/test_children_in_detail.py",
-            "tests/controller/test_children_in_trouble.py",
-            "tests/controller/test_children_of_old_caches.py",
-            "tests/controller/test_namesakes.py",
+            "tests/controller/test_children_and_failing_servers.py",
+            "tests/controller/test_children_of_stale_caches.py",
+            "tests/controller/test_recreated_objects.py",
         ],
     ),
     "apply": Module(["src/setpoint/patch/apply.py"], ["tests/patch/test_apply.py"]),

@@ -33,7 +33,7 @@ PART = (
     "tests/client/test_websocket.py",
     "tests/crd/test_declarations.py",
     "tests/manager/test_secure_metrics.py",
-    "tests/simulation/test_forks.py",
+    "tests/simulation/test_fork_server.py",
     "tests/simulation/test_threads.py",
     "tests/webhook/test_certificate_authority.py",
     "tests/webhook/test_server.py",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.apiserver.harness import Api, serving
-from tests.apiserver.test_pod_parts import errors
+from tests.apiserver.test_pod_subresources import errors
 from tests.conformance.differential.run import resource_of
 from tests.conformance.differential.samples import samples
 

@@ -37,7 +37,7 @@ from setpoint.testing import virtual_time
 
 from .certificates import make, server_context
 from .conftest import Answer, Server, Thing, answer, listening
-from .talking import Talk, once, talking
+from .scripted_servers import Talk, once, talking
 
 OK = answer({"kind": "Thing", "metadata": {"name": "a", "namespace": "default"}})
 DEADLINE = 0.3

@@ -35,7 +35,7 @@ from setpoint.testing import virtual_time
 
 from .certificates import make, server_context
 from .conftest import Answer, Server, Thing, answer, listening
-from .talking import once, talking
+from .scripted_servers import once, talking
 
 OK = answer({"metadata": {"name": "a"}})
 

@@ -30,7 +30,7 @@ from setpoint.client import (
 
 from .certificates import make, server_context
 from .conftest import Answer, Server, Thing, answer, listening
-from .talking import Talk, talking
+from .scripted_servers import Talk, talking
 
 pytestmark = pytest.mark.wall_clock
 

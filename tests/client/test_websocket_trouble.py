@@ -16,7 +16,7 @@ from setpoint.client import Client, Forbidden, TransportError
 from setpoint.client import http_websocket as sockets
 
 from .certificates import make, server_context
-from .talking import Talk, once, talking
+from .scripted_servers import Talk, once, talking
 from .test_bad_input import saying
 from .test_websocket import ended, pods
 

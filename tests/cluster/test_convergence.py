@@ -8,9 +8,9 @@ from tests.cluster.scheduling.pods import pod as requesting
 from tests.cluster.scheduling.test_volume_binding import DELAYED, NOWHERE, local
 from tests.cluster.test_autoscalers import autoscaler, use, utilization
 from tests.cluster.test_autoscalers import deployment as measured
-from tests.cluster.test_cleaning import pod as finalized
-from tests.cluster.test_cleaning import role
 from tests.cluster.test_deployments import deployment
+from tests.cluster.test_pods_of_lost_nodes import pod as finalized
+from tests.cluster.test_pods_of_lost_nodes import role
 from tests.cluster.test_policy_type_checking import policy
 from tests.cluster.test_resource_quotas import pod as quota_pod
 from tests.cluster.test_resource_quotas import quota

@@ -24,9 +24,9 @@ from setpoint.client import HttpTransport, InProcessTransport
 from setpoint.client.kubeconfig import load_kubeconfig
 
 from .compare import differences
+from .conversation import Talk
 from .differential.run import main as differential
 from .scripts import SCRIPTS
-from .talk import Talk
 
 JsonObject = dict[str, Any]
 WHEN = "when.json"

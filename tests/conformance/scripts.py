@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+from .conversation import JSON_PATCH, MERGE, STRATEGIC, Talk
 from .objects import (
     CORE,
     CRDS,
@@ -20,7 +21,6 @@ from .objects import (
     pod,
     service,
 )
-from .talk import JSON_PATCH, MERGE, STRATEGIC, Talk
 
 __all__ = ["SCRIPTS", "Script"]
 

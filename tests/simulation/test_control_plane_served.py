@@ -14,7 +14,7 @@ from tests.cluster.test_policy_type_checking import policy
 from tests.cluster.test_resource_quotas import Thing, pod, quota
 from tests.cluster.test_storage_version_migrations import migration
 from tests.simulation import test_control_plane as workloads
-from tests.simulation import test_control_plane_keepers as keepers
+from tests.simulation import test_control_plane_infrastructure as infrastructure
 from tests.simulation.test_control_plane import Scenario, survives
 
 import setpoint as sp
@@ -195,7 +195,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def test_every_controller_of_the_control_plane_is_simulated() -> None:
-    simulated = [*SCENARIOS, *keepers.SCENARIOS, *workloads.SCENARIOS, GARBAGE_COLLECTOR]
+    simulated = [*SCENARIOS, *infrastructure.SCENARIOS, *workloads.SCENARIOS, GARBAGE_COLLECTOR]
     assert sorted(simulated) == sorted(each.name for each in ENTRIES)
 
 

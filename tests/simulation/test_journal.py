@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.simulation.kinds import App
 from tests.simulation.test_check import create_and_delete
-from tests.simulation.test_externals import create_one
+from tests.simulation.test_external_systems import create_one
 
 import setpoint as sp
 from setpoint.simulation import Budget, Counterexample, External, call, check

@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.cluster.test_cleaning import role
 from tests.cluster.test_csr_signing import CLIENT, NODE, USAGES, asked, decide
 from tests.cluster.test_load_balancers import named
+from tests.cluster.test_pods_of_lost_nodes import role
 from tests.cluster.test_volumes import claim, mounting, storage_class, volume, with_scratch
 from tests.simulation.test_control_plane import Scenario, controllers, survives
 
