@@ -66,7 +66,7 @@ def test_a_process_that_stood_still_beyond_its_lease_is_the_leader_again_when_it
     second = fault("freeze", "delete configmaps default/one-1 #1", seconds=5000.0)
     plan = Plan((first, second))
     result = run_in_process(setup, plan, Options(quiet=False, trace=True))
-    assert result.struck == [0, 1]
+    assert result.injected == [0, 1]
     writers = [line.who for line in result.trace if line.what == "writes"]
     assert list(dict.fromkeys(writers)) == ["controller/2", "controller/1"]
     assert writers[-1] == "controller/2"
