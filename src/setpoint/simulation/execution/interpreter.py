@@ -27,7 +27,7 @@ _SETUP: Final = b"S"
 
 
 class Interpreter:
-    """A process that starts once, imports the library once, and forks a zygote for every setup that it is given."""
+    """A process that starts once, imports the library once, and forks a server for every setup that it gets."""
 
     outgoing: int
     incoming: int

@@ -38,7 +38,7 @@ _GROWING: Final = (ast.Add, ast.BitOr)
 
 class AppendOnlyLogs:
     """The attributes of external systems to which entries are added, and from which no method takes any. No controller
-    can remove what it has written there, so more entries are not traces of earlier wishes.
+    can remove what it has written there, so more entries are not traces of earlier desired states.
     """
 
     def __init__(self, externals: Sequence[External] = ()) -> None:
@@ -47,14 +47,14 @@ class AppendOnlyLogs:
         }
 
     def has_more(self, difference: Difference, expected: Snapshot, actual: Snapshot) -> bool:
-        """Whether the difference is in a ledger that has all that it should have, and perhaps more."""
+        """Whether the difference is in a log that has all that it should have, and perhaps more."""
         attribute = self._attribute(difference)
         if not attribute or _number(actual, difference, attribute) < _number(expected, difference, attribute):
             return False
         return _texts(expected, difference, attribute).keys() <= _texts(actual, difference, attribute).keys()
 
     def has_enough(self, difference: Difference, least: Snapshot, expected: Snapshot, actual: Snapshot) -> bool:
-        """Whether the difference is in a ledger that has all that it has in ``least``, and nothing that is not expected
+        """Whether the difference is in a log that has all that it has in ``least``, and nothing that is not expected
         or that is expected less often.
         """
         attribute = self._attribute(difference)
@@ -66,7 +66,7 @@ class AppendOnlyLogs:
         )
 
     def _attribute(self, difference: Difference) -> str:
-        """The ledger whose entries differ; ``""`` if the difference is in no ledger, or if a value stands in the place
+        """The log whose entries differ; ``""`` if the difference is in no log, or if a value stands in the place
         of another one (a record of DNS that was set anew). A key with a number is not the same place: the number may
         count the changes that users have made.
         """
@@ -211,14 +211,14 @@ def _assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def _texts(state: Snapshot, difference: Difference, attribute: str) -> Counter[str]:
-    """The texts in a ledger, and how often each is there, without their numbers, which may count the changes that users
+    """The texts in a log, and how often each is there, without their numbers, which may count the changes that users
     have made.
     """
     return Counter(text for system in state.get(difference.subject, ()) for text in _leaves(system.get(attribute)))
 
 
 def _number(state: Snapshot, difference: Difference, attribute: str) -> float:
-    """The number in a ledger that only counts; 0 if the ledger is not a number."""
+    """The number in a log that only counts; 0 if the log is not a number."""
     values = [system.get(attribute) for system in state.get(difference.subject, ())]
     return sum(value for value in values if isinstance(value, (int, float)))
 

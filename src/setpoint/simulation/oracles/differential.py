@@ -30,10 +30,12 @@ class Reference:
     others: list[Result]
     ignore: Mapping[str, str] = field(default_factory=dict)
     off: Mapping[str, str] = field(default_factory=dict)
-    ledgers: AppendOnlyLogs = field(default_factory=AppendOnlyLogs)
+    logs: AppendOnlyLogs = field(default_factory=AppendOnlyLogs)
 
     records: frozenset[str] = frozenset()
-    """Objects that are records of earlier wishes. Whether they exist depends on how long each wish lasted."""
+    """Objects that are records of earlier desired states. Whether they exist depends on how long each state
+    was desired.
+    """
 
     path_masks: frozenset[str] = frozenset()
     path_objects: frozenset[str] = frozenset()
@@ -43,7 +45,7 @@ class Reference:
 
     least: Snapshot | None = None
     """The end of the run in which users ask for the final state at once, or the state at the end of the first step in
-    which they ask for it: what ledgers have to contain even if a fault hides some of the user's changes. None if
+    which they ask for it: what logs have to contain even if a fault hides some of the user's changes. None if
     neither is known.
     """
 
@@ -113,7 +115,7 @@ class Reference:
         self.path_masks |= whole.path_masks
         self.path_objects |= whole.path_objects
         self.alternates |= whole.alternates
-        self.least = None if whole.least is None else {}  # that of the whole scenario is about later wishes
+        self.least = None if whole.least is None else {}  # that of the whole scenario is about later desired states
 
     def judge(self, plan: Plan, result: Result) -> list[Finding]:
         """The findings about a disturbed run, except those that the undisturbed run has, too."""
@@ -182,7 +184,7 @@ class Reference:
         for difference in find_differences(expected, actual, masks):
             if (not difference.path and difference.subject in either) or difference.is_ended(ended):
                 continue
-            if hides and self.least is not None and self.ledgers.has_enough(difference, self.least, expected, actual):
+            if hides and self.least is not None and self.logs.has_enough(difference, self.least, expected, actual):
                 continue
             if difference.subject not in either_way and not (less and difference.is_more):
                 by_subject.setdefault(difference.subject, []).append(difference)

@@ -158,7 +158,7 @@ class Monitor:
             elif entry.type == "DELETED" and entry.uid not in self._excused:
                 self.deleted[subject] += 1
                 self.controller_deletions.setdefault(entry.step, Counter())[subject] += 1
-                self._check_wish(entry, subject)
+                self._check_desired(entry, subject)
         if entry.lane == "controller":
             self._controller_changed(entry, subject)
 
@@ -174,7 +174,7 @@ class Monitor:
         owners = {owner.uid for owner in sketch(entry.value).metadata.owner_references or ()}
         return bool(owners & self._excused) or any(uid in entry.name for uid in self._excused)
 
-    def _check_wish(self, entry: Entry, subject: str) -> None:
+    def _check_desired(self, entry: Entry, subject: str) -> None:
         """Counts the deletion in ``wrong_deletions`` if a process that began with old lists may be its cause, and the
         object should have stayed, according to the states at the ends of the undisturbed run's steps.
         """
@@ -212,7 +212,7 @@ class Monitor:
             leaves = self._outside[external.name]
             missing = leaves - _leaves(to_plain(external.state()))
             for leaf in sorted(missing.elements()):
-                if not lives:  # else it is what an earlier wish was about, and comes back with the newest
+                if not lives:  # else it is what an earlier desired state was about, and comes back with the newest
                     self.wrong_deletions[f"external {external.name} {leaf}"] += 1
             self._outside[external.name] = leaves - missing
 

@@ -29,11 +29,11 @@ def compare_steps(baseline: Result, reference: Reference) -> list[Finding]:
     users ask for the same objects as at the end of an earlier step, but the actual state differs.
     """
     first: dict[str, int] = {}
-    wishes = baseline.desired_states
-    for step, wish in enumerate(wishes):
-        if step + 1 < len(wishes) and wishes[step + 1] == wish:
-            continue  # the user only waits: work that is still under way then is not a trace of another wish
-        earlier = first.setdefault(wish, step)
+    desired_states = baseline.desired_states
+    for step, desired in enumerate(desired_states):
+        if step + 1 < len(desired_states) and desired_states[step + 1] == desired:
+            continue  # the user only waits: work that is still under way then is not a trace of another desired state
+        earlier = first.setdefault(desired, step)
         if earlier == step:
             continue
         traces = _Traces(baseline, step, reference)
@@ -86,8 +86,10 @@ def list_direct_objects(baseline: Result) -> tuple[dict[str, Any], ...]:
 
 def find_first_rest(baseline: Result) -> Snapshot:
     """The state at the end of the first step after which users ask for the same as at the end."""
-    wishes = baseline.desired_states
-    return baseline.rest_states[wishes.index(wishes[-1])] if wishes and baseline.rest_states else {}
+    desired_states = baseline.desired_states
+    if not desired_states or not baseline.rest_states:
+        return {}
+    return baseline.rest_states[desired_states.index(desired_states[-1])]
 
 
 def allow_paths(baseline: Result, direct: Result, reference: Reference) -> None:
@@ -158,7 +160,7 @@ def _rests(baseline: Result, earlier: int, later: int) -> tuple[Snapshot, Snapsh
 
 
 class _Traces:
-    """Looks for traces of earlier wishes in the state at the end of a step.
+    """Looks for traces of earlier desired states in the state at the end of a step.
 
     The following are not traces: records of past actions and their times, counters of changes, lists of what happened
     when, the sizes of volumes that have been larger, values from a pool that other objects held before, users' objects
@@ -170,13 +172,13 @@ class _Traces:
     def __init__(self, baseline: Result, step: int, reference: Reference) -> None:
         self._baseline = baseline
         self._masks = reference.masks
-        self._ledgers = reference.ledgers
+        self._logs = reference.logs
         self._exchanges = reference.exchanges
         self._come_and_go = len({tuple(paths) for paths in baseline.desired_paths if paths}) > 1
         """Whether users' objects came at different times, so that each may have got what was left then."""
-        wish = baseline.desired_states[step]
+        desired = baseline.desired_states[step]
         passed = zip(baseline.rest_states[:step], baseline.desired_states[:step], strict=True)
-        self._before = [rest for rest, wished in passed if wished != wish]
+        self._before = [rest for rest, earlier in passed if earlier != desired]
         self.harmless: frozenset[str] = frozenset()
         """The fields that hold times, counters, lists of what happened, or the sizes of volumes."""
         self.alternates = False
@@ -200,7 +202,7 @@ class _Traces:
                 self._baseline.ended
             ):
                 continue
-            if self._ledgers.has_more(difference, expected, actual):
+            if self._logs.has_more(difference, expected, actual):
                 continue
             if (
                 _is_moment(difference)
@@ -234,7 +236,7 @@ class _Traces:
 
     def _is_fresh(self, differences: list[Difference], number: str) -> bool:
         """Whether the number is in the name of a new object, and no object had that name at the end of an earlier step
-        with a different wish. Otherwise it is not the number of a revision.
+        with a different desired state. Otherwise it is not the number of a revision.
         """
         named = [
             difference.subject
@@ -245,7 +247,8 @@ class _Traces:
 
     def _counts(self, difference: Difference) -> bool:
         """Whether the difference is in a counter of changes: its number is larger than the expected one and than at the
-        end of each earlier step with a different wish. For an external system, it only has to be larger than expected.
+        end of each earlier step with a different desired state. For an external system, it only has to be larger than
+        expected.
         """
         if (
             difference.subject.startswith("external ")

@@ -15,10 +15,10 @@ from setpoint.simulation.trace.result import Result
 
 class PreDeletionCheck:
     """Compares the states at the ends of the steps after which users delete objects, since a deletion may remove all
-    traces of a mistake. A difference is a doubt, not a finding: the fault may not be over, or the controllers may not
+    traces of a mistake. A difference is not yet a finding: the fault may not be over, or the controllers may not
     be done. A run of the scenario as far as that step decides, in which the faults end and everything may converge.
 
-    Faults that hide some of the user's changes raise no doubts: there may be no later change that makes up for it.
+    Faults that hide some of the user's changes raise no suspicion: there may be no later change that makes up for it.
     """
 
     def __init__(self, reference: Reference) -> None:
@@ -27,7 +27,7 @@ class PreDeletionCheck:
         self._raised: set[tuple[int, tuple[str, ...], tuple[str, ...]]] = set()
 
     def about(self, plan: Plan, result: Result) -> Plan | None:
-        """The plan of the run that decides; None if there is no doubt, or if a run has been made because of the same
+        """The plan of the run that decides; None if nothing is suspicious, or if a run was made because of the same
         difference under faults of the same kinds.
         """
         if plan.hides_changes or plan.starts_stale:
@@ -43,8 +43,8 @@ class PreDeletionCheck:
             if not differences:
                 continue
             kinds = tuple(sorted(fault.kind for fault in plan.faults))
-            doubt = (step, kinds, tuple(map(str, differences)))
-            if doubt not in self._raised:
-                self._raised.add(doubt)
+            suspicion = (step, kinds, tuple(map(str, differences)))
+            if suspicion not in self._raised:
+                self._raised.add(suspicion)
                 return msgspec.structs.replace(plan, stop=step)
         return None

@@ -12,7 +12,7 @@ import msgspec
 from setpoint.apiserver.requests.path import parse_path
 from setpoint.patch import merge_patch
 
-_WISHED: Final = ("name", "namespace", "labels", "annotations", "ownerReferences")
+_DESIRED: Final = ("name", "namespace", "labels", "annotations", "ownerReferences")
 _NAMESPACES: Final = ("", "namespaces")
 _DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
 
@@ -50,8 +50,8 @@ class DesiredState:
             return
         self._leaving.discard(path)
         reported = self._documents.get(path, {}).get("status")
-        wish = extract_desired(document)
-        self._documents[path] = wish if reported is None else {**wish, "status": reported}
+        desired = extract_desired(document)
+        self._documents[path] = desired if reported is None else {**desired, "status": reported}
         self._uids[path] = document.get("metadata", {}).get("uid", "")
 
     def withdraw(self, path: str) -> None:
@@ -68,8 +68,8 @@ class DesiredState:
         the JSON merge patch of the status; it is ignored if it is empty, or if users have not asked for the object.
         """
         if change and path in self._documents:
-            wish = self._documents[path]
-            self._documents[path] = {**wish, "status": merge_patch.apply(wish.get("status", {}), change)}
+            desired = self._documents[path]
+            self._documents[path] = {**desired, "status": merge_patch.apply(desired.get("status", {}), change)}
 
     def paths(self) -> list[str]:
         return sorted(self._documents)
@@ -111,7 +111,7 @@ def extract_desired(document: dict[str, Any]) -> dict[str, Any]:
     """The object without its status, and with only those metadata that users set: name, namespace, labels, annotations
     and owner references.
     """
-    metadata = {key: value for key, value in document.get("metadata", {}).items() if key in _WISHED}
+    metadata = {key: value for key, value in document.get("metadata", {}).items() if key in _DESIRED}
     return {
         **{key: value for key, value in document.items() if key not in ("status", "metadata")},
         "metadata": metadata,

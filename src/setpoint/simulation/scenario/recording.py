@@ -218,14 +218,14 @@ class _Played:
         if self._is_made(change.metadata.get("ownerReferences") or ()):
             return False
         manager, subresource = change.author
-        wish = _wish(change.object, with_status=not self._is_own(change))
+        desired = _desired(change.object, with_status=not self._is_own(change))
         if place in self._played:
-            before, self._played[place] = self._played[place], wish
+            before, self._played[place] = self._played[place], desired
             theirs = manager in self._mine or (subresource == "status" and manager in _CLUSTERS_OWN)
-            return wish != before and not theirs
+            return desired != before and not theirs
         if change.maker in self._mine | _CLUSTERS_OWN and not self._is_own(change):
             return False
-        self._played[place] = wish
+        self._played[place] = desired
         return True
 
     def _is_own(self, change: Recorded) -> bool:
@@ -266,20 +266,20 @@ class _Player:
             body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}}
             await self._quietly("POST", "/api/v1/namespaces", body)
         own = (document["apiVersion"].rpartition("/")[0], document["kind"]) in self._owners
-        wish = _wish(document, with_status=not own)
-        wish["metadata"] |= {"name": name, **({"namespace": space} if space else {})}
+        desired = _desired(document, with_status=not own)
+        desired["metadata"] |= {"name": name, **({"namespace": space} if space else {})}
         if references := self._references(document):
-            wish["metadata"]["ownerReferences"] = references
-        status = wish.pop("status", None)
-        written = None if change.type == "MODIFIED" else await self._quietly("POST", path, wish)
+            desired["metadata"]["ownerReferences"] = references
+        status = desired.pop("status", None)
+        written = None if change.type == "MODIFIED" else await self._quietly("POST", path, desired)
         if written is None:
             stored = await self._quietly("GET", f"{path}/{name}", None)
             if stored is None:
                 return
             finalizers = stored["metadata"].get("finalizers")
             own_metadata = {"finalizers": finalizers} if own and finalizers else {}
-            wish["metadata"] |= {"resourceVersion": stored["metadata"]["resourceVersion"], **own_metadata}
-            written = await self._quietly("PUT", f"{path}/{name}", {**stored, **wish}) or stored
+            desired["metadata"] |= {"resourceVersion": stored["metadata"]["resourceVersion"], **own_metadata}
+            written = await self._quietly("PUT", f"{path}/{name}", {**stored, **desired}) or stored
         self._uids[document["metadata"].get("uid", "")] = written["metadata"]["uid"]
         if status and written.get("status") != status:
             await self._quietly("PATCH", f"{path}/{name}/status", {"status": status})
@@ -312,7 +312,7 @@ class _Player:
             return None
 
 
-def _wish(document: Mapping[str, Any], *, with_status: bool) -> dict[str, Any]:
+def _desired(document: Mapping[str, Any], *, with_status: bool) -> dict[str, Any]:
     """The object without its owner references and the fields that the server sets; without ``with_status``, its
     finalizers and its status are left out, too.
     """
@@ -320,8 +320,8 @@ def _wish(document: Mapping[str, Any], *, with_status: bool) -> dict[str, Any]:
     meta.pop("ownerReferences", None)
     if not with_status:
         meta.pop("finalizers", None)
-    wish = {name: value for name, value in document.items() if with_status or name != "status"}
-    return {**wish, "metadata": meta}
+    desired = {name: value for name, value in document.items() if with_status or name != "status"}
+    return {**desired, "metadata": meta}
 
 
 def _rests(changes: Sequence[Recorded]) -> frozenset[int]:

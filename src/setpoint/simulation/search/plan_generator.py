@@ -181,7 +181,7 @@ class PlanGenerator:
         controller reconciles (alone, and together with all other kinds), or of another kind that the controllers read.
         There are at most `TRAVELS` of them; if there could be more, the seed chooses some of both sorts.
         """
-        wishes, others = [], []
+        primaries, others = [], []
         for step in range(self._steps - 1, 0, -1):
             before = [point for point in self._changes if point.step <= step and point.collection in self._kinds]
             newest = {point.collection: point.revision for point in before}
@@ -190,13 +190,13 @@ class PlanGenerator:
                     continue
                 at = f"step {step}"
                 if point.collection in self._primaries:
-                    wishes.append(fault("restart", at, behind=point.name))
-                    wishes.append(fault("restart", at, behind=point.name, kinds="all"))
+                    primaries.append(fault("restart", at, behind=point.name))
+                    primaries.append(fault("restart", at, behind=point.name, kinds="all"))
                 else:
                     others.append(fault("restart", at, behind=point.name))
         random = Random(self._seed)
-        journeys = _thinned(wishes, 2 * TRAVELS // 3, random)
-        return journeys + _thinned(others, TRAVELS - len(journeys), random)
+        restarts = _thinned(primaries, 2 * TRAVELS // 3, random)
+        return restarts + _thinned(others, TRAVELS - len(restarts), random)
 
     def _lags(self) -> Iterator[Fault]:
         for point in self._changes:

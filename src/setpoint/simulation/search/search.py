@@ -37,8 +37,8 @@ FOUND: Final = "the search ended with a finding"
 MORE: Final = 40
 """The runs after a finding that may be the consequence of another one."""
 DEFAULT_BUDGET: Final = Budget(seconds=60.0)
-DOUBTFUL: Final = 50
-"""The number of runs after which doubts about them are settled."""
+BATCH: Final = 50
+"""The number of runs after which their suspicious differences are examined."""
 
 
 class Search:
@@ -165,18 +165,18 @@ class Search:
         plans are shortened once the workers are free.
         """
         reference = self._runs.reference()
-        doubts = PreDeletionCheck(reference)
+        pre_deletion = PreDeletionCheck(reference)
         source = iter(plans)
         tried = 0
         impatient: list[Plan] = []
-        doubtful: list[Plan] = []
+        suspicious: list[Plan] = []
         while True:
             batch: list[Plan] = []
             failed: list[tuple[Plan, list[Finding]]] = []
 
             remaining = None if most is None else most - tried
-            if doubts.steps:  # the next batch begins when the doubts of this one are settled
-                remaining = DOUBTFUL if remaining is None else min(remaining, DOUBTFUL)
+            if pre_deletion.steps:  # the next batch begins when the suspicious differences of this one are examined
+                remaining = BATCH if remaining is None else min(remaining, BATCH)
 
             def next_plans(batch: list[Plan] = batch, remaining: int | None = remaining) -> Iterator[Plan]:
                 while not self._spent() and (remaining is None or len(batch) < remaining):
@@ -186,7 +186,7 @@ class Search:
                     batch.append(plan)
                     yield plan
 
-            for plan, result in self._runs.results(next_plans(), looks=doubts.steps):
+            for plan, result in self._runs.results(next_plans(), looks=pre_deletion.steps):
                 tried += 1
                 if result.early:
                     impatient.append(plan)
@@ -197,8 +197,8 @@ class Search:
                 if fresh:
                     failed.append((plan, fresh))
                     break
-                if (shorter := doubts.about(plan, result)) is not None:
-                    doubtful.append(shorter)
+                if (shorter := pre_deletion.about(plan, result)) is not None:
+                    suspicious.append(shorter)
             if not failed and impatient:
                 patient, impatient = impatient, []
                 for plan, result in self._runs.results(patient, patient=True):
@@ -206,13 +206,13 @@ class Search:
                     fresh = [finding for finding in reference.judge(plan, result) if finding.identity not in identities]
                     if fresh:
                         failed.append((plan, fresh))
-            while doubtful and not failed:
-                plan = doubtful.pop(0)
+            while suspicious and not failed:
+                plan = suspicious.pop(0)
                 if fresh := [finding for finding in self._decided(plan) if finding.identity not in identities]:
                     failed.append((plan, fresh))
             for plan, findings in failed:
                 yield from self._confirmed(plan, findings, identities)
-            if not failed and len(batch) != DOUBTFUL:
+            if not failed and len(batch) != BATCH:
                 return
 
     def _decided(self, plan: Plan) -> list[Finding]:

@@ -131,7 +131,7 @@ class VirtualRuns:
     def _directly(self, reference: Reference) -> list[Finding]:
         """The findings of a comparison with a run in which users ask for the final state in one step.
 
-        Controllers may have deleted objects that users still wish for: those that had done their work, or those that
+        Controllers may have deleted objects that users still want: those that had done their work, or those that
         depended on another one, which users have deleted. It is enough if the comparison finds nothing either with or
         without them.
         """

@@ -45,7 +45,7 @@ class Operation:
 
     def stem(self) -> str:
         """The verb, the resource and the label. With a number, they are the name of the point at which the request is
-        made (see `Tape.number`).
+        made (see `Trace.number`).
         """
         kind = f"{self.collection}/{self.subresource}" if self.subresource else self.collection
         return f"{self.verb} {kind} {self.label}".rstrip()

@@ -128,7 +128,7 @@ class Result(msgspec.Struct):
     desired_objects: list[Any] = []
     """The objects that users had created and not deleted at the end of the run, as users specified them."""
     lost: list[Any] = []
-    """Those of ``wished`` that something other than users has deleted."""
+    """Those of ``desired_objects`` that something other than users has deleted."""
     environment: dict[str, str] = {}
     """The lines of the user's code (``file:line``) that read the real clock, asked for randomness or started a thread,
     each with what it did, if ``Options.audit`` is set.
