@@ -12,6 +12,7 @@ import time
 from collections.abc import Coroutine, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from unicodedata import category
 
 import yaml
 from tests.apiserver.harness import (
@@ -137,8 +138,11 @@ async def send(server: ApiServer, request: Request, report: Report) -> int:
     if not 200 <= response.status < 600:
         raise FoundError(f"code {response.status}", told)
     for name, value in response.headers.items():
-        sound = value.isascii() or name == "warning"  # which may quote a field's name, in UTF-8 as upstream's
-        if not (name.isascii() and sound and value.isprintable()):
+        if name == "warning":  # it may quote a field's name, in UTF-8: as upstream's, anything but control characters
+            sound = not any(category(character) == "Cc" for character in value)
+        else:
+            sound = name.isascii() and value.isascii() and value.isprintable()
+        if not sound:
             raise FoundError(f"header {name}", f"{told}: {name}: {value!r}")
     kind = response.headers.get("content-type", "").partition(";")[0]
     document: Any = None
