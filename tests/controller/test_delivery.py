@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from setpoint.cache import Head, HeadUpdate, ObjectParser, Store
 from setpoint.controller import predicates
+from setpoint.controller.controls import Controls
 from setpoint.controller.declaration import WatchedKind
 from setpoint.controller.run.delivery import subscribe
 from setpoint.meta import ObjectKey, resource_of
@@ -39,7 +40,11 @@ async def delivered(own: bool) -> tuple[list[ObjectKey], int]:
         cast(
             "Any",
             SimpleNamespace(
-                informers={resource_of(ConfigMap).gvr: informer}, caches=None, name="c", resource=resource_of(ConfigMap)
+                informers={resource_of(ConfigMap).gvr: informer},
+                caches=None,
+                name="c",
+                resource=resource_of(ConfigMap),
+                controls=Controls(pause=""),
             ),
         ),
         cast("Any", SimpleNamespace(echoes={}, suspects=None)),

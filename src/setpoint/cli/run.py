@@ -234,6 +234,8 @@ class _Run:
                 health_probe_bind_address=serving.health_probe_bind_address,
             ),
             options=ManagerOptions(
-                blocked_after=BLOCKED_AFTER, pause_switch=self._replicas.pause_switch if works else None
+                blocked_after=BLOCKED_AFTER,
+                pause_switch=self._replicas.pause_switch if works else None,
+                resync=self._replicas.resync,
             ),
         )

@@ -110,6 +110,9 @@ class ReplicaFlags:
     pause_switch
         Follow this ConfigMap in the namespace of the kubeconfig's context: setpoint pause controller NAME stops a
         controller by it.
+    resync
+        Reconcile every object again after this many seconds, with low priority; 0 means never. It does not apply to
+        controllers that declare a period of their own.
     """
 
     leader_elect: bool = False
@@ -119,6 +122,7 @@ class ReplicaFlags:
     shards: _Switch = False
     processes: Annotated[int, Parameter(validator=Number(gte=1, lte=256))] = 1
     pause_switch: str | None = None
+    resync: Annotated[float, Parameter(validator=Number(gte=0))] = 0.0
 
     @property
     def elects(self) -> bool:

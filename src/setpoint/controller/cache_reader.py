@@ -122,6 +122,14 @@ class DeclaredIndex(NamedTuple):
         return None if self.argument is Head else self.argument
 
 
+def _field(document: Mapping[str, Any], path: str) -> str:
+    """The value of a field, as a selector compares it; ``""`` if the object has no such field."""
+    value: Any = document
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
 class DeclaredInformers(dict[GroupVersionResource, Informer[Any]]):
     """The informers of the kinds that a controller declares, by their resources, and the indexes that it declares of
     them. It is empty until the run is prepared.
@@ -132,9 +140,16 @@ class DeclaredInformers(dict[GroupVersionResource, Informer[Any]]):
         self.run_name = run_name
         self.indexes = indexes
 
-    def covers(self, resource: Resource, key: ObjectKey, labels: dict[str, str] | None) -> bool:
+    def covers(
+        self,
+        resource: Resource,
+        key: ObjectKey,
+        labels: dict[str, str] | None,
+        document: Callable[[], Mapping[str, Any]] | None = None,
+    ) -> bool:
         """Whether the declared cache will show the object. Without ``labels``, a cache with a selector is assumed to
-        cover only the objects that it already shows.
+        cover only the objects that it already shows; so is one with a selector of fields without ``document``, which
+        returns the object as JSON.
         """
         informer = self.get(resource.gvr)
         if informer is None:
@@ -145,8 +160,12 @@ class DeclaredInformers(dict[GroupVersionResource, Informer[Any]]):
         if not scope.selector and not scope.field_selector:
             return True
         fields = {"metadata.name": key.name, "metadata.namespace": key.namespace}
-        if any(requirement.field not in fields for requirement in scope.field_selector.requirements):
-            return key in informer.store
+        for requirement in scope.field_selector.requirements:
+            if requirement.field in fields:
+                continue
+            if document is None or key in informer.store:
+                return key in informer.store
+            fields[requirement.field] = _field(document(), requirement.field)
         if not scope.field_selector.matches(fields):
             return False
         if scope.selector and labels is None:

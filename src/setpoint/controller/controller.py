@@ -79,6 +79,12 @@ class Controller(Declaration[K]):
         pause_annotation: name of the annotation that pauses an object: while the object has it, with a reason or
             ``true`` as its value, there is no reconcile and no clean-up. By default ``GROUP/paused``, and none for
             built-in kinds; ``""`` for none.
+        resync: number of seconds, or timedelta, after which every object is reconciled again, with low priority, if
+            nothing else happens; each period is up to a tenth longer. An object that waits for a reconcile is left out.
+            Predicates see an object that appears: those of changes don't keep it out. By default the manager's
+            (``ManagerOptions.resync``), which is off; 0 for none.
+        event_filter: tests that must all accept an event of any declared kind, in addition to the predicates of the
+            kind.
         request_annotation: name of the annotation that requests a reconcile: each new value makes the object the next
             one, and its failures are forgotten. The value is acknowledged after the reconcile, in the status field
             ``last_handled_reconcile_at`` if the class has it, otherwise in the annotation ``GROUP/reconciled-at``. By

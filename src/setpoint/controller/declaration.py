@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
+from math import isfinite
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -48,6 +50,8 @@ AnySelector: TypeAlias = str | Mapping[str, str] | LabelSelector | Selector | No
 AnyFieldSelector: TypeAlias = str | Mapping[str, str] | FieldSelector | None
 MANAGER_LENGTH: Final = 128
 """The maximum length of a field manager's name on API servers, in characters."""
+MIN_RESYNC: Final = 1.0
+"""The shortest period of resyncs, in seconds."""
 CONDITION_LENGTH: Final = 316
 """The maximum length of a condition's type in upstream's schemas, in characters."""
 
@@ -76,6 +80,8 @@ class ControllerOptions(TypedDict, total=False):
     hot_loop: HotLoopLimits | None
     pause_annotation: str | None
     request_annotation: str | None
+    resync: float | timedelta | None
+    event_filter: Sequence[Test]
 
 
 _DEFAULTS: Final[ControllerOptions] = {
@@ -95,6 +101,8 @@ _DEFAULTS: Final[ControllerOptions] = {
     "hot_loop": HotLoopLimits(),
     "pause_annotation": None,
     "request_annotation": None,
+    "resync": None,
+    "event_filter": (),
 }
 
 
@@ -140,6 +148,11 @@ class Declaration(Generic[K]):
         self.timeout = timeout = chosen["timeout"]
         if timeout is not None and timeout <= 0:
             raise ValueError(f"controller {self.name!r}: timeout must be more than 0 seconds, not {timeout}")
+        resync = chosen["resync"]
+        self.resync = resync.total_seconds() if isinstance(resync, timedelta) else resync
+        if self.resync is not None and (not isfinite(self.resync) or self.resync < 0 or 0 < self.resync < MIN_RESYNC):
+            raise ValueError(f"controller {self.name!r}: resync must be 0 or at least 1 second, not {resync}")
+        self._event_filter = check_predicates(chosen["event_filter"])
         self.rate_limiter = chosen["rate_limiter"]
         self.reconcile_deleting = chosen["reconcile_deleting"]
         has_status, owns_status = "status" in kind.__struct_fields__, chosen["owns_status"]
@@ -158,7 +171,7 @@ class Declaration(Generic[K]):
             WatchedKind(
                 kind,
                 "for",
-                predicates=check_predicates(chosen["predicates"]),
+                predicates=(*self._event_filter, *check_predicates(chosen["predicates"])),
                 namespace=chosen["namespace"],
                 selector=chosen["selector"],
                 field_selector=chosen["field_selector"],
@@ -401,7 +414,8 @@ class Declaration(Generic[K]):
                     f"controller {self.name!r} declares {resource.kind} twice, with a different namespace, selector, "
                     "field_selector or metadata_only; it has one cache of each kind"
                 )
-        self.watched.append(watch)
+        filters = self._event_filter if watch.role != "reads" else ()
+        self.watched.append(watch._replace(predicates=(*filters, *watch.predicates)))
         return self
 
     def __repr__(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from random import Random
@@ -18,8 +18,9 @@ from setpoint.controller.cache_reader import CacheReader, DeclaredInformers
 from setpoint.controller.controls import PausedControllers
 from setpoint.controller.declaration import Declaration
 from setpoint.controller.events import EventRecorder
+from setpoint.controller.predicates import Test
 from setpoint.controller.telemetry import BoundLogger, ControllerMetrics
-from setpoint.meta import Object, ObjectKey, Resource
+from setpoint.meta import Head, Object, ObjectKey, Resource
 
 T = TypeVar("T")
 _NOTHING: Final = object()
@@ -114,7 +115,8 @@ class Shard(Protocol):
 class Process:
     """The things that one process provides to all runs of its controllers, in any cluster: ``now`` returns the time of
     day, ``random`` is for jitter and names, ``metrics`` take the figures of the runs, ``state`` has the object of the
-    program's lifespan, and ``paused`` the controllers that people have paused.
+    program's lifespan, ``paused`` the controllers that people have paused, and
+    ``resync`` the period of controllers that declare none.
     """
 
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -122,6 +124,7 @@ class Process:
     metrics: ControllerMetrics | None = None
     state: ProgramState = field(default_factory=lambda: ProgramState())
     paused: PausedControllers | None = None
+    resync: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -163,6 +166,7 @@ class Environment:
         "recorder",
         "reporter",
         "resource",
+        "resync",
     )
 
     def __init__(self, declaration: Declaration[Any], host: Host) -> None:
@@ -175,6 +179,8 @@ class Environment:
         self.resource = declaration.resource
         """The resource of the objects that are reconciled."""
         self.field_manager = declaration.field_manager
+        self.resync = host.process.resync if declaration.resync is None else declaration.resync
+        """The number of seconds after which every object is reconciled again; 0 for never."""
         self.controls = declaration.controls
         """The annotations with which people control the reconciles of an object."""
         self.reporter = declaration.reporter
@@ -203,6 +209,16 @@ class Environment:
     def on_controller_pause(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Calls ``listener`` whenever controllers were paused or resumed. The returned function removes it."""
         return self._paused.on_change(listener) if self._paused is not None else lambda: None
+
+    def accepts(self, predicates: Iterable[Test], key: ObjectKey, head: Head | None) -> bool:
+        """Whether the predicates accept the object as one that appears. A predicate that raises an exception counts as
+        a rejection, as it does for events.
+        """
+        try:
+            return head is not None and all(test(None, head) for test in predicates)
+        except Exception:  # one odd object must not end the controller
+            self.log.exception("a predicate failed for %s; it is not reconciled", key)
+            return False
 
     async def read_document(self, resource: Resource, key: ObjectKey) -> dict[str, Any] | None:
         """Reads the object from the server and returns it as decoded JSON; None if it cannot be read."""

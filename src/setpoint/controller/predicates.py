@@ -134,6 +134,23 @@ deletion_started = updates_where(
 is_deleting = objects_where(lambda head: head.deletion_timestamp is not None, "is_deleting")
 
 
+class LastKnown(Head, frozen=True, kw_only=True, gc=False):
+    """The last head of a deleted object that the cache had seen; the object may have changed before its deletion, while
+    the watch was interrupted. It is the head before the change in the event of such a deletion.
+    """
+
+
+def last_known(head: Head) -> LastKnown:
+    """The head as a `LastKnown`."""
+    return LastKnown(**{name: getattr(head, name) for name in head.__struct_fields__})
+
+
+final_state_unknown = Predicate(lambda old, new: new is None and isinstance(old, LastKnown), "final_state_unknown")
+"""Accepts only deletions whose event was missed, so that the last state of the object is not known (client-go's
+``DeletedFinalStateUnknown``). ``~final_state_unknown`` accepts all other events.
+"""
+
+
 def matches(selector: str | Mapping[str, str] | LabelSelector | Selector) -> Predicate:
     """A predicate that accepts events of objects whose labels match before or after the change. So the event with which
     an object stops matching is accepted, too.

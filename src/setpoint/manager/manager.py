@@ -139,6 +139,7 @@ class Manager:
             random=options.random,
             metrics=metrics.controllers if metrics is not None else None,
             paused=switch,
+            resync=options.resync,
         )
         self.state = self._process.state
         """The holder of the object that the lifespan yields."""

@@ -91,6 +91,8 @@ class ManagerOptions:
         blocked_after: seconds after which the event loop counts as blocked, for example by ``time.sleep`` in a
             reconcile. A thread then reports the blocking key and the line of code (`setpoint.manager.loop_watchdog`).
             None switches the watch off, as in virtual time; the command ``run`` uses 1.
+        resync: seconds after which every object is reconciled again, for controllers that declare no period
+            (``Controller(resync=...)``); 0 for never.
         pause_switch: name of the ConfigMap in the client's namespace in which people pause whole controllers
             (`setpoint.manager.pause_switch`); None for none.
     """
@@ -102,3 +104,4 @@ class ManagerOptions:
     watch_options: WatchOptions | None = None
     blocked_after: float | None = None
     pause_switch: str | None = None
+    resync: float = 0.0

@@ -68,14 +68,9 @@ class PauseSwitch:
 
     def _read(self) -> None:
         maps = self._informer.lister.list()
-        before, self._reasons = (
-            self._reasons,
-            {
-                name: reason.strip() or "no reason is given"
-                for config_map in maps
-                for name, reason in config_map.data.items()
-            },
-        )
+        before = self._reasons
+        data = {name: reason for config_map in maps for name, reason in config_map.data.items()}
+        self._reasons = {name: reason.strip() or "no reason is given" for name, reason in data.items()}
         if before == self._reasons:
             return
         for name in before.keys() - self._reasons.keys():

@@ -18,6 +18,7 @@ from setpoint.controller.declaration import WatchedKind
 from setpoint.controller.environment import Environment
 from setpoint.controller.history import Cause
 from setpoint.controller.memory import Memory
+from setpoint.controller.predicates import last_known
 from setpoint.controller.predicates import name_of as name_of_predicate
 from setpoint.controller.run.activity import Activity
 from setpoint.meta import Object, ObjectKey, Resource, resource_of
@@ -131,6 +132,8 @@ def subscribe(
 
     def on_delete(head: Head, final_state_unknown: bool) -> Coroutine[Any, Any, None] | None:
         key, version = head.key, head.resource_version
+        if final_state_unknown and predicates:
+            head = last_known(head)
         if primary:
             history.add_deletion(key)
             activity.timeline.deleted(key)

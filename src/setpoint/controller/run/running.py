@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from setpoint.cache import HandlerRegistration, Informer
 from setpoint.client import WriteRecord
@@ -32,6 +32,8 @@ from setpoint.meta import GroupVersionResource, Object, ObjectKey, resource_of
 from setpoint.workqueue import LOW_PRIORITY
 
 K = TypeVar("K", bound=Object)
+_TURN: Final = 500
+"""The number of keys that are requested before other tasks may run."""
 
 
 class RunningController(Generic[K]):
@@ -155,6 +157,8 @@ class RunningController(Generic[K]):
                     if registration is not None:
                         self._registrations.append(registration)
                 await self._unless_stopped(self._synced())
+                for sentence in unneeded_secrets(self.controller, self.informers):
+                    self.log.warning(sentence)
                 async with asyncio.TaskGroup() as group:
                     beside = [
                         group.create_task(self._drain(source), name=f"{self.name} source {number}")
@@ -163,6 +167,8 @@ class RunningController(Generic[K]):
                     if self.guard is not None:
                         beside.append(group.create_task(self.guard.follow(), name=f"{self.name} shard"))
                         await self._unless_stopped(self.guard.caught_up.wait())
+                    if self.env.resync:
+                        beside.append(group.create_task(self._resync(self.env.resync), name=f"{self.name} resync"))
                     if not self._stopping.is_set():
                         self.state = "running"
                         self.log.info("controller started", extra={"workers": self.loop.workers})
@@ -239,6 +245,22 @@ class RunningController(Generic[K]):
         self.activity.causes.add(key, cause)
         self.queue.add(key, priority=priority)
 
+    async def _resync(self, period: float) -> None:
+        """Requests a reconcile of every object again and again, except of those that wait for one."""
+        predicates = self.controller.watched[0].predicates
+        store = self.informers[self.env.resource.gvr].store
+        while True:
+            await asyncio.sleep(period * (1 + self.env.random.random() / 10))
+            at = asyncio.get_running_loop().time()
+            for number, cached in enumerate(list(store)):
+                key = ObjectKey(cached)
+                if self.queue.state(key) is None and (
+                    not predicates or self.env.accepts(predicates, key, store.head(cached))
+                ):
+                    self.enqueue(key, Cause("sync", at=at), priority=LOW_PRIORITY)
+                if number % _TURN == _TURN - 1:
+                    await asyncio.sleep(0)
+
     def _reconsider_paused(self) -> None:
         """Looks at all paused keys again, because controllers were paused or resumed."""
         at = asyncio.get_running_loop().time()
@@ -304,6 +326,37 @@ class RunningController(Generic[K]):
                 error = why_not(informer)
                 return f"cache of {gvr.resource} not synced" + (f": {error}" if error else "")
         return self.guard.waits() if self.guard is not None and self.state == "syncing" else ""
+
+
+MANY_SECRETS: Final = 200
+"""The number of Secrets from which a cache of all Secrets is worth a warning."""
+_SAMPLE: Final = 200
+
+
+def unneeded_secrets(
+    declaration: Declaration[Any], informers: Mapping[GroupVersionResource, Informer[Any]]
+) -> Iterator[str]:
+    """A warning for a cache with all Secrets of a cluster, of which the controller needs few: less than a tenth of a
+    sample are children of objects of its kind. Nothing is known of the Secrets that a controller watches or reads, so
+    the warning is for declarations of children only.
+    """
+    resource = declaration.resource
+    for watch in declaration.watched:
+        kind = resource_of(watch.kind)
+        if watch.role != "owns" or (kind.group, kind.plural) != ("", "secrets"):
+            continue
+        store = informers[kind.gvr].store
+        if watch.namespace or watch.selector or len(store) < MANY_SECRETS:
+            continue
+        step = max(len(store) // _SAMPLE, 1)
+        heads = [head for key in list(store)[::step] if (head := store.head(key)) is not None]
+        owned = sum(any(owner.kind == resource.kind for owner in head.owner_references) for head in heads)
+        if owned * 10 < len(heads):
+            yield (
+                f"this process caches all {len(store)} Secrets of the cluster ({store.raw_bytes / 1e6:.1f} MB from the "
+                f"server), and about {owned * 100 // len(heads)} % of them belong to a {resource.kind}: give the "
+                f'children a label, and declare .owns({watch.kind.__name__}, selector="...")'
+            )
 
 
 def _functions_of(declaration: Declaration[K], threads: FunctionThreads) -> Functions[K]:

@@ -8,7 +8,7 @@ for a key that has come from another process only when the caches show that proc
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from setpoint.client import ApiError, TransportError
@@ -17,7 +17,6 @@ from setpoint.controller.declaration import Declaration
 from setpoint.controller.environment import Environment, Shard, Share
 from setpoint.controller.history import Cause
 from setpoint.controller.outcome import HandedOver, Outcome, describe
-from setpoint.controller.predicates import Test
 from setpoint.meta import ObjectKey, resource_of
 from setpoint.workqueue import LOW_PRIORITY
 
@@ -156,20 +155,10 @@ class ShardGuard:
             if share.owns(name, key) and not all(former.owns(name, key) for former in before):
                 # It may have been deleted since the walk began; then its own event has told of that.
                 head = store.head(cached) if predicates else None
-                if not predicates or (head is not None and self._accepted(predicates, key, head)):
+                if not predicates or self._env.accepts(predicates, key, head):
                     self._enqueue(key, Cause("sync", at=now), LOW_PRIORITY)
             if number % _TURN == _TURN - 1:
                 await asyncio.sleep(0)
-
-    def _accepted(self, predicates: Sequence[Test], key: ObjectKey, head: Any) -> bool:
-        """Whether the predicates accept the object. A predicate that raises an exception counts as a rejection, as it
-        does for events.
-        """
-        try:
-            return all(test(None, head) for test in predicates)
-        except Exception:  # one odd object must not end the controller
-            self._env.log.exception("a predicate failed for %s; it is not taken over", key)
-            return False
 
     async def _catch_up(self) -> None:
         """Waits until every cache is as new as the server was when the call began, and shows all writes of former

@@ -19,7 +19,16 @@ from setpoint.controller.memory import Applied, KeepCall
 from setpoint.controller.outcome import AdoptionError, TooManyDeletions, maybe_done
 from setpoint.controller.telemetry import BoundLogger
 from setpoint.controller.writes.ownership import ObjectWriter, owned_copy, standing_of
-from setpoint.meta import GroupVersionResource, Object, ObjectKey, Selector, decode_as_read, raw_of, resource_of
+from setpoint.meta import (
+    GroupVersionResource,
+    Object,
+    ObjectKey,
+    Selector,
+    decode_as_read,
+    raw_of,
+    resource_of,
+    to_wire,
+)
 
 T = TypeVar("T", bound=Object)
 Write: TypeAlias = Callable[[], Awaitable[None]]
@@ -167,10 +176,12 @@ class Children(Generic[T]):
                 f"keep({self._kind.__name__}): the labels of {name} don't match the selector {self._selector}: "
                 "it would not be found again"
             )
-        if not self._writer.informers.covers(self._resource, ObjectKey.of(child.namespace, name), labels):
+        key = ObjectKey.of(child.namespace, name)
+        if not self._writer.informers.covers(self._resource, key, labels, lambda: to_wire(child)):
             raise ValueError(
                 f"keep({self._kind.__name__}): {name} would not be in the cache of {self._kind.__name__} that "
-                f"controller {self._writer.informers.run_name!r} declares: its namespace or labels are outside of that"
+                f"controller {self._writer.informers.run_name!r} declares: its namespace, labels or fields are "
+                "outside of that"
             )
         return child
 
