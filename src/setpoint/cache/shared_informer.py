@@ -42,6 +42,8 @@ class SharedInformer:
         options: WatchOptions | None = None,
     ) -> None:
         self.scope = scope
+        self.has_selector = bool(scope.selector or scope.field_selector)
+        """Whether the scope leaves out objects of its namespaces. Every write asks for this."""
         self.store = Store(
             ObjectParser(
                 scope.resource,
@@ -123,12 +125,11 @@ class SharedInformer:
         which the object leaves the collection is a deletion for the cache.
         """
         scope, key = self.scope, record.key
-        if scope.namespace not in ("", key.namespace):
+        if scope.namespace and scope.namespace != key.namespace:
             return None
         version = version_number(record.version)
         is_deletion = record.verb == "delete"
-        has_selector = bool(scope.selector or scope.field_selector)
-        if has_selector and (record.after is not None or is_deletion):
+        if self.has_selector and (record.after is not None or is_deletion):
             is_selected = record.after is not None and scope.selects(record.labels or {}, record.after)
             if not is_selected and key not in self.store and self.barriers.unseen(key) is None:
                 return None

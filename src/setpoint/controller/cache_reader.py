@@ -157,7 +157,7 @@ class DeclaredInformers(dict[GroupVersionResource, Informer[Any]]):
         scope = informer.shared.scope
         if scope.namespace and key.namespace != scope.namespace:
             return False
-        if not scope.selector and not scope.field_selector:
+        if not informer.shared.has_selector:
             return True
         fields = {"metadata.name": key.name, "metadata.namespace": key.namespace}
         for requirement in scope.field_selector.requirements:

@@ -192,8 +192,7 @@ class ContextReads:
         overlay = self._overlays.get(resource.gvr) if self._overlays is not None else None
         if overlay is None or not overlay.shows_write_to(key):
             return self._informers.covers(resource, key, None)
-        scope = self._informers[resource.gvr].shared.scope
-        return key in overlay or not (scope.selector or scope.field_selector)
+        return key in overlay or not self._informers[resource.gvr].shared.has_selector
 
     def _document_of(self, gvr: GroupVersionResource, key: ObjectKey) -> bytes | None:
         """The JSON of an object in the cache of a declared resource, with the writes of this reconcile."""
