@@ -299,7 +299,7 @@ async def test_a_cache_that_is_not_refreshed_any_more_is_told_with_every_verdict
         found = why(world)
         assert found.state == "deleted"
         (trouble,) = found.caches
-        assert trouble.startswith("the cache of widgets has heard nothing for ")
+        assert trouble.startswith("the cache of widgets has received nothing for ")
         assert "the server could not find the requested resource" in trouble or "not found" in trouble.lower(), trouble
         await world.client.request(
             "POST", CustomResourceDefinition.resource.path(), body=msgspec.json.encode(crd_for(Widget))

@@ -172,7 +172,7 @@ class ExecPlugin(Credentials):
             answer = msgspec.json.decode(stdout, type=_Answer)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             why = "nested too deeply" if isinstance(problem, RecursionError) else problem
-            raise self._failed(f"printed no ExecCredential: {why}", stderr) from None
+            raise self._failed(f"printed something other than an ExecCredential: {why}", stderr) from None
         if answer.kind != "ExecCredential" or answer.apiVersion != config.api_version:
             printed = f"{answer.apiVersion or '(none)'} {answer.kind or '(none)'}"
             raise self._failed(f"printed {printed}; a {config.api_version} ExecCredential was expected", stderr)

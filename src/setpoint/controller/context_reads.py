@@ -356,8 +356,8 @@ class ContextReads:
 def ended(key: ObjectKey) -> str:
     """The message for a use of the context after the end of its reconcile."""
     return (
-        f"the reconcile of {key} has ended, so its context can't be used any more: what it starts has to be awaited "
-        "before it ends"
+        f"the reconcile of {key} has ended, so its context can't be used any more: a reconcile has to await the "
+        "tasks that it starts before it ends"
     )
 
 

@@ -217,7 +217,8 @@ class HotLoopDetector:
         if count.count > limits.writes:
             self.slowed[key] = _Slow(resource, written, generation, until, limits.seconds, None)
             self._log.warning(
-                "hot loop: the same object is changed again and again although nothing new was asked for; slowing down",
+                "hot loop: the same object is changed again and again although its desired state has not changed; "
+                "slowing down",
                 extra={**extra, "times": count.count, "seconds": limits.seconds},
             )
             return True

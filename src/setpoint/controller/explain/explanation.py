@@ -90,7 +90,7 @@ def unsynced(run: RunningController[Any]) -> list[str]:
 def outdated(run: RunningController[Any]) -> list[str]:
     """The caches that have synced but no longer follow the server, each with the server's last answer."""
     return [
-        f"the cache of {gvr.resource} has heard nothing for {lasting(informer.age() or 0.0)}: {why_not(informer)}"
+        f"the cache of {gvr.resource} has received nothing for {lasting(informer.age() or 0.0)}: {why_not(informer)}"
         for gvr, informer in run.informers.items()
         if informer.has_synced and informer.last_error is not None
     ]
