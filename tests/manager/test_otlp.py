@@ -67,7 +67,7 @@ def collector() -> Iterator[tuple[str, dict[str, list[bytes]]]]:
             self.send_response(200)
             self.end_headers()
 
-        def log_message(self, *arguments: Any) -> None: ...
+        def log_message(self, format: str, *args: Any) -> None: ...
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever)
