@@ -23,7 +23,7 @@ def fetched(command: Sequence[str], folder: Path) -> None:
         pytest.skip(f"{' '.join(command)} failed: {done.stdout[-300:]}{done.stderr[-300:]}")
 
 
-def made(command: Sequence[str], folder: Path) -> str:
+def run_offline(command: Sequence[str], folder: Path) -> str:
     """Runs a command that needs no registry any more, such as a compiler, and returns what it printed. The test fails
     if the command does."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

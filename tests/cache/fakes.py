@@ -146,7 +146,7 @@ class FakeResponse(Response):
             yield chunk
 
 
-class Asked:
+class ReceivedRequest:
     """One request as the server saw it."""
 
     def __init__(self, path: str, query: Query, accept: str, at: float) -> None:
@@ -176,7 +176,7 @@ class ScriptedSource:
 
     def __init__(self, *script: Exception | bytes | Stream) -> None:
         self.script = list(script)
-        self.asked: list[Asked] = []
+        self.requests: list[ReceivedRequest] = []
         self.open = 0
 
     @asynccontextmanager
@@ -191,7 +191,7 @@ class ScriptedSource:
         verb: str = "",
     ) -> AsyncIterator[Response]:
         assert method == "GET"
-        self.asked.append(Asked(path, dict(query), accept, asyncio.get_running_loop().time()))
+        self.requests.append(ReceivedRequest(path, dict(query), accept, asyncio.get_running_loop().time()))
         step = self.script.pop(0) if self.script else Stream()
         if isinstance(step, Exception):
             raise step
@@ -204,12 +204,12 @@ class ScriptedSource:
             stream.closed_by_client = True
 
     @property
-    def lists(self) -> list[Asked]:
-        return [each for each in self.asked if not each.is_watch]
+    def lists(self) -> list[ReceivedRequest]:
+        return [each for each in self.requests if not each.is_watch]
 
     @property
-    def watches(self) -> list[Asked]:
-        return [each for each in self.asked if each.is_watch]
+    def watches(self) -> list[ReceivedRequest]:
+        return [each for each in self.requests if each.is_watch]
 
 
 class FakeServer:
@@ -222,7 +222,7 @@ class FakeServer:
         self.window = window
         self.streams_lists = streams_lists
         self.answers_pages = answers_pages
-        self.asked: list[Asked] = []
+        self.requests: list[ReceivedRequest] = []
         self.watchers: list[tuple[Stream, Query]] = []
         self.gate: list[Exception] = []
         self.chunk = 1 << 16
@@ -283,20 +283,20 @@ class FakeServer:
         idle_timeout: float | None = None,
         verb: str = "",
     ) -> AsyncIterator[Response]:
-        asked = Asked(path, dict(query), accept, asyncio.get_running_loop().time())
-        self.asked.append(asked)
+        request = ReceivedRequest(path, dict(query), accept, asyncio.get_running_loop().time())
+        self.requests.append(request)
         if self.gate:
             raise self.gate.pop(0)
-        stream = self._watch(asked) if asked.is_watch else Stream(*self._list(asked.query), close=True)
-        entry = (stream, asked.query)
-        if asked.is_watch:
+        stream = self._watch(request) if request.is_watch else Stream(*self._list(request.query), close=True)
+        entry = (stream, request.query)
+        if request.is_watch:
             self.watchers.append(entry)
-            lifetime = asyncio.get_running_loop().call_later(float(asked.query["timeoutSeconds"]), stream.close)
+            lifetime = asyncio.get_running_loop().call_later(float(request.query["timeoutSeconds"]), stream.close)
         try:
             yield FakeResponse(stream, idle_timeout)
         finally:
             stream.closed_by_client = True
-            if asked.is_watch:
+            if request.is_watch:
                 lifetime.cancel()
                 if entry in self.watchers:
                     self.watchers.remove(entry)
@@ -319,9 +319,9 @@ class FakeServer:
         body = pod_list(items, listed, token=next_token)
         return [body[place : place + self.chunk] for place in range(0, len(body), self.chunk)]
 
-    def _watch(self, asked: Asked) -> Stream:
-        version = asked.version
-        if asked.is_streamed_list:
+    def _watch(self, request: ReceivedRequest) -> Stream:
+        version = request.version
+        if request.is_streamed_list:
             if not self.streams_lists:
                 raise refusal(422, "Invalid", "sendInitialEvents is forbidden for watch")
             if version and int(version) > self.version:

@@ -34,14 +34,14 @@ async def test_one_stream_for_any_number_of_consumers_and_shapes() -> None:
         first, second = factory.informer(Pod), factory.informer(Pod)
         await factory.wait_for_cache_sync()
         assert first.store is second.store
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
         other = factory.informer(Pod, namespace="default")
         third = factory.informer(Pod, selector="app=web")
         await factory.wait_for_cache_sync()
         assert len({id(each.store) for each in (first, other, third)}) == 3
-        assert len(server.asked) == 3
-        assert server.asked[1].path == "/api/v1/namespaces/default/pods"
-        assert server.asked[2].query["labelSelector"] == "app=web"
+        assert len(server.requests) == 3
+        assert server.requests[1].path == "/api/v1/namespaces/default/pods"
+        assert server.requests[2].query["labelSelector"] == "app=web"
 
 
 @virtual_time
@@ -52,7 +52,7 @@ async def test_selectors_and_namespace_of_the_factory_hold_for_its_informers() -
         factory.informer(Node)
         factory.informer(Pod, namespace="")
         await settle()
-    pods, nodes, everywhere = source.asked
+    pods, nodes, everywhere = source.requests
     assert (pods.path, pods.query["labelSelector"]) == ("/api/v1/namespaces/prod/pods", "app=web")
     assert pods.query["fieldSelector"] == "spec.nodeName=n1"
     assert nodes.path == "/api/v1/nodes"
@@ -69,7 +69,7 @@ async def test_an_informer_starts_when_the_factory_is_entered_and_nothing_outliv
     pods.add_index("name", lambda head: [head.name])
     server.put("a")
     await settle()
-    assert server.asked == []
+    assert server.requests == []
     async with factory:
         await factory.wait_for_cache_sync()
         assert calls == ["a"]
@@ -233,7 +233,7 @@ async def test_leaner_stores_are_asked_for_by_scope() -> None:
         assert b"spec" not in (heads.store.get("default/a") or b"")
         assert phases.lister.get("default/a", as_=PodPhase).status.phase == "Pending"
         assert seen == [""]
-        accepts = {each.accept for each in server.asked}
+        accepts = {each.accept for each in server.requests}
         assert "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json" in accepts
 
 

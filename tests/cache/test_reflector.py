@@ -123,7 +123,7 @@ async def running(
 async def test_watches_from_the_version_of_the_list() -> None:
     async with running(pod_list([pod("a", version=3)], 10)) as world:
         assert world.sink.names == {"a"}
-        first, watch = world.source.asked
+        first, watch = world.source.requests
         assert first.version == ""
         assert not first.is_watch
         assert watch.is_watch
@@ -156,7 +156,7 @@ async def test_takes_up_a_closed_watch_at_once_where_it_ended() -> None:
     async with running(pod_list([], 10), Stream(event("ADDED", pod("a", version=12)), close=True)) as world:
         assert [each.version for each in world.source.watches] == ["10", "12"]
         assert len(world.source.lists) == 1
-        assert [each.at for each in world.source.asked] == [0, 0, 0]
+        assert [each.at for each in world.source.requests] == [0, 0, 0]
 
 
 @virtual_time
@@ -406,10 +406,10 @@ async def test_cancelling_closes_the_stream_and_asks_nothing_more() -> None:
     stream = Stream()
     async with running(pod_list([], 10), stream) as world:
         assert not stream.closed_by_client
-        asked = len(world.source.asked)
+        asked = len(world.source.requests)
     assert stream.closed_by_client
     await advance(100)
-    assert len(world.source.asked) == asked
+    assert len(world.source.requests) == asked
 
 
 @virtual_time
@@ -511,7 +511,7 @@ async def test_a_streamed_list_is_complete_with_its_bookmark_and_goes_on_as_a_wa
     stream = Stream(event("ADDED", pod("a", version=2)), event("ADDED", pod("b", version=3)))
     async with running(stream, streaming=True) as world:
         assert world.sink.said == []
-        asked = world.source.asked[0]
+        asked = world.source.requests[0]
         assert asked.query["sendInitialEvents"] == "true"
         assert asked.query["resourceVersionMatch"] == "NotOlderThan"
         assert asked.version == ""
@@ -520,11 +520,11 @@ async def test_a_streamed_list_is_complete_with_its_bookmark_and_goes_on_as_a_wa
         await settle()
         assert world.sink.said == [("replaced", "7"), ("ADDED", "9")]
         assert world.sink.names == {"b", "c"}
-        assert len(world.source.asked) == 1
+        assert len(world.source.requests) == 1
         stream.close()
         await settle()
-        assert world.source.asked[1].version == "9"
-        assert not world.source.asked[1].is_streamed_list
+        assert world.source.requests[1].version == "9"
+        assert not world.source.requests[1].is_streamed_list
 
 
 @virtual_time
@@ -544,8 +544,8 @@ async def test_the_bookmark_counts_only_with_exactly_true() -> None:
 async def test_a_server_that_refuses_to_stream_is_listed_at_once(problem: Exception) -> None:
     async with running(problem, pod_list([pod("a", version=1)], 10), streaming=True) as world:
         assert world.sink.names == {"a"}
-        assert [each.is_watch for each in world.source.asked] == [True, False, True]
-        assert world.source.asked[-1].at == 0
+        assert [each.is_watch for each in world.source.requests] == [True, False, True]
+        assert world.source.requests[-1].at == 0
 
 
 @virtual_time
@@ -568,7 +568,7 @@ async def test_a_slow_streamed_list_has_its_deadline_put_off_by_every_event_and_
         stream.send(bookmark(9, end=True))
         await advance(200)
         assert len(world.sink.names) == 5
-        assert len(world.source.asked) == 1
+        assert len(world.source.requests) == 1
 
 
 @virtual_time
@@ -576,7 +576,7 @@ async def test_a_streamed_list_is_throttled_and_refused_without_falling_back() -
     stream = Stream(bookmark(9, end=True))
     async with running(refusal(429, "TooManyRequests"), refused(), stream, streaming=True) as world:
         await advance(10)
-        assert all(each.is_streamed_list for each in world.source.asked)
+        assert all(each.is_streamed_list for each in world.source.requests)
         assert world.sink.said == [("replaced", "9")]
 
 
@@ -586,7 +586,7 @@ async def test_a_streamed_list_that_ends_early_is_begun_anew() -> None:
     whole = Stream(event("ADDED", pod("b", version=3)), bookmark(9, end=True))
     async with running(early, whole, streaming=True) as world:
         await advance(2)
-        assert [each.is_streamed_list for each in world.source.asked] == [True, True]
+        assert [each.is_streamed_list for each in world.source.requests] == [True, True]
         assert world.sink.names == {"b"}
 
 
@@ -595,7 +595,7 @@ async def test_a_streamed_relist_asks_for_the_last_version_and_for_the_newest_wh
     first = Stream(bookmark(9, end=True), event("ERROR", status(410, "Expired")))
     async with running(first, refusal(410, "Expired"), Stream(bookmark(20, end=True)), streaming=True) as world:
         await advance(2)
-        assert [each.version for each in world.source.asked] == ["", "9", ""]
+        assert [each.version for each in world.source.requests] == ["", "9", ""]
         assert world.sink.said[-1] == ("replaced", "20")
 
 

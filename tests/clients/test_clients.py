@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from tests.toolchains import fetched, made, needs
+from tests.toolchains import fetched, needs, run_offline
 
 pytestmark = pytest.mark.peers
 PROGRAMS = Path(__file__).parent / "programs"
@@ -78,7 +78,7 @@ def test_clients_in_python_do_their_everyday_work(name: str, kubeconfig: Path, b
     wanted = PROGRAMS / "requirements.txt"
     installed = built / "python" / "requirements.txt"
     if not installed.exists() or installed.read_text() != wanted.read_text():
-        made([sys.executable, "-m", "venv", "--clear", str(built / "python")], built)
+        run_offline([sys.executable, "-m", "venv", "--clear", str(built / "python")], built)
         fetched([str(built / "python/bin/python"), "-m", "pip", "install", "--quiet", "-r", str(wanted)], built)
         shutil.copy(wanted, installed)
     works([built / "python/bin/python", PROGRAMS / f"{name}.py"], kubeconfig, built)
@@ -105,7 +105,7 @@ def test_fabric8_does_its_everyday_work(kubeconfig: Path, built: Path) -> None:
     needs("java", "mvn")
     folder = copied("java", built)
     fetched(["mvn", "-q", "-B", "dependency:go-offline"], folder)
-    made(["mvn", "-q", "-B", "compile"], folder)
+    run_offline(["mvn", "-q", "-B", "compile"], folder)
     works(["mvn", "-q", "-B", "exec:java"], kubeconfig, folder)
 
 
@@ -113,5 +113,5 @@ def test_kube_rs_does_its_everyday_work(kubeconfig: Path, built: Path) -> None:
     needs("cargo")
     folder = copied("rust", built)
     fetched(["cargo", "fetch", "--quiet", "--locked"], folder)
-    made(["cargo", "build", "--quiet", "--locked"], folder)
+    run_offline(["cargo", "build", "--quiet", "--locked"], folder)
     works([folder / "target/debug/everyday"], kubeconfig, folder)

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.toolchains import fetched, made, needs
+from tests.toolchains import fetched, needs, run_offline
 from tools.docs.navigation import DOCS
 
 pytestmark = pytest.mark.peers
@@ -53,13 +53,13 @@ def test_every_block_of_go_and_java_has_its_surroundings() -> None:
 def test_the_blocks_of_go_are_formatted_and_compile(request: pytest.FixtureRequest) -> None:
     needs("go", "gofmt")
     folder = framed("go", request)
-    assert made(["gofmt", "-l", "."], folder) == ""
+    assert run_offline(["gofmt", "-l", "."], folder) == ""
     fetched(["go", "mod", "download"], folder)
-    made(["go", "vet", "./..."], folder)
+    run_offline(["go", "vet", "./..."], folder)
 
 
 def test_the_block_of_java_compiles_without_a_warning(request: pytest.FixtureRequest) -> None:
     needs("javac", "mvn")
     folder = framed("java", request)
     fetched(["mvn", "-q", "-B", "dependency:go-offline"], folder)
-    made(["mvn", "-q", "-B", "compile"], folder)
+    run_offline(["mvn", "-q", "-B", "compile"], folder)

@@ -24,7 +24,7 @@ class Turn(NamedTuple):
     """One reconcile as its process has told it, on the machine's monotonic clock."""
 
     key: str
-    begun: float
+    began_at: float
     ended: float
     replica: str
     number: int
@@ -43,7 +43,7 @@ class Replica:
     def out(self) -> list[str]:
         return self.running.out
 
-    def begun(self, since: float) -> set[str]:
+    def begun_keys(self, since: float) -> set[str]:
         """The keys of the reconciles that it has begun since then."""
         words = (line.split() for line in self.out if line.startswith("begin "))
         return {key for _, at, key, _ in words if float(at) > since}
@@ -116,7 +116,7 @@ async def all_worked_on(keys: Sequence[str], replicas: Sequence[Replica], since:
     """Waits until each of the keys has been begun since then by one of these, and each of these had one of them."""
 
     def done() -> bool:
-        each = [replica.begun(since) for replica in replicas]
+        each = [replica.begun_keys(since) for replica in replicas]
         return all(each) and set().union(*each) >= set(keys)
 
     names = ", ".join(replica.identity for replica in replicas)
@@ -133,7 +133,7 @@ async def recorded(client: Client) -> list[tuple[str, str, str]]:
 def overlaps(replicas: Sequence[Replica]) -> list[tuple[Turn, Turn]]:
     """Two reconciles of one key at the same time, by what the processes have said."""
     turns = sorted(turn for replica in replicas for turn in replica.turns())
-    return [(a, b) for a, b in itertools.pairwise(turns) if a.key == b.key and b.begun < a.ended]
+    return [(a, b) for a, b in itertools.pairwise(turns) if a.key == b.key and b.began_at < a.ended]
 
 
 def interrupted(record: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:

@@ -54,7 +54,7 @@ class Cable:
         await asyncio.sleep(0.003 + self.late(request))
         context = current.get()
         if context is not None and request.method != "GET":
-            self.process.world.wrote(self.process, context.key)
+            self.process.world.note_write(self.process, context.key)
         # The server is not part of the process: it does not stop half-way through a request because a client does.
         entering = self.inner.send(request)
         task = asyncio.get_running_loop().create_task(entering.__aenter__(), context=self.outside)
@@ -179,7 +179,7 @@ class World:
         self.seconds = seconds
         self.processes: list[Process] = []
         self.at: dict[str, list[Process]] = {key: [] for key in self.keys}
-        self.begun: list[tuple[float, str, str]] = []
+        self.begins: list[tuple[float, str, str]] = []
         """When which process began which key."""
         self.written: dict[str, int] = {}
         self.violations: list[str] = []
@@ -198,9 +198,9 @@ class World:
             self.violations.append(f"{process.name} begins {key} without seeing what was last written for it")
         self._alone(process, "begins", key)
         self.at[key].append(process)
-        self.begun.append((asyncio.get_running_loop().time(), process.name, key))
+        self.begins.append((asyncio.get_running_loop().time(), process.name, key))
 
-    def wrote(self, process: Process, key: str) -> None:
+    def note_write(self, process: Process, key: str) -> None:
         self._alone(process, "writes", key)
 
     def _alone(self, process: Process, does: str, key: str) -> None:

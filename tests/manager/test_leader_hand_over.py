@@ -37,10 +37,10 @@ async def test_the_next_leader_sees_what_the_last_one_wrote_however_late_its_cac
         assert why(second, key) == ("not synced", f"no worker has started: {behind}")
         running = second.manager.controllers["configmap"]
         assert (running.readiness(), summary(running).problem) == (behind, behind)
-        made.begun.clear()
+        made.begins.clear()
         await advance(40)
         assert why(second, key)[0] == "idle"
-        assert {key for _, _, key in made.begun} == set(made.keys), "what was there is reconciled by the new leader"
+        assert {key for _, _, key in made.begins} == set(made.keys), "what was there is reconciled by the new leader"
         await made.change(key, "3")
         await advance(30)
         assert await made.behind() == {}
@@ -79,10 +79,12 @@ async def test_so_does_the_next_one_after_a_leader_that_died() -> None:
         for key in made.keys:
             await made.change(key, "3")
         died_at = asyncio.get_running_loop().time()
-        made.begun.clear()
+        made.begins.clear()
         await advance(60)
         assert await made.behind() == {}
-        assert min(at for at, _, _ in made.begun) - died_at > 20, "it has waited for its cache, not for the lease alone"
+        assert min(at for at, _, _ in made.begins) - died_at > 20, (
+            "it has waited for its cache, not for the lease alone"
+        )
 
 
 @virtual_time

@@ -39,12 +39,12 @@ async def test_three_processes_share_all_keys_and_have_none_in_common() -> None:
         await settled(made)
         assert all(2 <= len(process.share) <= 16 for process in made.processes)
         assert await made.behind() == {}
-        made.begun.clear()
+        made.begins.clear()
         for key in made.keys:
             await made.change(key, "2")
         await advance(5)
         assert await made.behind() == {}
-        assert {(who, key) for _, who, key in made.begun} == {
+        assert {(who, key) for _, who, key in made.begins} == {
             (process.name, key) for process in made.processes for key in process.share
         }
 
@@ -59,10 +59,10 @@ async def test_a_process_that_dies_is_replaced_within_lease_duration_plus_retry_
         dead.kill()
         for key in made.keys:
             await made.change(key, "2")
-        made.begun.clear()
+        made.begins.clear()
         await advance(25)
         assert await made.behind() == {}
-        taken = {key: at for at, who, key in made.begun if key in lost}
+        taken = {key: at for at, who, key in made.begins if key in lost}
         assert set(taken) == lost
         assert min(taken.values()) - died_at >= 13
         assert min(taken.values()) - died_at <= 15 + 2 + 0.2
@@ -98,7 +98,7 @@ async def test_a_newcomer_gets_its_share_when_the_others_have_drained() -> None:
             await made.change(key, "2")
         await advance(0.5)
         busy = {key for key, at in made.at.items() if at}
-        made.begun.clear()
+        made.begins.clear()
         newcomer = made.start("c")
         await advance(1)
         assert newcomer.share == set(), "the others have not looked yet, or are not done"
@@ -109,7 +109,7 @@ async def test_a_newcomer_gets_its_share_when_the_others_have_drained() -> None:
         assert newcomer.share
         moved_while_busy = busy & newcomer.share
         for key in moved_while_busy:
-            assert all(at >= 6 - 0.5 + 60 for at, who, taken in made.begun if taken == key and who == "c")
+            assert all(at >= 6 - 0.5 + 60 for at, who, taken in made.begins if taken == key and who == "c")
 
 
 @virtual_time
@@ -150,7 +150,7 @@ async def test_a_process_whose_network_is_cut_gives_up_its_keys_before_others_ta
         assert not any(cut in at for at in made.at.values())
         await advance(15)
         assert await made.behind() == {}
-        taken = [at for at, who, key in made.begun if key in lost and at > cut_at and who != "b"]
+        taken = [at for at, who, key in made.begins if key in lost and at > cut_at and who != "b"]
         assert 10.1 < min(taken) - cut_at <= 17.2
         assert cut.manager.readyz.problems().keys() == {"sharding"}
         cut.cable.cut = False

@@ -60,7 +60,7 @@ async def test_a_leader_whose_network_was_cut_becomes_a_standby_and_leads_again(
             await made.change(key, "3")
         await advance(20)
         assert await made.behind() == {}
-        assert {name for _, name, _ in made.begun[-4:]} == {"a"}
+        assert {name for _, name, _ in made.begins[-4:]} == {"a"}
 
 
 @virtual_time

@@ -33,7 +33,7 @@ async def why(world: Cluster, name: str) -> str:
     return condition.message or ""
 
 
-async def told(world: Cluster, name: str) -> list[tuple[str | None, str | None, str | None]]:
+async def events_of(world: Cluster, name: str) -> list[tuple[str | None, str | None, str | None]]:
     """The events about a pod: type, reason, message."""
     events = await world.list(Event)
     return [

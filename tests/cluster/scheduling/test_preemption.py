@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.cluster.scheduling.pods import place, pod, refused, told, why
+from tests.cluster.scheduling.pods import events_of, place, pod, refused, why
 from tests.cluster.workloads import budget
 
 from setpoint.cluster import HollowNode
@@ -47,7 +47,7 @@ async def test_as_few_and_as_unimportant_pods_as_possible_are_ended() -> None:
         assert await place(world, "important") == home
         assert sorted(found.name for found in await world.list(Pod)) == ["b", "c", "d", "important"]
         note = ("Normal", "Preempted", f"Preempted by pod {preemptor.uid} on node {home}")
-        assert note in await told(world, "a")
+        assert note in await events_of(world, "a")
 
 
 @virtual_time

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.cluster.scheduling.pods import place, pod, refused, told, why
+from tests.cluster.scheduling.pods import events_of, place, pod, refused, why
 
 from setpoint.cluster import HollowNode
 from setpoint.meta import LabelSelector
@@ -59,7 +59,7 @@ async def test_a_pod_is_bound_through_its_binding_and_both_say_so() -> None:
         await world.create(pod("a"))
         await world.settle()
         assert await place(world, "a") == "hollow-0"
-        assert ("Normal", "Scheduled", "Successfully assigned default/a to hollow-0") in await told(world, "a")
+        assert ("Normal", "Scheduled", "Successfully assigned default/a to hollow-0") in await events_of(world, "a")
         (condition,) = [each for each in (await world.get(Pod, "a")).status.conditions if each.type == "PodScheduled"]
         assert condition.status == "True"
 
@@ -75,7 +75,7 @@ async def test_requests_are_held_against_what_nodes_have_and_a_pod_that_goes_mak
         assert await why(world, "second") == refused(1, reasons, helpless=1)
         expected = refused(1, "1 Insufficient cpu", without_victims=1)
         assert await why(world, "third") == expected
-        assert ("Warning", "FailedScheduling", expected) in await told(world, "third")
+        assert ("Warning", "FailedScheduling", expected) in await events_of(world, "third")
         await world.delete(first)
         await world.settle()
         assert await place(world, "third") == "hollow-0"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.cluster.scheduling.pods import place, pod, refused, told, why
+from tests.cluster.scheduling.pods import events_of, place, pod, refused, why
 from tests.cluster.test_volumes import claim, mounting, storage_class, volume
 
 from setpoint.cluster.storage.volume_matching import SELECTED_NODE
@@ -68,7 +68,7 @@ async def test_a_pod_whose_volume_no_node_reaches_waits_and_says_so() -> None:
         await world.settle()
         text = "3 node(s) had volume node affinity conflict"
         assert await why(world, "web") == refused(3, text, helpless=3)
-        assert ("Warning", "FailedScheduling", refused(3, text, helpless=3)) in await told(world, "web")
+        assert ("Warning", "FailedScheduling", refused(3, text, helpless=3)) in await events_of(world, "web")
 
 
 @virtual_time
