@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import setpoint as sp
@@ -163,6 +163,7 @@ def run_steps(steps: Sequence[Step], *, shown_after: int | None) -> None:
 
 
 @settings(max_examples=30, deadline=None)
+@example([("apply", "a", "x"), ("hold", "a", "x"), ("delete", "a", "x"), ("release", "a", "x")])
 @given(STEPS)
 def test_reads_see_every_write_of_the_reconcile_while_the_cache_shows_none(steps: list[Step]) -> None:
     run_steps(steps, shown_after=None)

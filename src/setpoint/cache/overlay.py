@@ -55,7 +55,7 @@ class Overlay(Snapshot):
             document = _document_after(record, self.get(key))
             if document is None and not barrier.deleted:
                 return
-        if document is None:
+        if not document:
             self.saved[key] = None
         else:
             store = self._full_store
@@ -109,17 +109,18 @@ class Overlay(Snapshot):
 
 
 def _document_after(record: WriteRecord, body: bytes | None) -> bytes | None:
-    """The object after the write as JSON; None if it is gone, or if the answer does not show it."""
+    """The object after the write as JSON: empty if it is gone, None if the answer does not show it."""
     if record.after is None:
         return None
     answer: dict[str, Any] = msgspec.json.decode(record.after)
-    if record.verb == "delete" and not _remains(answer["metadata"]):
-        return None  # the answer has the last state of an object that is gone
+    metadata = answer["metadata"]
+    if (record.verb == "delete" or metadata.get("deletionTimestamp")) and not _remains(metadata):
+        return b""  # the answer has the last state of an object that is gone, also if the last finalizer was removed
     if answer.get("kind") != "PartialObjectMetadata":
         return record.after
     if body is None:
         return None
-    return msgspec.json.encode({**msgspec.json.decode(body), "metadata": answer["metadata"]})
+    return msgspec.json.encode({**msgspec.json.decode(body), "metadata": metadata})
 
 
 def _remains(metadata: dict[str, Any]) -> bool:
