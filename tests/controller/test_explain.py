@@ -386,6 +386,7 @@ def test_verdicts_are_tried_in_the_order_of_their_list() -> None:
         ({"attempts": (attempt._replace(result="success", warning="TillMissing: it does not answer"),)}, "warned"),
         ({"attempts": (attempt,)}, "failed"),
         ({"cached": CachedHead(1, "5", True, ("x",))}, "being deleted"),
+        ({"paused": "paused by its annotation"}, "paused"),
         ({"cached": None, "deleted_at": 3.0}, "deleted"),
         ({"deleted_at": None}, "unknown"),
         ({"queue": "delayed", "ready_at": 12.0, "attempts": (attempt._replace(next_in=11.0),)}, "backing off"),
