@@ -398,6 +398,7 @@ def test_verdicts_are_tried_in_the_order_of_their_list() -> None:
         ({"phase": "new"}, "standby"),
         ({"phase": "stopped"}, "stopped"),
         ({"running_since": 9.0}, "running"),
+        ({"running_since": -50.0}, "running long"),
     ]
     given: dict[str, Any] = {"key": ObjectKey("default/a"), "now": 10.0}
     found = []

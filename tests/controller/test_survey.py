@@ -152,3 +152,28 @@ async def test_an_object_is_shown_with_its_conditions_children_and_events() -> N
         assert nowhere.explanation.state == "unknown"
         assert not nowhere.conditions
         assert not nowhere.owned
+
+
+@virtual_time
+async def test_a_reconcile_that_has_been_running_for_long_comes_before_those_that_wait() -> None:
+    gate = asyncio.Event()
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome | None:
+        if obj.name == "slow":
+            await gate.wait()
+        return sp.after(600)
+
+    async with bare(sp.Controller(Widget, reconcile)) as world:
+        for name in ("a", "slow"):
+            await world.create(widget(name))
+        await advance(59)
+        runs, survey = [world.running("widget")], Survey()
+        assert [(one.key, one.state) for one in (await survey.listing(runs)).objects] == [
+            ("default/slow", "running"),
+            ("default/a", "waiting"),
+        ]
+        await advance(2)
+        (slow, _) = (await survey.listing(runs)).objects
+        assert (slow.state, slow.text.partition(";")[0]) == ("running long", "for 61 s")
+        gate.set()
+        await world.settle()

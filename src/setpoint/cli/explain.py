@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 COLOURS: Final = {
     "idle": "green", "deleted": "green", "running": "cyan", "queued": "cyan", "waiting": "cyan", "standby": "blue",
     "not in this shard": "blue", "filtered": "yellow", "being deleted": "yellow", "unknown": "yellow",
-    "warned": "yellow", "paused": "yellow",
+    "warned": "yellow", "paused": "yellow", "running long": "yellow",
     "not synced": "yellow",
 }  # fmt: skip
 _RESULTS: Final = {"success": "green", "requeue_after": "cyan", "requeue": "yellow", "paused": "yellow"}

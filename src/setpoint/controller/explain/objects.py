@@ -17,16 +17,15 @@ from setpoint.cache.indexes import OWNER
 from setpoint.cache.object_record import Record
 from setpoint.controller.events import EventRecorder
 from setpoint.controller.explain.explanation import Explanation, explain, facts_of
-from setpoint.controller.explain.verdict import State, verdict
+from setpoint.controller.explain.verdict import LONG, State, verdict
 from setpoint.controller.run.running import RunningController
 from setpoint.meta import ObjectKey
 
 TURN: Final = 250
 """The number of keys to examine before other tasks may run."""
 URGENCY: Final[tuple[State, ...]] = (
-    "stopped", "failed", "backing off", "slowed down", "not synced", "being deleted", "warned", "paused",
-    "running", "queued",
-    "waiting", "filtered", "standby", "not in this shard", "unknown", "deleted", "idle",
+    "stopped", "failed", "backing off", "slowed down", "running long", "not synced", "being deleted", "warned",
+    "paused", "running", "queued", "waiting", "filtered", "standby", "not in this shard", "unknown", "deleted", "idle",
 )  # fmt: skip
 """The states in the order in which objects are listed."""
 _RANK: Final[dict[str, int]] = {state: rank for rank, state in enumerate(URGENCY)}
@@ -121,8 +120,8 @@ class Survey:
 
     def state(self, run: RunningController[Any], key: ObjectKey) -> State:
         """The state that `setpoint.controller.explain.verdict.verdict` would give."""
-        if key in run.loop.started:
-            return "running"
+        if (since := run.loop.started.get(key)) is not None:
+            return "running long" if asyncio.get_running_loop().time() - since >= LONG else "running"
         if run.state != "running":
             return {"stopped": "stopped", "new": "standby"}.get(run.state, "not synced")  # type: ignore[return-value]
         if run.guard is not None and run.guard.elsewhere(key):

@@ -10,11 +10,12 @@ from setpoint.controller.history import Attempt, Cause, Filtered
 from setpoint.meta import ObjectKey
 
 State = Literal[
-    "running", "stopped", "standby", "not synced", "not in this shard", "queued", "slowed down", "waiting",
-    "backing off", "paused", "unknown", "deleted", "being deleted", "failed", "filtered", "warned", "idle",
+    "running long", "running", "stopped", "standby", "not synced", "not in this shard", "queued", "slowed down",
+    "waiting", "backing off", "paused", "unknown", "deleted", "being deleted", "failed", "filtered", "warned", "idle",
 ]  # fmt: skip
 
 STATES: Final[dict[State, str]] = {
+    "running long": "a worker has been at it for a minute or longer",
     "running": "a worker is at it",
     "stopped": "the controller has ended",
     "standby": "the controller has not been started here: another process leads",
@@ -34,6 +35,10 @@ STATES: Final[dict[State, str]] = {
     "idle": "all done, as far as this controller knows",
 }
 """The verdicts and their meanings. The first one that applies is given."""
+
+
+LONG: Final = 60.0
+"""The number of seconds after which a reconcile counts as a long one."""
 
 
 class CachedHead(NamedTuple):
@@ -137,7 +142,7 @@ def _running(facts: Facts, since: float) -> Verdict:
         text += "; once more after that" if facts.queue == "processing+dirty" else "; again later"
     if facts.elsewhere:
         text += f"; its last run here: {facts.elsewhere}"
-    return Verdict("running", text, since=since)
+    return Verdict("running long" if facts.now - since >= LONG else "running", text, since=since)
 
 
 def _delayed(facts: Facts, last: Attempt | None) -> Verdict:

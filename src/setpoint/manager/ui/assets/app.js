@@ -271,11 +271,11 @@ function Detail({ object }) {
     told.resourceVersion && h('p', { class: 'soft' }, `seen at ${generation_}version ${told.resourceVersion}`),
     told.caches.map((line) => h('p', { class: 'trouble', key: line }, line)),
     told.pending.length > 0 && h('p', null, `pending: ${told.pending.join(', ')}`),
-    h('h3', null, 'Last reconciles'), h(Attempts, { told }),
-    h('h3', null, 'Conditions'), h(Conditions, { conditions: detail.conditions, now: told.now }),
     h('h3', null, 'What it owns'),
     detail.owned.length ? h(Tree, { owned: detail.owned, line: owned })
       : h('p', { class: 'soft' }, 'nothing in the caches of this process'),
+    h('h3', null, 'Conditions'), h(Conditions, { conditions: detail.conditions, now: told.now }),
+    h('h3', null, 'Last reconciles'), h(Attempts, { told }),
     h('h3', null, 'Events of the last minutes'),
     h(Events, {
       events: detail.events, now: told.now, caption: 'Events that this process has reported', empty: 'this process has reported none',

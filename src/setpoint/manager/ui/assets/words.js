@@ -5,6 +5,7 @@ export const MEANING = {
   failed: 'a terminal error: nothing happens until something changes',
   'backing off': 'the last reconcile failed; it is tried again later',
   'slowed down': 'the object changes again and again, and is held back',
+  'running long': 'a worker has been at it for a minute or longer',
   'not synced': 'a cache is not complete yet',
   'being deleted': 'finalizers of others hold it',
   warned: 'the last reconcile ended without an error, and its last event was a warning',
@@ -34,7 +35,7 @@ export const STATES = Object.keys(MEANING);
 // Which states are trouble, which are work under way.
 export function tone(state) {
   if (['stopped', 'failed', 'backing off', 'slowed down', 'error'].includes(state)) return 'bad';
-  if (['not synced', 'being deleted', 'filtered', 'requeue', 'unknown', 'stuck', 'paused', 'warned', 'Warning'].includes(state)) return 'odd';
+  if (['running long', 'not synced', 'being deleted', 'filtered', 'requeue', 'unknown', 'stuck', 'paused', 'warned', 'Warning'].includes(state)) return 'odd';
   if (['idle', 'deleted', 'success', 'current'].includes(state)) return 'good';
   return 'busy';
 }
