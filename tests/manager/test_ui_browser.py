@@ -203,7 +203,7 @@ async def test_what_a_person_opens_stays_open_while_the_page_is_live() -> None:
         for name, words in (("berlin", "0 reads, 1 write"), ("kathmandu", "before, since")):
             await page.get_by_role("link", name=f"default/{name}").click()
             opened = page.locator("details").filter(has_text=words).first
-            await opened.locator("summary").click()
+            await opened.locator("> summary").click()
             for _ in range(2):
                 await page.wait_for_event("response", lambda each: "/debug/details" in each.url)
             assert await opened.get_attribute("open") is not None
