@@ -54,7 +54,7 @@ async def test_controller_runtime_forgets_pods_after_a_crash(tmp_path: Path, man
     async with torture(tmp_path, "--converge", "15", "--", *command, scenario=PROGRAMS / "mykinds.yaml") as running:
         assert await running.ended() == 1, running.printed()
     assert "[end state] at the end, pods default/sample-1 is present, expected <absent>" in running.out
-    assert "  crash-after at patch mykinds.torture.example.com/status default/sample #2" in running.out
+    assert "    crash-after at patch mykinds.torture.example.com/status default/sample #2" in running.out
 
 
 async def test_controller_runtime_passes_without_the_mistake(tmp_path: Path, manager: Path) -> None:
