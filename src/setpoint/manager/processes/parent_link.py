@@ -65,17 +65,33 @@ class ParentLease(Leadership):
     even if this process was suspended and does not know yet.
     """
 
-    identity = ""
-    release_on_cancel = False
-    grace = GRACE
-    lease: Lease | None = None  # the supervisor reports the events about the Lease
-    until = float("-inf")
-
     def __init__(self, partition: Partition) -> None:
         self.partition = partition
+        self._until = float("-inf")
         self._led = asyncio.Event()
         self._reason = ""
         self._lost = asyncio.Event()
+
+    @property
+    def identity(self) -> str:
+        return ""
+
+    @property
+    def lease(self) -> Lease | None:
+        """Always None: the supervisor reports the events about the Lease."""
+        return None
+
+    @property
+    def until(self) -> float:
+        return self._until
+
+    @property
+    def grace(self) -> float:
+        return GRACE
+
+    @property
+    def release_on_cancel(self) -> bool:
+        return False
 
     @property
     def is_leader(self) -> bool:
@@ -88,13 +104,13 @@ class ParentLease(Leadership):
     def lead(self, until: float) -> None:
         """Notes that the supervisor leads, or has renewed its lease."""
         if not self._reason:
-            self.until = until
+            self._until = until
         self._led.set()
 
     def lose(self, reason: str) -> None:
         """Notes that the supervisor does not lead any more, or has ended."""
         self._reason = self._reason or reason
-        self.until = float("-inf")
+        self._until = float("-inf")
         self._lost.set()
 
     async def acquire(self) -> None:

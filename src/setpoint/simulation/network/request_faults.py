@@ -38,18 +38,23 @@ class Sender(Protocol[A_co]):
 
     async def crash(self, fault: Fault) -> Never:
         """Kills the process, so that it gets no answer."""
+        ...
 
     def connection_error(self, text: str) -> Exception:
         """The error that stands for a broken connection; ``text`` says when it broke."""
+        ...
 
     def time_out(self) -> A_co:
         """The answer to a request that takes too long, unless an exception takes its place."""
+        ...
 
     def refuse(self, answer: Answer) -> A_co:
         """The answer with an injected error."""
+        ...
 
     async def forward(self, request: Request, operation: Operation, point: str) -> A_co:
         """The server's answer."""
+        ...
 
 
 async def exchange(host: RequestHost, sender: Sender[A], request: Request, operation: Operation) -> A:
