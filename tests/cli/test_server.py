@@ -76,7 +76,7 @@ async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
             assert await second.ended() == 1
             (line,) = second.err
             assert port in line
-            assert "is taken" in line
+            assert "is in use by another program" in line
 
 
 async def test_one_data_directory_is_for_one_server(tmp_path: Path) -> None:

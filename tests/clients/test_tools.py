@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.clients.test_clients import LIMIT, built, fetched, kubeconfig, made, needs
+from tests.clients.test_clients import LIMIT, built, fetched, kubeconfig, needs, run_offline
 
 pytestmark = pytest.mark.peers
 __all__ = ["built", "kubeconfig"]
@@ -139,7 +139,7 @@ def helm_of(major: int, built: Path) -> Path:
         module = HELM[major].replace("/cmd/helm", "")
         (folder / "go.mod").write_text("module setpoint.dev/tools\n")
         fetched(["go", "mod", "download", module], folder)
-        made(["env", f"GOBIN={folder}", "GOFLAGS=-mod=mod", "go", "install", HELM[major]], folder)
+        run_offline(["env", f"GOBIN={folder}", "GOFLAGS=-mod=mod", "go", "install", HELM[major]], folder)
     return program
 
 

@@ -349,7 +349,7 @@ async def test_a_context_that_blocks_has_all_that_a_context_has() -> None:
         return {name for name in dir(kind) if not name.startswith("_")}
 
     # Attributes of the framework itself in the context are not for functions.
-    inside = {"age", "guarded", "kept", "live", "object", "reads", "run_name", "settled", "warning", "writes"}
+    inside = {"age", "guarded", "kept", "live", "object", "reads", "run_name", "cache_wait", "warning", "writes"}
     inside |= {"causes", "cluster", "key", "log"}  # set when it is made
     assert public(sp.Context) - public(SyncContext) <= inside
     seen: dict[str, Any] = {}

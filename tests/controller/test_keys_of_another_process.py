@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from setpoint.controller.environment import Environment
 from setpoint.controller.run.shard import ShardGuard
 from setpoint.meta import ObjectKey
 
@@ -56,6 +57,7 @@ async def taken_over(store: Store, predicate: Any) -> list[ObjectKey]:
         log=logging.getLogger("c"),
         informers={"g": SimpleNamespace(store=store)},
         resource=SimpleNamespace(gvr="g"),
+        accepts=lambda *arguments: Environment.accepts(env, *arguments),
     )
     declared: Any = SimpleNamespace(watched=[SimpleNamespace(predicates=(predicate,))])
     found: list[ObjectKey] = []

@@ -134,6 +134,7 @@ def test_the_operator_with_webhooks_may_write_its_own_certificates_only() -> Non
         for resource in rule["resources"]
     ]
     assert sorted(named) == [
+        ("configmaps", ("setpoint-paused",), ["get", "list", "watch"]),
         ("customresourcedefinitions", ("mykinds.grp.example.com",), ["get", "patch"]),
         ("mutatingwebhookconfigurations", ("grp.example.com",), ["get", "patch"]),
         ("secrets", ("mykind-webhook-tls",), ["get", "patch"]),

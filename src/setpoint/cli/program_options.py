@@ -30,5 +30,6 @@ def with_options(
             raise UsageError(
                 f"{options.__name__}.{field.name}: run already has a flag of that name; choose another one"
             )
-    command.__annotations__["own"] = Annotated[options, Parameter(name="*")]
+    # In a program that imports pydantic, cyclopts has it check the default, which is None.
+    command.__annotations__["own"] = Annotated[options | None, Parameter(name="*")]
     return command

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.cluster.nodes.test_pod_lifecycle import look
-from tests.cluster.scheduling.pods import pod, told
+from tests.cluster.scheduling.pods import events_of, pod
 
 from setpoint.meta import from_wire
 from setpoint.models.core_v1 import ConfigMap, Container, Pod, Secret
@@ -56,7 +56,7 @@ async def test_a_container_waits_for_what_its_variables_name(
         await world.create(with_container(**container))
         await world.settle()
         assert await look(world) == UNCONFIGURED
-        assert [event for event in await told(world, "a") if event[1] == "Failed"] == [
+        assert [event for event in await events_of(world, "a") if event[1] == "Failed"] == [
             ("Warning", "Failed", f"Error: {message}")
         ]
         await provide(world, kind, "k")
@@ -101,7 +101,7 @@ async def test_a_pod_waits_for_its_volumes(
         await world.create(with_volume(**volume))
         await world.settle()
         assert await look(world) == CREATING
-        assert [event for event in await told(world, "a") if event[1] == "FailedMount"] == [
+        assert [event for event in await events_of(world, "a") if event[1] == "FailedMount"] == [
             ("Warning", "FailedMount", f'MountVolume.SetUp failed for volume "v" : {problem}')
         ]
         await provide(world, kind, "k")
@@ -114,7 +114,7 @@ async def test_a_volume_waits_for_the_keys_that_it_names() -> None:
         await world.create(with_volume(secret={"secretName": "config", "items": [{"key": "k", "path": "p"}]}))
         await provide(world, Secret, "other")
         assert await look(world) == CREATING
-        events = [event[2] for event in await told(world, "a") if event[1] == "FailedMount"]
+        events = [event[2] for event in await events_of(world, "a") if event[1] == "FailedMount"]
         assert events[-1] == 'MountVolume.SetUp failed for volume "v" : references non-existent secret key: k'
 
 

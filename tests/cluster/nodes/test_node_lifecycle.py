@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.cluster.scheduling.pods import place, pod, told
+from tests.cluster.scheduling.pods import events_of, place, pod
 
 from setpoint.cluster import HollowNode
 from setpoint.models.coordination_v1 import Lease
@@ -63,13 +63,13 @@ async def test_a_dead_node_is_unreachable_and_its_pods_move_after_five_minutes()
         unreachable = "node.kubernetes.io/unreachable"
         assert await taints(world, "hollow-0") == [f"{unreachable}:NoExecute", f"{unreachable}:NoSchedule"]
         assert not (await world.get(Pod, "a")).is_ready
-        assert ("Warning", "NodeNotReady", "Node is not ready") in await told(world, "a")
+        assert ("Warning", "NodeNotReady", "Node is not ready") in await events_of(world, "a")
         await advance(298)
         assert not (await world.get(Pod, "a")).is_deleting
         await advance(3)
         left = await world.find(Pod, "a")
         assert left is None or left.is_deleting
-        assert ("Normal", "TaintManagerEviction", "Marking for deletion Pod default/a") in await told(world, "a")
+        assert ("Normal", "TaintManagerEviction", "Marking for deletion Pod default/a") in await events_of(world, "a")
 
 
 @virtual_time
@@ -150,7 +150,7 @@ async def test_a_taint_that_goes_in_time_lets_the_pods_stay_and_says_so() -> Non
             await advance(40)
         await advance(100)
         assert (await world.get(Pod, "a")).is_ready
-        assert ("Normal", "TaintManagerEviction", "Cancelling deletion of Pod default/a") in await told(world, "a")
+        assert ("Normal", "TaintManagerEviction", "Cancelling deletion of Pod default/a") in await events_of(world, "a")
 
 
 @virtual_time

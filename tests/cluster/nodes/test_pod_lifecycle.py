@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.cluster.scheduling.pods import pod, told
+from tests.cluster.scheduling.pods import events_of, pod
 from tests.cluster.workloads import stateful_set
 
 from setpoint.cluster import NEVER, ContainerBehaviour, PodBehaviour
@@ -85,7 +85,7 @@ async def test_an_image_that_can_not_be_pulled_is_backed_off_from() -> None:
         assert await look(world) == ("Pending", ["ErrImagePull"])
         await advance(10)
         assert await look(world) == ("Pending", ["ImagePullBackOff"])
-        reasons = [(reason, message) for _, reason, message in await told(world, "a")]
+        reasons = [(reason, message) for _, reason, message in await events_of(world, "a")]
         assert ("Failed", "Error: ImagePullBackOff") in reasons
         assert ("BackOff", 'Back-off pulling image "web:1"') in reasons
 
@@ -102,9 +102,9 @@ async def test_events_say_what_becomes_of_the_containers_of_a_pod() -> None:
             ("Normal", "Created", "Container created"),
             ("Normal", "Started", "Container started"),
         ]
-        assert (await told(world, "a"))[1:] == once
+        assert (await events_of(world, "a"))[1:] == once
         await advance(600)
-        assert (await told(world, "a"))[1:] == once, "of the second start the counts tell"
+        assert (await events_of(world, "a"))[1:] == once, "of the second start the counts tell"
         events = [each for each in await world.list(Event) if each.reason == "Started"]
         assert [each.series.count for each in events if each.series is not None] == [2]
 
@@ -116,17 +116,17 @@ async def test_events_say_that_an_image_is_pulled_and_that_containers_are_stoppe
         made.spec.termination_grace_period_seconds = 30
         await world.create(made)
         await advance(3)
-        assert (await told(world, "a"))[1:] == [("Normal", "Pulling", 'Pulling image "web:1"')]
+        assert (await events_of(world, "a"))[1:] == [("Normal", "Pulling", 'Pulling image "web:1"')]
         await advance(3)
         pulled = 'Successfully pulled image "web:1" in 5s (5s including waiting). Image size: 0 bytes.'
-        assert (await told(world, "a"))[2:] == [
+        assert (await events_of(world, "a"))[2:] == [
             ("Normal", "Pulled", pulled),
             ("Normal", "Created", "Container created"),
             ("Normal", "Started", "Container started"),
         ]
         await world.client.delete(await world.get(Pod, "a"))
         await advance(10)
-        assert (await told(world, "a"))[5:] == [("Normal", "Killing", "Stopping container main")]
+        assert (await events_of(world, "a"))[5:] == [("Normal", "Killing", "Stopping container main")]
         await advance(60)
         assert [each.series for each in await world.list(Event)] == [None] * 6
 
@@ -165,7 +165,7 @@ async def test_a_container_whose_liveness_probe_fails_is_started_again_and_again
         assert await restarts(world) == ("running", 1)
         await advance(42)
         assert await restarts(world) == ("CrashLoopBackOff", 1)
-        assert [each for each in await told(world, "a") if each[1] in ("Unhealthy", "Killing")] == [
+        assert [each for each in await events_of(world, "a") if each[1] in ("Unhealthy", "Killing")] == [
             ("Warning", "Unhealthy", "Liveness probe failed: the hollow container does not answer"),
             ("Normal", "Killing", "Container main failed liveness probe, will be restarted"),
         ]
@@ -286,7 +286,7 @@ async def test_a_container_that_crashes_begins_again_later_and_later() -> None:
             f"back-off 1m20s restarting failed container=main pod=a_default({found.uid})"
         )
         text = f"Back-off restarting failed container main in pod a_default({found.uid})"
-        assert ("Warning", "BackOff", text) in await told(world, "a")
+        assert ("Warning", "BackOff", text) in await events_of(world, "a")
 
 
 @virtual_time
@@ -505,7 +505,7 @@ async def test_a_pod_whose_host_port_is_taken_on_its_node_is_rejected_and_made_a
         told_of = "node(s) didn't have free ports for the requested pod ports"
         assert (rejected.phase, rejected.reason) == ("Failed", "NodePorts")
         assert rejected.message == f"Pod was rejected: Predicate NodePorts failed: {told_of}"
-        assert ("Warning", "NodePorts", f"Predicate NodePorts failed: {told_of}") in await told(world, "b")
+        assert ("Warning", "NodePorts", f"Predicate NodePorts failed: {told_of}") in await events_of(world, "b")
         assert (await world.get(Pod, "a")).is_running
 
         claimed = stateful_set(1)

@@ -220,7 +220,7 @@ class FaultyTransport:
         if (self.reverses or self.random_order is not None) and answer.status == 200:
             document = msgspec.json.decode(answer.body, type=dict[str, msgspec.Raw])
             if "items" in document:
-                items = msgspec.json.decode(document["items"], type=list[msgspec.Raw])
+                items = msgspec.json.decode(document["items"], type=list[msgspec.Raw] | None) or []
                 body = msgspec.json.encode({**document, "items": self._order(items)})
                 answer = Answer(answer.status, answer.headers, body)
         self.saw(answer.body)
