@@ -412,6 +412,7 @@ async def test_errors_say_what_was_asked_of_whom(connect: Connect) -> None:
                 pass
 
 
+@pytest.mark.usefixtures("nothing_frozen")
 async def test_a_long_list_leaves_the_garbage_collector_as_it_was(connect: Connect) -> None:
     document = {"metadata": {}, "items": [THING] * 300}
     async with connect(lambda request: answer(document)) as (client, _):
@@ -427,6 +428,7 @@ async def test_a_long_list_leaves_the_garbage_collector_as_it_was(connect: Conne
                 gc.enable()
 
 
+@pytest.mark.usefixtures("nothing_frozen")
 async def test_lists_do_not_hide_garbage_from_the_collector(connect: Connect) -> None:
     class Ring:
         """A piece of cyclic garbage."""

@@ -11,7 +11,7 @@ import inspect
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, SupportsIndex, TypeVar
 
@@ -116,11 +116,15 @@ _watching: list[Mistakes] = []
 """The mistakes of the tests under way: of one, unless a test makes two clusters."""
 
 
-def _audit(event: str, arguments: tuple[Any, ...]) -> None:
-    if event in _BLOCKING and _watching:
+def _audit(
+    event: str,
+    arguments: tuple[Any, ...],
+    watching: Sequence[Mistakes] = _watching,  # bound here, because the interpreter clears the module at its end
+) -> None:
+    if watching and event in _BLOCKING:
         if event == "socket.connect" and arguments[0].gettimeout() == 0.0:
             return
-        for mistakes in _watching:
+        for mistakes in watching:
             mistakes.note_call(event)
 
 
