@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
+from setpoint.client.permission_needs import VERBS, Need
 from setpoint.controller import Controller
-from setpoint.controller.permissions import VERBS, Need
 from setpoint.crd import CustomResource
 from setpoint.meta import resource_of
 from setpoint.webhook import Admission, Converter

@@ -21,6 +21,7 @@ from typing import (
 )
 
 from setpoint.cache.indexes import OWNER
+from setpoint.client.permission_needs import Need, need_of_kind, need_of_rule
 from setpoint.controller.cache_reader import (
     CacheReader,
     DeclaredIndex,
@@ -32,7 +33,6 @@ from setpoint.controller.cache_reader import (
 )
 from setpoint.controller.controls import Controls, control_annotation
 from setpoint.controller.hotloop import HotLoopLimits
-from setpoint.controller.permissions import Need, need_of_kind, need_of_rule
 from setpoint.controller.predicates import Test, check_predicates
 from setpoint.meta import ApiModel, FieldSelector, LabelSelector, Object, ObjectKey, Selector, resource_of
 from setpoint.meta.names import dns1123_subdomain

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from setpoint.controller.permissions import VERBS
+from setpoint.client.permission_needs import VERBS
 from setpoint.permissions import EVERYBODY, WRITE, Grant
 
 __all__ = ["Comparison", "compare", "granted_in", "shown"]

@@ -10,7 +10,7 @@ import msgspec
 from setpoint.apiserver import AccessRecord, Attributes, Decision, Rbac, Storage, UserInfo
 from setpoint.apiserver.authorization.authorizer import Rules
 from setpoint.apiserver.authorization.role_rules import PolicyRule, allows
-from setpoint.controller.permissions import VERBS
+from setpoint.client.permission_needs import VERBS
 from setpoint.permissions import EVERYBODY, Grant, declaration, rules
 
 __all__ = ["USER", "MissingPermission", "RoleOfControllers", "report"]
