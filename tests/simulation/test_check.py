@@ -128,8 +128,7 @@ def test_deleting_on_an_old_view_is_found_by_time_travel() -> None:
         elif held is not None:
             await ctx.delete(held)
 
-    only = {name: "this is about old lists" for name in SWITCHES if name != "time-travel"}
-    problem = found(reconcile, turn_off_and_on, off=only)
+    problem = found(reconcile, turn_off_and_on)
     assert problem.findings[0].oracle == "destroyed"
     assert problem.plan.faults[0].get("behind")
     assert "a server that can't stream them" in str(problem)
