@@ -84,7 +84,7 @@ async def test_a_list_that_repeats_an_object_without_end_is_given_up(streaming: 
         async with asyncio.timeout(5):
             while informer.last_error is None:  # noqa: ASYNC110 - a user would look at it
                 await asyncio.sleep(0.01)
-        assert "repeats its objects endlessly" in str(informer.last_error)
+        assert "the server repeats the objects of a list of pods endlessly" in str(informer.last_error)
     assert sent < 25_000
 
 

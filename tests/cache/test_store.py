@@ -307,7 +307,7 @@ def test_an_index_of_another_function_has_another_name_and_the_same_is_there_onc
 
     store = make_store()
     store.add_index("words", words)
-    with pytest.raises(KeyError, match="no index 'nothing'; there are: owner, words"):
+    with pytest.raises(KeyError, match="no index 'nothing'; available: owner, words"):
         lister(store).list(index=("nothing", "x"))
 
 

@@ -71,7 +71,7 @@ async def test_a_process_that_is_not_there_is_named(tmp_path: Path) -> None:
         assert await asked.ended() == 1
         (line,) = asked.err
         assert line.startswith("setpoint explain: http://127.0.0.1:1 can't be reached: ")
-        assert line.endswith("is a manager with --metrics-bind-address there?")
+        assert line.endswith("is a manager with --metrics-bind-address running there?")
 
 
 async def test_a_process_that_asks_for_a_token_gets_one_and_nobody_else_does(tmp_path: Path) -> None:
@@ -118,5 +118,6 @@ def test_a_process_that_does_not_answer_in_time_is_told_so(
     with pytest.raises(SystemExit):
         explain(kind="cm", key="default/a", addresses=["127.0.0.1:9"])
     assert capsys.readouterr().err == (
-        "setpoint explain: 127.0.0.1:9: no answer within 10 s; is a manager with --metrics-bind-address there?\n"
+        "setpoint explain: 127.0.0.1:9: no answer within 10 s; is a manager with --metrics-bind-address running "
+        "there?\n"
     )

@@ -126,7 +126,7 @@ def test_without_anything_there_is_no_line_about_options(runs: list[Run], caplog
     [
         ("leader_elekt: true", "leader_elekt is not a flag of this command"),
         ("config: other.yaml", "config is not a flag of this command"),
-        ("- a", "it has to be a mapping of flags to values"),
+        ("- a", "it must be a mapping of flags to values"),
         ("a: [", "not YAML"),
         ("leader-elect: maybe", 'unable to convert "maybe" into bool'),
     ],

@@ -175,8 +175,8 @@ def test_two_programs_with_modules_of_the_same_names_are_not_mixed_up(tmp_path: 
         ("no such.module", "no such.module: no such file"),
         (".hooks", ".hooks: no such file"),
         ("mypkg.hooks:admision", "mypkg.hooks:admision: there is no admision in mypkg.hooks (is admission meant?)"),
-        ("mypkg/hooks.py:a b", "mypkg/hooks.py:a b: behind the colon goes a name, such as mypkg/hooks.py:controller"),
-        ("new_api.py:", "new_api.py:: behind the colon goes a name"),
+        ("mypkg/hooks.py:a b", "mypkg/hooks.py:a b: a name must follow the colon, such as mypkg/hooks.py:controller"),
+        ("new_api.py:", "new_api.py:: a name must follow the colon"),
         ("empty.py", "empty.py defines nothing to serve: it needs an Admission"),
     ],
 )
@@ -242,7 +242,7 @@ def test_what_a_program_prints_while_it_is_imported_is_not_in_the_manifests(
 def test_a_package_whose_name_is_taken_is_refused(tmp_path: Path) -> None:
     write(tmp_path, {"json/__init__.py": ""})
     with (
-        pytest.raises(SourceError, match=r"json: a module json is there already \(.*\); rename the package"),
+        pytest.raises(SourceError, match=r"json: another module is named json \(.*\); rename the package"),
         loaded(str(tmp_path / "json")),
     ):
         pass

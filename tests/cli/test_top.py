@@ -39,7 +39,7 @@ async def test_a_pipe_gets_plain_lines_with_everything_that_is_stuck(capsys: pyt
         assert counted == "objects: 1 waiting"
         assert later.match(line)
         await look({"limit": "1"})
-        assert capsys.readouterr().out.splitlines()[-1] == "and 1 more: --find and --state choose among them"
+        assert capsys.readouterr().out.splitlines()[-1] == "and 1 more: narrow the list with --find or --state"
         with pytest.raises(SystemExit):
             await look({"state": ["sad"]})
         assert "there is no state 'sad'; available: backing off" in capsys.readouterr().err
@@ -73,4 +73,4 @@ async def test_a_process_that_is_not_there_is_named_in_one_line(tmp_path: Path) 
         (line,) = asked.err
         assert line.startswith("setpoint top: http://127.0.0.1:1 can't be reached: ")
         assert "object at" not in line
-        assert line.endswith("is a manager with --metrics-bind-address there?")
+        assert line.endswith("is a manager with --metrics-bind-address running there?")

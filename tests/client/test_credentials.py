@@ -262,7 +262,7 @@ async def test_a_plugins_client_certificate_is_used(tmp_path: Path) -> None:
         ("say(kind='Pod')", "Pod; .* was expected"),
         ("say()", "printed neither a token nor a client certificate"),
         ("say(clientKeyData='k')", "a key without its certificate"),
-        ("say(token='a\\nb')", "bad token"),
+        ("say(token='a\\nb')", "invalid token"),
         ("sys.stdout.write('x' * 3_000_000)", "printed more than"),
     ],
 )
@@ -416,7 +416,7 @@ async def test_those_who_waited_for_a_failing_refresh_share_its_failure() -> Non
         await asyncio.wait(tasks)
         assert [type(task.exception()) for task in tasks] == [CredentialsError] * 5
         assert len(server.requests) == 1
-        with pytest.raises(CredentialsError, match="names no token endpoint"):
+        with pytest.raises(CredentialsError, match="has no token_endpoint"):
             await credentials.authorization()
         assert len(server.requests) == 2, "nothing is kept for those who ask later"
 

@@ -214,7 +214,7 @@ async def test_broken_watches_and_lists_are_tried_again_until_the_deadline() -> 
         await change
     async with serving(lambda inner: Trouble(inner, fails=1000)) as client:
         made = await client.create(ConfigMap.named("a"))
-        with pytest.raises(WaitTimeout, match=r"the server could not be asked: .*connection refused"):
+        with pytest.raises(WaitTimeout, match=r"the request to the server failed: .*connection refused"):
             await client.wait(made, "Ready", timeout=20)
 
 
@@ -239,7 +239,7 @@ async def test_a_refusal_is_raised_at_once() -> None:
 @virtual_time
 async def test_what_can_not_be_waited_for_is_said_at_once() -> None:
     async with serving() as client:
-        with pytest.raises(ValueError, match="say Ready, Ready=False, create or delete, or give a function"):
+        with pytest.raises(ValueError, match="use Ready, Ready=False, create, delete or a function"):
             await client.wait(ConfigMap.named("a"), "is it there?")
         kind: Any = ConfigMap
         with pytest.raises(TypeError, match="wait\\(\\) takes an object, such as one that get\\(\\) returned"):

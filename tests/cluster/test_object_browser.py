@@ -72,7 +72,7 @@ async def test_the_objects_that_are_not_as_wanted_come_first_with_the_reason() -
         for path, query, words in (
             ("named", {"kind": "nones"}, "there is no resource 'nones'; available: "),
             ("named", {"state": "sad"}, "there is no state 'sad'; available: being deleted, current"),
-            ("named", {"limit": "501"}, "limit is a number up to 500"),
+            ("named", {"limit": "501"}, "limit must be a number from 0 to 500"),
             ("stored", {"kind": "nones", "key": "a"}, "there is no resource 'nones'"),
         ):
             assert (await asked(pages, path, dict, **query))["error"].startswith(words)

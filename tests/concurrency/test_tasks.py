@@ -195,7 +195,7 @@ async def test_the_failure_of_a_task_is_raised_as_it_is() -> None:
 
     with pytest.raises(KeyError, match="first") as caught:
         await block()
-    assert caught.value.__notes__ == ["then also: ValueError: second"]
+    assert caught.value.__notes__ == ["and afterwards ValueError: second"]
 
 
 @virtual_time
@@ -208,7 +208,7 @@ async def test_the_failure_of_the_block_tells_of_those_of_the_tasks() -> None:
 
     with pytest.raises(KeyError, match="mine") as caught:
         await block()
-    assert caught.value.__notes__ == ["then also: ValueError: theirs"]
+    assert caught.value.__notes__ == ["and afterwards ValueError: theirs"]
 
 
 def test_a_cancellation_is_never_replaced_and_the_failure_beside_it_never_lost() -> None:

@@ -68,7 +68,7 @@ async def test_more_deletions_than_allowed_are_none_and_the_reason_is_in_conditi
         conditions = (await world.get(Widget, "a")).status.conditions
         expected = (
             "keep(ConfigMap) would delete 7 of 7 children, but at_most_deletions is 2, so nothing was written. "
-            "Mend the list, delete the children (c0, c1, c2, c3, c4 and 2 more) yourself, or raise the bound"
+            "Correct the list, delete the children (c0, c1, c2, c3, c4 and 2 more) yourself, or raise the bound"
         )
         assert [(condition.type, condition.reason) for condition in conditions] == [("Reconciled", "TooManyDeletions")]
         assert expected in conditions[0].message

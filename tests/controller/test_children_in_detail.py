@@ -75,7 +75,7 @@ async def test_unlike_children_under_one_generated_name_are_refused_with_what_to
         await world.create(widget())
         await advance(1)
         assert failure(world).endswith(
-            "keep(ConfigMap): the wanted objects with generate_name 'g-' are not alike: give each sort a generate_name "
+            "keep(ConfigMap): the wanted objects with generate_name 'g-' differ: give each variant a generate_name "
             "of its own"
         )
         assert await world.list(ConfigMap) == []
@@ -99,9 +99,9 @@ async def test_a_predecessors_child_is_not_written_and_the_wait_is_told(caplog: 
         told = {
             (record.getMessage(), record.fields["child"])  # type: ignore[attr-defined]
             for record in caplog.records
-            if "predecessor" in record.getMessage().lower()
+            if "earlier owner" in record.getMessage().lower()
         }
-        message = "a child waits for the end of its predecessor, which belonged to an earlier object of the same name"
+        message = "a child waits until an object of its name, which belongs to an earlier owner, is deleted"
         assert told == {(message, "ConfigMap default/child")}
 
 

@@ -47,7 +47,7 @@ async def test_an_owner_that_is_not_what_the_cache_shows_deletes_nothing() -> No
         newer = await world.get(Widget, "a", namespace="other")
         newer.spec.size = 9
         newer = await world.update(newer)
-        with pytest.raises(Outdated, match="Widget other/a is not what the cache shows any more"):
+        with pytest.raises(Outdated, match="Widget other/a has been changed or deleted since the cache saw it"):
             await looking(world, seen)._look_again()
         await looking(world, newer)._look_again()
         await world.delete(newer)

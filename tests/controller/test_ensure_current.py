@@ -53,7 +53,7 @@ async def test_a_newer_version_than_the_cache_shows_puts_the_reconcile_off_until
             await world.update(found)
             await world.create(config("poke"))
             await sp.testing.advance(1)
-            assert {*outside.refused} == {"Widget default/a is not what the cache shows any more"}
+            assert {*outside.refused} == {"Widget default/a has been changed or deleted since the cache saw it"}
             assert outside.done == [1]
         await world.settle()
         assert outside.done == [1, 2]

@@ -59,7 +59,7 @@ async def test_running_queued_and_idle() -> None:
         changed.spec.size = 2
         await world.update(changed)
         await advance(1)
-        assert why(world).text.endswith("; once more after that")
+        assert why(world).text.endswith("; to be reconciled again at once")
         await advance(60)
         found = why(world)
         assert (found.state, found.generation) == ("idle", 2)
@@ -126,8 +126,8 @@ async def test_an_event_that_a_predicate_kept_out_is_named_with_the_predicate() 
         assert found.state == "filtered"
         version = found.timeline[0].resource_version
         assert found.text == (
-            "the last change (update of ConfigMap default/a) was kept out by the predicate "
-            f"(labels_changed & in_namespaces(default)); last reconciled at version {version}"
+            "the predicate (labels_changed & in_namespaces(default)) filtered out the last change "
+            f"(update of ConfigMap default/a); last reconciled at version {version}"
         )
         assert summary(w.running("configmap")).filtered == 1
 
@@ -146,7 +146,7 @@ async def test_a_filtered_event_of_what_is_up_to_date_is_a_remark() -> None:
         await world.settle()
         found = why(world)
         assert found.state == "idle"
-        assert "kept out by the predicate generation_changed" in found.text
+        assert "the predicate generation_changed filtered out" in found.text
         assert made.metadata.generation == found.generation
 
 
@@ -224,7 +224,7 @@ async def test_what_is_gone_was_never_there_or_is_held_by_somebody_else() -> Non
         found = why(world, "default/held")
         assert (found.state, found.text) == (
             "being deleted",
-            "a deletion was asked for; it waits for the finalizer other.example.com/hold",
+            "it is being deleted, and waits for the finalizer other.example.com/hold",
         )
         run = world.running("widget")
         found = explain(run, "default/held", among=[run])
@@ -248,7 +248,7 @@ async def test_a_controller_of_the_process_that_declares_the_finalizer_is_named(
         run = world.running("widget")
         found = explain(run, "default/a", among=[run, world.running("keeper")])
         assert found.state == "being deleted"
-        assert found.text.endswith("it waits for the finalizer keep.example.com/it, which keeper removes")
+        assert found.text.endswith("and waits for the finalizer keep.example.com/it, which keeper removes")
 
 
 @virtual_time

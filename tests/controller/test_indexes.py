@@ -315,8 +315,8 @@ async def test_an_index_that_is_not_declared_is_named_with_those_that_are() -> N
 
     async with bare(sized(reconcile), objects=[widget("a", 1)]) as world:
         await world.settle()
-        assert "no index 'colour'; there are: owner, size" in problems[0]
-        assert "no index 'colour' of Secret; there are: owner" in problems[1]
+        assert "no index 'colour'; available: owner, size" in problems[0]
+        assert "no index 'colour' of Secret; available: owner" in problems[1]
 
 
 # -- declarations ------------------------------------------------------------------------------------------------------
@@ -326,7 +326,7 @@ def test_two_indexes_of_one_name_are_refused_for_one_kind_and_not_for_two() -> N
     controller = sized(Seen()).index("size", lambda obj: obj.name, of=ConfigMap)
     with pytest.raises(ValueError, match="controller 'widget' has two indexes 'size' of ConfigMap"):
         controller.index("size", lambda obj: obj.name, of=ConfigMap)
-    with pytest.raises(ValueError, match="every cache has an index 'owner'"):
+    with pytest.raises(ValueError, match="the index name 'owner' is reserved"):
         controller.index("owner", lambda obj: obj.name)
 
 

@@ -309,7 +309,7 @@ async def test_a_cache_that_stays_behind_puts_the_reconcile_off() -> None:
         await ctx.caught_up(Widget)
 
     await reconcile_once(check, lambda controller: controller.owns(ConfigMap), ConfigMap)
-    assert problems == ["the caches (configmaps) lack writes of this process after 0.5 s"]
+    assert problems == ["the caches (configmaps) do not show the writes of this process after 0.5 s"]
 
 
 @virtual_time

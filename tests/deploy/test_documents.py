@@ -168,7 +168,7 @@ def test_names_subresources_of_any_kind_and_urls_are_declared_in_the_terms_of_rb
         (PolicyRule(api_groups=[""], verbs=["get"]), "at least one resource"),
         (PolicyRule(api_groups=[""], non_resource_urls=["/a"], verbs=["get"]), "both regular resources and"),
         (PolicyRule(non_resource_urls=["metrics"], verbs=["get"]), "'metrics' must begin with '/'"),
-        (PolicyRule(non_resource_urls=["/*/a"], verbs=["get"]), "at its end alone"),
+        (PolicyRule(non_resource_urls=["/*/a"], verbs=["get"]), "only at its end"),
         (PolicyRule(api_groups=[""], resources=["pods/*"], verbs=["get"]), "'pods/\\*' allows nothing"),
         (PolicyRule(api_groups=[""], resources=["pods"], resource_names=["a"], verbs=["create"]), "create can't be"),
     ],

@@ -139,5 +139,5 @@ def test_without_a_yes_the_command_only_says_what_it_would_delete(
     with pytest.raises(SystemExit) as end:
         app(["uninstall", "--kubeconfig", str(kubeconfig)])
     assert end.value.code == 1
-    assert "nothing was deleted: say --yes to delete it" in capsys.readouterr().out
+    assert "nothing was deleted: confirm the deletion with --yes" in capsys.readouterr().out
     assert calls == []

@@ -120,7 +120,7 @@ async def test_a_cluster_that_can_not_be_reached_stops_no_other_and_is_taken_up_
             assert running.readyz.answer("", {})[0] == 200, "one cluster of many must not stop a roll-out"
             status, text = running.readyz.answer("cluster-east", {})
             assert (status, "east can't be reached" in text) == (500, True)
-            assert "[!]cluster-east failed, which does not count: " in running.readyz.answer("", {"verbose": [""]})[1]
+            assert "[!]cluster-east failed (ignored): " in running.readyz.answer("", {"verbose": [""]})[1]
             assert explain(fleet.runs()["copy@east"], "default/a").state == "not synced"
             await advance(600)  # its controller has failed and was started again, several times
             made.outage("east", over=True)
@@ -417,7 +417,7 @@ async def test_two_managers_and_their_fleets_share_nothing() -> None:
             await made.mark("west", "a", "2")
             await advance(1)
             assert (await made.marked("west"), len(one), len(two)) == ("2", 0, 1)
-        with pytest.raises(ValueError, match="this fleet is in another manager already"):
+        with pytest.raises(ValueError, match="this fleet belongs to another manager"):
             manager(made, one)
 
 

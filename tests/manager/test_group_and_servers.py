@@ -127,7 +127,7 @@ async def test_a_stop_names_the_hanging_work_with_its_stack_and_no_other_runnabl
         (logging.WARNING, "widget default/a"),
         (logging.ERROR, "widget default/a"),
     ]
-    assert messages[0][1].startswith("did not end in 5 s and is cancelled; it is at\n")
+    assert messages[0][1].startswith("has not ended within 5 s and is being cancelled; it is at\n")
     assert messages[1][1].startswith("does not end although it was cancelled 10 s ago; it is at\n")
     assert all("Works.run" in message for _, message, _ in messages)
     await advance(100)

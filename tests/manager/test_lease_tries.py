@@ -161,7 +161,9 @@ async def test_a_lost_lease_says_why() -> None:
         a.cable.cut = True
         with pytest.raises(LeadershipLost) as caught:
             await a.elector.renew()
-        assert str(caught.value) == "the lease default/test was not renewed in 10 s: no answer in time"
+        assert (
+            str(caught.value) == "the lease default/test was not renewed in 10 s: the API server did not answer in time"
+        )
         assert loop_time() == begun + 10
 
 
@@ -279,7 +281,7 @@ async def test_what_work_raises_after_the_lease_was_lost_is_noted() -> None:
 
         with pytest.raises(LeadershipLost) as caught:
             await a.elector.run(work)
-        assert caught.value.__notes__ == ["then also: TransportError: and the bucket leaks"]
+        assert caught.value.__notes__ == ["and afterwards TransportError: and the bucket leaks"]
 
 
 @virtual_time

@@ -209,6 +209,6 @@ async def test_it_is_left_in_the_same_way_however_the_manager_ends(ending: str) 
         assert log == ["closed"]
         notes = getattr(caught.value, "__notes__", [])
         if ending == "cancel":
-            assert notes == ["then also: ConnectionError: while closing"]
+            assert notes == ["and afterwards ConnectionError: while closing"]
         elif ending == "failure":
-            assert notes == ["then also: ZeroDivisionError: "]
+            assert notes == ["and afterwards ZeroDivisionError: "]

@@ -521,7 +521,7 @@ async def test_what_fails_while_stopping_is_raised_and_two_failures_are_both_tol
         made.stop()
         with pytest.raises(OSError, match="one") as caught:
             await running
-        assert caught.value.__notes__ == ["then also: OSError: two"]
+        assert caught.value.__notes__ == ["and afterwards OSError: two"]
 
 
 @virtual_time
@@ -651,7 +651,7 @@ async def test_a_manager_runs_once_and_takes_runnables_while_it_runs() -> None:
             await advance(1)
             assert journal == ["late starts"]
             assert seen == ["a"]
-        with pytest.raises(RuntimeError, match="runs once"):
+        with pytest.raises(RuntimeError, match="has been run before"):
             await made.run()
         with pytest.raises(RuntimeError, match="stopping"):
             made.add(Part("too late", journal))

@@ -193,8 +193,8 @@ async def test_what_the_page_asks_for_is_answered_and_wrong_questions_are_named(
         for question, status, words in (
             ("objects?controller=none", 404, "there is no controller 'none'; available: beat"),
             ("objects?state=sad", 404, "there is no state 'sad'; available: backing off"),
-            ("objects?limit=501", 400, "limit is a number up to 500"),
-            ("objects?limit=x", 400, "limit is a number up to 500"),
+            ("objects?limit=501", 400, "limit must be a number from 0 to 500"),
+            ("objects?limit=x", 400, "limit must be a number from 0 to 500"),
             ("details?controller=none&key=a", 404, "there is no controller 'none'"),
         ):
             found, text = await get(session, f"/debug/{question}")

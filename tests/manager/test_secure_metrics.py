@@ -126,7 +126,7 @@ async def test_nobody_gets_in_while_the_server_can_not_be_asked() -> None:
         judge.before = lost
         refusal = await access.check("/metrics", bearer("good"))
         assert refusal is not None
-        assert (refusal.status, refusal.body) == (500, b"the API server could not be asked: no route\n")
+        assert (refusal.status, refusal.body) == (500, b"the request to the API server failed: no route\n")
         judge.before = lambda: None
         assert await access.check("/metrics", bearer("good")) is None
 

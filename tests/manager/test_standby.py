@@ -195,7 +195,7 @@ async def test_a_thread_that_goes_on_ends_the_process() -> None:
         try:
             await began.wait()
             manager.step_down()
-            with pytest.raises(LeadershipLost, match="asked to step down, and its work does not end"):
+            with pytest.raises(LeadershipLost, match="asked to step down, but its work does not end"):
                 await running
         finally:
             gate.set()

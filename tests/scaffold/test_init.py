@@ -315,7 +315,7 @@ def test_the_longest_names_make_a_project_that_is_formatted(tmp_path: Path) -> N
         (["init", "pyyaml"], "setpoint init: the name 'pyyaml': a package of that name is installed"),
         (["init", "ruff"], "setpoint init: the name 'ruff': a package of that name is installed, and Python"),
         (["init", "list"], f"setpoint init: {A_LIST}; try Listing, with --kind"),
-        (["init", "full"], "setpoint init: full is there already"),
+        (["init", "full"], "setpoint init: full exists already"),
         (["init", "file"], "setpoint init: file is a file; choose another name"),
         (["init", "shop", "--group", "shop"], "setpoint init: --group 'shop': a domain name"),
         (["init", "shop", "--kind", "shop"], "setpoint init: the kind 'shop': a singular in CamelCase"),

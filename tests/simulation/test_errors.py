@@ -95,7 +95,7 @@ def test_the_end_of_a_run_in_this_process_is_not_an_end_of_the_program() -> None
 @pytest.mark.parametrize(
     ("factory", "said"),
     [
-        ([sp.Controller(App, nothing)], "must be a function that makes the controllers anew for every process"),
+        ([sp.Controller(App, nothing)], "must be a function that creates new controllers for every process"),
         (lambda: None, "must return controllers, at least one; it returned None"),
         (lambda: [nothing], "must return controllers, at least one"),
     ],

@@ -103,5 +103,5 @@ async def test_a_fault_meets_only_what_it_names() -> None:
 @virtual_time
 async def test_an_error_that_no_server_answers_with_is_refused() -> None:
     async with bare() as world:
-        with pytest.raises(ValueError, match="no server answers with ApiError; give one of AlreadyExists, "):
+        with pytest.raises(ValueError, match="ApiError is not an answer of a server; use one of AlreadyExists, "):
             world.faults.fail(Secret, ApiError)

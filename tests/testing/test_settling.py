@@ -43,7 +43,7 @@ async def test_a_reconcile_that_hangs_is_told_with_its_line() -> None:
         with pytest.raises(NotSettled) as caught:
             await world.settle()
         text = str(caught.value)
-        assert "configmap: the reconcile of default/a has not ended after all that was due:" in text
+        assert "configmap: the reconcile of default/a has not ended after all timers that were due:" in text
         assert f"{HERE}:{reconcile.__code__.co_firstlineno + 1}" in text
         await world.settle(failing=True)
 
@@ -97,7 +97,10 @@ async def test_a_journal_that_waits_longer_than_the_tests_patience_is_told() -> 
     controller, _ = journaled(3600, 7200)
     async with cluster(controller, control_plane=False) as world:
         await world.create(ConfigMap.named("a", "default"))
-        with pytest.raises(NotSettled, match=r"default/a waits: Unconfirmed: whether cloud\.example\.com/thing of"):
+        with pytest.raises(
+            NotSettled,
+            match=r"default/a waits: Unconfirmed: it will be known in 3600 s whether cloud\.example\.com/thing of",
+        ):
             await world.settle()
 
 

@@ -75,7 +75,7 @@ async def test_children_of_an_owner_whose_deletion_is_held_back_are_no_finding_a
     [
         (("./no-such-program",), DEADLINE, "./no-such-program can't be started: No such file or directory"),
         ((sys.executable, "-c", "print('no config'); raise SystemExit(3)"), DEADLINE, "exited with status 3"),
-        ((sys.executable, "-c", "import time; time.sleep(1000)"), 1, "has asked the server for nothing in 1 s"),
+        ((sys.executable, "-c", "import time; time.sleep(1000)"), 1, "has sent no request to the server within 1 s"),
     ],
 )
 async def test_a_program_that_does_not_work_at_all_is_named(

@@ -101,7 +101,7 @@ def _when(expression: str) -> Admission[Mykind]:
         (lambda: Admission(Mykind, timeout=31), "1 to 30 seconds"),
         (lambda: Admission(Mykind, failure_policy="Maybe"), "'Maybe' must be one of 'Fail', 'Ignore'"),
         (lambda: Admission(Mykind, name="No_Name"), "name='No_Name'"),
-        (lambda: Admission(Mykind, subresource="*"), "must name one"),
+        (lambda: Admission(Mykind, subresource="*"), "must be the name of one subresource"),
         (
             lambda: _when("object.spec"),
             r"match\.conditions\['mine'\]: 'object.spec': must evaluate to bool but got dyn",

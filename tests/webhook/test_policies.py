@@ -129,7 +129,7 @@ async def test_a_rule_can_keep_an_object_from_being_deleted() -> None:
         ({"rules": ["variables.none"]}, r"rules\[0\]: 'variables.none': compilation failed"),
         ({"rules": ["true"], "match": Match(conditions={"a": "1"})}, r"match\.conditions\['a'\]"),
         ({"rules": ["true"], "actions": ["Deny", "Warn"]}, "not both Deny and Warn"),
-        ({"rules": ["true"], "on": ["connect"]}, "on= is a tuple of some of"),
+        ({"rules": ["true"], "on": ["connect"]}, "on= must be a tuple of some of"),
         ({"rules": ["true"], "name": "A b"}, "name='A b'"),
         ({}, "neither rules nor defaults nor mutations"),
         ({"defaults": {"[a]": 1}}, "a path such as"),

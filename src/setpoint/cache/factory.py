@@ -161,7 +161,7 @@ class InformerFactory:
     async def _synced(self, shared: SharedInformer) -> None:
         while not shared.has_synced:
             if shared.consecutive_errors >= _DEFINITE_TRIES and isinstance(shared.last_error, _DEFINITE):
-                raise self._sync_error("the server refuses") from shared.last_error
+                raise self._sync_error("the server refuses the list or watch") from shared.last_error
             if shared.stopped:
                 raise InformerStopped(f"the informer of {shared.scope.resource} was stopped before it synced")
             await shared.wait_changed()

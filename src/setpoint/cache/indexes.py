@@ -53,7 +53,7 @@ class Indexes:
         try:
             return self._named[name]
         except KeyError:
-            raise KeyError(f"no index {name!r}; there are: {', '.join(sorted(self._named))}") from None
+            raise KeyError(f"there is no index {name!r}; available: {', '.join(sorted(self._named))}") from None
 
     def labelled(self, selector: Selector, records: Mapping[str, Record]) -> Iterable[str] | None:
         """See `Store.labelled`."""

@@ -165,7 +165,9 @@ class Informer(Generic[K]):
         if name in self._indexes or name == OWNER:
             existing = store.index(self._indexes.get(name, name))
             if existing.function != function or existing.projection is not projection:
-                raise ValueError(f"there is another index {name!r} already")
+                raise ValueError(
+                    f"the informer of {self.resource} has a different index {name!r} already: choose another name"
+                )
             return
         self._indexes[name] = store.add_index(name, function, projection=projection)
 

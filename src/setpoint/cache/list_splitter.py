@@ -104,7 +104,7 @@ class ListSplitter:
         else:
             position = _skip(data, self._scan(data, 0, items))
             if data[position : position + 1] != b"]":
-                raise WatchBroken(f"the list broke off inside its items, after {len(items)} of the last ones")
+                raise WatchBroken("the list ended in the middle of its items")
             document = self._header + data[position:]
         envelope = self._envelope(document)
         self._check(envelope)

@@ -61,7 +61,7 @@ class InformerMetrics:
             name: GaugeMetricFamily(name, text, labels=_LABELS)
             for name, text in (
                 ("informer_queued_items", "Objects that wait for the slowest handler."),
-                ("informer_store_resource_version", "The resource version that the store is current at."),
+                ("informer_store_resource_version", "The resource version that the store has reached."),
                 ("informer_objects", "Objects in the store."),
                 ("informer_stored_bytes", "Bytes that the objects take in the store, compressed."),
                 ("informer_raw_bytes", "Bytes of the objects' JSON, without managed fields."),

@@ -131,7 +131,7 @@ class Pager:
                         repeated += 1
                     self._counters.listed_items += 1
                 if repeated > MAX_REPEATED:
-                    raise WatchBroken(f"a list of {self._resource} that repeats its objects endlessly")
+                    raise WatchBroken(f"the server repeats the objects of a list of {self._resource} endlessly")
                 await self._breath.after(len(chunk))
         items, envelope = splitter.finish()
         for item in items:

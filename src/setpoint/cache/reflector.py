@@ -289,7 +289,7 @@ class Reflector:
                         elif not sink.item(raw):
                             initial.repeated += 1
                             if initial.repeated > MAX_REPEATED:
-                                raise _StreamingRefused("it repeats its objects endlessly")
+                                raise _StreamingRefused("the server repeats the objects endlessly")
                         continue
                     ordered = ordered or type != "ADDED"
                     observed = sink.event(type, raw, ordered)

@@ -142,7 +142,7 @@ async def _changes(old: str, new: str, kubeconfig: Path | None, context: str | N
     from setpoint.crd.diff import compare_all
 
     if old == new == CLUSTER:
-        raise SourceError("OLD and NEW are both the cluster: compare it with files or classes")
+        raise SourceError("OLD and NEW are both the cluster: replace one of them by files or classes")
     definitions = {source: _local(source) for source in (old, new) if source != CLUSTER}
     if CLUSTER in (old, new):
         (local_definitions,) = definitions.values()

@@ -84,7 +84,7 @@ class DebugClient:
                 status = response.status
         except TransportError as problem:
             reason = f"{address}: no answer within {TIMEOUT:g} s" if problem.timed_out else str(problem)
-            raise ProcessError(f"{reason}; is a manager with --metrics-bind-address there?") from problem
+            raise ProcessError(f"{reason}; is a manager with --metrics-bind-address running there?") from problem
         if status != 200:
             raise ProcessError(f"{address}: {indented(_refusal(body, status))}")
         try:

@@ -51,9 +51,11 @@ def init(
         if folder.exists() and not folder.is_dir():
             raise ProjectError(f"{folder} is a file; choose another name")
         if project is None and folder.exists() and not force and not _is_for_projects(folder):
-            raise ProjectError(f"{folder} is there already; choose another name, or say --force to write into it")
+            raise ProjectError(f"{folder} exists already; choose another name, or write into it with --force")
         if project is not None and (project.name, project.group) != (name, domain):
-            raise ProjectError(f"{folder} is the project {project.name} of the group {project.group}")
+            raise ProjectError(
+                f"{folder} is the project {project.name} of the group {project.group}: choose another folder"
+            )
         if project is None:
             names.check_is_free()
             project = Project(name, domain)

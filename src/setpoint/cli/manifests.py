@@ -165,7 +165,7 @@ def manifests_command(
             )
             served = operator.served
             if converters_of(served) and watch_namespace is not None:
-                _warn(command, "definitions have no namespace: the conversion serves all of them")
+                _warn(command, "definitions have no namespace, so the conversion serves the objects of all namespaces")
             if policies and form == "olm":
                 _warn(command, "a bundle can't contain policies: apply those of manifests without --form yourself")
             if output is None:

@@ -81,7 +81,7 @@ def _check(file: Path, names: set[str]) -> None:
     except (yaml.YAMLError, UnicodeDecodeError) as problem:
         raise UsageError(f"--config {file}: not YAML: {problem}") from None
     if content is not None and not isinstance(content, dict):
-        raise UsageError(f"--config {file}: it has to be a mapping of flags to values, such as leader-elect: true")
+        raise UsageError(f"--config {file}: it must be a mapping of flags to values, such as leader-elect: true")
     for key in content or {}:
         if str(key).replace("_", "-") not in names or key == "config":
             raise UsageError(f"--config {file}: {key} is not a flag of this command; run --help lists them")

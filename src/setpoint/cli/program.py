@@ -89,9 +89,7 @@ def main(
     with reported(command):
         operators = [part for part in parts if isinstance(part, Operator)]
         if operators and (len(parts) > 1 or name or options or lifespan or registry):
-            raise UsageError(
-                "sp.main() takes one Operator and nothing else: its other arguments belong into the Operator"
-            )
+            raise UsageError("sp.main() takes one Operator and nothing else: pass the other arguments to the Operator")
         others: list[Any] = [part for part in parts if not isinstance(part, Operator)]
         runnables = [part for part in others if not isinstance(part, Controller | Admission | Policy)]
         for part in runnables:

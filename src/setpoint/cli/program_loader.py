@@ -102,7 +102,7 @@ def _split(source: str) -> tuple[str, list[str]]:
         return source, []
     attributes = [name.strip() for name in names.split(",")]
     if not place or not all(part.isidentifier() for name in attributes for part in name.split(".")):
-        raise SourceError(f"{source}: behind the colon goes a name, such as {place or 'app.py'}:controller")
+        raise SourceError(f"{source}: a name must follow the colon, such as {place or 'app.py'}:controller")
     return place, attributes
 
 
@@ -163,7 +163,7 @@ def _imported(place: _Place, where: str) -> ModuleType:
     top = sys.modules.get(place.name.partition(".")[0])
     if place.file is None and len(place.folders) > 1 and top is not None and not _is_users(top.__name__, place):
         location = getattr(top, "__file__", None) or "Python itself"
-        raise SourceError(f"{where}: a module {top.__name__} is there already ({location}); rename the package")
+        raise SourceError(f"{where}: another module is named {top.__name__} ({location}); rename the package")
     token = _loading.set(where)
     try:
         with redirect_stdout(sys.stderr):

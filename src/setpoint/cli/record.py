@@ -49,7 +49,7 @@ def record(
                     _say(f"recording {names} to {out}; Ctrl-C ends it")
                     await recorder.record(client, classes, namespace)
                 except* Full:
-                    _say(f"{out} has {most // 1_000_000} MB and is full")
+                    _say(f"{out} has {most // 1_000_000} MB, the most that --max-size allows; the recording ends")
                 finally:
                     recorder.close()
                     _say(f"{recorder.events} changes in {out}")

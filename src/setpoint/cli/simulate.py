@@ -67,7 +67,7 @@ def simulate(
             search.report.notes += notes
             if plan is not None:
                 if code and code != digest_files(setup):
-                    _say("the code has changed since this finding; its points may have changed")
+                    _say("the code has changed since this finding, so the faults may hit other requests")
                 counterexamples += [again for again in [search.replay(plan, debug=flags.debug)] if again is not None]
                 print_counterexamples(counterexamples, directory)
             else:

@@ -131,7 +131,7 @@ def lines(look: Look, *, with_address: bool = False) -> Iterator[str]:
     for one in look.listing.objects:
         yield f"{one.kind} {one.key}: {one.state}: {one.text}"
     if look.listing.matched > len(look.listing.objects):
-        yield f"and {look.listing.matched - len(look.listing.objects)} more: --find and --state choose among them"
+        yield f"and {look.listing.matched - len(look.listing.objects)} more: narrow the list with --find or --state"
 
 
 def shown(looks: Sequence[Look], before: dict[str, Look], problems: Sequence[str], height: int) -> Group:

@@ -67,7 +67,10 @@ def torture(
                 if flags.replay is not None:
                     plan, code, _ = read_plan(flags.replay)
                     if code and code != setup.code():
-                        live.say("the program or the scenario has changed since this finding")
+                        live.say(
+                            "the program or the scenario has changed since this finding, so the faults may hit other "
+                            "requests"
+                        )
                     counterexamples += [again for again in [search.replay(plan)] if again is not None]
                     live.clear()
                     print_counterexamples(counterexamples, flags.directory)
@@ -207,7 +210,7 @@ class _Live:
         watched = ", ".join(sorted(expectations.watched)) or "nothing"
         return (
             f"without faults: {report.seconds:.1f} s; {points}; watched: {watched}; "
-            f"{expectations.silence:.1f} s without a write are taken for rest"
+            f"{expectations.silence:.1f} s without a write count as settled"
         )
 
     def _line(self) -> str:

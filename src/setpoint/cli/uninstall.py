@@ -103,7 +103,7 @@ def _print_plan(operator: Any, objects: list[tuple[Any, list[Any]]]) -> None:
 
 def _confirmed() -> bool:
     if not sys.stdin.isatty():
-        _print("nothing was deleted: say --yes to delete it")
+        _print("nothing was deleted: confirm the deletion with --yes")
         return False
     return input("Delete all of it? [y/N] ").strip().lower() in ("y", "yes")
 

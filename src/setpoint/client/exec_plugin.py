@@ -189,7 +189,7 @@ class ExecPlugin(Credentials):
         try:
             header = StaticToken(status.token).header if status.token else ""
         except CredentialsError as problem:
-            raise self._failed(f"printed a bad token: {problem}") from None
+            raise self._failed(f"printed an invalid token: {problem}") from None
         expires = status.expirationTimestamp
         if expires is not None and expires.tzinfo is None:
             expires = expires.replace(tzinfo=UTC)

@@ -78,7 +78,8 @@ class Kubeconfig:
         for entry in (*parsed.clusters.values(), *parsed.users.values()):
             for field in _OUTSIDE & entry.fields.keys():
                 raise ConfigError(
-                    f"{entry.where}: {field} is not allowed in this kubeconfig, it must contain its credentials"
+                    f"{entry.where}: {field} is not allowed in this kubeconfig, which must contain its certificates "
+                    "and credentials"
                 )
         return parsed
 

@@ -97,7 +97,7 @@ class Oidc(Credentials):
         code, answer = await self._send("GET", f"{issuer}/.well-known/openid-configuration", {}, b"")
         endpoint = self._decoded(answer, _Provider).token_endpoint if code == 200 else ""
         if not endpoint:
-            raise self._failed(f"{issuer} names no token endpoint (HTTP {code})")
+            raise self._failed(f"the configuration of {issuer} has no token_endpoint (HTTP {code})")
         grant = {"grant_type": "refresh_token", "refresh_token": self._refresh_token}
         secret = f"{quote_plus(config.client_id)}:{quote_plus(config.client_secret)}"
         basic = "Basic " + base64.b64encode(secret.encode()).decode()

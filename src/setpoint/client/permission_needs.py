@@ -81,17 +81,22 @@ def _checked(where: str, need: Need) -> Need:
             nothing.
     """
     if "" in need.names:
-        raise ValueError(f"{where}: an empty name is that of no object, and would grant those of all names")
+        raise ValueError(f"{where}: names contains an empty name, which would grant all objects: remove it")
     for resource in need.resources:
         kind, _, subresource = resource.partition("/")
         if subresource == "*":
-            raise ValueError(f"{where}: {resource!r} allows nothing: RBAC knows '*', '*/scale' and {kind!r}, name them")
+            raise ValueError(
+                f"{where}: {resource!r} allows nothing: RBAC accepts '*', '*/scale' and {kind!r}; name each subresource"
+            )
         useless = sorted({*need.verbs} & {*_NAMELESS}) if need.names and not subresource else []
         if useless:
-            raise ValueError(f"{where}: {' and '.join(useless)} can't be limited to names: such a request has none")
+            raise ValueError(
+                f"{where}: {' and '.join(useless)} can't be limited to names, because such a request has no name: "
+                "declare it without names"
+            )
     for url in need.urls:
         if not url.startswith("/") and url != "*":
             raise ValueError(f"{where}: the non-resource URL {url!r} must begin with '/', or be '*'")
         if "*" in url[:-1]:
-            raise ValueError(f"{where}: the non-resource URL {url!r} may have a '*' at its end alone")
+            raise ValueError(f"{where}: the non-resource URL {url!r} may have a '*' only at its end")
     return need

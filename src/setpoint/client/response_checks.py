@@ -66,7 +66,7 @@ def check_key(key: ObjectKey, wanted: ObjectKey) -> None:
     """
     if key == wanted or (not key.namespace and key.name == wanted.name):
         return
-    raise DecodeError(f"it is the object {key}, not {wanted}" if key else f"it has no name, unlike {wanted}")
+    raise DecodeError(f"it is the object {key}, not {wanted}" if key else f"it has no name, but {wanted} was requested")
 
 
 def check_list(resource: Resource, api_version: str, kind: str, *, has_items: bool) -> None:

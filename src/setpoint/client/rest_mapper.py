@@ -70,7 +70,7 @@ class RestMapper:
         resources = await self._find(lambda discovered: _by_name(discovered, name), name)
         if len(resources) > 1:
             exact = " or ".join(f"{entry.plural}.{entry.group}" for entry in resources)
-            raise AmbiguousMatchError(f"the server has several resources {name!r}: say {exact}")
+            raise AmbiguousMatchError(f"the server has several resources {name!r}: use {exact}")
         return resources[0]
 
     async def for_kind(self, kind: GroupVersionKind | GroupKind) -> Resource:

@@ -37,7 +37,7 @@ class ClientCertificate:
             ("key", self.key_data, self.key_file),
         ):
             if not data and file is None:
-                raise ConfigError(f"there is a client certificate without both parts: no {what}{where}")
+                raise ConfigError(f"a client certificate needs a certificate and a key: there is no {what}{where}")
             if not data and file is not None:
                 read_file(file, f"client {what}", source)
         with _as_file(self.cert_data, self.cert_file) as cert, _as_file(self.key_data, self.key_file) as key:

@@ -116,7 +116,7 @@ class _Wait(Generic[K]):
             match = _WORDS.fullmatch(condition)
             if match is None:
                 raise ValueError(
-                    f"wait() for {condition!r}: say Ready, Ready=False, create or delete, or give a function"
+                    f"wait() can't wait for {condition!r}: use Ready, Ready=False, create, delete or a function"
                 )
             self._word, self._status = match[1], match[2] or "True"
         else:
@@ -164,7 +164,7 @@ class _Wait(Generic[K]):
             text = f"it is at version {self.last.metadata.resource_version}" + (
                 f" with {conditions}" if conditions else ""
             )
-        return text + (f"; the server could not be asked: {self.problem}" if self.problem is not None else "")
+        return text + (f"; the request to the server failed: {self.problem}" if self.problem is not None else "")
 
     def __str__(self) -> str:
         if self._test is not None:

@@ -202,4 +202,4 @@ def _report(tasks: Iterable[asyncio.Task[Any]], error: BaseException | None) -> 
 
 
 def _note(problem: BaseException) -> str:
-    return f"then also: {type(problem).__name__}: {problem}"
+    return f"and afterwards {type(problem).__name__}: {problem}"

@@ -196,7 +196,7 @@ def having(objects: Iterable[T], indexes: Iterable[DeclaredIndex], index: tuple[
         if declaration.name == name:
             return [obj for obj in objects if value in _values(declaration, obj)]
     names = ", ".join(sorted([OWNER, *(declaration.name for declaration in declared)]))
-    raise KeyError(f"no index {name!r} of {kind.__name__}; there are: {names}")
+    raise KeyError(f"there is no index {name!r} of {kind.__name__}; available: {names}")
 
 
 def _values(index: DeclaredIndex, obj: Object) -> tuple[str, ...]:

@@ -159,7 +159,9 @@ class ContextReads:
                         raise Outdated(f"the cache of {resource_of(kind).plural} has stopped")
         except TimeoutError:
             plurals = ", ".join(resource_of(kind).plural for kind in kinds)
-            raise Outdated(f"the caches ({plurals}) lack writes of this process after {timeout:g} s") from None
+            raise Outdated(
+                f"the caches ({plurals}) do not show the writes of this process after {timeout:g} s"
+            ) from None
 
     def _show_write(self, record: WriteRecord, barrier: Barrier) -> None:
         """Makes the reads of this reconcile show a write, until the cache of the kind has seen it as ``barrier``."""
@@ -269,7 +271,7 @@ class ContextReads:
         self._read(type(mine).__name__ if live is None else live.kind, live is not None)
         expected = (mine.uid, mine.metadata.resource_version)
         if live is None or (live.uid, live.metadata.resource_version) != expected:
-            raise Outdated(f"{mine.kind} {mine.key} is not what the cache shows any more")
+            raise Outdated(f"{mine.kind} {mine.key} has been changed or deleted since the cache saw it")
 
     async def list(
         self,
@@ -340,7 +342,7 @@ class ContextReads:
             return ""
         space = self.object.namespace if namespace is None else namespace
         if not space:
-            raise ValueError(f"{resource.kind} is namespaced and {self.object.kind} {self.key} is not: say namespace=")
+            raise ValueError(f"{resource.kind} is namespaced and {self.object.kind} {self.key} is not: pass namespace=")
         return space
 
     def _scope(self, resource: Resource, namespace: str) -> Scope | None:

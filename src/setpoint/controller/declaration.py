@@ -335,7 +335,9 @@ class Declaration(Generic[K]):
         if isinstance(what, type):
             self.needed.append(need_of_kind(where, what, verbs, subresource, names))
         elif verbs or subresource or names is not None:
-            raise ValueError(f"{where}: a PolicyRule has its verbs and names in itself")
+            raise ValueError(
+                f"{where}: a PolicyRule contains its verbs, subresources and names: leave out the other arguments"
+            )
         else:
             self.needed.append(need_of_rule(where, what))
         return self
@@ -382,7 +384,10 @@ class Declaration(Generic[K]):
             if present.name == name and resource_of(present.kind) == resource_of(kind):
                 raise ValueError(f"controller {self.name!r} has two indexes {name!r} of {kind.__name__}")
         if name == OWNER:
-            raise ValueError(f"controller {self.name!r}: every cache has an index {name!r}, of the uids of owners")
+            raise ValueError(
+                f"controller {self.name!r}: the index name {name!r} is reserved: every cache has it, for the uids of "
+                "owners"
+            )
         self.indexes.append(index)
         return self
 

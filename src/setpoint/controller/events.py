@@ -191,7 +191,7 @@ class EventRecorder:
         except TimeoutError:
             self.dropped += len(self._queue)
             self._queue.clear()
-            logger.warning("not all events could be sent in the end: the server does not answer")
+            logger.warning("not all events could be sent before the end: the server does not answer")
 
     async def _send_waiting(self, *, tries: int = TRIES) -> None:
         self._wake.clear()
@@ -301,11 +301,17 @@ class EventRecorder:
         except (ApiError, TransportError) as problem:
             fields = {"event": event.reason, "error": str(problem)}
             if not _is_final(problem) and series.written_at - series.last <= SERIES_IDLE:
-                logger.debug("series not written", extra={"fields": fields})
+                logger.debug(
+                    "the count of a repeated event could not be written; it is tried again", extra={"fields": fields}
+                )
                 return  # the next attempt is in `SERIES_REFRESH` seconds
             self.dropped += 1
             level = logging.DEBUG if isinstance(problem, ApiError) and is_terminating(problem) else logging.WARNING
-            logger.log(level, "series not written, until it is reported again", extra={"fields": fields})
+            logger.log(
+                level,
+                "the count of a repeated event could not be written; it is tried again at the next report",
+                extra={"fields": fields},
+            )
         del self._unwritten[key]  # no sooner: a write that is cancelled is left to `flush`
 
     def _expire(self) -> None:

@@ -290,7 +290,7 @@ class HotLoopDetector:
                 return
             if before["metadata"].get("resourceVersion") == document["metadata"].get("resourceVersion"):
                 return
-            fields = changed_fields(before, document) or ["(back to the same after every round)"]
+            fields = changed_fields(before, document) or ["(none differs between two rounds)"]
         slow.reported = True
         slow.before = None
         self._log.log(

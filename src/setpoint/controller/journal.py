@@ -179,7 +179,9 @@ class Journal:
         remaining = self._seconds_until_visible(ctx, entry)
         if remaining > 0:
             what = f"{ctx.object.kind} {ctx.object.key}"
-            raise Unconfirmed(f"whether {self.name} of {what} was created is known in {remaining:.0f} s", remaining)
+            raise Unconfirmed(
+                f"it will be known in {remaining:.0f} s whether {self.name} of {what} was created", remaining
+            )
 
     def _seconds_until_visible(self, ctx: Context, entry: Entry) -> float:
         """The number of seconds after which a create becomes visible at the latest; 0.0 if that time has passed."""

@@ -106,7 +106,7 @@ class InvalidObject(TerminalError):
 
 def _checked(seconds: float, function: str) -> float:
     if not isfinite(seconds) or seconds < 0:
-        raise ValueError(f"{function}(): seconds must be a finite number from 0 on, not {seconds!r}")
+        raise ValueError(f"{function}(): seconds must be a finite number, 0 or more, not {seconds!r}")
     return float(seconds)
 
 

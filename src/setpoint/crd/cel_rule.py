@@ -62,7 +62,7 @@ def rules_of(rules: Sequence[ValidationRule | str]) -> tuple[ValidationRule, ...
     is a string.
     """
     if isinstance(rules, str):
-        raise TypeError(f"rules= is a sequence of rules, not the string {rules!r}")
+        raise TypeError(f"rules= must be a sequence of rules, not the string {rules!r}")
     return tuple(rule if isinstance(rule, ValidationRule) else ValidationRule(rule=rule) for rule in rules)
 
 

@@ -124,7 +124,7 @@ class Coverage:
                     self._alone(inner, (*here, name), spoken, only, names, word)
             return
         self.problems.append(
-            f"{written(here)} of {names[0]} has no counterpart in {names[1]}: .rename() or .change() it, or say "
+            f"{written(here)} of {names[0]} has no counterpart in {names[1]}: .rename() or .change() it, or declare "
             f".{word}({written(here)!r})"
         )
 

@@ -198,7 +198,7 @@ def _resource(cls: type[CustomResource], group: str, keywords: Keywords) -> Reso
     if scope not in ("Namespaced", "Cluster"):
         raise DefinitionError(f"{where}: scope={scope!r} must be 'Namespaced' or 'Cluster'")
     if isinstance(short_names, str) or isinstance(categories, str):
-        raise DefinitionError(f"{where}: short_names= and categories= are tuples of strings, such as ('mk',)")
+        raise DefinitionError(f"{where}: short_names= and categories= must be tuples of strings, such as ('mk',)")
     kind = keywords.get("kind") or cls.__name__
     plural = keywords.get("plural") or plural_of(kind)
     singular = keywords.get("singular") or kind.lower()

@@ -143,7 +143,9 @@ class _Comparison:
                 text = "is an object with apiVersion, kind and metadata of its own now"
                 yield self._tighter(path, "embedded-resource-added", text)
             else:
-                text = "is no longer an object of its own: its metadata is not checked, nor kept unless it is declared"
+                text = (
+                    "is no longer an object of its own: its metadata is not checked, and is lost unless it is declared"
+                )
                 yield self._change(path, "embedded-resource-removed", text, "breaks", "breaks", "breaks")
         for keyword in sorted({*old, *new} - _COMPARED):
             if not json_equal(old.get(keyword), new.get(keyword)):
@@ -261,7 +263,7 @@ class _Comparison:
             if before[text].get("optionalOldSelf") != after[text].get("optionalOldSelf"):
                 word = "also" if after[text].get("optionalOldSelf") else "no longer"
                 yield self._change(
-                    path, "rule-changed", f"a rule {word} holds without an old value: {text}", "may", "may"
+                    path, "rule-changed", f"a rule {word} applies if there is no old value: {text}", "may", "may"
                 )
             else:
                 yield self._change(path, "rule-changed", f"a rule has a different message, reason or field: {text}")

@@ -58,7 +58,7 @@ class TokenAccess:
         try:
             refusal = await self._ask(what, token)
         except (ApiError, TransportError) as problem:
-            return Answer(500, f"the API server could not be asked: {problem}\n".encode())
+            return Answer(500, f"the request to the API server failed: {problem}\n".encode())
         self._remembered.pop(key, None)
         self._remembered[key] = (now + (ALLOWED_FOR if refusal is None else REFUSED_FOR), refusal)
         if len(self._remembered) > MAX_REMEMBERED:

@@ -26,7 +26,7 @@ class HealthChecks:
             ValueError: the name is taken.
         """
         if name in self._checks:
-            raise ValueError(f"{self.name}: a check named {name!r} already")
+            raise ValueError(f"{self.name} already has a check named {name!r}")
         self._checks[name] = check
         if not counts:
             self._remarks.add(name)
@@ -62,7 +62,7 @@ class HealthChecks:
                 continue
             why = check()
             if why and name in self._remarks:
-                lines.append(f"[!]{name} failed, which does not count: {why}")
+                lines.append(f"[!]{name} failed (ignored): {why}")
                 continue
             failed = failed or bool(why)
             lines.append(f"[-]{name} failed: {why}" if why else f"[+]{name} ok")

@@ -74,7 +74,9 @@ class Lifecycle:
             RuntimeError: there is no election in which this process may take part again.
         """
         if self._elector is None or not self._elector.rejoins:
-            raise RuntimeError("only a candidate with LeaderElection(lost_lease='standby') can step down and go on")
+            raise RuntimeError(
+                "only a manager with LeaderElection(lost_lease='standby') can step down and become a candidate again"
+            )
         if self.elected.is_set():
             self._stepping_down.set()
 
@@ -87,7 +89,7 @@ class Lifecycle:
             Exception: the error of a runnable.
         """
         if self.state != "new":
-            raise RuntimeError("a manager runs once; create another one")
+            raise RuntimeError("this manager has been run before: create a new one for each run")
         self.state = "running"
         try:
             async with opened:
@@ -153,7 +155,7 @@ class Lifecycle:
             return False
         fresh = [] if group.hanging else [(self._again(runnable), may_end) for runnable, may_end in self._leading]
         if group.hanging or any(runnable is None for runnable, _ in fresh):
-            self._lost = self._lost or LeadershipLost("the process was asked to step down, and its work does not end")
+            self._lost = self._lost or LeadershipLost("the process was asked to step down, but its work does not end")
             return False
         if self._lost is None and self._renewing is not None:
             await end((self._renewing,))
@@ -256,7 +258,7 @@ class Lifecycle:
     def _noted(self, problem: Exception) -> Exception:
         """``problem``, with the other errors added as notes."""
         if self._ended is not None and self._ended is not problem:
-            problem.add_note(f"then also: {type(self._ended).__name__}: {self._ended}")
+            problem.add_note(f"and afterwards {type(self._ended).__name__}: {self._ended}")
         return problem
 
     def _tell_of_lease(self, what: str) -> None:
@@ -271,5 +273,5 @@ class Lifecycle:
         if self._ended is None:
             self._ended = problem
         else:
-            self._ended.add_note(f"then also: {type(problem).__name__}: {problem}")
+            self._ended.add_note(f"and afterwards {type(problem).__name__}: {problem}")
         self._end.set()

@@ -32,7 +32,7 @@ async def opened(
         try:
             await _close(lifespan, state)
         except Exception as other:  # noqa: BLE001 - the first failure is the one to raise
-            problem.add_note(f"then also: {type(other).__name__}: {other}")
+            problem.add_note(f"and afterwards {type(other).__name__}: {other}")
         raise
     await _close(lifespan, state)
 

@@ -40,7 +40,7 @@ class LoopWatch:
         self, threshold: float, who: Callable[[asyncio.Task[Any]], str], *, registry: CollectorRegistry | None = None
     ) -> None:
         if threshold <= 0:
-            raise ValueError(f"the event loop counts as blocked after more than 0 s, not {threshold:g}")
+            raise ValueError(f"the threshold for a blocked event loop must be more than 0 s, not {threshold:g}")
         self.threshold = threshold
         self._who = who
         self._stopped = threading.Event()

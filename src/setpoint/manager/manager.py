@@ -197,7 +197,7 @@ class Manager:
         """Makes this process a member of the group of processes with which it shares its work, if there is one."""
         now, random = self.options.now, self.options.random
         if election is not None and sharding is not None:
-            raise ValueError("a manager has leader_election or sharding, not both: with shards every process works")
+            raise ValueError("a manager takes leader_election or sharding, not both: with shards every process works")
         if sharding is not None:
             self.shards = ShardMember(self.client, sharding, now=now, random=random, ready=self._caches_synced)
         elif isinstance(election, ParentLease):

@@ -113,7 +113,7 @@ class Group:
                 await asyncio.wait(tasks, timeout=timeout)
             late = [task for task in tasks if not task.done()]
             for task in late:
-                problem = f"did not end in {loop.time() - began:.3g} s and is cancelled"
+                problem = f"has not ended within {loop.time() - began:.3g} s and is being cancelled"
                 self.late += _log_work(self._tasks[task], task, problem)
         finally:
             await self.cancel(within=within)

@@ -57,10 +57,13 @@ def add_api(project: Project, api: Api) -> tuple[Project, dict[str, File]]:
     present = next((entry for entry in project.apis if entry.kind == api.kind), None)
     if present is not None and present.version != api.version:
         raise ProjectError(
-            f"{api.kind} is there with the version {present.version}; setpoint create version {api.kind} {api.version}"
+            f"the project has {api.kind} in version {present.version}: add one with setpoint create version {api.kind} "
+            f"{api.version}"
         )
     if present is not None and present.scope != api.scope:
-        raise ProjectError(f"{api.kind} is there with the scope {present.scope}, which an installed kind can't change")
+        raise ProjectError(
+            f"the project has {api.kind} with the scope {present.scope}, and a kind can't change its scope"
+        )
     project = project.with_api(present or api)
     return project, api_files(project, present or api)
 
@@ -108,7 +111,7 @@ def add_version(project: Project, kind: str, version: str) -> tuple[Project, dic
     check_version(version)
     api = project.api(kind)
     if version == api.version:
-        raise ProjectError(f"{kind} has the version {version}")
+        raise ProjectError(f"{kind} already has the version {version}")
     if version not in api.versions:
         if api.versions:
             raise ProjectError(

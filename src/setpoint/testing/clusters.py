@@ -386,7 +386,7 @@ class Cluster:
 
 def _controllers_of(parts: Sequence[Controller[Any] | Operator[Any]]) -> Iterable[Controller[Any]]:
     if len(parts) > 1 and any(isinstance(part, Operator) for part in parts):
-        raise TypeError("cluster() takes one Operator, or controllers")
+        raise TypeError("cluster() takes either one Operator or controllers")
     for part in parts:
         if isinstance(part, Operator):
             yield from part.controllers_for()

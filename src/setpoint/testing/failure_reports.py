@@ -34,7 +34,7 @@ def restless_keys(running: RunningController[Any]) -> Iterator[str]:
         yield f"{running.name}: a mapping function has not ended"
     for work in running.under_way():
         stack = "".join(f"\n    {line}" for line in work.stack())
-        age = f"{work.seconds:g} s of virtual time" if work.seconds else "all that was due"
+        age = f"{work.seconds:g} s of virtual time" if work.seconds else "all timers that were due"
         yield f"{running.name}: the reconcile of {work.key} has not ended after {age}:{stack}"
     for key in sorted(running.queue.states()):
         slow = running.activity.hot_loops.slowed.get(key)
@@ -64,7 +64,7 @@ def described(running: RunningController[Any]) -> Iterator[str]:
         failed = last is not None and last.result != "success" and bool(last.detail)
         if key in states or (failed and last is not None and last.result == "error"):
             detail = f": {last.detail}" if failed and last is not None else ""
-            yield f"  {key}: {states.get(key) or 'given up'}{detail}"
+            yield f"  {key}: {states.get(key) or 'not retried'}{detail}"
 
 
 def errors_of(running: RunningController[Any]) -> Iterator[str]:

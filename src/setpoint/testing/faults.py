@@ -143,7 +143,7 @@ class Faults(Transport):
 
         if not isinstance(error, Exception) and error not in CODES:
             names = ", ".join(_names())
-            raise ValueError(f"no server answers with {error.__name__}; give one of {names}, or an exception")
+            raise ValueError(f"{error.__name__} is not an answer of a server; use one of {names}, or an exception")
         self._add(kind, verb, name, subresource, times, before=refuse)
 
     def lose_request(

@@ -77,7 +77,7 @@ def report(record: AccessRecord, kind_of: Callable[[str, str, str], str | None])
         return ""
     lines = [f"  {_shown(request)}: {_missing(request, kind_of)}" for request in refused]
     text = "the controllers sent requests that their declarations don't cover (nor does the role of `manifests`):"
-    return "\n".join((text, *lines, "cluster(..., rbac=False) allows everything"))
+    return "\n".join((text, *lines, "to allow everything, use cluster(..., rbac=False)"))
 
 
 def _shown(request: Attributes) -> str:

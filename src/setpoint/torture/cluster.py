@@ -50,11 +50,17 @@ class ProgramCluster(SteppedCluster):
 
     def __getattr__(self, name: str) -> Any:
         if name in ("manager", "control_plane"):
-            raise AttributeError(f"a tortured program is a process of its own: its cluster has no .{name}")
+            raise AttributeError(
+                f"the tortured program is another process, so the cluster has no .{name}: look at the objects in the "
+                "cluster instead"
+            )
         raise AttributeError(name)
 
     def running(self, name: str) -> NoReturn:
-        raise AttributeError(f"a tortured program is a process of its own: controller {name!r} can't be looked at")
+        raise AttributeError(
+            f"the tortured program is another process, so controller {name!r} can't be inspected: look at the objects "
+            "in the cluster instead"
+        )
 
     async def install(self, definition: Any) -> None:
         """Creates a CustomResourceDefinition and waits until the server serves it.

@@ -79,7 +79,7 @@ async def as_object(client: Client, document: Document) -> DynamicObject:
         resource = await client.rest_mapper.for_kind(kind)
     except NoMatchError:
         raise ScenarioError(
-            f"the server serves no {document['kind']} of {document['apiVersion']}: give the file of its "
+            f"the server does not serve {document['kind']} of {document['apiVersion']}: give the file of its "
             "CustomResourceDefinition with --before"
         ) from None
     return dynamic(resource).of(dict(document))

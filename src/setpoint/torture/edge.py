@@ -164,7 +164,7 @@ class Edge:
         parts = [self._last_event] if self._last_event else []
         for name, gate in sorted(self.gates.items()):
             if count := max((len(stream.held) for stream in gate.streams), default=0):
-                parts.append(f"{count} of {name} kept back")
+                parts.append(f"{count} of {name} delayed")
         return "; ".join(parts)
 
     # -- caches --------------------------------------------------------------------------------------------------------

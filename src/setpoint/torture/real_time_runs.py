@@ -173,11 +173,11 @@ class RealTimeRuns:
         if has(Plan(), calm):
             reference = self.reference()
             self._reference = Reference(reference.baseline, [*reference.others, calm], self.ignore, self.off)
-            self.notes.append(f"without any fault, too, now and then: {finding}")
+            self.notes.append(f"some runs without any fault have it, too: {finding}")
             return None
         showed = [(self.reference().judge(plan, result), result) for _, result in results if has(plan, result)]
         if not showed:
-            self.notes.append(f"seen once, and not in {self._repeat} repetitions: {finding} ({plan.faults[0]})")
+            self.notes.append(f"found once, but not in {self._repeat} repetitions: {finding} ({plan.faults[0]})")
             return None
         return Confirmed(plan, *showed[0], (len(showed) + 1, self._repeat + 1))  # the first time counts, too
 

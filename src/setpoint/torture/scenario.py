@@ -65,7 +65,7 @@ def read_plain(path: Path) -> Plain:
     try:
         file = msgspec.convert(document, _File)
     except msgspec.ValidationError as problem:
-        raise ScenarioError(f"{path}: {problem}; a scenario has `steps:`, and maybe `before:`") from None
+        raise ScenarioError(f"{path}: {problem}; a scenario needs `steps:`, and may have `before:`") from None
     if not file.steps:
         raise ScenarioError(f"{path}: there are no steps")
     before = [document for name in file.before for document in read_documents(path.parent / name)]
@@ -123,7 +123,9 @@ def _wait(what: Any, where: str) -> Callable[[Cluster], Awaitable[None]]:
     try:
         wanted = msgspec.convert(what, Wait)
     except msgspec.ValidationError as problem:
-        raise ScenarioError(f"{where}: wait: {problem}; it has `object:`, and maybe `until:` and `within:`") from None
+        raise ScenarioError(
+            f"{where}: wait: {problem}; it needs `object:`, and may have `until:` and `within:`"
+        ) from None
     check_object(wanted.object, where)
     if isinstance(wanted.until, str) and wanted.until not in ("present", "gone"):
         raise ScenarioError(f"{where}: wait: until is present, gone, or a mapping of fields, not {wanted.until!r}")

@@ -131,7 +131,7 @@ class Supervisor:
             self.check()
             if asyncio.get_running_loop().time() > deadline:
                 raise ProgramError(
-                    f"{setup.command[0]} has asked the server for nothing in {setup.start_within:g} s: does "
+                    f"{setup.command[0]} has sent no request to the server within {setup.start_within:g} s: does "
                     "it read {kubeconfig}, or the environment variable KUBECONFIG?" + self._output()
                 )
             await asyncio.sleep(TURN)
@@ -173,7 +173,7 @@ class Supervisor:
             if self._exits > _EXITS:
                 message = f"the program exited {self._exits} times, the last time with status {status}"
                 world.monitor.report("error", "process", message, actual=tail(world.log, 5))
-                world.give_up("the program ends by itself")
+                world.give_up("the program keeps exiting by itself")
                 return
             world.steps.after(0.5 * self._exits, self.revive)
 

@@ -162,7 +162,7 @@ class Admission(Generic[K]):
         """
         operations = self._operations(function, on)
         if "delete" in operations:
-            raise AdmissionError(f"{self!r}: {_name(function)} can't default on delete: a delete stores nothing")
+            raise AdmissionError(f"{self!r}: {_name(function)} can't default on delete: a delete stores no object")
         self.defaulters.append(self._function(function, operations))
         return self
 
@@ -248,7 +248,7 @@ class Admission(Generic[K]):
         if self.name and (problems := dns1123_label(self.name)):
             raise AdmissionError(f"{self!r}: name={self.name!r}: {problems[0]}")
         if "/" in self.subresource or "*" in self.subresource:
-            raise AdmissionError(f"{self!r}: subresource must name one, without a slash")
+            raise AdmissionError(f"{self!r}: subresource must be the name of one subresource, without a slash")
         for condition, text in self.match.conditions.items():
             if problem := _condition_problem(condition, text):
                 raise AdmissionError(f"{self!r}: match.conditions[{condition!r}]: {problem}")

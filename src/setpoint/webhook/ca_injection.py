@@ -36,7 +36,7 @@ async def inject(client: Client, bundle: bytes, objects: Iterable[Trusting]) -> 
     done = True
     for kind, name in objects:
         if kind not in _KINDS:
-            raise ValueError(f"{kind} {name} has no caBundle; these have: {', '.join(_KINDS)}")
+            raise ValueError(f"{kind} {name} has no caBundle; these kinds have one: {', '.join(_KINDS)}")
         done = await _inject(client, bundle, _KINDS[kind], name) and done
     return done
 

@@ -208,7 +208,7 @@ def signing_key(authority: Pair) -> Any:
     except CertificateError as problem:
         raise CertificateError(f"the authority's {problem}") from None
     if not isinstance(key, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey):
-        raise CertificateError("the authority's key can't sign certificates: want an RSA, ECDSA or Ed25519 key")
+        raise CertificateError("the authority's key can't sign certificates: use an RSA, ECDSA or Ed25519 key")
     return key
 
 

@@ -63,8 +63,8 @@ class Rotation:
         for name, lifetime in (("authority", self.authority_lifetime), ("serving", self.serving_lifetime)):
             if lifetime * (1 - _RENEW_AT) <= 3 * self.overlap:
                 raise ValueError(
-                    f"{name}_lifetime of {lifetime} is too short for an overlap of {self.overlap}: a third of it must "
-                    "hold three overlaps"
+                    f"{name}_lifetime of {lifetime} is too short for an overlap of {self.overlap}: it must be "
+                    "more than nine times the overlap"
                 )
 
 

@@ -185,7 +185,7 @@ def _roles(served: Iterable[Admission[Any] | Converter], sample: Object) -> Iter
 
 async def _in_force(client: Client, sample: Object, role: Role, deadline: float) -> None:
     loop = asyncio.get_running_loop()
-    answer: Any = "it was allowed without calling the webhook"
+    answer: Any = "it allowed the request without calling the webhook"
     while True:
         try:
             await client.create(marked(sample, role), dry_run=True)

@@ -175,15 +175,15 @@ class Policy:
 
     def _check(self, on: Iterable[str], mutations: Sequence[str]) -> None:
         if isinstance(on, str) or not self._on or not {*on} <= {*_OPERATIONS}:
-            raise AdmissionError(f"{self!r}: on= is a tuple of some of {', '.join(map(repr, _OPERATIONS))}")
+            raise AdmissionError(f"{self!r}: on= must be a tuple of some of {', '.join(map(repr, _OPERATIONS))}")
         if isinstance(mutations, str) or isinstance(self._actions, str):
-            raise AdmissionError(f"{self!r}: mutations= and actions= are sequences of strings")
+            raise AdmissionError(f"{self!r}: mutations= and actions= must be sequences of strings")
         if (
             not self._actions
             or not {*self._actions} <= {"Deny", "Warn", "Audit"}
             or {"Deny", "Warn"} <= {*self._actions}
         ):
-            raise AdmissionError(f"{self!r}: actions= are Deny, Warn or Audit, and not both Deny and Warn")
+            raise AdmissionError(f"{self!r}: actions= may be Deny, Warn and Audit, but not both Deny and Warn")
         if problems := dns1123_subdomain(self.name):
             raise AdmissionError(f"{self!r}: name={self.name!r}: {problems[0]}")
         for condition in self._match.conditions:

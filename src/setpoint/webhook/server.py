@@ -120,7 +120,9 @@ class WebhookServer:
         if self._stopping.is_set():
             return "the webhook server is stopping"
         if not self.ready.is_set():
-            return "the webhook server does not listen yet" + ("" if self._certified.is_set() else ": no certificate")
+            return "the webhook server does not listen yet" + (
+                "" if self._certified.is_set() else ": it has no certificate"
+            )
         return ""
 
     async def run(self) -> None:

@@ -134,7 +134,7 @@ class Webhooks:
             kinds = ", ".join(kind.__name__ for kind in admission.read_kinds)
             raise TypeError(f"{admission!r} reads {kinds}: give Webhooks a factory= of informers")
         if not admission.defaulters and not admission.validators:
-            raise TypeError(f"{admission!r} has no function: give it some with .defaults(...) or .validates(...)")
+            raise TypeError(f"{admission!r} has no function: add one with .defaults(...) or .validates(...)")
         reads = DeclaredReads(admission.read_kinds, factory)
         for role in _ROLES:
             if not admission.functions(role):

@@ -15,24 +15,24 @@ State = Literal[
 ]  # fmt: skip
 
 STATES: Final[dict[State, str]] = {
-    "running long": "a worker has been at it for a minute or longer",
-    "running": "a worker is at it",
+    "running long": "a worker has been reconciling it for a minute or longer",
+    "running": "a worker is reconciling it",
     "stopped": "the controller has ended",
     "standby": "the controller has not been started here: another process leads",
     "not synced": "a cache is not complete yet, so no worker has started",
-    "not in this shard": "the key is another process's",
+    "not in this shard": "the key belongs to another process",
     "queued": "it waits for a worker",
-    "slowed down": "it is in a hot loop and held back",
+    "slowed down": "it is in a hot loop, so its reconciles are delayed",
     "waiting": "its last reconcile asked to be called again later",
     "backing off": "its last reconcile failed, or asked for a retry",
     "deleted": "the object is gone",
     "unknown": "there is no such object in the cache",
-    "paused": "people have paused the object or its controller",
-    "being deleted": "finalizers of others hold it",
+    "paused": "a user has paused the object or its controller",
+    "being deleted": "it waits until other programs remove their finalizers",
     "failed": "a terminal error: nothing happens until something changes",
-    "filtered": "the last change was kept out by a predicate",
+    "filtered": "a predicate filtered out the last change",
     "warned": "its last reconcile ended without an error, and its last event was a warning",
-    "idle": "all done, as far as this controller knows",
+    "idle": "this controller has nothing to do",
 }
 """The verdicts and their meanings. The first one that applies is given."""
 
@@ -102,7 +102,7 @@ def verdict(facts: Facts) -> Verdict:
     if facts.phase == "new":
         return Verdict("standby", "the controller has not been started: this process does not lead, or not yet")
     if facts.phase == "syncing":
-        why = "; ".join(facts.unsynced) or "handlers have not seen all that was there at the start"
+        why = "; ".join(facts.unsynced) or "its handlers have not received all initial objects"
         return Verdict("not synced", f"no worker has started: {why}")
     if facts.elsewhere:
         return Verdict("not in this shard", facts.elsewhere)
@@ -119,7 +119,7 @@ def verdict(facts: Facts) -> Verdict:
         return Verdict("paused", facts.paused)
     if facts.cached.deleting and not facts.cleans_up:
         text = facts.held or _held(facts.cached.held_by)
-        return Verdict("being deleted", f"a deletion was asked for; it {text}")
+        return Verdict("being deleted", f"it is being deleted, and {text}")
     if last is not None and last.failed:
         text = f"terminal error, no retry until something changes: {last.detail}"
         return Verdict("failed", text, since=last.started + last.duration)
@@ -139,7 +139,11 @@ def _running(facts: Facts, since: float) -> Verdict:
     if facts.settling:
         text = f"waits for {lasting(facts.now - since)} until the caches show what its last reconcile wrote"
     if facts.queue in ("processing+dirty", "processing+delayed"):
-        text += "; once more after that" if facts.queue == "processing+dirty" else "; again later"
+        text += (
+            "; to be reconciled again at once"
+            if facts.queue == "processing+dirty"
+            else "; to be reconciled again later"
+        )
     if facts.elsewhere:
         text += f"; its last run here: {facts.elsewhere}"
     return Verdict("running long" if facts.now - since >= LONG else "running", text, since=since)
@@ -170,14 +174,14 @@ def _idle(facts: Facts, head: CachedHead, last: Attempt | None) -> Verdict:
         filtered = None
     what = ""
     if filtered is not None:
-        what = f"the last change ({filtered.cause}) was kept out by the predicate {filtered.predicate}"
+        what = f"the predicate {filtered.predicate} filtered out the last change ({filtered.cause})"
         if last is None:
-            return Verdict("filtered", f"never reconciled that is remembered; {what}", since=filtered.at)
+            return Verdict("filtered", f"no reconcile is remembered; {what}", since=filtered.at)
         same = head.generation == last.generation if head.generation else False
         if not same and head.resource_version != last.resource_version:
             return Verdict("filtered", f"{what}; last reconciled at version {last.resource_version}", since=filtered.at)
     if last is None:
-        return Verdict("idle", "nothing to do; its last reconcile is not remembered any more")
+        return Verdict("idle", "nothing to do; its last reconcile is no longer remembered")
     ended = last.started + last.duration
     at = f"generation {last.generation}" if last.generation else f"version {last.resource_version}"
     ago = f"reconciled {lasting(facts.now - ended)} ago"
@@ -196,6 +200,6 @@ def _held(finalizers: tuple[str, ...]) -> str:
 
 def _causes(causes: tuple[Cause, ...]) -> str:
     if not causes:
-        return "causes that are not remembered"
+        return "causes that are no longer remembered"
     shown = ", ".join(map(str, causes[-3:]))
     return shown if len(causes) <= 3 else f"{shown} and {len(causes) - 3} more"

@@ -326,7 +326,10 @@ class Reconciler(Generic[K]):
         finalize = self._functions.finalize_misfit if misfits else self._functions.finalize
         assert finalize is not None
         if misfits:
-            context.log.warning("cleaning up with the values as read", extra={"problem": _misfit_message(misfits)})
+            context.log.warning(
+                "the object does not fit its class; cleaning up with its values as they were read",
+                extra={"problem": _misfit_message(misfits)},
+            )
         draft = self._status.draft(obj)
         try:
             outcome = await self._call(finalize, obj, context)

@@ -219,7 +219,7 @@ class WorkLoop(Generic[Key]):
             else:
                 next_in = self._back_off(key, outcome.after or 0.0)
                 result, detail = "requeue", outcome.reason
-                self.log.info("not there yet", extra={"key": key, "reason": outcome.reason, "retry_in": next_in})
+                self.log.info("retry requested", extra={"key": key, "reason": outcome.reason, "retry_in": next_in})
         duration = clock() - started
         if result != PAUSED_RESULT:
             self.metrics.observe(result, duration)
@@ -256,7 +256,7 @@ class WorkLoop(Generic[Key]):
             extra["traceback"] = "as before"
         self.log.log(
             failure.level,
-            "reconcile failed" if failure.result == "error" else "reconcile put off",
+            "reconcile failed" if failure.result == "error" else "reconcile postponed",
             exc_info=problem if is_shown else None,
             extra=extra,
         )

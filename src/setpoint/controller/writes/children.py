@@ -225,8 +225,8 @@ class Children(Generic[T]):
         """The children with one ``generate_name``. They are all alike, so only their number matters."""
         if len({_encode(_body(member)) for member in group}) > 1:
             raise ValueError(
-                f"keep({self._kind.__name__}): the wanted objects with generate_name {prefix!r} are not alike: "
-                "give each sort a generate_name of its own"
+                f"keep({self._kind.__name__}): the wanted objects with generate_name {prefix!r} differ: "
+                "give each variant a generate_name of its own"
             )
         candidates = [
             (self._child(_renamed(group[0], child.name), child), child)
@@ -308,7 +308,7 @@ class Children(Generic[T]):
         standing = standing_of(owner, present, present.metadata.controller)
         if standing == "earlier":
             self._context.log.info(
-                "a child waits for the end of its predecessor, which belonged to an earlier object of the same name",
+                "a child waits until an object of its name, which belongs to an earlier owner, is deleted",
                 extra={"child": what},
             )
             return False
@@ -398,7 +398,7 @@ def _too_many(kind: str, surplus: list[T], present: int, bound: int) -> str:
     more = f" and {len(surplus) - MAX_NAMES} more" if len(surplus) > MAX_NAMES else ""
     return (
         f"keep({kind}) would delete {len(surplus)} of {present} children, but at_most_deletions is {bound}, so nothing "
-        f"was written. Mend the list, delete the children ({names}{more}) yourself, or raise the bound"
+        f"was written. Correct the list, delete the children ({names}{more}) yourself, or raise the bound"
     )
 
 

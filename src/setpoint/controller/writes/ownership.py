@@ -118,7 +118,8 @@ def check_scope(owner: Object, dependent: Object) -> None:
     if dependent.namespace != owner.namespace:
         raise OwnerError(
             f"{owner.kind} {owner.key} can't own {dependent.kind} {dependent.key}: "
-            "owner and dependent must be in one namespace. Write it with controlled=False and a mark of its owner, and "
+            "owner and dependent must be in one namespace. Write it with controlled=False and a label that names its "
+            "owner, and "
             "clean such objects up with finalize()"
         )
 
@@ -193,7 +194,9 @@ class ObjectWriter:
         except (Conflict, Invalid) as problem:
             if not uid or not is_namesake(problem):
                 raise
-            raise Outdated(f"{obj.kind} {obj.key} is gone, or another object by now") from problem
+            raise Outdated(
+                f"{obj.kind} {obj.key} is gone, or has been replaced by another object of the same name"
+            ) from problem
 
     async def apply_child(self, owner: Object, child: T, *, read_live: bool, force: bool) -> T:
         """Applies a child that names its ``owner`` as its controller. With ``read_live`` the cache of the child's kind
@@ -273,7 +276,9 @@ class ObjectWriter:
                     raise
                 live = await self._client.get(metadata_only(kind), obj.name, namespace=space)
                 if live.uid != uid:
-                    raise Outdated(f"{obj.kind} {obj.key} is another object by now") from problem
+                    raise Outdated(
+                        f"{obj.kind} {obj.key} has been replaced by another object of the same name"
+                    ) from problem
                 if not is_stale or attempt == _TRIES - 1:
                     raise
                 version = live.metadata.resource_version

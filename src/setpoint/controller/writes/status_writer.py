@@ -199,7 +199,9 @@ class StatusWriter(Generic[K]):
     def _check_contested(self, draft: StatusDraft, refusal: ApiError | None, context: ContextReads) -> None:
         """Raises ``refusal``, the last conflict, if another writer has changed a field that this reconcile changed."""
         if refusal is not None and draft.contested:
-            context.log.debug("another writer was first", extra={"fields": draft.contested})
+            context.log.debug(
+                "another writer has changed the same fields of the status", extra={"fields": draft.contested}
+            )
             raise refusal
 
     async def _live(self, obj: K) -> Object | None:

@@ -179,7 +179,7 @@ def asked_for(query: Mapping[str, list[str]], **parameters: tuple[str, Collectio
     text = next(iter(query.get("limit", ())), str(USUAL))
     if text.isascii() and text.isdecimal() and len(text) < 5 and int(text) <= MOST:
         return int(text)
-    return as_json({"error": f"limit is a number up to {MOST}"}, 400)
+    return as_json({"error": f"limit must be a number from 0 to {MOST}"}, 400)
 
 
 def missing(problem: str, there_is: Iterable[str]) -> Answer:

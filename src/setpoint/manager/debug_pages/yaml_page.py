@@ -69,8 +69,8 @@ class DocumentsPage:
             text, hidden = as_yaml(msgspec.json.decode(document), len(document))
         except RecursionError:
             text, hidden = (
-                "# This object is nested too deeply for a page: kubectl get -o yaml\n",
-                "Not shown: all of it.",
+                "# This object is nested too deeply to be shown here: use kubectl get -o yaml\n",
+                "Not shown: the whole object.",
             )
         description = DocumentSummary(
             controller=name, group=resource.group, plural=resource.plural, key=key, yaml=text, hidden=hidden

@@ -125,7 +125,10 @@ class Fleet:
         read = Read(kind, options)
         for existing in self._reads:
             if existing.kind is kind and existing.options != options:
-                raise ValueError(f"the fleet declares {kind.__name__} twice, with different options; it has one cache")
+                raise ValueError(
+                    f"the fleet declares {kind.__name__} twice with different options, but has one cache of it: "
+                    "declare it once"
+                )
         if read not in self._reads:
             self._reads.append(read)
 
@@ -228,7 +231,7 @@ class Fleet:
             ValueError: the fleet is in another manager.
         """
         if self._host is not None:
-            raise ValueError("this fleet is in another manager already; create another one")
+            raise ValueError("this fleet belongs to another manager: create a fleet for each manager")
         self._host = host
         return FleetCaches(self, home), FleetWork(self, leading=False), FleetWork(self, leading=True)
 

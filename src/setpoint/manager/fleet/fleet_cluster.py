@@ -107,7 +107,7 @@ class FleetCluster:
             return why
         for informer in self._informers.values():
             if not informer.has_synced:
-                return f"cache of {informer.resource.plural} not synced" + _because(informer.last_error)
+                return f"the cache of {informer.resource.plural} has not synced" + _because(informer.last_error)
             if informer.last_error is not None:
                 return f"the cache of {informer.resource.plural} is behind: {informer.last_error}"
         for name, run in self.runs.items():
@@ -123,8 +123,8 @@ class FleetCluster:
             async with self.factory:
                 await self._recorder.run()
         except Exception as problem:
-            self._failures[""] = f"its caches have ended: {describe(problem)}"
-            logger.exception("caches have ended", extra={"fields": {"cluster": self.name}})
+            self._failures[""] = f"its caches have stopped: {describe(problem)}"
+            logger.exception("the caches of a cluster have stopped", extra={"fields": {"cluster": self.name}})
         finally:
             if self._host.metrics is not None:
                 self._host.metrics.informers.unfollow(self.factory)

@@ -100,7 +100,7 @@ class _Listener:
                 self.keys.update(dict.fromkeys(items_in(self._map(cluster.name, head))))
             except Exception:  # as in a cache's own handlers: a failure for one object does not affect others
                 extra = {"fields": {"cluster": cluster.name, "object": f"{self._kind.__name__} {key}"}}
-                logger.exception("an object of a cluster that left can't be mapped to keys", extra=extra)
+                logger.exception("an object of a removed cluster can't be mapped to keys", extra=extra)
         if self.keys:
             self.some.set()
 

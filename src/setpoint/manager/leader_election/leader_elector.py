@@ -212,7 +212,7 @@ class LeaderElector(Leadership):
                 except Exception as problem:
                     if not renewing.done() or (lost := renewing.exception()) is None:
                         raise
-                    lost.add_note(f"then also: {type(problem).__name__}: {problem}")
+                    lost.add_note(f"and afterwards {type(problem).__name__}: {problem}")
         finally:
             if self.election.release_on_cancel and (renewing is None or renewing.cancelled()):
                 await self.release()
@@ -236,7 +236,7 @@ class LeaderElector(Leadership):
                 self._trouble = ""
                 return led
         except TimeoutError:
-            problem = "no answer in time"
+            problem = "the API server did not answer in time"
         except (ApiError, TransportError) as error:
             problem = str(error)
         self._trouble = problem

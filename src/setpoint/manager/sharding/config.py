@@ -50,9 +50,12 @@ class Sharding:
         if problems := dns1123_subdomain(self.lease):
             raise ValueError(f"sharding: name {self.name!r}: {problems[0]}")
         if len(self.name) > 63:
-            raise ValueError(f"sharding: name {self.name!r} is a label's value, which has at most 63 characters")
+            raise ValueError(
+                f"sharding: name {self.name!r} is too long: it becomes the value of a label, which has at most 63 "
+                "characters"
+            )
         if self.drain_timeout < 0:
-            raise ValueError(f"sharding: drain_timeout must not be negative, not {self.drain_timeout:g}")
+            raise ValueError(f"sharding: drain_timeout must be 0 s or more, not {self.drain_timeout:g}")
         LeaderElection(
             name=self.lease,
             identity=self.identity,

@@ -60,7 +60,7 @@ class ShardLease:
                 async with asyncio.timeout(self.sharding.request_timeout):
                     lease, peer = await self._try_to_claim(asked_at, peer)
             except (ApiError, TransportError, TimeoutError) as problem:
-                self.problem = f"could not write its Lease: {problem or 'no answer in time'}"
+                self.problem = f"could not write its Lease: {problem or 'the API server did not answer in time'}"
                 logger.warning(self.problem, extra={"fields": self.fields()})
                 lease = None
             if lease is not None:

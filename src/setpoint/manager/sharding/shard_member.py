@@ -194,11 +194,14 @@ class ShardMember:
                     await self._look()
                     await self._publish()
             except (ApiError, TransportError, TimeoutError) as problem:
-                failed = str(problem) or "no answer in time"
+                failed = str(problem) or "the API server did not answer in time"
                 logger.warning("could not renew", extra={"fields": {**self._lease.fields(), "error": failed}})
             # Also after an answer: a process that was stopped may find an old one.
             if loop.time() >= deadline:
-                raise Lapsed(f"its Lease was not renewed in {sharding.renew_deadline:g} s: {failed or 'it came late'}")
+                raise Lapsed(
+                    f"its Lease was not renewed in {sharding.renew_deadline:g} s: "
+                    f"{failed or 'the answer came too late'}"
+                )
             if failed:
                 self._expire_lost()
                 await asyncio.sleep(max(min(sharding.retry_period / 2, deadline - loop.time()), 0.001))
@@ -336,4 +339,4 @@ class ShardMember:
     def _waits(self) -> str:
         if not self._share.empty:
             return ""
-        return f"it waits for {', '.join(sorted(self._elders or ())) or 'its own first view'}"
+        return f"it waits for {', '.join(sorted(self._elders or ())) or 'the first list of the members'}"

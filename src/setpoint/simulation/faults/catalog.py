@@ -159,7 +159,7 @@ SWITCHES: Final[dict[str, FaultKind]] = {
     ),
     "external": FaultKind(
         ("external-fails", "external-lost", "external-empty", "external-late"),
-        "an external system can't be reached, its answer is lost, it answers that there is nothing, or it carries out "
+        "an external system can't be reached, its answer is lost, it answers as if it had no data, or it carries out "
         "a call after its caller has given up and after the user's next step",
         "it is another system, behind another network, and has queues of its own",
         "cass-operator #973; crossplane external-create-pending",

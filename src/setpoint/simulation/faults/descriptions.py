@@ -38,7 +38,7 @@ _SENTENCES: Final = {
     "external-fails": "The external system could not be reached at {point}.",
     "external-lost": "The external system carried out {point}, but its answer was lost.",
     "external-late": "The external system did not answer {point} in time, and carried it out {later}.",
-    "external-empty": "The external system answered that there is nothing at {point}.",
+    "external-empty": "The external system answered {point} as if it had no data.",
 }
 
 _ORDINALS: Final = {

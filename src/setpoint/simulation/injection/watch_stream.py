@@ -183,7 +183,9 @@ class WatchStream(Response):
                 async with asyncio.timeout(self._idle):
                     await self._wake.wait()
             except TimeoutError:
-                raise TransportError("the watch sent nothing for so long", sent=True, timed_out=True) from None
+                raise TransportError(
+                    f"the watch sent no event for {self._idle:g} s", sent=True, timed_out=True
+                ) from None
 
     async def aclose(self) -> None:
         self.cut()

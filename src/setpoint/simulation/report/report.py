@@ -44,7 +44,7 @@ class Report:
     disturbed: dict[str, dict[str, set[str]]] = field(default_factory=dict)
     """The points that were disturbed, by their kind and by the fault's switch."""
     faults: Counter[str] = field(default_factory=Counter)
-    """The number of faults that struck, by switch."""
+    """The number of faults that were injected, by switch."""
     _kinds: dict[str, str] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -102,7 +102,7 @@ class Report:
         if not self.complete:
             lines.append(f"  {self.ended} before all single faults were tried")
         if self.unreached:
-            lines.append(f"  in {self.unreached} plans, a fault was never reached")
+            lines.append(f"  in {self.unreached} plans, the run ended before a fault was injected")
         for name, why in self.off.items():
             lines.append(f"  off: {name} ({why})")
         for name, why in self.ignore.items():

@@ -107,7 +107,7 @@ def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> 
             late = functools.partial(method, self, *args, **kwargs)
             await world.external_gate(point, faults, actor, late)
             if nothing is not ... and any(fault.kind == "external-empty" for fault in faults):
-                world.external_done(point, "answered that there is nothing", changed=False, empty=True, waits=True)
+                world.external_done(point, "answered as if it had no data", changed=False, empty=True, waits=True)
                 return copy.deepcopy(nothing)
             before = to_plain(self.state())
             result = await method(self, *args, **kwargs)
@@ -131,7 +131,7 @@ def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> 
         late = functools.partial(method, self, *args, **kwargs)
         world.external_gate_sync(point, faults, actor, late)
         if nothing is not ... and any(fault.kind == "external-empty" for fault in faults):
-            world.external_done(point, "answered that there is nothing", changed=False, empty=True, waits=False)
+            world.external_done(point, "answered as if it had no data", changed=False, empty=True, waits=False)
             return copy.deepcopy(nothing)
         before = to_plain(self.state())
         result = method(self, *args, **kwargs)

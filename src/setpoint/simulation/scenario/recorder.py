@@ -70,7 +70,9 @@ class Recorder:
             self._size = self._read()
             os.truncate(path, self._size)
             if not key.is_file():
-                raise RecordingError(f"{key} is missing: without it the same values would get other stand-ins")
+                raise RecordingError(
+                    f"{key} is missing: without it, the same values would get different stand-ins than before"
+                )
         is_new = not key.exists()
         secret = secrets.token_bytes(32) if is_new else key.read_bytes()
         self._stand_ins = Redactor(secret, redact)

@@ -129,7 +129,7 @@ class Setup:
         values["control_plane"] = plane if isinstance(plane, (bool, str)) else tuple(plane)
         setup = cls(scenario=scenario, factory=factory, **values)
         if bool(setup.leader_election) + setup.sharding + setup.fleet > 1:
-            raise ValueError("a simulation has leader_election, sharding or a fleet, not several of them")
+            raise ValueError("a simulation takes one of leader_election, sharding and fleet, not several")
         return setup
 
     @property
@@ -152,7 +152,7 @@ class Setup:
         """
         if not callable(self.factory):
             raise TypeError(
-                "the factory must be a function that makes the controllers anew for every process, for instance "
+                "the factory must be a function that creates new controllers for every process, for instance "
                 f"lambda: [make_controller()]; it is {self.factory!r}"
             )
         result = self.factory()

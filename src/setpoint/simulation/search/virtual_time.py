@@ -45,7 +45,7 @@ PLACES: Final = dict.fromkeys(
         "endpoints subsets[].addresses[].nodeName",
         "endpoints subsets[].notReadyAddresses[].nodeName",
     ),
-    "pods are placed anywhere",
+    "the scheduler may choose any node",
 )
 
 STRETCH: Final = 1000.0

@@ -111,7 +111,7 @@ class SimulatedCluster(SteppedCluster):
     def manager(self) -> Manager:  # type: ignore[override]
         """The manager of the process that was started last, whether that process still runs or not."""
         manager = self._world.manager
-        assert manager is not None, "the process has only just begun"
+        assert manager is not None, "no process has a manager yet"
         return manager
 
     def now(self) -> datetime:

@@ -136,7 +136,7 @@ class RemoteCluster:
         self.trace.add("controller", entry.author, "writes", f"{entry.type.lower()} {subject}")
         if monitor.quiet_phase:
             monitor.report(
-                "quiet", subject, f"{subject} was written {monitor.quiet_phase}, though all was as it should be"
+                "quiet", subject, f"{subject} was written {monitor.quiet_phase}, although the desired state was reached"
             )
 
     def transport(self, process: ProcessControl) -> RemoteTransport:
