@@ -21,6 +21,7 @@ from setpoint.client import (
     TransportError,
 )
 from setpoint.meta import DecodeError, Object, ObjectMeta, Resource, Status, decode, raw_of
+from setpoint.meta.shard_ranges import ShardRanges
 
 from .conftest import Answer, Connect, Globe, Thing, ThingSpec, answer, echo, failure
 
@@ -44,6 +45,20 @@ async def test_get_sends_path_and_accept_and_gives_the_object(connect: Connect) 
         (("resourceVersion", "5"),),
     )
     assert sent.headers["accept"] == "application/json"
+
+
+async def test_lists_and_watches_ask_for_ranges_of_a_shard_and_deletions_refuse_them(connect: Connect) -> None:
+    shard = ShardRanges("uid", [(0, 1 << 63)])
+    async with connect(lambda request: answer({"items": []})) as (client, server):
+        await client.list(Thing, field_selector=shard)
+        assert [thing async for thing in client.pages(Thing, field_selector=shard)] == []
+        async with client.watch(Thing, field_selector=shard) as watch:
+            with pytest.raises(TransportError):
+                await anext(watch)
+        with pytest.raises(TypeError, match="would delete all objects"):
+            await client.delete_all(Thing, field_selector=shard)
+    selector = "shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000')"
+    assert [dict(request.query)["shardSelector"] for request in server.requests] == [selector] * 3
 
 
 async def test_namespace_of_the_client_counts_where_none_is_given(connect: Connect) -> None:

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import aiohttp
 import pytest
@@ -22,6 +23,7 @@ from setpoint.apps.envtest.flags import FlagError, parse
 from setpoint.apps.envtest.install import assets, install
 from setpoint.apps.envtest.server_flags import FLAGS
 from setpoint.apps.envtest.serving import ServingError, serving
+from setpoint.meta.shard_ranges import ShardRanges
 from setpoint.webhook.certificate_authority import Pair, make_authority
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -238,6 +240,14 @@ async def test_versions_and_resources_can_be_turned_off(tmp_path: Path) -> None:
         assert found["batch/v1"] == {"jobs"}
         assert "deployments" in found["apps/v1"]
         assert "daemonsets" not in found["apps/v1"]
+
+
+@pytest.mark.parametrize(("gates", "sharded"), [("", False), ("ShardedListAndWatch=true", True)])
+async def test_lists_are_divided_into_shards_if_the_gate_is_on(tmp_path: Path, gates: str, sharded: bool) -> None:
+    flags = [f"--feature-gates={gates}"] if gates else []
+    async with server(*arguments(tmp_path, *flags)) as url:
+        _, listed = await ask(f"{url}{MAPS}?shardSelector={quote(str(ShardRanges('uid', [])))}", token="secret")
+        assert ("shardInfo" in listed["metadata"]) is sharded
 
 
 async def test_the_audit_log_is_written_as_its_policy_says(tmp_path: Path) -> None:

@@ -140,6 +140,8 @@ class State:
         """The kubelets, which serve requests about containers; None if there are no nodes."""
         self.loopback_endpoints = False
         """Whether endpoints may be at loopback addresses: then pods are processes of this machine."""
+        self.serves_shards = True
+        """Whether lists and watches obey ``shardSelector`` (feature gate ``ShardedListAndWatch``) or ignore it."""
         self.plugins_off = plugins_off
         self.service_network = service_network
         self.registry = Registry()

@@ -13,6 +13,7 @@ from setpoint.client.response_checks import kind_of
 from setpoint.client.verb_options import AnyFieldSelector, AnySelector, Propagation, delete_options, list_query
 from setpoint.client.write_record import WriteRecord
 from setpoint.meta import DecodeError, Object, Status, resource_of
+from setpoint.meta.shard_ranges import ShardRanges
 
 __all__ = ["Deleting"]
 
@@ -135,7 +136,12 @@ class Deleting(ClientBase):
 
         Objects with finalizers still exist afterwards. The operation is not atomic: when it raises an error, some
         objects may already be deleted.
+
+        Raises:
+            TypeError: ``field_selector`` is `ShardRanges`, which many servers ignore: they would delete all objects.
         """
+        if isinstance(field_selector, ShardRanges):
+            raise TypeError("delete_all can't take ShardRanges: a server that ignores them would delete all objects")
         resource = resource_of(await self._kind(kind))
         place = self._namespace_of(resource, namespace)
         request = build_request(

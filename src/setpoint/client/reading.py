@@ -134,6 +134,10 @@ class Reading(ClientBase):
 
         A ``limit`` of 0 means no limit. With a limit, continue with the token in `ObjectList.metadata`, or use `pages`.
 
+        ``field_selector`` may be `setpoint.meta.shard_ranges.ShardRanges`: a part of the objects by the hash of their
+        uid or namespace (KEP-5866). Servers obey it from Kubernetes 1.36 on if their feature gate
+        ``ShardedListAndWatch`` is on; other servers ignore it and return all objects.
+
         Raises:
             Expired: the token in ``continue_`` is too old.
         """
@@ -249,7 +253,7 @@ class Reading(ClientBase):
         idle_timeout: float | None = IDLE_TIMEOUT,
     ) -> Watch[K]:
         """The changes after ``resource_version`` to the objects in one ``namespace``, or in all namespaces if it is
-        None. Without a version, an ``ADDED`` for each existing object comes first.
+        None. Without a version, an ``ADDED`` for each existing object comes first. ``field_selector`` is as in `list`.
 
         The server ends the watch after ``timeout_seconds``; by default it chooses 5 to 10 minutes.
         """

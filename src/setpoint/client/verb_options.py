@@ -11,6 +11,7 @@ import msgspec
 
 from setpoint.meta import FieldSelector, LabelSelector, Selector
 from setpoint.meta.names import path_segment
+from setpoint.meta.shard_ranges import ShardRanges
 
 __all__ = ["FieldValidation", "Patch", "PatchType", "Propagation", "Query"]
 
@@ -19,7 +20,7 @@ Propagation = Literal["Background", "Foreground", "Orphan"]
 Query = tuple[tuple[str, str], ...]
 PatchBody = Mapping[str, Any] | list[Any] | bytes
 AnySelector = str | Mapping[str, str] | LabelSelector | Selector | None
-AnyFieldSelector = str | Mapping[str, str] | FieldSelector | None
+AnyFieldSelector = str | Mapping[str, str] | FieldSelector | ShardRanges | None
 
 
 class PatchType(Enum):
@@ -75,7 +76,9 @@ def list_query(
     query = []
     if selector is not None and (text := str(Selector.of(selector))):
         query.append(("labelSelector", text))
-    if field_selector is not None and (text := str(FieldSelector.of(field_selector))):
+    if isinstance(field_selector, ShardRanges):
+        query.append(("shardSelector", str(field_selector)))
+    elif field_selector is not None and (text := str(FieldSelector.of(field_selector))):
         query.append(("fieldSelector", text))
     query += [pair for pair in pairs if pair[1]]
     return query

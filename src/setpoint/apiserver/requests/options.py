@@ -211,6 +211,7 @@ class ListOptions:
     allow_bookmarks: bool = False
     send_initial_events: bool | None = None
     timeout_seconds: int | None = None
+    shard_selector: str = ""
 
     @classmethod
     def parse(cls, query: Query, *, watch: bool = False) -> ListOptions:
@@ -237,6 +238,7 @@ class ListOptions:
             bool(query.flag("allowWatchBookmarks")),
             query.flag("sendInitialEvents"),
             query.integer("timeoutSeconds"),
+            query.get("shardSelector", ""),
         )
         errors = options._watch_errors() if options.watch else options._list_errors()
         if errors:

@@ -170,6 +170,8 @@ class Representation:
         if the request is for the metadata of a single object.
         """
         served = call.served
+        if self.form != "object":  # upstream does not copy it
+            metadata = {name: value for name, value in metadata.items() if name != "shardInfo"}
         if self.form == "table":
             return self.table(call, _decoded(values), metadata, whole=True)
         meta = msgspec.json.encode(metadata)

@@ -79,6 +79,8 @@ def select(call: Call, options: ListOptions) -> tuple[list[Record], dict[str, An
         records = (record for record in records if record.name == call.path.name)
     metadata: dict[str, Any] = {"resourceVersion": str(revision if at is None else at)}
     matching = records if matcher.everything else _matching(call, matcher, records)
+    if matcher.shards is not None and not served.custom:  # upstream's lists of custom resources have no place for it
+        metadata["shardInfo"] = {"selector": str(matcher.shards)}
     limit = _limit(options)
     if not limit:
         return list(matching), metadata

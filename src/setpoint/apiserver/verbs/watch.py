@@ -75,7 +75,12 @@ class Watch:
             if revision > storage.revision:
                 raise too_large_resource_version(revision, storage.revision)
             self._initial, _ = select(
-                call, ListOptions(label_selector=options.label_selector, field_selector=options.field_selector)
+                call,
+                ListOptions(
+                    label_selector=options.label_selector,
+                    field_selector=options.field_selector,
+                    shard_selector=options.shard_selector,
+                ),
             )
             revision = storage.revision
         elif revision == 0:

@@ -44,7 +44,9 @@ _USED = {
     "token-auth-file": Flag("text", "the tokens of users: lines of token,user,uid,groups"),
     # The server always behaves as these flags say.
     "allow-privileged": Flag("bool", "accepted: privileged containers are always allowed"),
-    "feature-gates": Flag("list", "accepted if the gates have their defaults of 1.37; otherwise refused"),
+    "feature-gates": Flag(
+        "list", "ShardedListAndWatch=BOOL; others are accepted if they have their defaults of 1.37, otherwise refused"
+    ),
     "v": Flag("int", "accepted: only warnings are logged"),
     "version": Flag("bool", "print the version and exit"),
     "help": Flag("bool", "print this help and exit"),

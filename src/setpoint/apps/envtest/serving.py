@@ -28,6 +28,7 @@ from setpoint.apiserver import (
 from setpoint.apiserver.state import SERVICE_NETWORK
 from setpoint.apiserver.strategies.addresses import network_of
 from setpoint.apps.envtest.etcd import DIRECTORY
+from setpoint.apps.envtest.feature_gates import serves_shards
 from setpoint.apps.envtest.flags import FlagError, Flags, http_address
 from setpoint.apps.envtest.runtime_config import restrict
 from setpoint.apps.heap_freezing import freeze_heap
@@ -94,6 +95,7 @@ async def serving(flags: Flags) -> AsyncIterator[HttpFront]:
         plugins_off=flags.several("disable-admission-plugins"),
         service_network=_service_network(flags),
     )
+    server.state.serves_shards = serves_shards(flags.several("feature-gates"))
     restrict(server, flags.several("runtime-config"))
     port = _port(flags)
     host = flags.text("bind-address", "127.0.0.1")
