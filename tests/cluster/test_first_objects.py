@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import setpoint as sp
-from setpoint.cluster.first_objects import FirstObjects
+from setpoint.cluster.first_object_watch import FirstObjects
 from setpoint.meta import resource_of
 from setpoint.models.apps_v1 import Deployment
 from setpoint.models.core_v1 import ConfigMap, LimitRange, ResourceQuota, Secret

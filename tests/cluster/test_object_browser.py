@@ -15,9 +15,9 @@ from setpoint.apiserver import ApiServer, MemoryStorage
 from setpoint.client import Client, InProcessTransport, Patch, PatchType
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.cluster.object_browser.inventory import Inventory
+from setpoint.cluster.object_browser.json_endpoints import ClusterPages
 from setpoint.cluster.object_browser.object_history import History, compared
 from setpoint.cluster.object_browser.object_status import standing
-from setpoint.cluster.object_browser.pages import ClusterPages
 from setpoint.cluster.server_security import Security
 from setpoint.manager.http_server import Answer
 from setpoint.models.core_v1 import ConfigMap, Pod, Secret

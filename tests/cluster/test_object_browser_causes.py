@@ -13,8 +13,8 @@ import pytest
 from setpoint.client import Client
 from setpoint.cluster.control_plane import ControlPlane
 from setpoint.cluster.controller_registry import BINDER
+from setpoint.cluster.object_browser.json_endpoints import ClusterPages
 from setpoint.cluster.object_browser.object_status import progress, ready, standing
-from setpoint.cluster.object_browser.pages import ClusterPages
 from setpoint.cluster.storage.volume_matching import HOLLOW
 from setpoint.cluster.storage.volume_protection import CLAIM
 from setpoint.controller import Context, Controller

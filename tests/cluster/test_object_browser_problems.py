@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from setpoint.client import Client
-from setpoint.cluster.object_browser.pages import ClusterPages
+from setpoint.cluster.object_browser.json_endpoints import ClusterPages
 from setpoint.meta import Object, from_wire
 from setpoint.models.admissionregistration_v1 import ValidatingWebhookConfiguration
 from setpoint.models.apps_v1 import Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec

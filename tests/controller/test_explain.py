@@ -13,7 +13,7 @@ from setpoint.client import Forbidden, Request
 from setpoint.controller import Cause
 from setpoint.controller import predicates as p
 from setpoint.controller.explain.explanation import Explanation, explain, summary
-from setpoint.controller.explain.objects import Survey
+from setpoint.controller.explain.object_listing import Survey
 from setpoint.controller.explain.verdict import STATES, CachedHead, Facts, verdict
 from setpoint.controller.history import Attempt, EventHistory
 from setpoint.crd import crd_for

@@ -11,7 +11,7 @@ import setpoint as sp
 from setpoint.cache import CacheSyncError
 from setpoint.client import TransportError
 from setpoint.controller.explain.explanation import explain, summary
-from setpoint.controller.explain.objects import Survey
+from setpoint.controller.explain.object_listing import Survey
 from setpoint.manager import Manager, ManagerOptions
 from setpoint.manager.pause_switch import PAUSE_SWITCH
 from setpoint.models.core_v1 import ConfigMap, Namespace

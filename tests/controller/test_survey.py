@@ -8,7 +8,7 @@ from typing import Any
 from tests.tasks import stop
 
 import setpoint as sp
-from setpoint.controller.explain.objects import TURN, Detail, Survey, detail, merged
+from setpoint.controller.explain.object_listing import TURN, Detail, Survey, detail, merged
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.testing import advance, cluster, virtual_time

@@ -17,7 +17,7 @@ import pytest
 import setpoint as sp
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport
-from setpoint.controller.explain.objects import Listed, Listing
+from setpoint.controller.explain.object_listing import Listed, Listing
 from setpoint.manager import Manager, Serving, ui
 from setpoint.manager.http_server import Answer
 from setpoint.manager.leader_election.config import LeaderElection

@@ -13,7 +13,7 @@ from tests.simulation.kinds import App
 import setpoint as sp
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.simulation import Setup
-from setpoint.simulation.execution.worker import SetupFailed, Worker
+from setpoint.simulation.execution.worker_handle import SetupFailed, Worker
 from setpoint.simulation.execution.worker_pool import WorkerPool
 from setpoint.simulation.faults.plan import Plan, fault
 from setpoint.simulation.trace.result import Options, Result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from setpoint.simulation import always
-from setpoint.simulation.scenario.predicates import Objects
+from setpoint.simulation.scenario.temporal_properties import Objects
 
 
 def test_a_predicate_without_a_text_is_named_by_the_first_line_of_its_docstring_or_by_its_function() -> None:

@@ -20,7 +20,7 @@ import setpoint as sp
 from setpoint.controller.context import current
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.simulation import Budget, Counterexample, External, call, check
-from setpoint.simulation.comparison.random_values import RandomValues
+from setpoint.simulation.comparison.deterministic_random import RandomValues
 from setpoint.simulation.comparison.snapshot import Snapshot
 from setpoint.simulation.sandbox.actor import ACTOR, Actor
 

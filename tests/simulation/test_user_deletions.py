@@ -13,7 +13,7 @@ from setpoint.simulation import Budget, Counterexample, External, Plan, call, ch
 from setpoint.simulation.faults.descriptions import describe_fault
 from setpoint.simulation.faults.plan import fault
 from setpoint.simulation.oracles.differential import Reference
-from setpoint.simulation.oracles.pre_deletion import PreDeletionCheck
+from setpoint.simulation.oracles.pre_deletion_states import PreDeletionCheck
 from setpoint.simulation.search.plan_generator import PlanGenerator
 from setpoint.simulation.trace.result import Point, Result
 

@@ -11,7 +11,7 @@ from setpoint.client import Client, InProcessTransport
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.simulation import Plan, Predicate, never
 from setpoint.simulation.faults.plan import fault
-from setpoint.simulation.scenario.predicates import Objects
+from setpoint.simulation.scenario.temporal_properties import Objects
 from setpoint.simulation.search.plan_generator import PlanGenerator
 from setpoint.simulation.trace.result import Point, Result
 from setpoint.testing import Cluster, virtual_time

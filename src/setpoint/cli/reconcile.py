@@ -14,7 +14,7 @@ from setpoint.cli.run_flags import KubeconfigFlags
 from setpoint.client import Client, NotFound
 from setpoint.controller.controls import PAUSED, PAUSED_REASON, Controls
 from setpoint.controller.declaration import RECONCILED
-from setpoint.controller.explain.objects import ConditionEntry, conditions_of
+from setpoint.controller.explain.object_listing import ConditionEntry, conditions_of
 from setpoint.meta import Object, raw_of
 
 _EVERY: Final = 0.5

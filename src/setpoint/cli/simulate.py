@@ -19,9 +19,9 @@ from setpoint.simulation import Budget, Counterexample, PlanError, Recording, Re
 from setpoint.simulation.check import read_plan, write
 from setpoint.simulation.faults.catalog import SWITCHES
 from setpoint.simulation.report.report import Report
+from setpoint.simulation.scenario.code_digest import digest_files
 from setpoint.simulation.scenario.generator import NoScenario, generate_scenario
 from setpoint.simulation.scenario.setup import Scenario, check_scenario
-from setpoint.simulation.scenario.source_files import digest_files
 from setpoint.webhook import Admission
 
 _BUDGET = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|runs?)?")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from setpoint.cli.debug_client import DebugClient, ProcessError
 from setpoint.cli.explain import COLOURS
 from setpoint.controller.explain.explanation import Summary
-from setpoint.controller.explain.objects import Listed, Listing
+from setpoint.controller.explain.object_listing import Listed, Listing
 from setpoint.manager.debug_pages.controllers_page import PATH as CONTROLLERS
 from setpoint.manager.debug_pages.manager_page import MANAGER, OBJECTS, ManagerSummary
 from setpoint.meta.text_escaping import visible

@@ -8,7 +8,7 @@ from setpoint.cluster.control_plane import ControlPlane, HollowPods
 from setpoint.cluster.controller_registry import UnknownControllerError
 from setpoint.cluster.garbage_collection.garbage_collector import GarbageCollector
 from setpoint.cluster.garbage_collection.pod_garbage_collector import PodGarbage
-from setpoint.cluster.local_webhooks import LocalWebhooks
+from setpoint.cluster.in_process_webhooks import LocalWebhooks
 from setpoint.cluster.namespaces import DefaultServiceAccounts, NamespaceLifecycle, RootCertificates
 from setpoint.cluster.networking.endpoints import ServiceEndpoints, StaleEndpoints
 from setpoint.cluster.networking.load_balancers import LoadBalancers

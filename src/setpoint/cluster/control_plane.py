@@ -15,7 +15,7 @@ from setpoint.apiserver.streams.kubelets import Kubelets
 from setpoint.cache import WatchOptions
 from setpoint.client import Client
 from setpoint.cluster.controller_registry import BINDER, EVERYTHING, GARBAGE_COLLECTOR, Parts, chosen
-from setpoint.cluster.first_objects import FirstObjects
+from setpoint.cluster.first_object_watch import FirstObjects
 from setpoint.cluster.garbage_collection.garbage_collector import GarbageCollector
 from setpoint.cluster.lazy_controllers import LazyControllers
 from setpoint.cluster.nodes import HollowKubelet, HollowNode, HollowNodes
@@ -25,7 +25,7 @@ from setpoint.cluster.nodes.kubelet_streams import HollowStreams
 from setpoint.cluster.nodes.pod_kubeconfigs import Kubeconfig, PodAccess
 from setpoint.cluster.scheduling import Scheduler
 from setpoint.cluster.served_resources import ServedResources
-from setpoint.cluster.storage.claim_notifications import ClaimNotifications
+from setpoint.cluster.storage.claim_change_queue import ClaimNotifications
 from setpoint.controller import Controller
 from setpoint.manager import Manager, ManagerOptions, Serving
 from setpoint.meta import Object

@@ -17,7 +17,7 @@ from setpoint.client import Client, ClientConfig, InProcessTransport, PatchType
 from setpoint.client.credentials import StaticToken
 from setpoint.cluster.control_plane import ControlPlane, Credentials
 from setpoint.cluster.controller_registry import GARBAGE_COLLECTOR, chosen, names_of
-from setpoint.cluster.local_webhooks import LocalWebhooks
+from setpoint.cluster.in_process_webhooks import LocalWebhooks
 from setpoint.cluster.networking.service_resolver import ServiceAddresses
 from setpoint.cluster.nodes import HollowNode
 from setpoint.manager import Manager, Serving
@@ -176,7 +176,7 @@ class EmbeddedCluster:
     def _page(self, server: ApiServer, *, tokens: bool) -> Serving | None:
         if split_address(self._ui) is None:
             return None
-        from setpoint.cluster.object_browser.pages import ClusterPages
+        from setpoint.cluster.object_browser.json_endpoints import ClusterPages
 
         collects = any(entry.name == GARBAGE_COLLECTOR for entry in chosen(self._controllers or ()))
         pages = ClusterPages(server, others=[GARBAGE_COLLECTOR] if collects else ())

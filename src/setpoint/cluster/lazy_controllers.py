@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from setpoint.cache import Head, Informer, InformerFactory
-from setpoint.cluster.first_objects import FirstObjects
+from setpoint.cluster.first_object_watch import FirstObjects
 from setpoint.controller import Controller
 from setpoint.meta import Object, resource_of
 

@@ -7,9 +7,9 @@ from setpoint.controller.context import Context
 from setpoint.controller.controller import Controller
 from setpoint.controller.declaration import Declaration, watched_kinds
 from setpoint.controller.environment import ProgramState
+from setpoint.controller.external_resources import Journal
 from setpoint.controller.history import Attempt, Cause, Timeline, Write
 from setpoint.controller.hotloop import HotLoopLimits
-from setpoint.controller.journal import Journal
 from setpoint.controller.memory import WriteBarriers
 from setpoint.controller.outcome import (
     AdoptionError,

@@ -5,16 +5,16 @@ controllers break.
 from __future__ import annotations
 
 from setpoint.simulation.check import check
-from setpoint.simulation.execution.worker import SetupFailed
+from setpoint.simulation.execution.worker_handle import SetupFailed
 from setpoint.simulation.faults.catalog import SWITCHES
 from setpoint.simulation.faults.plan import Fault, Plan, PlanError
 from setpoint.simulation.oracles.catalog import ORACLES
 from setpoint.simulation.report.counterexample import Counterexample
 from setpoint.simulation.report.report import Report
 from setpoint.simulation.scenario.externals import External, ExternalError, call
-from setpoint.simulation.scenario.predicates import Objects, Predicate, always, eventually, never
 from setpoint.simulation.scenario.recording import Recording, RecordingError
 from setpoint.simulation.scenario.setup import Setup, SetupOptions
+from setpoint.simulation.scenario.temporal_properties import Objects, Predicate, always, eventually, never
 from setpoint.simulation.search.search import Budget, Search
 from setpoint.simulation.trace.result import Finding
 

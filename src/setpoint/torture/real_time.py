@@ -22,8 +22,8 @@ from setpoint.simulation.comparison.cluster_state import ClusterState
 from setpoint.simulation.comparison.snapshot import Snapshot
 from setpoint.simulation.faults.plan import Fault, Plan
 from setpoint.simulation.injection.injector import FaultInjector
-from setpoint.simulation.injection.steps import PATIENCE, Steps
-from setpoint.simulation.network.writes import WriteHandler
+from setpoint.simulation.injection.scenario_steps import PATIENCE, Steps
+from setpoint.simulation.network.write_faults import WriteHandler
 from setpoint.simulation.oracles.monitor import Monitor
 from setpoint.simulation.sandbox.actor import ACTOR, Actor
 from setpoint.simulation.scenario.setup import describe_failure, require_awaitable

@@ -19,7 +19,7 @@ from setpoint.simulation.faults.plan import Fault, Plan
 from setpoint.simulation.oracles.catalog import rank_of
 from setpoint.simulation.oracles.differential import Reference
 from setpoint.simulation.search.plan_generator import Injectable, PlanGenerator
-from setpoint.simulation.search.runs import Confirmed, drop_faults
+from setpoint.simulation.search.run_interface import Confirmed, drop_faults
 from setpoint.simulation.trace.result import Finding, Result
 from setpoint.torture.expectations import Expectations
 from setpoint.torture.setup import Setup

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, Protocol
 
-from setpoint.simulation.execution.worker import SetupFailed
+from setpoint.simulation.execution.worker_handle import SetupFailed
 from setpoint.simulation.faults.plan import Fault
-from setpoint.simulation.injection.steps import Steps
+from setpoint.simulation.injection.scenario_steps import Steps
 from setpoint.simulation.oracles.monitor import Monitor
 from setpoint.simulation.sandbox.actor import Actor
 from setpoint.simulation.trace.trace import Trace

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from setpoint.simulation.execution.fork_server import fork, read, write
-from setpoint.simulation.execution.worker import SetupFailed
+from setpoint.simulation.execution.worker_handle import SetupFailed
 from setpoint.simulation.faults.plan import Plan
 from setpoint.simulation.trace.result import Result, decode, encode
 from setpoint.torture.expectations import Expectations

@@ -20,8 +20,8 @@ from tests.simulation.plans.examples import setups
 from tests.simulation.plans.record import Made, Record
 
 from setpoint.simulation import Fault, Plan, Setup
-from setpoint.simulation.execution.worker import SetupFailed
-from setpoint.simulation.search.virtual_time import VirtualRuns
+from setpoint.simulation.execution.worker_handle import SetupFailed
+from setpoint.simulation.search.virtual_runs import VirtualRuns
 from setpoint.simulation.trace.result import Options, Result
 
 EVERY = 20

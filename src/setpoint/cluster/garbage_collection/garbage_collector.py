@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from setpoint.cache import HandlerRegistration, Head, Informer, InformerFactory
 from setpoint.cache.informer_scope import Scope
 from setpoint.client import ApiError, Client, NotFound, Propagation, TransportError, dynamic
-from setpoint.cluster.first_objects import FirstObjects
+from setpoint.cluster.first_object_watch import FirstObjects
 from setpoint.cluster.garbage_collection.conditional_writes import GarbageWrites
 from setpoint.cluster.garbage_collection.owner_graph import Graph, Node
 from setpoint.cluster.served_resources import ServedResources, is_collectable

@@ -12,7 +12,7 @@ import msgspec
 from setpoint.apiserver import ApiServer
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.storage import Record
-from setpoint.cluster.object_browser.event_summaries import Report, report_of
+from setpoint.cluster.object_browser.event_records import Report, report_of
 from setpoint.cluster.object_browser.object_status import Standing, progress, ready, standing
 from setpoint.meta import Resource
 

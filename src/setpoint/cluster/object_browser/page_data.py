@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from setpoint.cluster.object_browser.object_history import Version
-from setpoint.cluster.object_browser.object_links import Part
-from setpoint.controller.explain.objects import ConditionEntry, EventEntry, Listed
+from setpoint.cluster.object_browser.object_mentions import Part
+from setpoint.controller.explain.object_listing import ConditionEntry, EventEntry, Listed
 
 
 class KindSummary(msgspec.Struct, rename="camel", kw_only=True):

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from setpoint.cluster.object_browser.condition_messages import message
-from setpoint.cluster.object_browser.event_summaries import Report
+from setpoint.cluster.object_browser.event_records import Report
 from setpoint.cluster.object_browser.inventory import Held, Inventory
 from setpoint.cluster.object_browser.object_status import URGENCY, State
 from setpoint.controller.explain.explanation import Removers

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from setpoint.cache import Head
 from setpoint.client import AlreadyExists
-from setpoint.cluster.storage.claim_notifications import ClaimNotifications
+from setpoint.cluster.storage.claim_change_queue import ClaimNotifications
 from setpoint.cluster.storage.volume_matching import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,

@@ -366,7 +366,7 @@ def _functions_of(declaration: Declaration[K], threads: FunctionThreads) -> Func
     reconcile = threads.coroutine_function(declaration.reconcile)
     defaulters, validators = declaration.defaulters, declaration.validators
     if defaulters or validators:
-        from setpoint.controller.checks import checked_first  # loads the schema package
+        from setpoint.controller.object_validation import checked_first  # loads the schema package
 
         reconcile = checked_first(reconcile, defaulters, validators)
         if finalize is not None:

@@ -10,7 +10,7 @@ import msgspec
 
 from setpoint.controller import RunningController
 from setpoint.controller.events import EventRecorder
-from setpoint.controller.explain.objects import URGENCY, Survey, detail
+from setpoint.controller.explain.object_listing import URGENCY, Survey, detail
 from setpoint.manager.health_checks import HealthChecks
 from setpoint.manager.http_server import Answer
 from setpoint.manager.leader_election.leadership import Leadership

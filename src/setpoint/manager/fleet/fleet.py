@@ -17,7 +17,7 @@ from setpoint.controller.cache_reader import Source
 from setpoint.controller.context import current
 from setpoint.controller.predicates import Test, check_predicates
 from setpoint.manager.fleet.fleet_cluster import DRAIN, FleetCluster, Host, Read
-from setpoint.manager.fleet.fleet_events import ClusterMap, FleetEvents, FleetListener
+from setpoint.manager.fleet.fleet_watch_source import ClusterMap, FleetEvents, FleetListener
 from setpoint.manager.health_checks import HealthChecks
 from setpoint.meta import Object
 from setpoint.meta.names import dns1123_subdomain

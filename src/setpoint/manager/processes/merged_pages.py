@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
-from setpoint.controller.explain.objects import Listing, merged
+from setpoint.controller.explain.object_listing import Listing, merged
 from setpoint.manager.debug_pages import controllers_page, manager_page, profiling, yaml_page
 from setpoint.manager.http_server import Answer
 

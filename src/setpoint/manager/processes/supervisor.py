@@ -10,7 +10,7 @@ from typing import Final
 from setpoint.concurrency import TaskScope
 from setpoint.manager.http_server import Answer
 from setpoint.manager.leader_election.leadership import Leadership
-from setpoint.manager.processes.child_process import ChildProcess
+from setpoint.manager.processes.child_handle import ChildProcess
 from setpoint.manager.processes.messages import Lead, Lost, Stop
 
 logger = logging.getLogger("setpoint.processes")

@@ -8,8 +8,8 @@ from setpoint.client.transport import Request
 from setpoint.simulation.faults.plan import Fault, fault
 from setpoint.simulation.injection import responses
 from setpoint.simulation.injection.injector import FaultInjector
-from setpoint.simulation.injection.steps import Steps
-from setpoint.simulation.network.writes import WriteHandler, Writer
+from setpoint.simulation.injection.scenario_steps import Steps
+from setpoint.simulation.network.write_faults import WriteHandler, Writer
 from setpoint.simulation.trace.operation import Operation
 from setpoint.testing.fake_answers import Answer
 

@@ -15,11 +15,11 @@ import msgspec
 
 from setpoint.controller.context import current
 from setpoint.controller.outcome import BUGS
-from setpoint.simulation.comparison.object_diff import describe_diff
+from setpoint.simulation.comparison.change_description import describe_diff
 from setpoint.simulation.comparison.snapshot import make_snapshot, to_plain
 from setpoint.simulation.sandbox.actor import Actor
 from setpoint.simulation.scenario.externals import External
-from setpoint.simulation.scenario.predicates import Objects, Predicate
+from setpoint.simulation.scenario.temporal_properties import Objects, Predicate
 from setpoint.simulation.trace.history import Entry, History, sketch
 from setpoint.simulation.trace.operation import Operation
 from setpoint.simulation.trace.result import Finding, Options, Point, Result

@@ -13,7 +13,7 @@ from setpoint.manager import Fleet, Lifespan
 from setpoint.meta import Object
 from setpoint.operator import Operator
 from setpoint.simulation.scenario.externals import External
-from setpoint.simulation.scenario.predicates import Predicate
+from setpoint.simulation.scenario.temporal_properties import Predicate
 from setpoint.testing.clusters import Cluster, Definitions
 from setpoint.testing.user_code import find_user_line_of
 from setpoint.webhook import Admission, Converter

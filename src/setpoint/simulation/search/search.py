@@ -10,12 +10,12 @@ from typing import Final
 from setpoint.simulation.faults.plan import Plan
 from setpoint.simulation.oracles.catalog import WEAK, check_switches, rank_of
 from setpoint.simulation.oracles.differential import Reference
-from setpoint.simulation.oracles.pre_deletion import PreDeletionCheck
+from setpoint.simulation.oracles.pre_deletion_states import PreDeletionCheck
 from setpoint.simulation.report.counterexample import Counterexample, SearchRecord
 from setpoint.simulation.report.report import Report
 from setpoint.simulation.scenario.setup import Setup
-from setpoint.simulation.search.runs import Confirmed, Runs
-from setpoint.simulation.search.virtual_time import VirtualRuns
+from setpoint.simulation.search.run_interface import Confirmed, Runs
+from setpoint.simulation.search.virtual_runs import VirtualRuns
 from setpoint.simulation.trace.result import Finding, Result
 
 Progress = Callable[[Report, str], None]

@@ -18,12 +18,12 @@ from setpoint.apiserver.http_types import Response as Answered
 from setpoint.client import Client
 from setpoint.client.transport import Request, Response, TransportError
 from setpoint.simulation.comparison.cluster_state import ClusterState
-from setpoint.simulation.comparison.random_values import RandomValues
+from setpoint.simulation.comparison.deterministic_random import RandomValues
 from setpoint.simulation.faults.plan import Plan
 from setpoint.simulation.injection.process_control import ProcessControl
 from setpoint.simulation.injection.watch_stream import WatchGate, WatchStream
+from setpoint.simulation.network.deterministic_server import DeterministicServer
 from setpoint.simulation.network.faulty_transport import FOREVER, LATENCY, Exchange
-from setpoint.simulation.network.server import DeterministicServer
 from setpoint.simulation.network.user_transport import UserTransport
 from setpoint.simulation.oracles.monitor import Monitor
 from setpoint.simulation.sandbox.actor import Actor

@@ -19,36 +19,36 @@ from setpoint.client.transport import Request
 from setpoint.manager import Manager
 from setpoint.meta import Object
 from setpoint.simulation.comparison.cluster_state import ClusterState
+from setpoint.simulation.comparison.deterministic_random import RandomValues
 from setpoint.simulation.comparison.external_lists import ExternalLists
-from setpoint.simulation.comparison.random_values import RandomValues
 from setpoint.simulation.comparison.snapshot import Snapshot
 from setpoint.simulation.comparison.timestamped_names import make_name_replacer
 from setpoint.simulation.faults.plan import Fault, Plan
 from setpoint.simulation.injection.injector import FaultInjector
 from setpoint.simulation.injection.process_control import Killed, ProcessControl
-from setpoint.simulation.injection.steps import Steps
-from setpoint.simulation.network.server import DeterministicServer
+from setpoint.simulation.injection.scenario_steps import Steps
+from setpoint.simulation.network.deterministic_server import DeterministicServer
 from setpoint.simulation.network.user_transport import UserTransport
-from setpoint.simulation.network.writes import WriteHandler
+from setpoint.simulation.network.write_faults import WriteHandler
 from setpoint.simulation.oracles.determinism import audit_nondeterminism
 from setpoint.simulation.oracles.monitor import Monitor
 from setpoint.simulation.sandbox.actor import Actor
 from setpoint.simulation.sandbox.event_loop import SimulationLoop
 from setpoint.simulation.sandbox.isolation import Isolation, isolated
 from setpoint.simulation.sandbox.logged_exceptions import report_logged_exceptions
+from setpoint.simulation.scenario.code_digest import list_projects
 from setpoint.simulation.scenario.desired_state import DesiredState
 from setpoint.simulation.scenario.externals import use_external_calls
 from setpoint.simulation.scenario.setup import Setup, describe_failure, require_awaitable
-from setpoint.simulation.scenario.source_files import list_projects
 from setpoint.simulation.trace.history import History
 from setpoint.simulation.trace.result import Options, Point, Result
 from setpoint.simulation.trace.trace import Trace
 from setpoint.simulation.world.cluster import SimulatedCluster
 from setpoint.simulation.world.control_plane import SimulatedControlPlane
-from setpoint.simulation.world.convergence import CONVERGE, check_quiescence, converge
 from setpoint.simulation.world.direct_creation import create_directly
 from setpoint.simulation.world.explanations import explain_controller
 from setpoint.simulation.world.external_calls import ExternalCalls
+from setpoint.simulation.world.final_phase import CONVERGE, check_quiescence, converge
 from setpoint.simulation.world.process import LEASE, Process
 from setpoint.simulation.world.quiescence import Quiescence
 from setpoint.simulation.world.remote_cluster import RemoteCluster

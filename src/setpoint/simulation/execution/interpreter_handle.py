@@ -6,7 +6,7 @@ import sys
 from io import BytesIO
 
 from setpoint.simulation.execution.interpreter import get_interpreter, list_user_modules
-from setpoint.simulation.execution.worker import SetupFailed, Worker
+from setpoint.simulation.execution.worker_handle import SetupFailed, Worker
 from setpoint.simulation.scenario.setup import Setup
 
 

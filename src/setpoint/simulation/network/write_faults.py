@@ -10,9 +10,9 @@ import msgspec
 
 from setpoint.apiserver.http_types import Response
 from setpoint.client.transport import Request
-from setpoint.simulation.comparison.object_diff import describe_diff
+from setpoint.simulation.comparison.change_description import describe_diff
 from setpoint.simulation.faults.plan import Fault
-from setpoint.simulation.injection.steps import Steps
+from setpoint.simulation.injection.scenario_steps import Steps
 from setpoint.simulation.oracles.monitor import Monitor
 from setpoint.simulation.sandbox.actor import AUTHOR, Actor
 from setpoint.simulation.trace.history import History, sketch

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from setpoint.cluster.object_browser.inventory import Held, Inventory
-from setpoint.cluster.object_browser.object_links import Mentions
+from setpoint.cluster.object_browser.object_mentions import Mentions
 from setpoint.cluster.object_browser.problem_causes import RANK, Reasons
 
 TURN: Final = 500

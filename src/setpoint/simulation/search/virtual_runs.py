@@ -11,7 +11,7 @@ from setpoint.controller import watched_kinds
 from setpoint.meta import resource_of
 from setpoint.simulation.comparison.timestamped_names import NamePattern, find_name_patterns
 from setpoint.simulation.execution.in_process import run_in_process
-from setpoint.simulation.execution.worker import SetupFailed
+from setpoint.simulation.execution.worker_handle import SetupFailed
 from setpoint.simulation.execution.worker_pool import WorkerPool
 from setpoint.simulation.faults.plan import Plan, fault
 from setpoint.simulation.oracles.append_only_logs import AppendOnlyLogs
@@ -27,10 +27,10 @@ from setpoint.simulation.oracles.path_independence import (
     find_first_rest,
     list_direct_objects,
 )
+from setpoint.simulation.scenario.code_digest import digest_files, name_of_function
 from setpoint.simulation.scenario.setup import Setup
-from setpoint.simulation.scenario.source_files import digest_files, name_of_function
 from setpoint.simulation.search.plan_generator import PlanGenerator
-from setpoint.simulation.search.runs import Confirmed, drop_faults
+from setpoint.simulation.search.run_interface import Confirmed, drop_faults
 from setpoint.simulation.search.set_usage import HASH_SEEDS, uses_sets
 from setpoint.simulation.trace.result import Finding, Options, Result
 

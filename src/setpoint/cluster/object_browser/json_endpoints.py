@@ -11,19 +11,19 @@ import msgspec
 
 from setpoint.apiserver import ApiServer
 from setpoint.apiserver.resources.registry import ServedResource
-from setpoint.cluster.object_browser.blocked_objects import held_up
-from setpoint.cluster.object_browser.event_summaries import Report
+from setpoint.cluster.object_browser.affected_objects import held_up
+from setpoint.cluster.object_browser.event_records import Report
 from setpoint.cluster.object_browser.finalizer_owners import removers
 from setpoint.cluster.object_browser.inventory import Held, Inventory
 from setpoint.cluster.object_browser.object_history import History
-from setpoint.cluster.object_browser.object_links import Mentions, Part
+from setpoint.cluster.object_browser.object_mentions import Mentions, Part
 from setpoint.cluster.object_browser.object_status import URGENCY, differences, ready
 from setpoint.cluster.object_browser.page_data import By, Cause, KindSummary, Link, Pair, Row, StoredObject, With
 from setpoint.cluster.object_browser.problem_causes import RANK, Reason, Reasons, common
 from setpoint.cluster.object_browser.problems import Problem, problems
 from setpoint.controller import RunningController
 from setpoint.controller.explain.explanation import explain
-from setpoint.controller.explain.objects import EventEntry, Listing, conditions_of
+from setpoint.controller.explain.object_listing import EventEntry, Listing, conditions_of
 from setpoint.manager.debug_pages.manager_page import as_json, asked_for, missing
 from setpoint.manager.debug_pages.yaml_page import as_yaml
 from setpoint.manager.http_server import Answer, Handler
