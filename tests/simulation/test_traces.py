@@ -8,7 +8,7 @@ from tests.simulation.kinds import App, AppSpec
 import setpoint as sp
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.simulation import Counterexample, Setup, check
-from setpoint.simulation.comparison.change_description import describe_diff
+from setpoint.simulation.comparison.write_diff_text import describe_diff
 from setpoint.simulation.execution.worker_pool import WorkerPool
 from setpoint.simulation.faults.descriptions import describe_fault
 from setpoint.simulation.faults.plan import Plan, fault

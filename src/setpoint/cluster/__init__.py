@@ -37,7 +37,7 @@ from setpoint.cluster.storage_version_migrations import StorageMigrations
 from setpoint.cluster.workloads.cronjobs import CronJobs
 from setpoint.cluster.workloads.daemonsets import DaemonSets
 from setpoint.cluster.workloads.deployments import Deployments
-from setpoint.cluster.workloads.job_pods import JobOrphans
+from setpoint.cluster.workloads.job_pod_tracking import JobOrphans
 from setpoint.cluster.workloads.jobs import Jobs
 from setpoint.cluster.workloads.replicasets import ReplicaSets, ReplicationControllers
 from setpoint.cluster.workloads.statefulsets import StatefulSets

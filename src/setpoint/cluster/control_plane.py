@@ -21,11 +21,11 @@ from setpoint.cluster.lazy_controllers import LazyControllers
 from setpoint.cluster.nodes import HollowKubelet, HollowNode, HollowNodes
 from setpoint.cluster.nodes.behaviour import Behaviours, as_annotated
 from setpoint.cluster.nodes.container_processes import Processes, this_machine
-from setpoint.cluster.nodes.kubelet_streams import HollowStreams
+from setpoint.cluster.nodes.hollow_kubelet_api import HollowStreams
 from setpoint.cluster.nodes.pod_kubeconfigs import Kubeconfig, PodAccess
 from setpoint.cluster.scheduling import Scheduler
 from setpoint.cluster.served_resources import ServedResources
-from setpoint.cluster.storage.claim_change_queue import ClaimNotifications
+from setpoint.cluster.storage.binder_notifications import ClaimNotifications
 from setpoint.controller import Controller
 from setpoint.manager import Manager, ManagerOptions, Serving
 from setpoint.meta import Object

@@ -20,7 +20,7 @@ from setpoint.cluster.pod_disruption_budgets import DisruptionBudgets
 from setpoint.cluster.policy_type_checking import PolicyTypes
 from setpoint.cluster.resource_quotas import ResourceQuotas
 from setpoint.cluster.served_resources import ServedResources
-from setpoint.cluster.storage.claim_change_queue import ClaimNotifications
+from setpoint.cluster.storage.binder_notifications import ClaimNotifications
 from setpoint.cluster.storage.ephemeral_volumes import EphemeralVolumes
 from setpoint.cluster.storage.persistent_volumes import PersistentVolumes
 from setpoint.cluster.storage.volume_binder import VolumeClaims
@@ -29,7 +29,7 @@ from setpoint.cluster.storage_version_migrations import StorageMigrations
 from setpoint.cluster.workloads.cronjobs import CronJobs
 from setpoint.cluster.workloads.daemonsets import DaemonSets
 from setpoint.cluster.workloads.deployments import Deployments
-from setpoint.cluster.workloads.job_pods import JobOrphans
+from setpoint.cluster.workloads.job_pod_tracking import JobOrphans
 from setpoint.cluster.workloads.jobs import Jobs
 from setpoint.cluster.workloads.replicasets import ReplicaSets, ReplicationControllers
 from setpoint.cluster.workloads.statefulsets import StatefulSets

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Protocol
 
 from setpoint.apiserver import ApiServer
 from setpoint.simulation.trace.history import History
-from setpoint.simulation.world.cluster import StepHost, SteppedCluster
+from setpoint.simulation.world.scenario_cluster import StepHost, SteppedCluster
 from setpoint.torture.setup import Setup
 
 

@@ -21,7 +21,7 @@ from tests.simulation.plans.record import Made, Record
 
 from setpoint.simulation import Fault, Plan, Setup
 from setpoint.simulation.execution.worker_handle import SetupFailed
-from setpoint.simulation.search.virtual_runs import VirtualRuns
+from setpoint.simulation.search.virtual_time_runs import VirtualRuns
 from setpoint.simulation.trace.result import Options, Result
 
 EVERY = 20

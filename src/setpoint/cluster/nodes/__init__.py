@@ -1,7 +1,7 @@
 """Hollow nodes: their registration and lifecycle, and kubelets that execute nothing."""
 
 from setpoint.cluster.nodes.behaviour import NEVER, ContainerBehaviour, PodBehaviour
-from setpoint.cluster.nodes.exec_requests import Command, Connection
+from setpoint.cluster.nodes.exec_and_port_forward import Command, Connection
 from setpoint.cluster.nodes.hollow_nodes import HollowNode, HollowNodes
 from setpoint.cluster.nodes.kubelet import HollowKubelet
 from setpoint.cluster.nodes.node_lifecycle import NodeLifecycle, TaintEvictions

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from setpoint.models.core_v1 import Container, Pod
 
 if TYPE_CHECKING:
-    from setpoint.cluster.nodes.exec_requests import Command, Connection
+    from setpoint.cluster.nodes.exec_and_port_forward import Command, Connection
 
 PREFIX: Final = "hollow.setpoint.io"
 """The domain of the annotations on pods: ``hollow.setpoint.io/WHAT`` is for all containers,

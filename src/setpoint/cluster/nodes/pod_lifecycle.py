@@ -7,7 +7,7 @@ from datetime import datetime
 from math import inf
 from typing import Final
 
-from setpoint.cluster.nodes import container_statuses, probes
+from setpoint.cluster.nodes import container_statuses
 from setpoint.cluster.nodes.behaviour import ContainerBehaviour, Habits
 from setpoint.cluster.nodes.config_references import NOTHING, Lack
 from setpoint.cluster.nodes.container_processes import Processes
@@ -237,7 +237,9 @@ class PodLife:
         container has ended.
         """
         grace = self._pod.spec.termination_grace_period_seconds
-        failed = probes.failure(container, habit, probes.GRACE if grace is None else float(grace))
+        failed = probe_failure_times.failure(
+            container, habit, probe_failure_times.GRACE if grace is None else float(grace)
+        )
         if failed is None:
             return False
         stops = habit.stops or 0.0

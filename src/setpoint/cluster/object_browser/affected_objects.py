@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from setpoint.cluster.object_browser.inventory import Held, Inventory
-from setpoint.cluster.object_browser.object_mentions import Mentions
 from setpoint.cluster.object_browser.problem_causes import RANK, Reasons
+from setpoint.cluster.object_browser.text_links import Mentions
 
 TURN: Final = 500
 """The number of objects to examine before other tasks may run."""

@@ -9,7 +9,7 @@ from setpoint.apiserver.custom_resources.definitions import CLEANUP_FINALIZER
 from setpoint.cluster.controller_registry import GARBAGE_COLLECTOR
 from setpoint.cluster.garbage_collection.garbage_collector import FOREGROUND, ORPHAN
 from setpoint.cluster.storage.volume_protection import ATTRIBUTES, CLAIM, VOLUME
-from setpoint.cluster.workloads.job_pods import FINALIZER as TRACKING
+from setpoint.cluster.workloads.job_pod_tracking import FINALIZER as TRACKING
 from setpoint.controller import RunningController
 from setpoint.controller.explain.explanation import Removers
 

@@ -16,11 +16,11 @@ from setpoint.cluster.object_browser.event_records import Report
 from setpoint.cluster.object_browser.finalizer_owners import removers
 from setpoint.cluster.object_browser.inventory import Held, Inventory
 from setpoint.cluster.object_browser.object_history import History
-from setpoint.cluster.object_browser.object_mentions import Mentions, Part
 from setpoint.cluster.object_browser.object_status import URGENCY, differences, ready
-from setpoint.cluster.object_browser.page_data import By, Cause, KindSummary, Link, Pair, Row, StoredObject, With
 from setpoint.cluster.object_browser.problem_causes import RANK, Reason, Reasons, common
 from setpoint.cluster.object_browser.problems import Problem, problems
+from setpoint.cluster.object_browser.response_schemas import By, Cause, KindSummary, Link, Pair, Row, StoredObject, With
+from setpoint.cluster.object_browser.text_links import Mentions, Part
 from setpoint.controller import RunningController
 from setpoint.controller.explain.explanation import explain
 from setpoint.controller.explain.object_listing import EventEntry, Listing, conditions_of

@@ -7,7 +7,14 @@ from typing import Final, NamedTuple
 
 from setpoint.cluster.workloads.completion_indexes import index_of, read, written
 from setpoint.cluster.workloads.controller_refs import Claims
-from setpoint.cluster.workloads.job_pods import FINALIZER, failure_count, finished_at, has_failed, pod_of_job, release
+from setpoint.cluster.workloads.job_pod_tracking import (
+    FINALIZER,
+    failure_count,
+    finished_at,
+    has_failed,
+    pod_of_job,
+    release,
+)
 from setpoint.cluster.workloads.job_policies import success, verdict
 from setpoint.cluster.workloads.pod_templates import create_pod
 from setpoint.controller import Context, Controller, Outcome, after, done

@@ -10,7 +10,7 @@ import msgspec
 
 from setpoint.apiserver.http_types import Response
 from setpoint.client.transport import Request
-from setpoint.simulation.comparison.change_description import describe_diff
+from setpoint.simulation.comparison.write_diff_text import describe_diff
 from setpoint.simulation.faults.plan import Fault
 from setpoint.simulation.injection.scenario_steps import Steps
 from setpoint.simulation.oracles.monitor import Monitor

@@ -15,8 +15,8 @@ import msgspec
 
 from setpoint.controller.context import current
 from setpoint.controller.outcome import BUGS
-from setpoint.simulation.comparison.change_description import describe_diff
 from setpoint.simulation.comparison.snapshot import make_snapshot, to_plain
+from setpoint.simulation.comparison.write_diff_text import describe_diff
 from setpoint.simulation.sandbox.actor import Actor
 from setpoint.simulation.scenario.externals import External
 from setpoint.simulation.scenario.temporal_properties import Objects, Predicate

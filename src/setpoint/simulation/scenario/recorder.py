@@ -15,7 +15,7 @@ import msgspec
 
 from setpoint.client import ApiError, Client, DynamicObject, Forbidden, TransportError
 from setpoint.meta import resource_of, to_wire
-from setpoint.simulation.scenario.recording import FORMAT, RecordingError, read_lines
+from setpoint.simulation.scenario.recording_replay import FORMAT, RecordingError, read_lines
 from setpoint.simulation.scenario.redaction import Redactor
 
 _WAITS: Final = (1.0, 30.0)

@@ -15,7 +15,7 @@ from setpoint.simulation.report.counterexample import Counterexample, SearchReco
 from setpoint.simulation.report.report import Report
 from setpoint.simulation.scenario.setup import Setup
 from setpoint.simulation.search.run_interface import Confirmed, Runs
-from setpoint.simulation.search.virtual_runs import VirtualRuns
+from setpoint.simulation.search.virtual_time_runs import VirtualRuns
 from setpoint.simulation.trace.result import Finding, Result
 
 Progress = Callable[[Report, str], None]

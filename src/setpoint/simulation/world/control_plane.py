@@ -14,7 +14,7 @@ from setpoint.cluster.controller_registry import GARBAGE_COLLECTOR, chosen, name
 from setpoint.manager import Manager, ManagerOptions
 from setpoint.simulation.sandbox.actor import Actor
 from setpoint.simulation.scenario.setup import Setup
-from setpoint.simulation.world.cluster import SimulatedCluster
+from setpoint.simulation.world.scenario_cluster import SimulatedCluster
 from setpoint.workqueue import RateLimitingQueue
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol
 
-from setpoint.simulation.comparison.external_lists import ExternalLists
+from setpoint.simulation.comparison.external_list_order import ExternalLists
 from setpoint.simulation.faults.plan import Fault
 from setpoint.simulation.injection.injector import FaultInjector
 from setpoint.simulation.injection.process_control import Killed, ProcessControl

@@ -22,7 +22,7 @@ from setpoint.simulation.comparison.deterministic_random import RandomValues
 from setpoint.simulation.faults.plan import Plan
 from setpoint.simulation.injection.process_control import ProcessControl
 from setpoint.simulation.injection.watch_stream import WatchGate, WatchStream
-from setpoint.simulation.network.deterministic_server import DeterministicServer
+from setpoint.simulation.network.deterministic_uids import DeterministicServer
 from setpoint.simulation.network.faulty_transport import FOREVER, LATENCY, Exchange
 from setpoint.simulation.network.user_transport import UserTransport
 from setpoint.simulation.oracles.monitor import Monitor
@@ -33,8 +33,8 @@ from setpoint.simulation.scenario.setup import Setup
 from setpoint.simulation.trace.history import Entry, History
 from setpoint.simulation.trace.operation import Operation
 from setpoint.simulation.trace.trace import Trace
-from setpoint.simulation.world.cluster import ScenarioHost, SimulatedCluster
 from setpoint.simulation.world.control_plane import SimulatedControlPlane
+from setpoint.simulation.world.scenario_cluster import ScenarioHost, SimulatedCluster
 from setpoint.testing.fake_answers import Answer
 
 NEAR: Final = "near"

@@ -20,14 +20,14 @@ from setpoint.manager import Manager
 from setpoint.meta import Object
 from setpoint.simulation.comparison.cluster_state import ClusterState
 from setpoint.simulation.comparison.deterministic_random import RandomValues
-from setpoint.simulation.comparison.external_lists import ExternalLists
+from setpoint.simulation.comparison.external_list_order import ExternalLists
 from setpoint.simulation.comparison.snapshot import Snapshot
 from setpoint.simulation.comparison.timestamped_names import make_name_replacer
 from setpoint.simulation.faults.plan import Fault, Plan
 from setpoint.simulation.injection.injector import FaultInjector
 from setpoint.simulation.injection.process_control import Killed, ProcessControl
 from setpoint.simulation.injection.scenario_steps import Steps
-from setpoint.simulation.network.deterministic_server import DeterministicServer
+from setpoint.simulation.network.deterministic_uids import DeterministicServer
 from setpoint.simulation.network.user_transport import UserTransport
 from setpoint.simulation.network.write_faults import WriteHandler
 from setpoint.simulation.oracles.determinism import audit_nondeterminism
@@ -43,15 +43,15 @@ from setpoint.simulation.scenario.setup import Setup, describe_failure, require_
 from setpoint.simulation.trace.history import History
 from setpoint.simulation.trace.result import Options, Point, Result
 from setpoint.simulation.trace.trace import Trace
-from setpoint.simulation.world.cluster import SimulatedCluster
 from setpoint.simulation.world.control_plane import SimulatedControlPlane
+from setpoint.simulation.world.controller_explanations import explain_controller
 from setpoint.simulation.world.direct_creation import create_directly
-from setpoint.simulation.world.explanations import explain_controller
 from setpoint.simulation.world.external_calls import ExternalCalls
 from setpoint.simulation.world.final_phase import CONVERGE, check_quiescence, converge
 from setpoint.simulation.world.process import LEASE, Process
 from setpoint.simulation.world.quiescence import Quiescence
 from setpoint.simulation.world.remote_cluster import RemoteCluster
+from setpoint.simulation.world.scenario_cluster import SimulatedCluster
 from setpoint.simulation.world.step_faults import StepFaults
 from setpoint.simulation.world.supervisor import Supervisor
 from setpoint.testing.user_code import find_user_line_of

@@ -13,11 +13,11 @@ from setpoint.apiserver.streams.kubelets import CommandRequest, LogRequest, Run,
 from setpoint.apiserver.streams.pipes import Input, Output
 from setpoint.client import Client, NotFound
 from setpoint.cluster.nodes.behaviour import ContainerBehaviour, PortFunction
-from setpoint.cluster.nodes.container_logs import Line, encoded, is_running, lines_of, not_found, run_of
-from setpoint.cluster.nodes.exec_requests import Command, Connection
+from setpoint.cluster.nodes.exec_and_port_forward import Command, Connection
 from setpoint.cluster.nodes.kubelet import HollowKubelet
 from setpoint.cluster.nodes.process_streams import command_in, log_of, port_of
 from setpoint.cluster.nodes.resource_usage import usage_of
+from setpoint.cluster.nodes.simulated_logs import Line, encoded, is_running, lines_of, not_found, run_of
 from setpoint.meta import from_wire
 from setpoint.models.core_v1 import Container, Pod
 

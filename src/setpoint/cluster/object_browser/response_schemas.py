@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from setpoint.cluster.object_browser.object_history import Version
-from setpoint.cluster.object_browser.object_mentions import Part
+from setpoint.cluster.object_browser.text_links import Part
 from setpoint.controller.explain.object_listing import ConditionEntry, EventEntry, Listed
 
 

@@ -60,7 +60,7 @@ class Interpreter:
     def _start(self) -> None:
         jobs_out, self.outgoing = os.pipe()
         self.incoming, results_in = os.pipe()
-        code = "import sys; from setpoint.simulation.execution.interpreter import serve; serve(*map(int, sys.argv[1:]))"
+        code = f"import sys; from {__name__} import serve; serve(*map(int, sys.argv[1:]))"
         self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
             [sys.executable, "-c", code, str(jobs_out), str(results_in)],
             pass_fds=(jobs_out, results_in),
