@@ -7,7 +7,7 @@ from datetime import datetime
 from math import inf
 from typing import Final
 
-from setpoint.cluster.nodes import container_statuses
+from setpoint.cluster.nodes import container_statuses, probe_failure_times
 from setpoint.cluster.nodes.behaviour import ContainerBehaviour, Habits
 from setpoint.cluster.nodes.config_references import NOTHING, Lack
 from setpoint.cluster.nodes.container_processes import Processes
