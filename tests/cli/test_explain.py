@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,40 @@ async def test_a_verdict_and_a_timeline_are_printed_plainly_into_a_pipe(tmp_path
                 assert asked.err == [
                     f"setpoint explain: {address}: there is no controller of 'pod'; available: configmap"
                 ]
+
+
+async def fails(obj: ConfigMap, ctx: sp.Context) -> None:
+    if obj.name == "b":
+        await ctx.get(ConfigMap, "c")
+        raise ConnectionError("the till t9 can't be reached")
+
+
+async def test_conditions_owners_and_owned_objects_are_printed_and_equal_failures_are_one_line(tmp_path: Path) -> None:
+    async with ApiServer() as server, Client(InProcessTransport(server.handle)) as client:
+        a = await client.create(ConfigMap.named("a", "default"))
+        for name, owner in (("b", a), ("c", None)):
+            child = ConfigMap.named(name, "default")
+            owner = owner or await client.get(ConfigMap, "b", namespace="default")
+            child.metadata.owner_references = [owner.owner_reference()]
+            await client.create(child)
+        serving = sp.Serving(metrics_bind_address="127.0.0.1:0", ui=True)
+        async with sp.Manager(client, controllers=[sp.Controller(ConfigMap, fails)], serving=serving) as manager:
+            assert manager.metrics_server is not None
+            running = manager.controllers["configmap"]
+            while len(running.timeline.of("default/b")) < 3:  # noqa: ASYNC110 - no event tells of an attempt
+                await asyncio.sleep(0.01)
+            address = f"127.0.0.1:{manager.metrics_server.port}"
+            words = ("-m", "setpoint", "explain", "cm", "default/b", "--address", address)
+            async with program(*words, home=tmp_path) as process:
+                assert await process.ended() == 0
+            tree = process.out.index("ConfigMap default/a  current")
+            assert process.out[tree + 1 : tree + 3] == [
+                "└── ConfigMap default/b  this object",
+                "    └── ConfigMap default/c  current",
+            ]
+            assert len([line for line in process.out if "ConnectionError" in line]) == 2, "the verdict, and one line"
+            assert " times before, since " in process.out[-1]
+            assert process.out[-2].strip().startswith("read: 1 ConfigMap, ")
 
 
 async def test_a_process_that_is_not_there_is_named(tmp_path: Path) -> None:

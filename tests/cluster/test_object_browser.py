@@ -17,9 +17,9 @@ from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.cluster.object_browser.inventory import Inventory
 from setpoint.cluster.object_browser.json_endpoints import ClusterPages
 from setpoint.cluster.object_browser.object_history import History, compared
-from setpoint.cluster.object_browser.object_status import standing
 from setpoint.cluster.server_security import Security
 from setpoint.manager.http_server import Answer
+from setpoint.meta.object_status import standing
 from setpoint.models.core_v1 import ConfigMap, Pod, Secret
 from setpoint.models.events_v1 import Event
 from setpoint.testing import virtual_time
@@ -171,7 +171,7 @@ async def test_owners_and_owned_objects_are_a_tree_and_events_are_told() -> None
             "default/leaf",
         )
         told = await asked(pages, "stored", kind="secrets", key="default/leaf")
-        assert [each["key"] for each in told["owners"]] == ["default/child"]
+        assert [[each["key"] for each in level] for level in told["owners"]] == [["default/child"], ["default/top"]]
         # A circle of owners is shown once.
         await client.patch(
             ConfigMap,

@@ -14,12 +14,12 @@ from setpoint.client import Client
 from setpoint.cluster.control_plane import ControlPlane
 from setpoint.cluster.controller_registry import BINDER
 from setpoint.cluster.object_browser.json_endpoints import ClusterPages
-from setpoint.cluster.object_browser.object_status import progress, ready, standing
 from setpoint.cluster.storage.volume_matching import HOLLOW
 from setpoint.cluster.storage.volume_protection import CLAIM
 from setpoint.controller import Context, Controller
 from setpoint.manager import Manager
 from setpoint.meta import Object, from_wire, resource_of
+from setpoint.meta.object_status import progress, ready, standing
 from setpoint.models.apps_v1 import Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec
 from setpoint.models.core_v1 import (
     ConfigMap,

@@ -74,6 +74,27 @@ async def test_two_clicks_lead_from_a_cluster_to_the_reason_for_which_a_deployme
         await page.get_by_text("spec.template.spec.nodeSelector").first.wait_for(state="attached")
 
 
+async def test_the_picture_leads_from_a_deployment_to_its_pods_and_back() -> None:
+    async with cluster() as embedded, browser(embedded.page_url) as page:
+        await link(page, "default/stuck").click()
+        picture = page.get_by_role("region", name="Owners and owned objects")
+        await picture.get_by_text("no node fits it").first.wait_for()
+        await picture.get_by_role("link").last.click()
+        await page.get_by_role("heading", name="Pod default/stuck-").wait_for()
+        assert await picture.locator(".kind").all_inner_texts() == ["Deployment", "ReplicaSet", "Pod"]
+        assert (await picture.locator("[aria-current=true]").inner_text()).startswith("Pod\nstuck-")
+        await picture.get_by_role("link", name="stuck", exact=True).click()
+        await page.get_by_role("heading", name="Deployment default/stuck").wait_for()
+
+        await page.get_by_role("link", name="all objects").click()
+        await embedded.client.patch(Deployment, "web", {"spec": {"replicas": 8}}, namespace="default")
+        await page.get_by_label("Find by kind, namespace or name").fill("default/web")
+        await link(page, "default/web").click()
+        many = picture.locator("summary").get_by_text("8 Pods")
+        await many.click()
+        await picture.get_by_role("link", name=re.compile("web-")).nth(8).wait_for()
+
+
 async def test_the_first_screen_leads_from_a_pod_to_its_claim_which_says_its_last_warning() -> None:
     asks = claim("data")
     asks.metadata.namespace, asks.spec.storage_class_name = "default", "fast-ssd"

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import msgspec
 from tests.tasks import stop
 
 import setpoint as sp
+from setpoint.controller.explain import explain
 from setpoint.controller.explain.object_listing import TURN, Detail, Survey, detail, merged
-from setpoint.meta import ObjectKey
+from setpoint.controller.predicates import generation_changed
+from setpoint.meta import ObjectKey, OwnerReference
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.testing import advance, cluster, virtual_time
 
@@ -152,6 +155,71 @@ async def test_an_object_is_shown_with_its_conditions_children_and_events() -> N
         assert nowhere.explanation.state == "unknown"
         assert not nowhere.conditions
         assert not nowhere.owned
+
+
+@virtual_time
+async def test_an_object_that_says_that_it_is_not_ready_comes_before_those_that_only_wait() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome | None:
+        ready = obj.spec.size < 2
+        ctx.set_condition("Ready", ready, "Oiled" if ready else "TooDry", "" if ready else "the mill has no oil")
+        if obj.name.startswith("polled"):
+            return sp.after(600, "the oil is delivered daily")
+        return None
+
+    async with bare(sp.Controller(Widget, reconcile, predicates=[generation_changed])) as world:
+        for name, size in (("a", 1), ("dry", 2), ("polled-dry", 2), ("polled-oiled", 1)):
+            await world.create(widget(name, size=size))
+        await world.settle()
+        runs, survey = [world.running("widget")], Survey()
+        listing = await survey.listing(runs)
+        assert [(listed.key, listed.state) for listed in listing.objects] == [
+            ("default/dry", "not ready"),
+            ("default/polled-dry", "not ready"),
+            ("default/polled-oiled", "waiting"),
+            ("default/a", "idle"),
+        ]
+        dry, polled, *_ = listing.objects
+        assert dry.text.startswith("it is not ready (TooDry): the mill has no oil; ")
+        assert polled.text.startswith("it is not ready (TooDry): the mill has no oil; next in ")
+        assert polled.until is not None
+        assert listing.counts == {"not ready": 2, "waiting": 1, "idle": 1}
+        for listed in listing.objects:
+            assert explain(runs[0], listed.key).state == listed.state
+        mended = await world.get(Widget, "dry")
+        mended.spec.size = 1
+        await world.update(mended)
+        await world.settle()
+        assert [listed.key for listed in (await survey.listing(runs, states=["not ready"])).objects] == [
+            "default/polled-dry"
+        ]
+
+
+@virtual_time
+async def test_an_object_stands_between_its_owners_and_what_it_owns() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        """Nothing to do."""
+
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
+        top = await world.create(widget("top"))
+        middle = widget("middle")
+        middle.metadata.owner_references = [
+            top.owner_reference(),
+            OwnerReference(api_version="v1", kind="Depot", name="north", uid="not-cached"),
+        ]
+        middle = await world.create(middle)
+        lowest = widget("lowest")
+        lowest.metadata.owner_references = [middle.owner_reference()]
+        await world.create(lowest)
+        await world.settle()
+        run = world.running("widget")
+        description = detail(run, ObjectKey("default/lowest"), caches=run.informers.values())
+        assert [[(owner.kind, owner.key, owner.state) for owner in level] for level in description.owners] == [
+            [("Widget", "default/middle", "current")],
+            [("Widget", "default/top", "current"), ("Depot", "default/north", "")],
+        ]
+        assert msgspec.json.decode(msgspec.json.encode(description), type=Detail) == description
+        (below,) = detail(run, ObjectKey("default/top"), caches=run.informers.values()).owned
+        assert (below.key, [node.key for node in below.owns]) == ("default/middle", ["default/lowest"])
 
 
 @virtual_time

@@ -86,7 +86,15 @@ async def test_the_page_comes_with_its_files_and_lets_nothing_else_in() -> None:
         assert asked == ["style.css", "app.js"]
         script = (ASSETS / "app.js").read_text()
         asked += re.findall(r"from '\./([^']+)'", script)
-        assert asked[2:] == ["preact.js", "attempts.js", "cluster.js", "parts.js", "words.js"]
+        assert asked[2:] == [
+            "preact.js",
+            "attempts.js",
+            "cluster.js",
+            "owners.js",
+            "parts.js",
+            "timeline.js",
+            "words.js",
+        ]
         for name in asked:
             assert await get(session, f"/ui/{name}") == (200, (ASSETS / name).read_text())
         for name in ("none.js", "__init__.py", "preact.LICENSE", "%2e%2e/__init__.py"):

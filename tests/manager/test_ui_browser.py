@@ -130,7 +130,9 @@ async def test_why_an_object_is_stuck_is_on_the_first_page_and_two_clicks_say_ev
         await page.get_by_role("link", name="all objects").click()
 
         await page.get_by_role("link", name="default/berlin").click()
-        await page.get_by_role("listitem").get_by_text("default/berlin-key", exact=True).wait_for()
+        picture = page.get_by_role("region", name="Owners and owned objects")
+        await picture.get_by_role("listitem").get_by_text("berlin-key", exact=True).wait_for()
+        assert await picture.locator("[aria-current=true]").inner_text() == "ConfigMap\nberlin\nidle"
         await page.get_by_text("0 reads, 1 write").last.click()
         await page.get_by_text("apply Secret default/berlin-key: created").wait_for()
         assert "hush-hush" not in await page.content(), "what a Secret holds is not shown"
@@ -152,6 +154,29 @@ async def test_failures_that_repeat_are_one_row() -> None:
         attempts = page.get_by_role("region", name="Last reconciles, the newest first").locator("tbody tr")
         assert await attempts.count() == 1
         await page.get_by_text("1 read, 0 writes").first.click()
+
+
+async def test_a_timeline_says_what_happened_when_to_pointers_and_keys_and_leads_to_its_row() -> None:
+    async with operator() as (_, address), browser(address) as page:
+        await page.get_by_role("link", name="default/kathmandu").click()
+        strip = page.get_by_role("toolbar", name="Marks of the timeline")
+        await strip.locator(".mark.waits").first.hover()
+        await page.locator("p").get_by_text("back-off of ").wait_for()
+        await strip.locator(".mark.reconciles").first.click()
+        assert (await page.evaluate("document.activeElement.id")).startswith("attempt-")
+        await page.locator("p").get_by_text("reconcile, error: ConnectionError: the till t9").wait_for()
+        await page.keyboard.press("Escape")
+
+        await page.get_by_role("link", name="default/lima").click()
+        marks = strip.get_by_role("button")
+        await marks.last.focus()
+        assert await strip.locator("[tabindex='0']").count() == 1, "Tab stops once"
+        await page.keyboard.press("Home")
+        await page.locator("p").get_by_text("reconcile, error: TerminalError: data.till").wait_for()
+        await page.keyboard.press("ArrowRight")
+        await page.locator("p").get_by_text("event TerminalError: data.till names no till").wait_for()
+        await page.keyboard.press("Enter")
+        assert (await page.evaluate("document.activeElement.id")).startswith("event-")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -310,7 +335,7 @@ def pictures(folder: Path) -> None:
             await page.get_by_role("link", name="default/kathmandu").click()
             await page.get_by_text(" means: ").wait_for()
             await page.wait_for_timeout(3000)
-            await page.screenshot(path=folder / "stuck.png")
+            await page.screenshot(path=folder / "stuck.png", full_page=True)
             await page.keyboard.press("Escape")
             await page.get_by_role("link", name="default/berlin").click()
             await page.get_by_text("0 reads, 1 write").last.click()

@@ -29,7 +29,13 @@ USUAL: Final = "http://127.0.0.1:8080"
 
 
 class ProcessError(Exception):
-    """A process has not answered, or has given an unexpected answer; the message names the process and the reason."""
+    """A process has not answered, or has given an unexpected answer; the message names the process and the reason.
+    ``status`` is the answer's status, 0 without an answer.
+    """
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class DebugClient:
@@ -86,7 +92,7 @@ class DebugClient:
             reason = f"{address}: no answer within {TIMEOUT:g} s" if problem.timed_out else str(problem)
             raise ProcessError(f"{reason}; is a manager with --metrics-bind-address running there?") from problem
         if status != 200:
-            raise ProcessError(f"{address}: {indented(_refusal(body, status))}")
+            raise ProcessError(f"{address}: {indented(_refusal(body, status))}", status)
         try:
             return msgspec.convert(_indented(msgspec.json.decode(body)), type=type)
         except ValueError as problem:

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from setpoint.cli.debug_client import DebugClient, ProcessError
 from setpoint.controller.explain.explanation import AttemptEntry, Explanation
+from setpoint.controller.explain.object_listing import ConditionEntry, Detail
 from setpoint.manager.debug_pages.controllers_page import PATH
+from setpoint.manager.debug_pages.manager_page import DETAILS
+from setpoint.meta.owner_tree import TreeNode
 from setpoint.meta.text_escaping import visible
 
 if TYPE_CHECKING:
@@ -21,8 +24,10 @@ COLOURS: Final = {
     "idle": "green", "deleted": "green", "running": "cyan", "queued": "cyan", "waiting": "cyan", "standby": "blue",
     "not in this shard": "blue", "filtered": "yellow", "being deleted": "yellow", "unknown": "yellow",
     "warned": "yellow", "paused": "yellow", "running long": "yellow",
-    "not synced": "yellow",
+    "not synced": "yellow", "not ready": "yellow", "in progress": "yellow", "current": "green",
 }  # fmt: skip
+_LINES: Final = ("├── ", "└── ", "│   ", "    ")
+_ASCII: Final = ("+-- ", "`-- ", "|   ", "    ")
 _RESULTS: Final = {"success": "green", "requeue_after": "cyan", "requeue": "yellow", "paused": "yellow"}
 
 
@@ -35,24 +40,23 @@ def explain(
         UsageError: the token file or the CA file can't be used, or the token would be sent in plain text.
         SystemExit: no process could be reached, or none has the controller that ``kind`` names.
     """
-    answered, problems = asyncio.run(
+    answers, problems, answered = asyncio.run(
         _answers(kind, key, DebugClient(addresses, token_file=token_file, ca_file=ca_file))
     )
-    explanations_by_address = [
-        (address, explanation) for address, explanations in answered for explanation in explanations
-    ]
-    for number, (address, explanation) in enumerate(explanations_by_address):
+    for number, (address, explanation, detail) in enumerate(answers):
         if number:
             print()  # noqa: T201 - this is the user's terminal
-        show(explanation, address if len(addresses) > 1 else "")
+        show(explanation, detail, address if len(addresses) > 1 else "")
     for problem in problems:
         print(visible(f"setpoint explain: {problem}"), file=sys.stderr)  # noqa: T201
     if not answered:
         raise SystemExit(1)
 
 
-def show(explanation: Explanation, address: str = "") -> None:
-    """Prints a verdict and its timeline: in colour on a terminal, as plain text in a pipe."""
+def show(explanation: Explanation, detail: Detail | None = None, address: str = "") -> None:
+    """Prints a verdict, the conditions and the tree of owners in ``detail``, and the timeline: in colour on a terminal,
+    as plain text in a pipe.
+    """
     from rich.console import Console
     from rich.text import Text
 
@@ -75,10 +79,77 @@ def show(explanation: Explanation, address: str = "") -> None:
         console.print(Text(trouble, "yellow"))
     for cause in explanation.pending:
         console.print(Text(f"pending: {cause}", "dim"))
-    for moment in explanation.timeline:
-        console.print(_line(moment))
-        for text in _details(moment):
+    if detail is not None:
+        for condition in detail.conditions:
+            console.print(_condition(condition))
+        if detail.owners or detail.owned:
+            for line in _tree(explanation, detail, _ASCII if console.options.ascii_only else _LINES):
+                console.print(line)
+    for attempts in _runs(explanation.timeline):
+        console.print(_line(attempts[-1]))
+        for text in _details(attempts[-1]):
             console.print(Text(f"    {text}"))
+        if len(attempts) > 1:
+            times = "once before, at" if len(attempts) == 2 else f"{len(attempts) - 1} times before, since"
+            console.print(Text(f"    the same {times} {_clock(attempts[0].at)}"))
+
+
+def _condition(condition: ConditionEntry) -> Text:
+    from rich.text import Text
+
+    line = Text(f"condition {condition.type}={condition.status}")
+    if condition.reason:
+        line.append(f" ({condition.reason})")
+    if condition.message:
+        line.append(f": {condition.message}")
+    return line.append(f"  since {condition.since}" if condition.since else "", "dim")
+
+
+def _tree(explanation: Explanation, detail: Detail, guides: tuple[str, ...]) -> Iterator[Text]:
+    """The lines of a tree with the object between its owners and the objects that it owns."""
+    from rich.text import Text
+
+    between, last, further, nothing = guides
+    above = [_owners(level) for level in reversed(detail.owners)]
+    own = Text(f"{explanation.kind} {explanation.key}  this object", "bold")
+    for depth, line in enumerate([*above, own]):
+        yield Text(nothing * (depth - 1) + last if depth else "").append(line)
+
+    def below(nodes: list[TreeNode], prefix: str) -> Iterator[Text]:
+        for node in nodes:
+            is_last = node is nodes[-1]
+            yield Text(prefix + (last if is_last else between)).append(_node(node))
+            yield from below(node.owns, prefix + (nothing if is_last else further))
+
+    yield from below(detail.owned, nothing * len(above))
+
+
+def _owners(nodes: list[TreeNode]) -> Text:
+    from rich.text import Text
+
+    return Text(", ").join(_node(node) for node in nodes)
+
+
+def _node(node: TreeNode) -> Text:
+    from rich.text import Text
+
+    line = Text(f"{node.kind} {node.key}")
+    if node.state:
+        line.append("  ").append(node.state, COLOURS.get(node.state, "red"))
+    reason = "; ".join(dict.fromkeys(text for text in (node.ready, node.text) if text))
+    return line.append(f": {reason}" if reason else "")
+
+
+def _runs(timeline: list[AttemptEntry]) -> Iterator[list[AttemptEntry]]:
+    """The attempts in groups: failures with the same error, one after the other, and every other attempt alone."""
+    group: list[AttemptEntry] = []
+    for attempt in timeline:
+        if group and not (group[-1].result == attempt.result == "error" and group[-1].detail == attempt.detail):
+            yield group
+            group = []
+        group.append(attempt)
+    if group:
+        yield group
 
 
 def _details(moment: AttemptEntry) -> Iterator[str]:
@@ -135,15 +206,31 @@ def _clock(moment: datetime) -> str:
     return f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
 
 
-async def _answers(kind: str, key: str, client: DebugClient) -> tuple[list[tuple[str, list[Explanation]]], list[str]]:
-    answers: list[tuple[str, list[Explanation]]] = []
+async def _answers(
+    kind: str, key: str, client: DebugClient
+) -> tuple[list[tuple[str, Explanation, Detail | None]], list[str], bool]:
+    """The explanations, each with the address of its process and, from a process that serves its page (``--ui``), with
+    details; the problems; and whether any process has answered.
+    """
+    answers: list[tuple[str, Explanation, Detail | None]] = []
     problems: list[str] = []
+    answered = False
     async with client:
         for address in client.addresses:
             try:
-                answers.append(
-                    (address, await client.get(address, PATH, {"kind": kind, "key": key}, list[Explanation]))
-                )
+                explanations = await client.get(address, PATH, {"kind": kind, "key": key}, list[Explanation])
             except ProcessError as problem:
                 problems.append(str(problem))
-    return answers, problems
+                continue
+            answered = True
+            for explanation in explanations:
+                query = {"controller": explanation.controller, "key": key}
+                try:
+                    detail = await client.get(address, DETAILS, query, Detail)
+                except ProcessError as problem:
+                    if problem.status != 404:
+                        problems.append(str(problem))
+                    answers.append((address, explanation, None))
+                else:
+                    answers.append((address, detail.explanation, detail))
+    return answers, problems, answered

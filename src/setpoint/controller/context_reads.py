@@ -236,13 +236,13 @@ class ContextReads:
             self._check_open()
             informer = self._informers[resource.gvr]
             obj = self._lister_of(resource.gvr).try_get(key)
-            self._read(resource.kind, obj is not None, informer)
+            self._read(resource.kind, 0 if obj is None else 1, informer)
             return obj
         try:
             obj = await self.client.get(kind, name, namespace=space or None)
         except NotFound:
             obj = None
-        self._read(resource.kind, obj is not None)
+        self._read(resource.kind, 0 if obj is None else 1)
         return obj
 
     async def ensure_current(self) -> None:
@@ -268,7 +268,7 @@ class ContextReads:
             live = await self.client.get(metadata_only(type(mine)), mine.name, namespace=mine.namespace or None)
         except NotFound:
             live = None
-        self._read(type(mine).__name__ if live is None else live.kind, live is not None)
+        self._read(type(mine).__name__ if live is None else live.kind, 0 if live is None else 1)
         expected = (mine.uid, mine.metadata.resource_version)
         if live is None or (live.uid, live.metadata.resource_version) != expected:
             raise Outdated(f"{mine.kind} {mine.key} has been changed or deleted since the cache saw it")

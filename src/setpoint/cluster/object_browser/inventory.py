@@ -13,8 +13,8 @@ from setpoint.apiserver import ApiServer
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.storage import Record
 from setpoint.cluster.object_browser.event_records import Report, report_of
-from setpoint.cluster.object_browser.object_status import Standing, progress, ready, standing
 from setpoint.meta import Resource
+from setpoint.meta.object_status import Standing, progress, ready, standing
 
 TURN: Final = 200
 """The number of objects to read before other tasks may run."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -16,10 +17,9 @@ from setpoint.cluster.object_browser.event_records import Report
 from setpoint.cluster.object_browser.finalizer_owners import removers
 from setpoint.cluster.object_browser.inventory import Held, Inventory
 from setpoint.cluster.object_browser.object_history import History
-from setpoint.cluster.object_browser.object_status import URGENCY, differences, ready
 from setpoint.cluster.object_browser.problem_causes import RANK, Reason, Reasons, common
 from setpoint.cluster.object_browser.problems import Problem, problems
-from setpoint.cluster.object_browser.response_schemas import By, Cause, KindSummary, Link, Pair, Row, StoredObject, With
+from setpoint.cluster.object_browser.response_schemas import By, Cause, KindSummary, Pair, Row, StoredObject, With
 from setpoint.cluster.object_browser.text_links import Mentions, Part
 from setpoint.controller import RunningController
 from setpoint.controller.explain.explanation import explain
@@ -28,21 +28,27 @@ from setpoint.manager.debug_pages.manager_page import as_json, asked_for, missin
 from setpoint.manager.debug_pages.yaml_page import as_yaml
 from setpoint.manager.http_server import Answer, Handler
 from setpoint.meta import ObjectKey
+from setpoint.meta.object_status import URGENCY, differences, ready
+from setpoint.meta.owner_tree import (
+    References,
+    TreeNode,
+    owned_tree,
+    owners_above,
+    references_of,
+    unresolved,
+)
 
 KINDS: Final = "/debug/kinds"
 NAMED: Final = "/debug/named"
 STORED: Final = "/debug/stored"
 TURN: Final = 500
 """The number of objects to examine before other tasks may run."""
-DEPTH: Final = 5
 SEEN: Final = 2
 """The maximum number of causes that are named for one object's state."""
 OTHERS: Final = 20
 """The maximum number of other objects that are listed as having the same problem, and of objects that are listed as
 held up by one object.
 """
-OWNED: Final = 200
-"""The maximum number of objects in a tree of owned objects."""
 EVENTS: Final = 50
 _GONE: Final = ("deleted", "the object is gone; this is its last version")
 _EVENTS: Final = ("events", "events.events.k8s.io")
@@ -187,7 +193,7 @@ class ClusterPages:
             since=None if reason is None else reason.since,
             ready=ready(obj),
             see=[] if reason is None else _causes(reasons, reason, mentions),
-            holds_up=[_link(*link, reasons, []) for link in waiting[:OTHERS]],
+            holds_up=[_node(*entry, reasons) for entry in waiting[:OTHERS]],
             more=max(len(waiting) - OTHERS, 0),
             conditions=list(conditions_of(obj)),
             controllers=[
@@ -197,8 +203,8 @@ class ClusterPages:
                 for entry in [_by(run, key, None if held is None else reasons.last_word(held, run.name))]
                 if entry.state not in ("unknown", "deleted")
             ],
-            owners=self._owners(obj, reasons),
-            owned=self._owned(uid, reasons),
+            owners=owners_above(references_of(obj), partial(self._owners, namespace, reasons)),
+            owned=owned_tree(uid, partial(_owned, reasons)),
             events=self._events(uid),
             pairs=[
                 Pair(
@@ -223,25 +229,18 @@ class ClusterPages:
             return f"{text}, and there is no Namespace {namespace}"
         return text
 
-    def _owners(self, obj: Mapping[str, Any], reasons: Reasons) -> list[Link]:
-        wanted = {str(reference.get("uid")) for reference in obj.get("metadata", {}).get("ownerReferences") or ()}
-        if not wanted:
-            return []
-        return [_link(name, held, reasons, []) for name, held in self._inventory.all() if held.uid in wanted]
-
-    def _owned(self, uid: str, reasons: Reasons) -> list[Link]:
-        """The tree of the objects with an owner reference to the object with that uid, limited to `OWNED` objects."""
-        met = {uid}
-
-        def links(owner: str, depth: int) -> list[Link]:
-            links_below: list[Link] = []
-            for name, held in sorted(reasons.below(owner), key=lambda entry: (entry[0], entry[1].key)):
-                if depth and len(met) <= OWNED and held.uid not in met:
-                    met.add(held.uid)
-                    links_below.append(_link(name, held, reasons, links(held.uid, depth - 1)))
-            return links_below
-
-        return links(uid, DEPTH) if uid else []
+    def _owners(
+        self, namespace: str, reasons: Reasons, references: References
+    ) -> Iterator[tuple[TreeNode, References]]:
+        """The owners of an object in that namespace, each with its own references."""
+        wanted = {str(reference.get("uid")) for reference in references}
+        entries = {held.uid: (name, held) for name, held in self._inventory.all() if held.uid in wanted}
+        for reference in references:
+            entry = entries.get(str(reference.get("uid")))
+            if entry is None:
+                yield unresolved(reference, namespace), ()
+            else:
+                yield _node(*entry, reasons), references_of(msgspec.json.decode(entry[1].record.value))
 
     def _events(self, uid: str) -> list[EventEntry]:
         """The stored events about the object with that uid, the newest first."""
@@ -293,16 +292,22 @@ def _alike(name: str, held: Held) -> tuple[str, ...]:
     return name, *held.owners, held.standing.state, common(held, held.standing.text)
 
 
-def _link(name: str, held: Held, reasons: Reasons, owns: list[Link]) -> Link:
+def _owned(reasons: Reasons, uid: str) -> Iterator[tuple[str, TreeNode]]:
+    """The objects with an owner reference to the object with that uid, each with its uid."""
+    for name, held in sorted(reasons.below(uid), key=lambda entry: (entry[0], entry[1].key)):
+        yield held.uid, _node(name, held, reasons)
+
+
+def _node(name: str, held: Held, reasons: Reasons) -> TreeNode:
     reason = reasons.of(name, held)
-    return Link(
+    return TreeNode(
         resource=name,
         kind=held.resource.kind,
         key=held.key,
         state=reason.state,
         text=reason.text,
         ready=held.ready,
-        owns=owns,
+        owns=[],
     )
 
 
@@ -331,4 +336,4 @@ def _by(run: RunningController[Any], key: str, last: Report | None) -> By:
         is_idle = state in ("idle", "filtered")
         state, text = ("warned", "no retry is planned before something changes") if is_idle else (state, text)
         text = f"{last.text}; {text}"
-    return By(controller=run.name, state=state, text=text)
+    return By(controller=run.name, state=state, text=text, timeline=explanation.timeline)

@@ -10,12 +10,12 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from setpoint.cluster.object_browser.condition_messages import message
 from setpoint.cluster.object_browser.event_records import Report
 from setpoint.cluster.object_browser.inventory import Held, Inventory
-from setpoint.cluster.object_browser.object_status import URGENCY, State
 from setpoint.controller.explain.explanation import Removers
 from setpoint.meta import GroupResource
+from setpoint.meta.condition_messages import message
+from setpoint.meta.object_status import URGENCY, State
 
 DEPTH: Final = 5
 RANK: Final[dict[str, int]] = {state: rank for rank, state in enumerate(URGENCY)}

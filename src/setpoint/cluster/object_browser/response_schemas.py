@@ -9,7 +9,9 @@ import msgspec
 
 from setpoint.cluster.object_browser.object_history import Version
 from setpoint.cluster.object_browser.text_links import Part
+from setpoint.controller.explain.explanation import AttemptEntry
 from setpoint.controller.explain.object_listing import ConditionEntry, EventEntry, Listed
+from setpoint.meta.owner_tree import TreeNode
 
 
 class KindSummary(msgspec.Struct, rename="camel", kw_only=True):
@@ -62,26 +64,16 @@ class Row(Listed, kw_only=True):
     more: int
 
 
-class Link(msgspec.Struct, rename="camel", kw_only=True):
-    """An object in a tree, with the objects that it owns."""
-
-    resource: str
-    kind: str
-    key: str
-    state: str
-    text: str
-    ready: str
-    owns: list[Link]
-
-
 class By(msgspec.Struct, rename="camel", kw_only=True):
     """A controller of the control plane, and the state that it reports for the object. The state is ``warned`` if the
-    controller is idle, the object is not as wanted, and the controller's last event about it is a warning.
+    controller is idle, the object is not as wanted, and the controller's last event about it is a warning. ``timeline``
+    has its last reconciles of the object, the oldest first.
     """
 
     controller: str
     state: str
     text: str
+    timeline: list[AttemptEntry]
 
 
 class Pair(msgspec.Struct, rename="camel", kw_only=True):
@@ -97,7 +89,8 @@ class Pair(msgspec.Struct, rename="camel", kw_only=True):
 class StoredObject(msgspec.Struct, rename="camel", kw_only=True):
     """An object as it is stored, with further facts about it. ``hidden`` describes the data that are not shown.
     ``holds_up`` are the first of the objects that are not in their wanted state because of this one, and ``more`` is
-    the number of further ones.
+    the number of further ones. ``owners`` and ``owned`` are the objects above and below it; see `owners_above` and
+    `owned_tree`.
     """
 
     resource: str
@@ -111,12 +104,12 @@ class StoredObject(msgspec.Struct, rename="camel", kw_only=True):
     since: datetime | None
     ready: str
     see: list[Cause]
-    holds_up: list[Link]
+    holds_up: list[TreeNode]
     more: int
     conditions: list[ConditionEntry]
     controllers: list[By]
-    owners: list[Link]
-    owned: list[Link]
+    owners: list[list[TreeNode]]
+    owned: list[TreeNode]
     events: list[EventEntry]
     pairs: list[Pair]
     yaml: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -15,12 +15,20 @@ from setpoint.controller.history import Attempt
 from setpoint.controller.run.running import RunningController
 from setpoint.meta import GroupResource, ObjectKey
 
+_UNREADY: Final = ("failed", "stuck", "in progress")
+"""The states of an object, by its status alone, in which it is not as wanted."""
+
 
 def facts_of(
-    run: RunningController[Any], key: ObjectKey, among: Iterable[RunningController[Any]] | None = None
+    run: RunningController[Any],
+    key: ObjectKey,
+    among: Iterable[RunningController[Any]] | None = None,
+    *,
+    unready: str | None = None,
 ) -> Facts:
     """The facts that the controller knows about the key now. If ``among`` is given and the object is being deleted, the
-    facts name the controllers that remove its finalizers.
+    facts name the controllers that remove its finalizers. ``unready`` is the reason that `unready_in` gives for the
+    object in the cache; it is computed if it is None.
     """
     watch = run.controller.watched[0]
     informer = run.informers.get(run.controller.resource.gvr)
@@ -33,6 +41,9 @@ def facts_of(
             near = [other for other in among if other.env.cluster == run.env.cluster]
             sentence = Removers(near).sentence(run.controller.resource.group_resource, held)
         shown = CachedHead(head.generation, head.resource_version, head.deletion_timestamp is not None, held)
+    if unready is None:
+        document = informer.store.get(key) if informer is not None else None
+        unready = "" if document is None else unready_in(document)
     limits = [
         f"{name} {value}"
         for name, value in (
@@ -63,6 +74,7 @@ def facts_of(
         settling=since is not None and context is None and run.memory.barriers.pending(key),
         slowed=slow.why if slow is not None else "",
         paused=run.activity.paused.get(key, ""),
+        unready=unready,
         causes=context.causes if context is not None else run.activity.causes.peek(key, now),
         pending=run.activity.causes.peek(key),
         attempts=tuple(run.timeline.of(key)),
@@ -71,6 +83,16 @@ def facts_of(
         held=sentence,
         cleans_up=run.controller.reconcile_deleting or (head is not None and bool(own) and own in head.finalizers),
     )
+
+
+def unready_in(document: bytes) -> str:
+    """The reason that the status of an object gives for not being as wanted; ``""`` if there is none."""
+    if b'"status"' not in document:
+        return ""
+    from setpoint.meta.object_status import standing  # a process that is not asked needs no rules
+
+    state, text, _, _ = standing(msgspec.json.decode(document))
+    return text or f"its status says: {state}" if state in _UNREADY else ""
 
 
 def unsynced(run: RunningController[Any]) -> list[str]:
@@ -252,10 +274,11 @@ class CacheSummary(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Summary(msgspec.Struct, rename="camel", kw_only=True):
-    """The state of one controller in a few numbers."""
+    """The state of one controller in a few numbers. ``resource`` is PLURAL or PLURAL.GROUP."""
 
     name: str
     kind: str
+    resource: str
     state: str
     problem: str
     workers: int
@@ -273,6 +296,7 @@ def summary(run: RunningController[Any]) -> Summary:
     return Summary(
         name=run.name,
         kind=run.controller.resource.kind,
+        resource=str(run.controller.resource.group_resource),
         state=run.state,
         problem=run.problem or run.readiness() or run.env.controller_pause(),
         workers=run.controller.workers,

@@ -8,7 +8,8 @@ import asyncio
 import heapq
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -16,16 +17,25 @@ from setpoint.cache import Informer
 from setpoint.cache.indexes import OWNER
 from setpoint.cache.object_record import Record
 from setpoint.controller.events import EventRecorder
-from setpoint.controller.explain.explanation import Explanation, explain, facts_of
+from setpoint.controller.explain.explanation import Explanation, explain, facts_of, unready_in
 from setpoint.controller.explain.verdict import LONG, State, verdict
 from setpoint.controller.run.running import RunningController
-from setpoint.meta import ObjectKey
+from setpoint.meta import ObjectKey, Resource
+from setpoint.meta.owner_tree import (
+    References,
+    TreeNode,
+    owned_tree,
+    owners_above,
+    references_of,
+    unresolved,
+)
 
 TURN: Final = 250
 """The number of keys to examine before other tasks may run."""
 URGENCY: Final[tuple[State, ...]] = (
     "stopped", "failed", "backing off", "slowed down", "running long", "not synced", "being deleted", "warned",
-    "paused", "running", "queued", "waiting", "filtered", "standby", "not in this shard", "unknown", "deleted", "idle",
+    "not ready", "paused", "running", "queued", "waiting", "filtered", "standby", "not in this shard", "unknown",
+    "deleted", "idle",
 )  # fmt: skip
 """The states in the order in which objects are listed."""
 _RANK: Final[dict[str, int]] = {state: rank for rank, state in enumerate(URGENCY)}
@@ -68,6 +78,16 @@ def merged(listings: Iterable[Listing], limit: int) -> Listing:
     return Listing(counts=counts, matched=matched, objects=heapq.nsmallest(limit, objects, key=_order))
 
 
+class _Content(NamedTuple):
+    """The facts in one version of an object. ``is_held`` says whether it is being deleted and only other programs'
+    finalizers keep it, and ``unready`` is the reason of `unready_in`.
+    """
+
+    record: Record
+    is_held: bool
+    unready: str
+
+
 class Survey:
     """The states of all keys of running controllers.
 
@@ -77,7 +97,7 @@ class Survey:
     """
 
     def __init__(self) -> None:
-        self._held: dict[tuple[str, str], tuple[Record, bool]] = {}
+        self._read: dict[tuple[str, str], _Content] = {}
 
     async def listing(
         self,
@@ -111,8 +131,8 @@ class Survey:
                 counts[state] = counts.get(state, 0) + 1
                 if not wanted or state in wanted:
                     matches.append((_RANK[state], run.name, key, run))
-        if len(self._held) > looked:  # it holds objects that are gone
-            self._held.clear()
+        if len(self._read) > looked:  # it has objects that are gone
+            self._read.clear()
         first = heapq.nsmallest(limit, matches, key=lambda match: match[:3])
         return Listing(
             counts=counts, matched=len(matches), objects=[_listed(run, key, among) for _, _, key, run in first]
@@ -130,37 +150,41 @@ class Survey:
         queue = run.queue.state(key)
         if queue == "ready":
             return "queued"
+        informer = run.informers.get(run.controller.resource.gvr)
+        record = informer.store.record(key) if informer is not None else None
         if queue == "delayed":
             if key in run.activity.hot_loops.slowed:
                 return "slowed down"
-            return "waiting" if last is None or last.result == "requeue_after" else "backing off"
+            if last is not None and last.result != "requeue_after":
+                return "backing off"
+            return "not ready" if record is not None and self._content(run, key, record).unready else "waiting"
         if key in run.activity.paused:
             return "paused"
-        if run.activity.events.last_filtered(key) is not None:
-            return verdict(facts_of(run, key)).state
-        informer = run.informers.get(run.controller.resource.gvr)
-        record = informer.store.record(key) if informer is not None else None
-        if record is None:
+        if record is None and run.activity.events.last_filtered(key) is None:
             return "unknown" if run.activity.events.deleted_at(key) is None else "deleted"
-        if self._is_held(run, key, record):
+        content = None if record is None else self._content(run, key, record)
+        if content is None or run.activity.events.last_filtered(key) is not None:
+            return verdict(facts_of(run, key, unready="" if content is None else content.unready)).state
+        if content.is_held:
             return "being deleted"
-        if last is None:
-            return "idle"
-        return "failed" if last.failed else "warned" if last.warning else "idle"
+        if last is not None and (last.failed or last.warning):
+            return "failed" if last.failed else "warned"
+        return "not ready" if content.unready else "idle"
 
-    def _is_held(self, run: RunningController[Any], key: ObjectKey, record: Record) -> bool:
-        """Whether the object is being deleted and only other programs' finalizers keep it. The answer is remembered,
-        because the object has to be decompressed to compute it.
+    def _content(self, run: RunningController[Any], key: ObjectKey, record: Record) -> _Content:
+        """The facts in the object itself. They are remembered, because the object has to be decompressed to compute
+        them.
         """
-        remembered = self._held.get((run.name, key))
-        if remembered is not None and remembered[0] is record:
-            return remembered[1]
-        head = run.informers[run.controller.resource.gvr].store.head_of(record)
+        remembered = self._read.get((run.name, key))
+        if remembered is not None and remembered.record is record:
+            return remembered
+        store = run.informers[run.controller.resource.gvr].store
+        head = store.head_of(record)
         own = run.controller.finalizer
         cleans_up = run.controller.reconcile_deleting or (bool(own) and own in head.finalizers)
-        is_held = head.is_deleting and not cleans_up
-        self._held[run.name, key] = record, is_held
-        return is_held
+        content = _Content(record, head.is_deleting and not cleans_up, unready_in(store.document(record)))
+        self._read[run.name, key] = content
+        return content
 
 
 def _keys(run: RunningController[Any]) -> list[ObjectKey]:
@@ -195,13 +219,6 @@ def _order(listed: Listed) -> tuple[int, str, str]:
     return _RANK.get(listed.state, len(_RANK)), listed.controller, listed.key
 
 
-MOST: Final = 200
-"""The maximum number of owned objects in one `Detail`."""
-DEPTH: Final = 5
-_GOOD: Final = ("Ready", "Available", "Complete", "Established", "Bound", "Healthy", "Synced")
-"""The types of the conditions that summarize the state of an object, in order of preference."""
-
-
 class ConditionEntry(msgspec.Struct, rename="camel", kw_only=True):
     """A condition of the object, as the cache shows it. A field that the condition does not set is empty."""
 
@@ -210,16 +227,6 @@ class ConditionEntry(msgspec.Struct, rename="camel", kw_only=True):
     reason: str
     message: str
     since: str
-
-
-class Owned(msgspec.Struct, rename="camel", kw_only=True):
-    """An owned object in a cache of this process: a summary of its status, and the objects that it owns in turn."""
-
-    kind: str
-    key: str
-    says: str
-    deleting: bool
-    owns: list[Owned]
 
 
 class EventEntry(msgspec.Struct, rename="camel", kw_only=True):
@@ -237,8 +244,12 @@ class Detail(msgspec.Struct, rename="camel", kw_only=True):
 
     explanation: Explanation
     conditions: list[ConditionEntry]
-    owned: list[Owned]
-    """The owned objects in the caches of this process, at most `MOST`, counting the objects that they own in turn."""
+    owners: list[list[TreeNode]]
+    """The owners of the object, the nearest first; see `owners_above`. Their states are those in the caches of this
+    process.
+    """
+    owned: list[TreeNode]
+    """The owned objects in the caches of this process; see `owned_tree`."""
     events: list[EventEntry]
     """The events of the last few minutes; see `EventRecorder.about`."""
 
@@ -257,17 +268,15 @@ def detail(
     """
     informer = run.informers.get(run.controller.resource.gvr)
     document = informer.store.get(key) if informer is not None else None
-    uid = ""
-    conditions: list[ConditionEntry] = []
-    if document is not None:
-        read = msgspec.json.decode(document)
-        uid = read["metadata"].get("uid", "")
-        conditions = list(conditions_of(read))
+    read: dict[str, Any] = msgspec.json.decode(document) if document is not None else {}
+    uid = str(read.get("metadata", {}).get("uid", ""))
+    trees = _Trees(caches)
     reported = recorder.about(uid) if recorder is not None and uid else []
     return Detail(
         explanation=explain(run, key, among=among),
-        conditions=conditions,
-        owned=_Tree(caches).below(uid) if uid else [],
+        conditions=list(conditions_of(read)),
+        owners=owners_above(references_of(read), partial(trees.owners, key.namespace)),
+        owned=owned_tree(uid, trees.below),
         events=[
             EventEntry(at=at, type=event.type or "", reason=event.reason or "", note=event.note or "", count=count)
             for event, count, at in reported
@@ -275,37 +284,52 @@ def detail(
     )
 
 
-class _Tree:
-    """The trees of owned objects, from the caches."""
+class _Trees:
+    """The objects above and below another one, from the caches."""
 
     def __init__(self, caches: Iterable[Informer[Any]]) -> None:
         self._caches = list({id(informer.store): informer for informer in caches}.values())
-        self._budget = MOST
-        self._met: set[str] = set()
 
-    def below(self, uid: str, depth: int = DEPTH) -> list[Owned]:
-        children: list[Owned] = []
-        if not depth or uid in self._met:
-            return children
-        self._met.add(uid)
+    def below(self, uid: str) -> Iterator[tuple[str, TreeNode]]:
+        """The objects with an owner reference to the object with that uid, each with its uid."""
         for informer in self._caches:
             for key in sorted(informer.store.indexed(OWNER, uid)):
                 document = informer.store.get(key)
-                if document is None or self._budget <= 0:
-                    continue
-                self._budget -= 1
-                read = msgspec.json.decode(document)
-                own = read["metadata"]
-                children.append(
-                    Owned(
-                        kind=informer.resource.kind,
-                        key=key,
-                        says=_says(read),
-                        deleting="deletionTimestamp" in own,
-                        owns=self.below(own.get("uid", ""), depth - 1),
-                    )
-                )
-        return children
+                if document is not None:
+                    read = msgspec.json.decode(document)
+                    yield str(read["metadata"].get("uid", "")), _node(informer.resource, key, read)
+
+    def owners(self, namespace: str, references: References) -> Iterator[tuple[TreeNode, References]]:
+        """The owners of an object in that namespace, each with its own references."""
+        for reference in references:
+            yield self._owner(namespace, reference) or (unresolved(reference, namespace), ())
+
+    def _owner(self, namespace: str, reference: Mapping[str, Any]) -> tuple[TreeNode, References] | None:
+        for informer in self._caches:
+            resource = informer.resource
+            if resource.kind != reference.get("kind"):
+                continue
+            key = ObjectKey.of(namespace if resource.namespaced else "", str(reference.get("name")))
+            document = informer.store.get(key)
+            read = msgspec.json.decode(document) if document is not None else {}
+            if read.get("metadata", {}).get("uid") == reference.get("uid"):
+                return _node(resource, key, read), references_of(read)
+        return None
+
+
+def _node(resource: Resource, key: str, read: Mapping[str, Any]) -> TreeNode:
+    from setpoint.meta.object_status import ready, standing  # a process that is not asked needs no rules
+
+    state, text, _, _ = standing(read)
+    return TreeNode(
+        resource=str(resource.group_resource),
+        kind=resource.kind,
+        key=str(key),
+        state=state,
+        text=text,
+        ready=ready(read),
+        owns=[],
+    )
 
 
 def conditions_of(read: Mapping[str, Any]) -> Iterator[ConditionEntry]:
@@ -319,21 +343,3 @@ def conditions_of(read: Mapping[str, Any]) -> Iterator[ConditionEntry]:
             )
             type_, is_so, reason, message, since = map(str, words)
             yield ConditionEntry(type=type_, status=is_so, reason=reason, message=message, since=since)
-
-
-def _says(read: dict[str, Any]) -> str:
-    """A few words from the status of an object that describe its state; ``""`` if the status contains none."""
-    status = read.get("status")
-    if not isinstance(status, dict):
-        return ""
-    words = []
-    if isinstance(status.get("phase"), str):
-        words.append(status["phase"])
-    wanted = (read.get("spec") or {}).get("replicas") if isinstance(read.get("spec"), dict) else None
-    if isinstance(wanted, int):
-        words.append(f"{status.get('readyReplicas', 0)} of {wanted} ready")
-    conditions = {condition.type: condition for condition in conditions_of(read)}
-    telling = next((conditions[name] for name in _GOOD if name in conditions), None)
-    if telling is not None and (telling.status != "True" or not words):
-        words.append(f"{telling.type}={telling.status}" + (f" ({telling.reason})" if telling.reason else ""))
-    return ", ".join(words)

@@ -11,7 +11,8 @@ from setpoint.meta import ObjectKey
 
 State = Literal[
     "running long", "running", "stopped", "standby", "not synced", "not in this shard", "queued", "slowed down",
-    "waiting", "backing off", "paused", "unknown", "deleted", "being deleted", "failed", "filtered", "warned", "idle",
+    "waiting", "backing off", "paused", "unknown", "deleted", "being deleted", "failed", "filtered", "warned",
+    "not ready", "idle",
 ]  # fmt: skip
 
 STATES: Final[dict[State, str]] = {
@@ -32,6 +33,7 @@ STATES: Final[dict[State, str]] = {
     "failed": "a terminal error: nothing happens until something changes",
     "filtered": "a predicate filtered out the last change",
     "warned": "its last reconcile ended without an error, and its last event was a warning",
+    "not ready": "no work is due now, and the object's status says that it is not as wanted",
     "idle": "this controller has nothing to do",
 }
 """The verdicts and their meanings. The first one that applies is given."""
@@ -70,6 +72,10 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     slowed: str = ""
     paused: str = ""
     """The reason why people have paused the object or the controller; ``""`` if they have not."""
+    unready: str = ""
+    """The reason that the object's status gives for not being as wanted, such as the message of a condition ``Ready``
+    that is false; ``""`` if it is as wanted, or if its status does not say.
+    """
     causes: tuple[Cause, ...] = ()
     """The causes of the running reconcile or, if none is running, of the next one."""
     pending: tuple[Cause, ...] = ()
@@ -155,14 +161,16 @@ def _delayed(facts: Facts, last: Attempt | None) -> Verdict:
     if facts.slowed:
         return Verdict("slowed down", f"{facts.slowed}; next in {remaining}", until=until)
     since = None if last is None else last.started + last.duration
+    waiting: State = "not ready" if facts.unready else "waiting"
+    because = f"{facts.unready}; " if facts.unready else ""
     if last is None:
-        return Verdict("waiting", f"next in {remaining}", until=until)
+        return Verdict(waiting, f"{because}next in {remaining}", until=until)
     if last.result == "requeue_after":
         reason = f": {last.detail}" if last.detail else ""
-        text = f"next in {remaining}, as its last reconcile asked for{reason}"
+        text = f"{because}next in {remaining}, as its last reconcile asked for{reason}"
         if last.warning:
             text += f"; its last event was the warning {last.warning}"
-        return Verdict("waiting", text, since=since, until=until)
+        return Verdict(waiting, text, since=since, until=until)
     times = f" ({facts.failures} times in a row)" if facts.failures > 1 else ""
     after = f"after {last.detail}" if last.detail else "as its last reconcile asked for a retry"
     return Verdict("backing off", f"next in {remaining}, {after}{times}", since=since, until=until)
@@ -172,24 +180,32 @@ def _idle(facts: Facts, head: CachedHead, last: Attempt | None) -> Verdict:
     filtered = facts.filtered
     if filtered is not None and last is not None and filtered.at < last.started:
         filtered = None
-    what = ""
+    note = ""
     if filtered is not None:
-        what = f"the predicate {filtered.predicate} filtered out the last change ({filtered.cause})"
+        note = f"the predicate {filtered.predicate} filtered out the last change ({filtered.cause})"
         if last is None:
-            return Verdict("filtered", f"no reconcile is remembered; {what}", since=filtered.at)
+            return _unless_unready(facts, "filtered", f"no reconcile is remembered; {note}", filtered.at)
         same = head.generation == last.generation if head.generation else False
         if not same and head.resource_version != last.resource_version:
-            return Verdict("filtered", f"{what}; last reconciled at version {last.resource_version}", since=filtered.at)
+            text = f"{note}; last reconciled at version {last.resource_version}"
+            return _unless_unready(facts, "filtered", text, filtered.at)
     if last is None:
-        return Verdict("idle", "nothing to do; its last reconcile is no longer remembered")
+        return _unless_unready(facts, "idle", "nothing to do; its last reconcile is no longer remembered", None)
     ended = last.started + last.duration
     at = f"generation {last.generation}" if last.generation else f"version {last.resource_version}"
     ago = f"reconciled {lasting(facts.now - ended)} ago"
+    after = f"; {note}" if note else ""
     if last.warning:
         text = f"{last.warning}; no retry is planned before something changes ({ago} at {at})"
-        return Verdict("warned", f"{text}; {what}" if what else text, since=ended)
-    text = f"nothing to do since {at}, {ago}"
-    return Verdict("idle", f"{text}; {what}" if what else text, since=ended)
+        return Verdict("warned", f"{text}{after}", since=ended)
+    return _unless_unready(facts, "idle", f"nothing to do since {at}, {ago}{after}", ended)
+
+
+def _unless_unready(facts: Facts, state: State, text: str, since: float | None) -> Verdict:
+    """The verdict with that state or, if the object's status says that it is not as wanted, ``not ready``."""
+    if facts.unready:
+        return Verdict("not ready", f"{facts.unready}; {text}", since=since)
+    return Verdict(state, text, since=since)
 
 
 def _held(finalizers: tuple[str, ...]) -> str:

@@ -3,8 +3,10 @@
 import { h, render } from './preact.js';
 import { Attempts } from './attempts.js';
 import { Kinds, Stored, rows as clusterRows } from './cluster.js';
-import { Conditions, Events, State, Table, Tree, When, Yaml } from './parts.js';
-import { MEANING, STANDING, STATES, clock, count, moment, rate, rates, seconds, tone } from './words.js';
+import { Owners } from './owners.js';
+import { Conditions, Events, State, Table, When, Yaml } from './parts.js';
+import { Timeline, attemptMarks, eventMarks } from './timeline.js';
+import { MEANING, STANDING, STATES, attemptId, clock, count, eventId, moment, rate, rates, seconds, tone } from './words.js';
 
 const EVERY = 2000;
 const WITHIN = 10000;
@@ -268,14 +270,16 @@ function Detail({ object }) {
     h('div', { class: `verdict ${tone(told.state)}` }, h('strong', { role: 'status' }, told.state),
       h('p', null, told.text, told.until && ` (at ${moment(told.until)})`),
       h('p', null, `${told.state} means: ${MEANING[told.state]}`)),
-    told.resourceVersion && h('p', { class: 'soft' }, `seen at ${generation_}version ${told.resourceVersion}`),
     told.caches.map((line) => h('p', { class: 'trouble', key: line }, line)),
-    told.pending.length > 0 && h('p', null, `pending: ${told.pending.join(', ')}`),
-    h('h3', null, 'What it owns'),
-    detail.owned.length ? h(Tree, { owned: detail.owned, line: owned })
-      : h('p', { class: 'soft' }, 'nothing in the caches of this process'),
+    h('h3', null, 'Owners and owned objects ', h('span', { class: 'soft' }, 'in the caches of this process')),
+    h(Owners, { self: { kind: told.kind, key: told.key, state: told.state }, owners: detail.owners, owned: detail.owned, href: (node) => pageOf(node, told.controller) }),
+    h('h3', null, 'Timeline'),
+    h(Timeline, { key: `${told.controller} ${told.key}`, now: told.now, marks: [...attemptMarks(told.timeline, attemptId), ...eventMarks(detail.events, eventId)] }),
     h('h3', null, 'Conditions'), h(Conditions, { conditions: detail.conditions, now: told.now }),
-    h('h3', null, 'Last reconciles'), h(Attempts, { told }),
+    h('h3', null, 'Last reconciles'),
+    told.resourceVersion && h('p', { class: 'soft' }, `seen at ${generation_}version ${told.resourceVersion}`),
+    told.pending.length > 0 && h('p', null, `pending: ${told.pending.join(', ')}`),
+    h(Attempts, { told }),
     h('h3', null, 'Events of the last minutes'),
     h(Events, {
       events: detail.events, now: told.now, caption: 'Events that this process has reported', empty: 'this process has reported none',
@@ -298,8 +302,12 @@ function Content() {
     wantsYaml && found()];
 }
 
-const owned = (each) => [`${each.kind} `, h('code', null, each.key), ' ', each.says && h('span', { class: 'soft' }, each.says),
-  each.deleting && h('span', { class: 'state odd' }, 'being deleted')];
+// The page of an object in the picture, if a controller of this process has objects of its kind: this one, or the only other.
+function pageOf(node, controller) {
+  const names = [...new Set(view.controllers.filter(({ resource }) => node.resource && resource === node.resource).map(({ name }) => name))];
+  if (names.includes(controller)) return link(controller, node.key);
+  return names.length === 1 ? link(names[0], node.key) : '';
+}
 
 // -- the whole -------------------------------------------------------------------------------------------------------
 

@@ -1,16 +1,16 @@
 // The last reconciles of an object, as a table.
 import { h } from './preact.js';
 import { State, Table, When } from './parts.js';
-import { count, moment, seconds } from './words.js';
+import { attemptId, count, moment, seconds } from './words.js';
 
 export function Attempts({ told }) {
   const groups = runs([...told.timeline].reverse());
   // A group keeps its key while it grows and its oldest reconciles are forgotten, so that what a person has opened stays open.
-  const rows = groups.map(([each, ...same], at) => h('tr', { key: same.length ? `${each.detail} ${groups.length - at}` : each.started, class: 'new' },
+  const rows = groups.map(([each, ...same], at) => h('tr', { key: same.length ? `${each.detail} ${groups.length - at}` : each.started, class: 'new', id: attemptId(each) },
     h('td', { class: 'time' }, h(When, { at: each.at, now: told.now, beside: true })), h('td', null, h(State, { state: each.result.replace('requeue_after', 'waiting') })),
     h('td', { class: 'text' }, each.detail, !at && each.next && h('div', { class: 'soft' }, `next at ${moment(each.next)}`),
       same.length > 0 && h('details', { class: 'others' }, h('summary', null, `and ${count(same.length, 'time')} before, since `, h(When, { at: same.at(-1).at, now: told.now })),
-        h('ul', null, same.map((one) => h('li', { key: one.started }, `${moment(one.at)}, because of ${one.causes.join(', ')}, took ${seconds(one.seconds)}`,
+        h('ul', null, same.map((one) => h('li', { key: one.started, id: attemptId(one) }, `${moment(one.at)}, because of ${one.causes.join(', ')}, took ${seconds(one.seconds)}`,
           isDoing(one) && h(Doings, { attempt: one })))))),
     h('td', null, each.causes.join(', ')),
     h('td', null, h(Doings, { attempt: each })),

@@ -1,7 +1,9 @@
 // The views of an embedded cluster: the kinds that it has, and one object as it is stored.
 import { h } from './preact.js';
+import { Owners } from './owners.js';
 import { Conditions, Events, Said, State, Table, Tree, When, Yaml } from './parts.js';
-import { STANDING, count, tone } from './words.js';
+import { Timeline, attemptMarks, eventMarks } from './timeline.js';
+import { STANDING, clock, count, eventId, tone } from './words.js';
 
 export function Kinds({ view, choose }) {
   const rows = view.kinds.map((each) => h('tr', { key: each.name },
@@ -64,16 +66,29 @@ export function Stored({ object, view, link, stored }) {
       told.holdsUp.length > 0 && [h('p', null, told.yaml ? 'holds up:' : 'wanted by:'), h(Tree, { owned: told.holdsUp, line }),
         told.more > 0 && h('p', null, `and ${count(told.more, 'more object')}`)],
       STANDING[told.state] && h('p', null, `${told.state} means: ${STANDING[told.state]}`)),
+    h('h3', null, 'Owners and owned objects'),
+    h(Owners, { self: { kind: told.kind, key: told.key, state: told.state, ready: told.ready }, owners: told.owners, owned: told.owned, href: (node) => node.resource && stored(node.resource, node.key) }),
+    h('h3', null, 'Timeline'), h(Timeline, { key: `${told.resource} ${told.key}`, now, marks: marks(told) }),
     h('h3', null, 'Wanted and there'), h(Pairs, { pairs: told.pairs }),
-    h('h3', null, 'What it owns'),
-    told.owned.length ? h(Tree, { owned: told.owned, line }) : h('p', { class: 'soft' }, 'nothing'),
-    told.owners.length > 0 && [h('h3', null, 'What owns it'), h(Tree, { owned: told.owners, line })],
     h('h3', null, 'Controllers that work on it'), h(Controllers, { told, link }),
     h('h3', null, 'Conditions'), h(Conditions, { conditions: told.conditions, now }),
     h('h3', null, 'Events'), h(Events, { events: told.events, now, caption: 'Events about it', empty: 'there is none' }),
     h('h3', null, 'Last versions'), h(Versions, { versions: told.versions, now }),
     h('h3', { id: 'yaml' }, 'As YAML'), h(Yaml, { told }));
 }
+
+const controllerId = (name) => `controller-${name}`;
+const versionId = (version) => `version-${version.revision}`;
+
+// The marks of the timeline: the reconciles of all controllers that work on it, its versions, and the events about it.
+const marks = (told) => [
+  ...told.controllers.flatMap(({ controller, timeline }) => attemptMarks(timeline, () => controllerId(controller), controller).filter((mark) => mark.lane !== 'writes')),
+  ...told.versions.filter((version) => version.at).map((version) => ({
+    lane: 'writes', start: new Date(version.at).getTime() / 1000, tone: 'busy', target: versionId(version),
+    text: `${clock(version.at)}: ${version.by.length ? `written by ${version.by.join(', ')}: ` : ''}${said(version)}`,
+  })),
+  ...eventMarks(told.events, eventId),
+];
 
 const value = (any) => (any === null || any === undefined ? 'nothing' : typeof any === 'string' ? any : JSON.stringify(any));
 
@@ -93,7 +108,7 @@ function Pairs({ pairs }) {
 
 const Controllers = ({ told, link }) => h(Table, {
   caption: 'Controllers that work on it', heads: ['controller', 'state', 'why'], empty: 'none of the control plane', cards: true,
-  rows: told.controllers.map((each) => h('tr', { key: each.controller },
+  rows: told.controllers.map((each) => h('tr', { key: each.controller, id: controllerId(each.controller) },
     h('th', { scope: 'row' }, h('a', { href: link(each.controller, told.key) }, each.controller)),
     h('td', null, h(State, { state: each.state })), h('td', { class: 'text' }, each.text))),
 });
@@ -101,7 +116,7 @@ const Controllers = ({ told, link }) => h(Table, {
 // The versions that the server remembers. The newest change is open, the others at a click.
 function Versions({ versions, now }) {
   if (!versions.length) return h('p', { class: 'soft' }, 'the server remembers none');
-  return versions.map((each, at) => h('details', { key: each.revision, open: at === 0, class: 'version' },
+  return versions.map((each, at) => h('details', { key: each.revision, id: versionId(each), open: at === 0, class: 'version' },
     h('summary', null, `version ${each.revision}: ${said(each)}`, each.at && [', ', h(When, { at: each.at, now })],
       each.by.length > 0 && `, by ${each.by.join(', ')}`),
     each.changes.length > 0 && h('ul', { class: 'changes' }, each.changes.map((one) => h('li', { key: one.path },

@@ -1,6 +1,6 @@
 // The parts that several views have in common: tables, states, trees.
 import { h } from './preact.js';
-import { moment, relative, tone } from './words.js';
+import { eventId, moment, relative, tone } from './words.js';
 
 export const State = ({ state }) => h('span', { class: `state ${tone(state)}` }, state);
 
@@ -31,12 +31,12 @@ export const Conditions = ({ conditions, now }) => h(Table, {
 
 export const Events = ({ events, now, caption, empty }) => h(Table, {
   caption, heads: ['last time', 'type', 'reason', 'note', '#times'], empty, cards: true,
-  rows: events.map((each) => h('tr', { key: each.at + each.reason + each.note }, h('td', { class: 'time' }, h(When, { at: each.at, now, beside: true })),
+  rows: events.map((each) => h('tr', { key: each.at + each.reason + each.note, id: eventId(each) }, h('td', { class: 'time' }, h(When, { at: each.at, now, beside: true })),
     h('td', null, each.type === 'Normal' ? each.type : h(State, { state: each.type })), h('td', null, each.reason), h('td', { class: 'text' }, each.note),
     h('td', { class: 'number', 'data-head': 'times' }, each.count))),
 });
 
-// What an object owns. The function `line` makes the words of one of them.
+// Objects, with those that they own. The function `line` makes the words of one of them.
 export const Tree = ({ owned, line, top = true }) => h('ul', { class: top ? 'tree' : '' }, owned.map((each) =>
   h('li', { key: `${each.kind} ${each.key}` }, line(each), each.owns.length > 0 && h(Tree, { owned: each.owns, line, top: false }))));
 

@@ -9,6 +9,7 @@ export const MEANING = {
   'not synced': 'a cache is not complete yet',
   'being deleted': 'it waits until other programs remove their finalizers',
   warned: 'the last reconcile ended without an error, and its last event was a warning',
+  'not ready': 'no work is due now, and its status says that it is not as wanted',
   paused: 'a user has paused the object or its controller',
   running: 'a worker is reconciling it',
   queued: 'it waits for a worker',
@@ -35,7 +36,7 @@ export const STATES = Object.keys(MEANING);
 // Which states are trouble, which are work under way.
 export function tone(state) {
   if (['stopped', 'failed', 'backing off', 'slowed down', 'error'].includes(state)) return 'bad';
-  if (['running long', 'not synced', 'being deleted', 'filtered', 'requeue', 'unknown', 'stuck', 'paused', 'warned', 'Warning'].includes(state)) return 'odd';
+  if (['running long', 'not synced', 'being deleted', 'filtered', 'requeue', 'unknown', 'stuck', 'paused', 'warned', 'not ready', 'Warning'].includes(state)) return 'odd';
   if (['idle', 'deleted', 'success', 'current'].includes(state)) return 'good';
   return 'busy';
 }
@@ -65,6 +66,10 @@ export function relative(text, now) {
   const left = (new Date(text) - new Date(now)) / 1000;
   return left >= 0 ? `in ${seconds(left)}` : `${seconds(-left)} ago`;
 }
+
+// The ids of the rows that tell more about an attempt and an event.
+export const attemptId = (attempt) => `attempt-${attempt.started}`;
+export const eventId = (event) => `event-${encodeURIComponent(event.at + event.reason)}`;
 
 export const count = (number, noun) => `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`;
 

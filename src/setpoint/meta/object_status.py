@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
-from setpoint.cluster.object_browser import condition_messages
+from setpoint.meta import condition_messages
 
 State = Literal["failed", "stuck", "being deleted", "in progress", "warned", "paused", "current"]
 URGENCY: Final[tuple[State, ...]] = ("failed", "stuck", "being deleted", "in progress", "warned", "paused", "current")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from setpoint.cluster.object_browser.condition_messages import condition, container, message
+from setpoint.meta.condition_messages import condition, container, message
 
 
 @pytest.mark.parametrize(

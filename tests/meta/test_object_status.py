@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.cluster.object_browser.condition_messages import message
-from setpoint.cluster.object_browser.object_status import differences, progress, ready, standing
+from setpoint.meta.condition_messages import message
+from setpoint.meta.object_status import differences, progress, ready, standing
 
 WORDS = st.sampled_from([
     "Job", "Pod", "Service", "ResourceQuota", "LoadBalancer", "Failed", "Pending", "Ready", "PodScheduled",
