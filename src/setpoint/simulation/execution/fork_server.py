@@ -87,6 +87,7 @@ class ForkServer:
 
     def live(self) -> NoReturn:
         code = 1
+        gc.freeze()  # what was there before the fork is shared with other processes: no collection looks at it
         try:
             _be_silent()
             signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -45,8 +45,7 @@ class WorkerPool:
         self._setup = setup
         self._workers: list[Worker] = []
         self._others: dict[int, Worker] = {}
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        self._size = cores if workers is None else workers
+        self._size = default_workers() if workers is None else workers
         self.runs = 0
 
     def __enter__(self) -> WorkerPool:
@@ -98,6 +97,12 @@ class WorkerPool:
 
     def _count(self) -> None:
         self.runs += 1
+
+
+def default_workers() -> int:
+    """One process for each core; where pytest-xdist shares the cores among its workers, for each core of this one."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(cores // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")), 1)
 
 
 def carry_out(
