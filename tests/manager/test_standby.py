@@ -13,6 +13,7 @@ from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport
 from setpoint.controller import RunningController
 from setpoint.manager import Fleet, LeaderElection, LeadershipLost, Manager, ManagerOptions
+from setpoint.manager.leader_election.leader_elector import STEP_DOWN
 from setpoint.models.coordination_v1 import Lease
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.testing import advance, cluster, virtual_time
@@ -107,6 +108,39 @@ async def test_a_leader_that_is_asked_to_step_down_finishes_its_work_and_leaves_
         await second.stop()
         await advance(60)
         assert first.manager.elected.is_set(), "no other candidate wanted it"
+
+
+@virtual_time
+async def test_an_annotation_of_the_lease_asks_its_holder_to_step_down_once() -> None:
+    async with world("a", keys=2, **STANDBY) as made:
+        await advance(3)
+        (first,) = made.processes
+        second = made.start("b", **STANDBY)
+        await advance(3)
+        patch = {"metadata": {"annotations": {STEP_DOWN: "an upgrade of the node"}}}
+        for leader, other in ((first, second), (second, first)):
+            for key in made.keys:
+                await made.change(key, leader.name)
+            await made.client.patch(Lease, "group", patch, namespace="default")
+            await advance(6)
+            assert (leader.manager.elected.is_set(), other.manager.elected.is_set()) == (False, True)
+            assert STEP_DOWN not in (await made.client.get(Lease, "group", namespace="default")).metadata.annotations
+            await advance(60)
+            assert other.manager.elected.is_set(), "the next leader does not step down"
+            assert not leader.task.done()
+            assert await made.behind() == {}
+
+
+@virtual_time
+async def test_a_leader_that_would_end_does_not_step_down() -> None:
+    async with world("a", keys=1, elects=True) as made:
+        await advance(3)
+        (process,) = made.processes
+        patch = {"metadata": {"annotations": {STEP_DOWN: "true"}}}
+        await made.client.patch(Lease, "group", patch, namespace="default")
+        await advance(60)
+        assert process.manager.elected.is_set()
+        assert not process.task.done()
 
 
 @virtual_time

@@ -356,6 +356,30 @@ def resume(
     go_on(Target(kind=kind, name=name, namespace=namespace, annotation=annotation, switch=config_map), cluster)
 
 
+@app.command(name="step-down")
+def step_down(
+    lease: str,
+    *,
+    namespace: Annotated[str | None, Parameter(name=["--namespace", "-n"])] = None,
+    timeout: Annotated[float, Parameter(validator=Number(gt=0))] = 60.0,
+    cluster: KubeconfigFlags = _DEFAULT_CLUSTER,
+) -> None:
+    """Ask the leader of an election to finish its reconciles and to hand over; it goes on as a standby.
+
+    Parameters
+    ----------
+    lease
+        The name of the election's Lease: NAME or NAMESPACE/NAME. The leader must run with --lost-lease standby.
+    namespace
+        The Lease's namespace; default: that of the context.
+    timeout
+        Seconds to wait for the next leader.
+    """
+    from setpoint.cli.step_down import step_down as hand_over
+
+    hand_over(lease, namespace, cluster, timeout)
+
+
 @app.command
 def reconcile(
     kind: str,

@@ -203,7 +203,9 @@ class Manager:
         elif isinstance(election, ParentLease):
             self.elector = election
         elif election is not None:
-            elector = self.elector = LeaderElector(self.client, election, now=now, random=random)
+            elector = self.elector = LeaderElector(
+                self.client, election, now=now, random=random, on_step_down=lambda: self._life.step_down()
+            )
             if self.metrics is not None:
                 self.metrics.add_elector(elector)
 

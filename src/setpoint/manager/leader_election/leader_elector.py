@@ -12,6 +12,7 @@ import math
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from random import Random
+from typing import Final
 
 from setpoint.client import (
     AlreadyExists,
@@ -28,6 +29,8 @@ from setpoint.meta import MicroTime
 from setpoint.models.coordination_v1 import Lease, LeaseSpec
 
 logger = logging.getLogger("setpoint.leader")
+STEP_DOWN: Final = "election.setpoint.io/step-down"
+"""The annotation of a Lease by which users ask its holder to step down, whatever its value. A new holder removes it."""
 
 
 class LeaderElector(Leadership):
@@ -52,7 +55,11 @@ class LeaderElector(Leadership):
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         random: Random | None = None,
         on_new_leader: Callable[[str], None] | None = None,
+        on_step_down: Callable[[], None] | None = None,
     ) -> None:
+        """``on_step_down`` is called after each renewal while the Lease has the annotation `STEP_DOWN`, but never with
+        ``lost_lease="exit"``.
+        """
         self.election = election
         self.rejoins = election.lost_lease == "standby"
         self.rest = election.lease_duration
@@ -60,6 +67,7 @@ class LeaderElector(Leadership):
         self._now = now
         self._random = random or Random()
         self._on_new_leader = on_new_leader
+        self._on_step_down = on_step_down if self.rejoins else None
         self._observed: Lease | None = None
         self._observed_spec: LeaseSpec | None = None
         self._observed_at = 0.0
@@ -155,10 +163,15 @@ class LeaderElector(Leadership):
                         f"the lease {self._name} was not renewed in {self.election.renew_deadline:g} s{why}"
                     )
                 if await self._try(until=deadline):
+                    if self._on_step_down is not None and self._is_asked_to_step_down():
+                        self._on_step_down()
                     break
                 if not self.is_leader:
                     raise LeadershipLost(f"the lease {self._name} was taken by {self.leader or 'another candidate'}")
                 await asyncio.sleep(min(period, max(deadline - loop.time(), 0.0)))
+
+    def _is_asked_to_step_down(self) -> bool:
+        return self._observed is not None and STEP_DOWN in self._observed.metadata.annotations
 
     async def release(self) -> None:
         """Releases the lease if this candidate holds it. Tries for at most ``renew_deadline`` seconds; server and
@@ -305,6 +318,8 @@ class LeaderElector(Leadership):
             transitions=self._transitions() + (0 if mine else 1),
         )
         wanted.metadata.labels.update(self.election.labels)
+        if not mine:
+            wanted.metadata.annotations.pop(STEP_DOWN, None)
         self._observe(await self._client.update(wanted))
         self._renewed_at = asked_at
 
