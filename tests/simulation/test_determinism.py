@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import suppress
+from datetime import datetime
+from typing import Any
 
 import pytest
 from tests.simulation.kinds import App
@@ -52,3 +55,20 @@ def test_a_task_that_a_reconcile_leaves_over_is_found() -> None:
 
     with pytest.raises(Counterexample, match="a reconcile started a task that it never awaited"):
         check(create_many, lambda: sp.Controller(App, reconcile))
+
+
+def _text_of_now(app: App, ctx: sp.Context) -> None:
+    stamp = time.strftime("%H:%M:%S")  # a clock of seconds: two runs within one second would agree
+    ctx.apply(ConfigMap.named(app.name, data={"written": stamp}))
+
+
+async def _text_of_now_in_a_coroutine(app: App, ctx: sp.Context) -> None:
+    await ctx.apply(ConfigMap.named(app.name, data={"written": f"{datetime.now():%H:%M:%S}"}))
+
+
+@pytest.mark.parametrize("reconcile", [_text_of_now, _text_of_now_in_a_coroutine])
+def test_a_time_without_fractions_of_a_second_is_found(reconcile: Any) -> None:
+    with pytest.raises(Counterexample) as caught:
+        check(create_many, lambda: sp.Controller(App, reconcile).owns(ConfigMap), off=ONLY_ORDER)
+    assert caught.value.findings[0].oracle == "determinism"
+    assert "reads the real clock" in caught.value.findings[0].message

@@ -4,8 +4,11 @@ makes them differ.
 
 from __future__ import annotations
 
+import logging
+import os
 import random
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,11 +16,13 @@ from types import FrameType
 from typing import Any
 
 from setpoint.simulation.trace.result import Finding, Result
-from setpoint.testing.user_code import is_users
+from setpoint.testing.user_code import HOME, is_users
 
-_CLOCKS = {"time", "time_ns", "now", "utcnow", "today", "localtime", "gmtime"}
+_CLOCKS = {"time", "time_ns", "now", "utcnow", "today", "localtime", "gmtime", "strftime", "ctime", "asctime"}
 _CHANCE = {"random", "getrandbits", "randbytes", "urandom", "seed"}
-_MADE_OF_CHANCE = {"uuid1", "randint", "choice", "choices", "shuffle", "sample", "uniform", "randrange"}
+_PYTHON_CALLS = {"start", "uuid1", "randint", "choice", "choices", "shuffle", "sample", "uniform", "randrange"}
+_OWN_CLOCKS = (HOME + os.sep, os.path.dirname(logging.__file__) + os.sep)
+"""The folders of the code whose readings of the clock no program sees: the framework's, and that of log records."""
 
 
 def find_first_difference(one: Result, other: Result) -> list[Finding]:
@@ -49,38 +54,55 @@ def find_first_difference(one: Result, other: Result) -> list[Finding]:
 
 @contextmanager
 def audit_nondeterminism(places: dict[str, str]) -> Iterator[None]:
-    """Notes in ``found``, by ``file:line``, each line of the user's code that reads the real clock, asks for randomness
-    or starts a thread. Before the block it reseeds `random` and sleeps for more than a second, so that the code sees
-    different times and random values than in earlier runs.
+    """Notes in ``places``, by ``file:line``, each line of the user's code that reads the real clock, asks for
+    randomness or starts a thread. The code sees other random values and times than in earlier runs: before the block
+    it reseeds `random`, and before the first reading of the clock it sleeps for more than a second, because texts of
+    times often have no smaller unit.
     """
     random.seed()
-    time.sleep(1.01)  # another second: texts of times differ
+    slept = False
+
+    def on_c_call(frame: FrameType, function: Any) -> None:
+        nonlocal slept
+        name = getattr(function, "__name__", "")
+        if name in _CLOCKS and _is_clock(getattr(function, "__self__", None)):
+            if is_users(frame):
+                places.setdefault(_place_of(frame), f"reads the real clock ({name})")
+            if not slept and not frame.f_code.co_filename.startswith(_OWN_CLOCKS):
+                slept = True
+                time.sleep(1.01)
+        elif name in _CHANCE and is_users(frame) and _is_global(getattr(function, "__self__", None)):
+            places.setdefault(_place_of(frame), f"uses randomness ({name})")
+
+    def on_call(frame: FrameType) -> None:
+        caller, file, name = frame.f_back, frame.f_code.co_filename, frame.f_code.co_name
+        if caller is None or not is_users(caller):
+            return
+        if name == "start":
+            if file.endswith("threading.py"):
+                places.setdefault(_place_of(caller), "starts a thread")
+        elif file.rpartition("/")[2] in ("uuid.py", "random.py"):
+            holder = frame.f_locals.get("self")
+            if holder is None or _is_global(holder):
+                places.setdefault(_place_of(caller), f"uses randomness ({name})")
 
     def profile(frame: FrameType, event: str, argument: Any) -> None:
         if event == "c_call":
-            name = getattr(argument, "__name__", "")
-            owner = getattr(argument, "__self__", None)
-            if name in _CLOCKS and _is_clock(owner) and is_users(frame):
-                places.setdefault(f"{frame.f_code.co_filename}:{frame.f_lineno}", f"reads the real clock ({name})")
-            elif name in _CHANCE and is_users(frame) and _is_global(owner):
-                places.setdefault(f"{frame.f_code.co_filename}:{frame.f_lineno}", f"uses randomness ({name})")
-        elif event == "call" and frame.f_code.co_name in _MADE_OF_CHANCE and frame.f_back is not None:
-            caller = frame.f_back
-            holder = frame.f_locals.get("self")
-            library = frame.f_code.co_filename.rpartition("/")[2] in ("uuid.py", "random.py")
-            if library and is_users(caller) and (holder is None or _is_global(holder)):
-                name = frame.f_code.co_name
-                places.setdefault(f"{caller.f_code.co_filename}:{caller.f_lineno}", f"uses randomness ({name})")
-        elif event == "call" and frame.f_code.co_name == "start" and frame.f_code.co_filename.endswith("threading.py"):
-            starter = frame.f_back
-            if starter is not None and is_users(starter):
-                places.setdefault(f"{starter.f_code.co_filename}:{starter.f_lineno}", "starts a thread")
+            on_c_call(frame, argument)
+        elif event == "call" and frame.f_code.co_name in _PYTHON_CALLS:
+            on_call(frame)
 
+    threading.setprofile(profile)
     sys.setprofile(profile)
     try:
         yield
     finally:
         sys.setprofile(None)
+        threading.setprofile(None)
+
+
+def _place_of(frame: FrameType) -> str:
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 def _is_clock(owner: Any) -> bool:
