@@ -13,6 +13,7 @@ import mykind as first
 import pytest
 import yaml
 from mykinds import Mykind, MykindSpec, MykindV1alpha1, MykindV1alpha1Spec, admission, controller, default_template
+from tests.client.certificates import make
 from tests.ports import reserved_port
 from tests.programs import program, server
 
@@ -116,6 +117,78 @@ async def test_install_and_uninstall(tmp_path: Path, port: int) -> None:
         async with program(*serving, home=tmp_path) as webhook:
             await webhook.until(lambda p: any("are registered" in line for line in p.err), "registration")
             assert (await client.get(MykindV1alpha1, "a", namespace="default")).spec.numpods == 2
+
+
+async def test_webhooks_that_require_a_certificate_and_a_token_answer_an_api_server_that_sends_both(
+    tmp_path: Path, port: int
+) -> None:
+    authority, url = make("callers"), f"https://127.0.0.1:{port}"
+    authority.write(tmp_path, "ca")
+    make("kube-apiserver", authority).write(tmp_path, "client")
+    make("127.0.0.1", is_authority=False).write(tmp_path / "certs", "tls")
+    user = {"client-certificate": "client.crt", "client-key": "client.key"}
+    kubeconfig = tmp_path / "webhooks.kubeconfig"
+    kubeconfig.write_text(yaml.safe_dump({"users": [{"name": "*", "user": user}]}))
+    version = "apiserver.config.k8s.io/v1"
+    plugin = {"apiVersion": version, "kind": "WebhookAdmission", "kubeConfigFile": str(kubeconfig)}
+    names = ("MutatingAdmissionWebhook", "ValidatingAdmissionWebhook")
+    plugins = [{"name": name, "configuration": plugin} for name in names]
+    file = tmp_path / "admission.yaml"
+    file.write_text(yaml.safe_dump({"apiVersion": version, "kind": "AdmissionConfiguration", "plugins": plugins}))
+    gate = ("--feature-gates", "APIServerWebhookAuthenticationToken=true")
+    callers = ("--webhook-client-ca", tmp_path / "ca.crt", "--webhook-client-name", "kube-apiserver")
+    tokens = ("--webhook-tokens", "require", "--webhook-address", url)
+    place = ("--cert-dir", tmp_path / "certs", "--host", "127.0.0.1", "--port", port)
+    async with server(tmp_path, "--auth", "--admission-control-config-file", file, *gate) as (_, _, admin):
+        words = ("-m", "setpoint", "webhook", APP, *place, *callers, *tokens, "--kubeconfig", admin)
+        async with program(*words, home=tmp_path) as webhook, Client.from_kubeconfig(admin) as client:
+            await webhook.until(lambda p: any("are served" in line for line in p.err), "webhooks")
+            install = (
+                "--url",
+                url,
+                "--ca-file",
+                tmp_path / "certs" / "tls.crt",
+                "--definitions",
+                "--kubeconfig",
+                admin,
+            )
+            async with program("-m", "setpoint", "webhook", "install", APP, *install, home=tmp_path) as ended:
+                assert await ended.ended() == 0, ended.printed()
+            mykind = await client.create(Mykind.named("a", "default", spec=MykindSpec()))
+            assert mykind.spec.template == default_template()
+            wrong = default_template()
+            wrong.spec.restart_policy = "Never"
+            with pytest.raises(Invalid, match="restartPolicy"):
+                await client.create(Mykind.named("b", "default", spec=MykindSpec(template=wrong)))
+            async with (
+                aiohttp.ClientSession() as session,
+                session.post(f"{url}{admission.path('validate')}", json={}, ssl=False) as answer,
+            ):
+                assert answer.status == 401
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--webhook-client-name=a", "--webhook-client-name needs --webhook-client-ca"),
+        ("--webhook-client-ca=none", "--webhook-client-ca none: No such file or directory"),
+        ("--webhook-tokens=require", "--webhook-tokens require needs --webhook-address here, the address at which"),
+        ("--webhook-address=https://a", "--webhook-address needs --webhook-tokens verify or require"),
+        ("--webhook-tokens=verify --webhook-address=http://a", "--webhook-address: 'http://a' must be of the form"),
+    ],
+)
+def test_flags_about_callers_that_can_not_be_meant_are_refused(
+    words: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        command([str(APP), "--cert-dir=certificates", *words.split()])
+    assert f"setpoint webhook: {message}" in capsys.readouterr().err
+
+
+def test_flags_about_callers_need_webhooks_that_are_served() -> None:
+    app = controller_program("mykinds.py", sp.Operator([controller], [admission]))
+    with pytest.raises(UsageError, match="need --webhook-service or --webhook-cert-dir"):
+        app(["run", "--webhook-tokens=verify"])
 
 
 async def test_install_says_what_the_server_answered(tmp_path: Path) -> None:

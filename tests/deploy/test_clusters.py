@@ -88,6 +88,17 @@ async def test_a_chart_is_linted_installed_upgraded_and_uninstalled_and_the_oper
         assert (pod["priorityClassName"], pod["nodeSelector"]) == ("high", {"a": "b"})
         assert pod["containers"][0]["args"][-3:] == ["--count=1000000", "--source=rain", "--x"]
         assert {each["kind"] for each in documents} > {"ServiceMonitor", "PrometheusRule", "ConfigMap"}
+        values = "webhookCallers.clientCA=a,webhookCallers.clientNames={b},webhookCallers.tokens=require"
+        rendered = await cluster.run(*template, f"{values},networkPolicy.webhookNetworks={{10.0.0.0/24}}")
+        documents = [each for each in yaml.safe_load_all(rendered) if each]
+        (deployment,) = [each for each in documents if each["kind"] == "Deployment"]
+        arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+        flags = [
+            "--webhook-client-ca=/var/run/webhook-callers/ca.crt", "--webhook-client-name=b", "--webhook-tokens=require"
+        ]  # fmt: skip
+        assert [argument for argument in arguments if argument in flags] == flags
+        assert [each["data"]["ca.crt"] for each in documents if "ca.crt" in each.get("data", {})] == ["a"]
+        assert '"10.0.0.0/24"' in rendered
         assert "replicas" in await cluster.run(*template, "replicas=x", fails=True)
         assert "nope" in await cluster.run(*template, "nope=1", fails=True)
 

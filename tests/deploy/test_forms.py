@@ -20,6 +20,7 @@ from setpoint.deploy.file_tree import File, TreeError, Written, write
 from setpoint.deploy.helm import helm
 from setpoint.deploy.kustomize import kustomize
 from setpoint.deploy.olm import olm
+from setpoint.deploy.operator import WebhookCallers
 from setpoint.meta.names import dns1123_subdomain
 from setpoint.operator import Operator
 
@@ -110,6 +111,29 @@ def test_no_token_is_left_in_a_chart_and_foreign_braces_are_escaped() -> None:
         "repository": "registry.example.com:5000/shop", "tag": "1.2.3", "digest": "", "pullPolicy": "IfNotPresent",
     }  # fmt: skip
     assert {*json.loads(chart["values.schema.json"])["properties"]} == {*values, "global"}
+
+
+@pytest.mark.parametrize("certificates", ["own", "cert-manager"])
+def test_the_callers_of_webhooks_are_in_every_form(certificates: Any) -> None:
+    callers = WebhookCallers("-----BEGIN CERTIFICATE-----", ["kube-apiserver"], "require", ["10.0.0.0/24"])
+    documents = parts(operator(callers=callers, certificates=certificates))
+    (authorities,) = documents["callers"]
+    pod = documents["manager"][0]["spec"]["template"]["spec"]
+    mount = next(mount for mount in pod["containers"][0]["volumeMounts"] if mount["name"] == "callers")
+    (file,) = authorities["data"]
+    place = f"{mount['mountPath']}/{file}"
+    address = ["--webhook-address=https://shop-webhook.shops.svc:443"] if certificates == "cert-manager" else []
+    expected = [f"--webhook-client-ca={place}", "--webhook-client-name=kube-apiserver", "--webhook-tokens=require"]
+    assert pod["containers"][0]["args"][-len(expected + address) :] == expected + address
+    assert {"name": "callers", "configMap": {"name": authorities["metadata"]["name"]}} in pod["volumes"]
+    rule = documents["network"][-1]["spec"]["ingress"][-1]
+    assert rule["from"] == [{"ipBlock": {"cidr": "10.0.0.0/24"}}]
+
+    values = yaml.safe_load(helm(operator(callers=callers))["values.yaml"].text)
+    assert values["networkPolicy"]["webhookNetworks"] == ["10.0.0.0/24"]
+    assert values["webhookCallers"] == {
+        "clientCA": "-----BEGIN CERTIFICATE-----", "clientNames": ["kube-apiserver"], "tokens": "require",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -226,6 +250,14 @@ def test_the_command_writes_a_folder_says_so_and_fails_if_something_was_kept(
         (["--image", "a", "--namespace", "A_B"], "--namespace 'A_B': .*RFC 1123"),
         (["--image", "a", "--resources", "nowhere.json"], "nowhere.json: No such file"),
         (["--image", "a", "--service", "A"], "the Service's name 'A'"),
+        (["--webhook-tokens", "verify"], "flags about callers of webhooks need --image"),
+        (["--image", "a", "--webhook-client-name", "b"], "--webhook-client-name needs --webhook-client-ca"),
+        (["--image", "a", "--webhook-client-ca", __file__], "test_forms.py contains no PEM certificate"),
+        (["--image", "a", "--webhook-network", "10.0.0.1/8"], "--webhook-network: 10.0.0.1/8 has host bits set"),
+        (
+            ["--image", "a", "--form", "olm", "--output", "x", "--webhook-tokens", "require"],
+            "--form olm can't be combined with --webhook-client-ca and --webhook-tokens",
+        ),
     ],
 )
 def test_a_wrong_argument_is_one_clear_line(words: list[str], message: str) -> None:

@@ -61,7 +61,7 @@ def test_flags_are_read_as_gos_programs_read_them() -> None:
         (["--secure-port"], "flag needs an argument: --secure-port"),
         (["here"], "unknown command or argument 'here'"),
         (["--authorization-mode=Node,Webhook"], "--authorization-mode=Webhook is not supported here"),
-        (["--admission-control-config-file=x"], "--admission-control-config-file is not supported"),
+        (["--admission-control-config-file=x"], "--admission-control-config-file x: No such file or directory"),
         (["--audit-webhook-config-file=x"], "--audit-webhook-config-file is not supported"),
         (["--audit-log-path=x"], "--audit-policy-file and --audit-log-path need each other"),
         (["--oidc-issuer-url=http://x"], "the URL of a provider begins with https://"),
@@ -248,6 +248,15 @@ async def test_lists_are_divided_into_shards_if_the_gate_is_on(tmp_path: Path, g
     async with server(*arguments(tmp_path, *flags)) as url:
         _, listed = await ask(f"{url}{MAPS}?shardSelector={quote(str(ShardRanges('uid', [])))}", token="secret")
         assert ("shardInfo" in listed["metadata"]) is sharded
+
+
+@pytest.mark.parametrize("is_on", [False, True])
+async def test_the_account_that_calls_webhooks_exists_if_the_gate_is_on(tmp_path: Path, is_on: bool) -> None:
+    flags = ["--feature-gates=APIServerWebhookAuthenticationToken=true"] if is_on else []
+    async with server(*arguments(tmp_path, *flags)) as url:
+        place = f"{url}/api/v1/namespaces/kube-system/serviceaccounts"
+        _, listed = await ask(place, token="secret")
+        assert ("webhook-auth" in [item["metadata"]["name"] for item in listed["items"]]) is is_on
 
 
 async def test_the_audit_log_is_written_as_its_policy_says(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from ipaddress import IPv4Network
@@ -22,7 +22,7 @@ from setpoint.apiserver.authorization.attributes import Attributes, requested
 from setpoint.apiserver.authorization.authorizer import Authorizer
 from setpoint.apiserver.authorization.priority_and_fairness import Flows
 from setpoint.apiserver.bootstrap.apiserver_lease import IdentityLease
-from setpoint.apiserver.bootstrap.default_objects import create_defaults, publish
+from setpoint.apiserver.bootstrap.default_objects import create_defaults, create_webhook_account, publish
 from setpoint.apiserver.bootstrap.namespaces import create_namespaces
 from setpoint.apiserver.custom_resources.definitions import CustomResources
 from setpoint.apiserver.discovery import nonresource
@@ -49,6 +49,7 @@ from setpoint.apiserver.strategies.builtin import add_builtin
 from setpoint.apiserver.strategies.metrics_usage import served_usage
 from setpoint.apiserver.streams.kubelets import Kubelets
 from setpoint.apiserver.webhooks.caller import HttpCaller, WebhookCaller
+from setpoint.apiserver.webhooks.credentials import WebhookUsers
 
 __all__ = ["ApiServer"]
 
@@ -79,7 +80,8 @@ class Access:
     ``authorizer`` (`Rbac`) decides whether a request is allowed; without it, everything is allowed. Requests from this
     process, which have no `Peer`, need no credentials in either case. ``account_tokens`` issues and verifies tokens of
     service accounts; the default uses a secret that is lost when the process ends. ``access_record`` records what
-    clients request. ``audit`` logs every request from the network.
+    clients request. ``audit`` logs every request from the network. ``webhook_users`` are the users as which the server
+    calls admission webhooks (`webhook_users`); without it, it has no credentials.
     """
 
     authentication: Authentication | None = None
@@ -88,6 +90,7 @@ class Access:
     access_record: AccessRecord | None = None
     audit: AuditLog | None = None
     admin: UserInfo = field(default_factory=lambda: SYSTEM_ADMIN)
+    webhook_users: Mapping[str, WebhookUsers] = field(default_factory=dict)
 
 
 class ApiServer:
@@ -154,7 +157,7 @@ class ApiServer:
             configurations=self.hooks,
             now=now or _utc_now,
             random=random or Random(),
-            guard=Guard(account_tokens, access.authorizer, access.access_record, access.admin),
+            guard=Guard(account_tokens, access.authorizer, access.access_record, access.admin, access.webhook_users),
             webhook_caller=webhook_caller if webhook_caller is not None else HttpCaller(),
             bookmark_period=bookmark_period,
             plugins_off=frozenset(plugins_off),
@@ -216,6 +219,8 @@ class ApiServer:
         self.hooks.refresh()
         state.running = True
         await create_namespaces(state.storage, self.handle)
+        if state.account_tokens.webhooks:
+            create_webhook_account(state)
         if self._default_objects:
             create_defaults(state)
             self.custom_resources.register_all()

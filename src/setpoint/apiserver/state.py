@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from ipaddress import IPv4Network
 from random import Random
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from setpoint.apiserver.authorization.access_record import AccessRecord
@@ -19,6 +20,7 @@ from setpoint.apiserver.resources.registry import Registry, ServedResource
 from setpoint.apiserver.storage import Compaction, Damage, Storage
 from setpoint.apiserver.streams.kubelets import Kubelets
 from setpoint.apiserver.webhooks.caller import WebhookCaller
+from setpoint.apiserver.webhooks.credentials import WebhookUsers
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -66,7 +68,17 @@ class AccountTokens(Protocol):
         """The algorithms with which tokens are signed."""
         ...
 
+    @property
+    def webhooks(self) -> bool:
+        """Whether tokens can be bound to webhook configurations, and webhooks are called with such tokens."""
+        ...
+
     def sign(self, claims: dict[str, Any]) -> str: ...
+    def webhook_token(
+        self, storage: Storage, now: datetime, random: Random, webhook: tuple[str, str], audience: str
+    ) -> str:
+        """The token for a call to a webhook of the configuration with this kind and name; empty for none."""
+        ...
 
 
 class TokenUsers(Protocol):
@@ -92,14 +104,15 @@ class Metrics(Protocol):
 
 
 class Guard(NamedTuple):
-    """The decision about requests, their record, the tokens of service accounts, and the user of requests that have
-    none.
+    """The decision about requests, their record, the tokens of service accounts, the user of requests that have none,
+    and the users as which webhooks are called, by the admission plugin.
     """
 
     account_tokens: AccountTokens
     authorizer: Authorizer | None
     access_record: AccessRecord | None
     admin: UserInfo
+    webhook_users: Mapping[str, WebhookUsers] = MappingProxyType({})
 
 
 class State:
@@ -134,6 +147,7 @@ class State:
         self.access_record = guard.access_record
         self.admin = guard.admin
         self.account_tokens = guard.account_tokens
+        self.webhook_users = guard.webhook_users
         self.webhook_caller = webhook_caller
         self.bookmark_period = bookmark_period
         self.kubelets: Kubelets | None = None

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -19,9 +20,10 @@ from setpoint.crd import CustomResource
 from setpoint.deploy.container_resources import GUESSED, ResourcesError, measured_in
 from setpoint.deploy.crds import definitions_of, own_kinds
 from setpoint.deploy.file_tree import File, TreeError, recorded, write
-from setpoint.deploy.operator import Operator
+from setpoint.deploy.operator import Operator, WebhookCallers
 from setpoint.meta.names import dns1123_label, label_value
 from setpoint.meta.text_escaping import visible
+from setpoint.trust import certificates_in, without_mark
 from setpoint.webhook import Admission, AdmissionError, Policy, ServiceTarget, configurations, with_conversions
 from setpoint.webhook.policy import policy_documents
 from setpoint.webhook.registration import TargetError, converters_of, definition_name
@@ -85,7 +87,58 @@ class DeploymentFlags:
     release: str = ""
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class CallerDeploymentFlags:
+    """With --image: the clients that may call the webhooks; by default, any client that reaches them.
+
+    Parameters
+    ----------
+    webhook_client_ca
+        A file with the authorities (PEM) of the client certificates of API servers; it becomes a ConfigMap.
+    webhook_client_name
+        A common name that such a certificate may have; repeatable. Default: any.
+    webhook_tokens
+        What happens with tokens of API servers (KEP-6060): ignore them, verify them when they come, or require one.
+    webhook_network
+        A network of API servers (10.0.0.0/24), from which alone the NetworkPolicy lets clients reach the webhooks;
+        repeatable. Default: all networks.
+    """
+
+    webhook_client_ca: Path | None = None
+    webhook_client_name: Annotated[tuple[str, ...], Parameter(negative_iterable="")] = ()
+    webhook_tokens: Literal["ignore", "verify", "require"] = "ignore"
+    webhook_network: Annotated[tuple[str, ...], Parameter(negative_iterable="")] = ()
+
+    def callers(self, form: Form) -> WebhookCallers:
+        """The callers for the documents.
+
+        Raises:
+            UsageError: the file can't be used, a network is not one, or names are given without authorities.
+        """
+        authorities = ""
+        if (file := self.webhook_client_ca) is not None:
+            pem = file.read_bytes()
+            if not certificates_in(pem):
+                raise UsageError(f"--webhook-client-ca {file} contains no PEM certificate")
+            authorities = without_mark(pem).decode("utf-8", "replace")
+        elif self.webhook_client_name:
+            raise UsageError("--webhook-client-name needs --webhook-client-ca: only verified certificates have names")
+        for network in self.webhook_network:
+            try:
+                ip_network(network)
+            except ValueError as problem:
+                raise UsageError(f"--webhook-network: {problem}") from None
+        if form == "olm" and (authorities or self.webhook_tokens != "ignore"):
+            raise UsageError(
+                "--form olm can't be combined with --webhook-client-ca and --webhook-tokens: OLM itself chooses the "
+                "Service of the webhooks"
+            )
+        return WebhookCallers(authorities, self.webhook_client_name, self.webhook_tokens, self.webhook_network)
+
+
 _DEFAULT_DEPLOYMENT: Final = DeploymentFlags()
+_ANY_CALLER: Final = CallerDeploymentFlags()
 
 
 def manifests_command(
@@ -106,6 +159,7 @@ def manifests_command(
         output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
         force: Annotated[bool, Parameter(negative="")] = False,
         deployment: DeploymentFlags = _DEFAULT_DEPLOYMENT,
+        callers: CallerDeploymentFlags = _ANY_CALLER,
         rbac: bool = True,
         service: str | None = None,
         name: str | None = None,
@@ -138,6 +192,8 @@ def manifests_command(
             if image is None:
                 if form != "plain" or output is not None:
                     raise UsageError(f"--form {form} needs --image, the image whose entry point is this program")
+                if callers != _ANY_CALLER:
+                    raise UsageError("flags about callers of webhooks need --image; without it, they are flags of run")
                 text = _outside(
                     command, controllers, admissions, policies, name or given_name, service, deployment.namespace, rbac
                 )
@@ -155,6 +211,7 @@ def manifests_command(
                 namespace=_namespace("--namespace", deployment.namespace),
                 watch_namespace=watch_namespace and _namespace("--watch-namespace", watch_namespace),
                 certificates=deployment.certificates,
+                callers=callers.callers(form),
                 replicas=deployment.replicas,
                 shards=deployment.shards,
                 resources=GUESSED if deployment.resources is None else measured_in(deployment.resources),
@@ -164,6 +221,8 @@ def manifests_command(
                 policies=policies,
             )
             served = operator.served
+            if callers != _ANY_CALLER and not served:
+                raise UsageError("there are no webhooks, so flags about their callers have no effect")
             if converters_of(served) and watch_namespace is not None:
                 _warn(command, "definitions have no namespace, so the conversion serves the objects of all namespaces")
             if policies and form == "olm":

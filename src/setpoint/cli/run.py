@@ -18,7 +18,7 @@ from setpoint.cli.processes import connect, kubeconfig_of, launcher, shared_with
 from setpoint.cli.program_arguments import Parts
 from setpoint.cli.program_options import with_options
 from setpoint.cli.resource_measurement import Measuring
-from setpoint.cli.run_flags import ClusterFlags, LogFlags, ReplicaFlags, ServingFlags, WebhookFlags
+from setpoint.cli.run_flags import CallerFlags, ClusterFlags, LogFlags, ReplicaFlags, ServingFlags, WebhookFlags
 from setpoint.cli.webhook_serving import serve_webhooks
 from setpoint.client import Client
 from setpoint.controller import watched_kinds
@@ -36,16 +36,17 @@ from setpoint.manager.logging import configure
 from setpoint.manager.otlp import Otlp, OtlpMissing
 from setpoint.manager.processes import Launcher, ParentLease, Supervisor
 from setpoint.manager.processes.parent_link import Seat
-from setpoint.webhook import Admission, Converter, Webhooks, with_conversions
+from setpoint.webhook import Admission, Converter, ServiceTarget, Webhooks, with_conversions
 from setpoint.webhook.policy import apply_policies
+from setpoint.webhook.registration import address_of
 
 __all__ = ["run_command"]
 
 BLOCKED_AFTER = 1.0
 """The event loop counts as blocked after this many seconds."""
-_GROUPS: Final = (ClusterFlags, ReplicaFlags, ServingFlags, WebhookFlags, LogFlags)
+_GROUPS: Final = (ClusterFlags, ReplicaFlags, ServingFlags, WebhookFlags, CallerFlags, LogFlags)
 _CLUSTER, _REPLICAS, _SERVING = ClusterFlags(), ReplicaFlags(), ServingFlags()
-_WEBHOOKS, _LOG = WebhookFlags(), LogFlags()
+_WEBHOOKS, _CALLERS, _LOG = WebhookFlags(), CallerFlags(), LogFlags()
 
 
 def run_command(parts: Parts, sources: OptionSources) -> Callable[..., None]:
@@ -61,6 +62,7 @@ def run_command(parts: Parts, sources: OptionSources) -> Callable[..., None]:
         replicas: ReplicaFlags = _REPLICAS,
         serving: ServingFlags = _SERVING,
         webhooks: WebhookFlags = _WEBHOOKS,
+        callers: CallerFlags = _CALLERS,
         log: LogFlags = _LOG,
         own: Any = None,
     ) -> None:
@@ -74,9 +76,8 @@ def run_command(parts: Parts, sources: OptionSources) -> Callable[..., None]:
             A YAML file with values of these flags, such as leader-elect: true. A flag on the command line comes first,
             then a variable such as SETPOINT_LEADER_ELECT, then the file.
         """
-        _Run(parts.with_options(own), name or parts.operator.name, own, cluster, replicas, serving, webhooks).run(
-            log, sources
-        )
+        flags = cluster, replicas, serving, webhooks, callers
+        _Run(parts.with_options(own), name or parts.operator.name, own, *flags).run(log, sources)
 
     names = {"name", "config", "own"} | {field.name for group in _GROUPS for field in dataclasses.fields(group)}
     return with_options(run_the_controllers, parts.operator.options, names)
@@ -94,6 +95,7 @@ class _Run:
         replicas: ReplicaFlags,
         serving: ServingFlags,
         webhooks: WebhookFlags,
+        callers: CallerFlags,
     ) -> None:
         self._parts = parts
         self._own = own
@@ -101,6 +103,7 @@ class _Run:
         self._replicas = replicas
         self._serving = serving
         self._webhooks = webhooks
+        self._callers = callers
         self._check()
         controllers, admissions = parts.controllers, parts.admissions
         self._kinds = [*watched_kinds(controllers), *(admission.kind for admission in admissions)]
@@ -132,6 +135,10 @@ class _Run:
         cluster, replicas, serving, webhooks = self._cluster, self._replicas, self._serving, self._webhooks
         for group in (cluster, replicas, serving, webhooks):
             group.check()
+        if webhooks.place:
+            self._callers.check("" if isinstance(webhooks.place, Path) else webhooks.place)
+        elif self._callers != CallerFlags():
+            raise UsageError("flags about callers of webhooks need --webhook-service or --webhook-cert-dir")
         if webhooks.place and (cluster.embedded or cluster.clusters):
             raise UsageError("--webhook-cert-dir and --webhook-service can't be combined with --embedded or --clusters")
         if serving.measure and cluster.embedded:
@@ -182,8 +189,10 @@ class _Run:
             if embedded is not None and self._served:
                 await embedded.serve(Webhooks(*self._served, factory=manager.factory))
             elif self._webhooks.place is not None:
-                port = self._webhooks.webhook_port
-                serve_webhooks(manager, self._served, self._webhooks.place, port, self._configuration)
+                place, port = self._webhooks.place, self._webhooks.webhook_port
+                address = "" if isinstance(place, Path) else address_of(ServiceTarget(place, manager.client.namespace))
+                callers = self._callers.allowed(manager.client, address)
+                serve_webhooks(manager, self._served, place, port, self._configuration, callers)
             if self._otlp is not None and self._seat is None and manager.metrics is not None:
                 manager.add(self._otlp.metrics_of(manager.metrics.registry))
             if self._serving.measure is not None:

@@ -12,8 +12,14 @@ from cyclopts.validators import Number
 from setpoint.apps.error_reports import UsageError
 from setpoint.client import Client
 from setpoint.manager.http_server import split_address
+from setpoint.trust import certificates_in
+from setpoint.webhook import UrlTarget
+from setpoint.webhook.caller_tokens import CallerTokens
+from setpoint.webhook.callers import AllowedCallers
+from setpoint.webhook.registration import TargetError
 
 __all__ = [
+    "CallerFlags",
     "ClusterFlags",
     "KubeconfigFlags",
     "LogFlags",
@@ -238,7 +244,74 @@ class WebhookFlags:
         return self.webhook_cert_dir or self.webhook_service
 
 
-@Parameter(name="*", group=Group("Log and OpenTelemetry", sort_key=5))
+@Parameter(name="*", group=Group("Callers of webhooks", sort_key=5))
+@dataclass(frozen=True, kw_only=True)
+class CallerFlags:
+    """The clients that may call the admission webhooks; by default, any client that reaches them.
+
+    Parameters
+    ----------
+    webhook_client_ca
+        Answer only clients with a certificate that an authority in this file (PEM) has signed. The API server presents
+        one if its --admission-control-config-file has a kubeConfigFile with a client certificate.
+    webhook_client_name
+        With --webhook-client-ca: a common name that the certificate may have; repeatable. Default: any.
+    webhook_tokens
+        What happens with tokens of API servers (KEP-6060): ignore them, verify them when they come, or require one.
+    webhook_address
+        With --webhook-tokens and --webhook-cert-dir (--cert-dir): the address at which API servers call the webhooks,
+        such as https://SERVICE.NAMESPACE.svc:443; tokens are for it.
+    """
+
+    webhook_client_ca: Path | None = None
+    webhook_client_name: Annotated[tuple[str, ...], Parameter(negative_iterable="")] = ()
+    webhook_tokens: Literal["ignore", "verify", "require"] = "ignore"
+    webhook_address: str | None = None
+
+    @property
+    def verifies_tokens(self) -> bool:
+        return self.webhook_tokens != "ignore"
+
+    def check(self, address: str) -> None:
+        """Raises `UsageError` if a flag lacks the one that it needs. ``address`` is that of the webhooks, or empty if
+        only ``--webhook-address`` can say it.
+        """
+        if self.webhook_client_name and self.webhook_client_ca is None:
+            raise UsageError("--webhook-client-name needs --webhook-client-ca: only verified certificates have names")
+        if self.webhook_address is not None:
+            if not self.verifies_tokens:
+                raise UsageError("--webhook-address needs --webhook-tokens verify or require")
+            try:
+                UrlTarget(self.webhook_address)
+            except TargetError as problem:
+                raise UsageError(f"--webhook-address: {problem}") from None
+        elif self.verifies_tokens and not address:
+            raise UsageError(
+                f"--webhook-tokens {self.webhook_tokens} needs --webhook-address here, the address at which API "
+                "servers call the webhooks, such as https://SERVICE.NAMESPACE.svc:443: tokens are for one address"
+            )
+
+    def allowed(self, client: Client | None, address: str) -> AllowedCallers:
+        """The callers that the flags allow. ``client`` reviews tokens.
+
+        Raises:
+            UsageError: the file of the authorities can't be read, or contains no certificate.
+        """
+        authorities = None
+        if (file := self.webhook_client_ca) is not None:
+            try:
+                authorities = file.read_bytes()
+            except OSError as problem:
+                raise UsageError(f"--webhook-client-ca {file}: {problem.strerror}") from None
+            if not certificates_in(authorities):
+                raise UsageError(f"--webhook-client-ca {file} contains no PEM certificate")
+        tokens = None
+        if self.verifies_tokens and client is not None:
+            tokens = CallerTokens(client, self.webhook_address or address, required=self.webhook_tokens == "require")
+        return AllowedCallers(client_ca=authorities, client_names=self.webhook_client_name, tokens=tokens)
+
+
+@Parameter(name="*", group=Group("Log and OpenTelemetry", sort_key=6))
 @dataclass(frozen=True, kw_only=True)
 class LogFlags:
     """The log of the process.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Group, Parameter
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["SecurityFlags"]
 
 _GROUP = Group("TLS and users", sort_key=2)
+_GATES: Final = {f"APIServerWebhookAuthenticationToken={value}": value == "true" for value in ("true", "false")}
 _Switch = Annotated[bool, Parameter(negative="")]
 _Files = Annotated[tuple[Path, ...], Parameter(negative_iterable="")]
 _Texts = Annotated[tuple[str, ...], Parameter(negative_iterable="")]
@@ -54,6 +55,12 @@ class SecurityFlags:
         With --audit-log-path: the audit policy (audit.k8s.io/v1) that says which requests are logged.
     audit_log_path
         The file to which the audit log is appended, one JSON event per line.
+    admission_control_config_file
+        The AdmissionConfiguration (apiserver.config.k8s.io/v1) whose kubeConfigFile has the credentials with which
+        the server calls admission webhooks.
+    feature_gates
+        APIServerWebhookAuthenticationToken=true: issue tokens that are bound to webhook configurations (KEP-6060), and
+        call admission webhooks with them.
     oidc_issuer_url
         With --auth: the URL of an OpenID Connect provider whose ID tokens are accepted.
     oidc_client_id
@@ -89,6 +96,8 @@ class SecurityFlags:
     anonymous_auth: bool = True
     audit_policy_file: Path | None = None
     audit_log_path: Path | None = None
+    admission_control_config_file: Path | None = None
+    feature_gates: _Texts = ()
     oidc_issuer_url: str = ""
     oidc_client_id: str = ""
     oidc_jwks_file: Path | None = None
@@ -102,7 +111,7 @@ class SecurityFlags:
 
     def security(self) -> Security | None:
         """The security settings of the server; None for plain HTTP. Raises `UsageError` if ``--http`` is combined with
-        other flags of this group, or a required claim is not of the form ``NAME=VALUE``.
+        other flags of this group, a required claim is not of the form ``NAME=VALUE``, or a gate can't be changed.
         """
         from setpoint.cluster.server_security import OidcOptions, Security
 
@@ -112,6 +121,9 @@ class SecurityFlags:
                     "--http serves every client in plain HTTP, so it can't be combined with flags about TLS or users"
                 )
             return None
+        for gate in self.feature_gates:
+            if gate not in _GATES:
+                raise UsageError(f"--feature-gates {gate}: the gates that can be set here are {' and '.join(_GATES)}")
         oidc = None
         if self.oidc_issuer_url:
             claims: dict[str, str] = {}
@@ -146,4 +158,6 @@ class SecurityFlags:
             anonymous_auth=self.anonymous_auth,
             audit_policy_file=self.audit_policy_file,
             audit_log_path=self.audit_log_path,
+            admission_control_config_file=self.admission_control_config_file,
+            webhook_tokens=bool(self.feature_gates) and _GATES[self.feature_gates[-1]],
         )

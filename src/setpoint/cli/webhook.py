@@ -18,7 +18,7 @@ from setpoint.cache import InformerFactory
 from setpoint.cli.default_names import webhook_name
 from setpoint.cli.program_declarations import served_by
 from setpoint.cli.program_loader import loaded
-from setpoint.cli.run_flags import KubeconfigFlags, LogFlags, check_address
+from setpoint.cli.run_flags import CallerFlags, KubeconfigFlags, LogFlags, check_address
 from setpoint.cli.webhook_registration import (
     DEFAULT_CLUSTER,
     FIELD_MANAGER,
@@ -51,7 +51,7 @@ from setpoint.webhook import (
     uninstall,
 )
 from setpoint.webhook.installation import generated_samples
-from setpoint.webhook.registration import converters_of, definition_name
+from setpoint.webhook.registration import address_of, converters_of, definition_name
 from setpoint.webhook.webhook_program import serve_webhooks
 
 logger = logging.getLogger("setpoint.webhook")
@@ -100,6 +100,7 @@ class PlaceFlags:
 
 
 _DEFAULT_PLACE: Final = PlaceFlags()
+_DEFAULT_CALLERS: Final = CallerFlags()
 _DEFAULT_LOG: Final = LogFlags()
 
 
@@ -108,6 +109,7 @@ def serve(
     app: str,
     *,
     place: PlaceFlags = _DEFAULT_PLACE,
+    callers: CallerFlags = _DEFAULT_CALLERS,
     host: str = "",
     port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 9443,
     drain_delay: float = 5.0,
@@ -135,6 +137,7 @@ def serve(
     place.check()
     cert_dir, service, namespace, url = place.cert_dir, place.service, place.namespace, place.url
     with reported_trouble():
+        callers.check(url or service or "")
         check_address("--metrics-bind-address", metrics_bind_address)
     configure(log.log_format, log.log_level.upper())
 
@@ -143,7 +146,7 @@ def serve(
         reads = any(getattr(handler, "read_kinds", ()) for handler in served)
         async with AsyncExitStack() as stack:
             client: Client | None = None
-            if reads or cert_dir is None:
+            if reads or cert_dir is None or callers.verifies_tokens:
                 client = await stack.enter_async_context(cluster.client(FIELD_MANAGER))
             factory = InformerFactory(client) if reads and client is not None else None
             beside: list[Any] = []
@@ -168,7 +171,8 @@ def serve(
                 )
             webhooks = Webhooks(*served, factory=factory, metrics=metrics)
             delay = drain_delay if url is None else 0.0
-            server = WebhookServer(webhooks, certificates, host=host, port=port, drain_delay=delay)
+            allowed = callers.allowed(client, address_of(target) if target is not None else "")
+            server = WebhookServer(webhooks, certificates, host=host, port=port, drain_delay=delay, callers=allowed)
             if target is not None and (place.register or url is not None):
                 assert client is not None
                 assert not isinstance(certificates, CertificateFiles)

@@ -18,13 +18,19 @@ from setpoint.webhook import (
     service_names,
     trusting,
 )
+from setpoint.webhook.callers import AllowedCallers
 
 DRAIN_DELAY = 5.0
 """Seconds for which webhooks are still served after a signal, while endpoints are updated."""
 
 
 def serve_webhooks(
-    manager: Manager, served: Sequence[Admission[Any] | Converter], place: Path | str, port: int, configuration: str
+    manager: Manager,
+    served: Sequence[Admission[Any] | Converter],
+    place: Path | str,
+    port: int,
+    configuration: str,
+    callers: AllowedCallers,
 ) -> None:
     """Adds a webhook server for ``served`` to the manager, together with a readiness check.
 
@@ -43,6 +49,6 @@ def serve_webhooks(
             manager.client, f"{place}-tls", space, names=service_names(place, space),
             trusting=trusting(served, configuration), random=manager.options.random, metrics=metrics,
         )  # fmt: skip
-    server = WebhookServer(webhooks, certificates, port=port, drain_delay=DRAIN_DELAY)
+    server = WebhookServer(webhooks, certificates, port=port, drain_delay=DRAIN_DELAY, callers=callers)
     manager.readyz.add("webhooks", server.problem)
     manager.add(server)

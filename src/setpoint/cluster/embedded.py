@@ -118,6 +118,7 @@ class EmbeddedCluster:
                     authorizer=Rbac(storage) if auth else None,
                     account_tokens=None if secured is None else secured.account_tokens,
                     audit=None if secured is None else secured.audit,
+                    webhook_users={} if secured is None else secured.webhook_users,
                 ),
                 default_objects=self._default_objects,
                 plugins_off=_WITH_ACCOUNTS if auth and self._controllers is not None else NEEDING_CONTROLLERS,

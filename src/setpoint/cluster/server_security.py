@@ -21,6 +21,8 @@ from setpoint.apiserver.identity.oidc import OidcProvider
 from setpoint.apiserver.identity.provider_keys import ProviderKeys
 from setpoint.apiserver.identity.static_tokens import read_tokens
 from setpoint.apiserver.identity.tokens import AUDIENCE
+from setpoint.apiserver.webhooks.admission_configuration import webhook_users
+from setpoint.apiserver.webhooks.credentials import CredentialsError, WebhookUsers
 from setpoint.meta.optional_dependencies import needs_extra
 from setpoint.meta.user_error import UserError
 from setpoint.trust import client_context
@@ -76,7 +78,7 @@ class Security:
     ``auth`` says whether users are authenticated and restricted by roles; without it, every client that reaches the
     server may do everything. The cluster's kubeconfig belongs to an administrator in either case. Without
     ``tls_cert_file`` and ``tls_private_key_file``, the server makes an authority and a certificate, and keeps them in
-    the data directory.
+    the data directory. ``webhook_tokens`` is the feature gate APIServerWebhookAuthenticationToken (`AccountTokens`).
     """
 
     auth: bool = False
@@ -92,6 +94,8 @@ class Security:
     anonymous_auth: bool = True
     audit_policy_file: Path | None = None
     audit_log_path: Path | None = None
+    admission_control_config_file: Path | None = None
+    webhook_tokens: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,7 @@ class Secured:
     token: str
     signer: Pair | None
     audit: AuditLog | None
+    webhook_users: Mapping[str, WebhookUsers]
 
 
 async def secure(security: Security, host: str, directory: Path | None) -> Secured:
@@ -131,8 +136,6 @@ async def secure(security: Security, host: str, directory: Path | None) -> Secur
         tls = ServerTls(client_ca or None)
     except CertificateError as problem:
         raise SecurityError(f"--client-ca-file {security.client_ca_file}: {problem}") from None
-    if client_ca:
-        tls.context.verify_mode = ssl.CERT_OPTIONAL  # there are tokens, too
     try:
         tls.use(serving)
     except CertificateError as problem:
@@ -160,7 +163,20 @@ async def secure(security: Security, host: str, directory: Path | None) -> Secur
         token=token,
         signer=signer,
         audit=audit_log(security.audit_policy_file, security.audit_log_path),
+        webhook_users=admission_users(security.admission_control_config_file),
     )
+
+
+def admission_users(path: Path | None) -> Mapping[str, WebhookUsers]:
+    """The users as which the server calls webhooks, by admission plugin; none without a file.
+
+    Raises:
+        SecurityError: the file, or one that it names, can't be used.
+    """
+    try:
+        return {} if path is None else webhook_users(path)
+    except CredentialsError as problem:
+        raise SecurityError(f"--admission-control-config-file {problem}") from None
 
 
 def audit_log(policy: Path | None, path: Path | None) -> AuditLog | None:
@@ -303,7 +319,12 @@ def _account_tokens(security: Security, directory: Path | None) -> AccountTokens
             raise SecurityError(f"--service-account-key-file {path}: {problem}") from None
     _check_signing(signing, name)
     issuers = security.service_account_issuers or (AUDIENCE,)
-    return AccountTokens(PemKeys(signing, verifying), issuers=issuers, audiences=security.api_audiences)
+    return AccountTokens(
+        PemKeys(signing, verifying),
+        issuers=issuers,
+        audiences=security.api_audiences,
+        webhooks=security.webhook_tokens,
+    )
 
 
 def _check_signing(pem: bytes, name: str) -> None:

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from setpoint.deploy.document_groups import ABOUT, parts
 from setpoint.deploy.file_tree import File
-from setpoint.deploy.operator import Operator
+from setpoint.deploy.operator import Operator, WebhookCallers
+from setpoint.deploy.workload import CALLERS_FILE, CALLERS_FOLDER
 from setpoint.meta.yaml_text import to_yaml
 
 __all__ = ["helm"]
@@ -27,6 +28,8 @@ _VERSION: Final = "token-of-the-version"
 _IMAGE: Final = "token-of-the-image"
 _ACCOUNT: Final = "token-of-the-account"
 _MANAGER: Final = "token-of-the-tool"
+_CALLERS: Final = "token-of-the-callers"
+_AUTHORITIES: Final = "webhookCallers.clientCA"
 _REFERENCES: Final = {
     _NAME: '{{ include "operator.fullname" . }}',
     _SPACE: "{{ .Release.Namespace }}",
@@ -40,9 +43,20 @@ _CONDITIONS: Final = {
     "definitions": ".Values.crds.install",
     "roles": ".Values.rbac.create",
     "users": ".Values.userRoles.create",
+    "callers": f".Values.{_AUTHORITIES}",
     "disruption": ".Values.podDisruptionBudget.enabled",
     "monitoring": ".Values.monitoring.enabled",
 }
+_SOURCES: Final = f"    from:\n    - ipBlock:\n        cidr: {_CALLERS}\n"
+_NETWORKS: Final = """\
+    {{- with .Values.networkPolicy.webhookNetworks }}
+    from:
+    {{- range . }}
+    - ipBlock:
+        cidr: {{ . | quote }}
+    {{- end }}
+    {{- end }}
+"""
 _API: Final = "v2"
 
 
@@ -59,6 +73,9 @@ def helm(operator: Operator) -> dict[str, File]:
         image=_IMAGE,
         managed_by=_MANAGER,
         service="",
+        callers=WebhookCallers(client_ca=_CALLERS, tokens="verify", networks=[_CALLERS])
+        if operator.served
+        else WebhookCallers(),
         watch_namespace=_SPACE if operator.watch_namespace == operator.namespace else operator.watch_namespace,
     )
     groups = parts(tokens)
@@ -73,12 +90,13 @@ def helm(operator: Operator) -> dict[str, File]:
         text = _manager(documents) if name == "manager" else _text(documents)
         if name == "definitions":
             text = text.replace(_KEEP_LINE, _KEEP)
+        if name == "callers":
+            text = text.replace(_CALLERS, f"{{{{ .Values.{_AUTHORITIES} | quote }}}}")
         if name == "network":
             head, policy = documents[:-1], documents[-1:]
             templates["services"] = _template(_text(head), "How the operator is reached.", "")
-            templates["network"] = _template(
-                _text(policy), "Which callers reach the operator.", ".Values.networkPolicy.enabled"
-            )
+            rule = _text(policy).replace(_SOURCES, _NETWORKS)
+            templates["network"] = _template(rule, "Which callers reach the operator.", ".Values.networkPolicy.enabled")
             continue
         templates[name] = _template(text, ABOUT[name], _CONDITIONS.get(name, ""))
     chart = {
@@ -121,6 +139,10 @@ def _values(operator: Operator) -> str:
         "cpu": operator.resources.cpu,
         "memory": operator.resources.memory,
         "limit": operator.resources.memory_limit,
+        "authorities": json.dumps(operator.callers.client_ca),
+        "names": json.dumps([*operator.callers.client_names]),
+        "tokens": operator.callers.tokens,
+        "networks": json.dumps([*operator.callers.networks]),
     }  # fmt: skip
     text = _packaged("values.yaml")
     for word, value in words.items():
@@ -198,11 +220,34 @@ def _manager(documents: list[Document]) -> str:
         "imagePullPolicy: {{ .Values.image.pullPolicy }}",
         "imagePullPolicy: {{ .Values.image.pullPolicy }}\n" + _named("env"),
     )
+    if CALLERS_FOLDER in text:
+        text = _with_callers(text)
     named = ("imagePullSecrets", "nodeSelector", "tolerations", "affinity", "priorityClassName")
     line = "automountServiceAccountToken: true"
     return _lines(text, line, "\n".join([line, *map(_named, named)]))
 
 
+def _with_callers(text: str) -> str:
+    """The Deployment of an operator with webhooks; its flags, volume and mount for their callers depend on values."""
+    flag = f'        - "--webhook-client-ca={CALLERS_FOLDER}/{CALLERS_FILE}"\n'
+    mount = f"        - name: callers\n          mountPath: {CALLERS_FOLDER}\n          readOnly: true\n"
+    name = '{{ include "operator.fullname" . }}-webhook-callers'
+    volume = f"      - name: callers\n        configMap:\n          name: {name}\n"
+    for block in (flag, mount, volume):
+        assert text.count(block) == 1, block
+        text = text.replace(block, f"{{{{- if .Values.{_AUTHORITIES} }}}}\n{block}{{{{- end }}}}\n")
+    head, _, rest = text.partition(_TOKENS)
+    address, line, more = rest.partition("\n") if "--webhook-address" in rest.partition("\n")[0] else ("", "", rest)
+    tokens = _TOKENS.replace("verify", "{{ .Values.webhookCallers.tokens }}") + address + line
+    return f'{head}{_NAMES}{{{{- if ne .Values.webhookCallers.tokens "ignore" }}}}\n{tokens}{{{{- end }}}}\n{more}'
+
+
+_TOKENS: Final = '        - "--webhook-tokens=verify"\n'
+_NAMES: Final = """\
+{{- range .Values.webhookCallers.clientNames }}
+        - {{ printf "--webhook-client-name=%s" . | quote }}
+{{- end }}
+"""
 _OPTIONS: Final = (
     "{{- range $name, $value := .Values.options }}\n"
     '- {{ printf "--%%s=%%v" $name (ternary (toJson $value) $value (kindIs "float64" $value)) | quote }}\n'
@@ -234,6 +279,7 @@ def _object(**properties: Document) -> Document:
 
 
 _TEXT: Final[Document] = {"type": "string"}
+_TEXTS: Final[Document] = {"type": "array", "items": _TEXT}
 _SWITCH: Final[Document] = {"type": "boolean"}
 _ANY_OBJECT: Final[Document] = {"type": "object"}
 _WORDS: Final[Document] = {"type": "object", "additionalProperties": {"type": "string"}}
@@ -258,7 +304,7 @@ _SCHEMA: Final[Document] = {
         crds=_object(install=_SWITCH, keep=_SWITCH),
         logLevel={"enum": ["debug", "info", "warning", "error"]},
         options={"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}},
-        extraArgs={"type": "array", "items": {"type": "string"}},
+        extraArgs=_TEXTS,
         env=_OBJECTS,
         podLabels=_WORDS,
         podAnnotations=_WORDS,
@@ -267,7 +313,8 @@ _SCHEMA: Final[Document] = {
         affinity=_ANY_OBJECT,
         priorityClassName=_TEXT,
         podDisruptionBudget=_object(enabled=_SWITCH),
-        networkPolicy=_object(enabled=_SWITCH),
+        networkPolicy=_object(enabled=_SWITCH, webhookNetworks=_TEXTS),
+        webhookCallers=_object(clientCA=_TEXT, clientNames=_TEXTS, tokens={"enum": ["ignore", "verify", "require"]}),
         monitoring=_object(enabled=_SWITCH),
     ),
 }

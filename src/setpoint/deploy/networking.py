@@ -29,7 +29,8 @@ def network_policy(operator: Operator) -> Document:
     """The NetworkPolicy, which lets API servers reach the webhooks, and pods in namespaces with the label ``metrics:
     enabled`` reach the metrics.
 
-    The webhooks' port is open to all, because a policy cannot select API servers by their pods. Outgoing connections
+    A policy cannot select API servers by their pods, so the webhooks' port is open to all, unless their networks are
+    given. Outgoing connections
     are not restricted: the address of the API server is not known, and reconcilers talk to other systems.
     """
     ingress: list[Document] = [
@@ -39,7 +40,9 @@ def network_policy(operator: Operator) -> Document:
         }
     ]
     if operator.served:
-        ingress.append({"ports": [{"port": WEBHOOK_PORT, "protocol": "TCP"}]})
+        sources = [{"ipBlock": {"cidr": network}} for network in operator.callers.networks]
+        rule: Document = {"ports": [{"port": WEBHOOK_PORT, "protocol": "TCP"}]}
+        ingress.append(rule | {"from": sources} if sources else rule)
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",

@@ -37,6 +37,18 @@ def short_name(program: str) -> str:
     return f"{first[: _LONGEST - 9].rstrip('-')}-{crc32(first.encode()):08x}"
 
 
+@dataclass(frozen=True, slots=True)
+class WebhookCallers:
+    """The clients that may call the webhooks: the flags of ``run`` without ``webhook_``, with the authorities as PEM,
+    and the ``networks`` (CIDR) from which a NetworkPolicy lets them come; none for all.
+    """
+
+    client_ca: str = ""
+    client_names: Sequence[str] = ()
+    tokens: str = "ignore"
+    networks: Sequence[str] = ()
+
+
 @dataclass(frozen=True)
 class Operator:
     """The description from which all documents are made.
@@ -57,6 +69,7 @@ class Operator:
     watch_namespace: str | None = None
     """The only namespace whose objects the controllers see; None means all."""
     certificates: Certificates = "own"
+    callers: WebhookCallers = WebhookCallers()
     replicas: int = 2
     shards: bool = False
     resources: Resources = GUESSED

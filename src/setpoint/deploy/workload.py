@@ -9,13 +9,26 @@ from setpoint.deploy.operator import HEALTH_PORT, METRICS_PORT, WEBHOOK_PORT, Op
 from setpoint.manager.options import SHUTDOWN_TIMEOUT
 from setpoint.manager.pause_switch import PAUSE_SWITCH
 from setpoint.manager.runnable_group import CANCEL_WITHIN
+from setpoint.webhook.registration import address_of
 
-__all__ = ["CERTIFICATE_FOLDER", "USER", "deployment", "disruption_budget", "grace_seconds", "namespace"]
+__all__ = [
+    "CALLERS_FILE",
+    "CALLERS_FOLDER",
+    "CERTIFICATE_FOLDER",
+    "USER",
+    "callers_map",
+    "deployment",
+    "disruption_budget",
+    "grace_seconds",
+    "namespace",
+]
 
 Document = dict[str, Any]
 USER: Final = 65532
 """The id of the unprivileged user in images that follow the ``nonroot`` convention, and in ours."""
 CERTIFICATE_FOLDER: Final = "/var/run/webhook-certificates"
+CALLERS_FOLDER: Final = "/var/run/webhook-callers"
+CALLERS_FILE: Final = "ca.crt"
 _OLM_FOLDER: Final = "/tmp/k8s-webhook-server/serving-certs"  # noqa: S108 - OLM mounts it there
 _MARGIN: Final = 5
 """Seconds for the process to react to the signal, and to exit after the manager has stopped."""
@@ -56,6 +69,14 @@ def arguments(operator: Operator) -> list[str]:
             flags.append(f"--webhook-service={operator.target.name}")
         else:
             flags.append(f"--webhook-cert-dir={_folder(operator)}")
+        callers = operator.callers
+        if callers.client_ca:
+            flags.append(f"--webhook-client-ca={CALLERS_FOLDER}/{CALLERS_FILE}")
+        flags += [f"--webhook-client-name={name}" for name in callers.client_names]
+        if callers.tokens != "ignore":
+            flags.append(f"--webhook-tokens={callers.tokens}")
+            if operator.certificates != "own":
+                flags.append(f"--webhook-address={address_of(operator.target)}")
     return flags
 
 
@@ -72,6 +93,9 @@ def deployment(operator: Operator) -> Document:
         if operator.certificates == "cert-manager":
             mounts.append({"name": "certificates", "mountPath": _folder(operator), "readOnly": True})
             volumes.append({"name": "certificates", "secret": {"secretName": operator.secret}})
+        if operator.callers.client_ca:
+            mounts.append({"name": "callers", "mountPath": CALLERS_FOLDER, "readOnly": True})
+            volumes.append({"name": "callers", "configMap": {"name": callers_map(operator)["metadata"]["name"]}})
     container: Document = {
         "name": "manager",
         "image": operator.image,
@@ -115,6 +139,17 @@ def deployment(operator: Operator) -> Document:
         "kind": "Deployment",
         "metadata": operator.metadata("", "manager"),
         "spec": {"replicas": operator.replicas, "selector": {"matchLabels": operator.selector}, "template": template},
+    }
+
+
+def callers_map(operator: Operator) -> Document:
+    """The ConfigMap with the authorities of the clients that may call the webhooks."""
+    metadata = operator.metadata("webhook-callers", "webhooks")
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata,
+        "data": {CALLERS_FILE: operator.callers.client_ca},
     }
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from setpoint.concurrency import end
 from setpoint.serving.body_memory import BodyMemory
@@ -106,6 +106,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         "_accounted",
         "_body",
         "_buffer",
+        "_certificate",
         "_choked",
         "_closing",
         "_deadline",
@@ -142,6 +143,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport | None = None
         self._peer = ""
+        self._certificate: Mapping[str, Any] | None = None
         self._closing = False
         self._paused = False
         self._choked = False
@@ -160,6 +162,8 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._transport = cast("asyncio.Transport", transport)  # uvloop's has the methods but not the base class
         address = transport.get_extra_info("peername")
         self._peer = address[0] if isinstance(address, tuple) else ""
+        tls = transport.get_extra_info("ssl_object")
+        self._certificate = (tls.getpeercert() or None) if tls is not None else None
         self._service.connections.add(self)
         self._service.deserted.clear()
         self._service.limit.open(self._transport)
@@ -329,7 +333,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._scanned = 0
         head = buffer[: end + 2].decode("latin-1")
         del buffer[: end + 4]
-        request, last = parsed(head, self._peer)
+        request, last = parsed(head, self._peer, self._certificate)
         options = request.headers.get("connection")
         self._last = last or (options is not None and _CLOSE.search(options) is not None)
         self._remaining = framing(request.headers)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
 __all__ = ["MAX_HEAD", "MAX_HEADERS", "HttpRequest", "Malformed", "framing", "parsed"]
 
@@ -20,13 +21,15 @@ _SINGLE: Final = ("content-length", "transfer-encoding", "content-type", "host")
 class HttpRequest(NamedTuple):
     """The head of a request. ``target`` is the path and query as received, without the scheme and host that a proxy's
     client puts before them; header names are in lower case. ``peer`` is the address from which the connection comes,
-    without the port.
+    without the port. ``certificate`` is the client certificate, verified in the handshake, as
+    ``ssl.SSLSocket.getpeercert`` returns it; None without one.
     """
 
     method: str
     target: str
     headers: dict[str, str]
     peer: str = ""
+    certificate: Mapping[str, Any] | None = None
 
     def __repr__(self) -> str:
         """The repr leaves out the headers, because they may contain tokens."""
@@ -43,7 +46,7 @@ class Malformed(Exception):
         self.status = status
 
 
-def parsed(head: str, peer: str = "") -> tuple[HttpRequest, bool]:
+def parsed(head: str, peer: str = "", certificate: Mapping[str, Any] | None = None) -> tuple[HttpRequest, bool]:
     """The request without its body, and whether its version is HTTP/1.0, in which case the connection is closed after
     the answer. A ``connection`` header has no effect on the second value. Raises `Malformed`.
     """
@@ -75,7 +78,7 @@ def parsed(head: str, peer: str = "") -> tuple[HttpRequest, bool]:
             raise Malformed(400, "malformed request line")
         headers["host"] = absolute[1]  # RFC 9112, 3.2.2
         target = absolute[2] if absolute[2].startswith("/") else f"/{absolute[2]}"
-    return HttpRequest(first[1], target, headers, peer), is_old
+    return HttpRequest(first[1], target, headers, peer, certificate), is_old
 
 
 def framing(headers: dict[str, str]) -> int:

@@ -23,6 +23,7 @@ __all__ = [
     "Target",
     "TargetError",
     "UrlTarget",
+    "address_of",
     "configurations",
     "conversion",
     "converters_of",
@@ -88,6 +89,13 @@ class UrlTarget:
 
 
 Target = ServiceTarget | UrlTarget
+
+
+def address_of(target: Target) -> str:
+    """The beginning of the audiences of tokens for webhooks at ``target`` (KEP-6060); the path of a webhook follows."""
+    if isinstance(target, ServiceTarget):
+        return f"https://{target.name}.{target.namespace}.svc:{target.port}"
+    return target.url.rstrip("/")
 
 
 def configurations(

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from setpoint.concurrency import TaskScope, first
 from setpoint.serving import HttpRequest, HttpService, Listener, Refused, Reply
+from setpoint.webhook.caller_tokens import CallerTokens
+from setpoint.webhook.callers import AllowedCallers, bearer_token
 from setpoint.webhook.certificates import CertificateSource
 from setpoint.webhook.conversion import CONVERT_PATH
 from setpoint.webhook.server_tls import ServerTls
@@ -73,11 +75,10 @@ class WebhookServer:
         port: 0 picks a free one; see ``port`` once ``ready`` is set.
         drain_delay, grace: seconds.
         limits: the sizes and times of requests.
-        client_ca: PEM; clients must present a certificate that one of these authorities has signed. With None (the
-            default), no certificate is requested.
+        callers: the clients whose admission reviews are answered; by default any.
 
     Raises:
-        CertificateError: ``client_ca`` contains no certificate.
+        CertificateError: the authorities in ``callers`` contain no certificate.
     """
 
     name = "webhooks"
@@ -94,7 +95,7 @@ class WebhookServer:
         drain_delay: float = 0.0,
         grace: float = 20.0,
         limits: WebhookLimits | None = None,
-        client_ca: bytes | None = None,
+        callers: AllowedCallers | None = None,
     ) -> None:
         self.webhooks = webhooks
         self.certificates = certificates
@@ -105,7 +106,8 @@ class WebhookServer:
         self.limits = limits = limits if limits is not None else WebhookLimits()
         self.ready = asyncio.Event()
         """Set when the server listens."""
-        self._tls = ServerTls(client_ca)
+        self._callers = callers if callers is not None else AllowedCallers()
+        self._tls = ServerTls(self._callers.client_ca)
         self._stopping = asyncio.Event()
         self._certified = asyncio.Event()
         self._paths = frozenset(webhooks.paths)
@@ -179,6 +181,9 @@ class WebhookServer:
             if request.method not in ("GET", "HEAD"):
                 raise Refused(_not_allowed(request.method, "GET"))
             return 0
+        refusal = None if path == CONVERT_PATH else self._callers.refusal(request)
+        if refusal is not None:
+            raise Refused(self._counted(path, refusal))
         if request.method != "POST":
             raise Refused(_not_allowed(request.method, "POST"))
         kind = request.headers.get("content-type", "")
@@ -198,11 +203,25 @@ class WebhookServer:
         if request.method != "POST":  # as in `_admit`
             problem = self.problem() if request.target.partition("?")[0] == READINESS else ""
             return self._last(Reply(503 if problem else 200, _TEXT, problem.encode() or b"ok"))
+        path = request.target.partition("?")[0]
+        tokens = self._callers.tokens
+        if tokens is not None and path != CONVERT_PATH and (token := bearer_token(request)):
+            return self._verified(tokens, token, path, request.target, body)
         started = self.webhooks.start_review(request.target, body)
         return self._last(started) if isinstance(started, Reply) else self._awaited(started)
 
     async def _awaited(self, started: Awaitable[Reply]) -> Reply:
         return self._last(await started)
+
+    async def _verified(self, tokens: CallerTokens, token: str, path: str, target: str, body: bytes) -> Reply:
+        refusal = await tokens.refusal(token, path, body)
+        if refusal is not None:
+            return self._last(self._counted(path, refusal))
+        return self._last(await self.webhooks.handle_review(target, body))
+
+    def _counted(self, path: str, refusal: Reply) -> Reply:
+        self.webhooks.metrics.at(path).finished(refusal.status, 0.0)
+        return refusal
 
     def _last(self, reply: Reply) -> Reply:
         """The reply; while the server is stopping, with a header that closes the connection."""

@@ -18,8 +18,8 @@ class ServerTls:
 
     `use` changes the certificate for later handshakes. Existing connections keep theirs.
 
-    ``client_ca`` (PEM) makes the server require a certificate that one of these authorities has signed, for API servers
-    that are configured to present one. With None, no certificate is requested.
+    With ``client_ca`` (PEM), the server requests a certificate that one of these authorities has signed. A client may
+    connect without a certificate, as probes do, but not with another one.
 
     Raises:
         CertificateError: ``client_ca`` contains no certificate.
@@ -33,7 +33,7 @@ class ServerTls:
                 trust(self.context, client_ca)
             except ValueError:
                 raise CertificateError("the client CA contains no usable PEM certificate") from None
-            self.context.verify_mode = ssl.CERT_REQUIRED
+            self.context.verify_mode = ssl.CERT_OPTIONAL
 
     def use(self, pair: Pair) -> None:
         """Presents ``pair`` from the next handshake on.

@@ -6,6 +6,7 @@ import base64
 import binascii
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from setpoint.apiserver.admission.admission_review import request_document
@@ -22,7 +23,9 @@ from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.object_decoding import coerce
 from setpoint.apiserver.resources.registry import ServedResource
-from setpoint.apiserver.webhooks.caller import CallFailed
+from setpoint.apiserver.webhooks.admission_configuration import MUTATING, VALIDATING
+from setpoint.apiserver.webhooks.caller import CallFailed, Target
+from setpoint.apiserver.webhooks.credentials import NO_CREDENTIALS, CredentialsError
 from setpoint.apiserver.webhooks.responses import ask, refused_by, response_of
 from setpoint.cel.admission import Evaluation
 from setpoint.meta.names import qualified_name
@@ -141,7 +144,8 @@ class WebhookCalls:
         }
         try:
             try:
-                document = await ask(state.webhook_caller, hook.target, review, hook.timeout)
+                address = self._authenticated(hook, mutating=mutating)
+                document = await ask(state.webhook_caller, address, review, hook.timeout)
             except CallFailed as problem:
                 raise CallFailed(f"failed to call webhook: {problem}") from None
             try:
@@ -165,6 +169,26 @@ class WebhookCalls:
         error = ApiStatusError(status["code"], status.get("reason", ""), status["message"])
         error.status = status
         raise error
+
+    def _authenticated(self, hook: Webhook, *, mutating: bool) -> Target:
+        """The address of a webhook, with this server's credentials for it: those of the kubeconfig in the plugin's
+        configuration, and a token for webhooks unless the kubeconfig has one. Raises CallFailed.
+        """
+        state = self._call.state
+        users = state.webhook_users.get(MUTATING if mutating else VALIDATING)
+        try:
+            credentials = users.of(*hook.target.address) if users is not None else NO_CREDENTIALS
+        except CredentialsError as problem:
+            raise CallFailed(str(problem)) from None
+        if not credentials.authorization:
+            kind = "MutatingWebhookConfiguration" if mutating else "ValidatingWebhookConfiguration"
+            configuration = kind, hook.configuration
+            token = state.account_tokens.webhook_token(
+                state.storage, state.now(), state.random, configuration, hook.audience
+            )
+            if token:
+                credentials = replace(credentials, authorization=f"Bearer {token}")
+        return hook.target if credentials is NO_CREDENTIALS else replace(hook.target, credentials=credentials)
 
     async def version(
         self, attributes: AdmissionAttributes, obj: JsonObject | None, served: ServedResource, target: ServedResource

@@ -19,7 +19,7 @@ from setpoint.apiserver.state import State
 from setpoint.apiserver.strategies.service_ip_addresses import API_VERSION, FIELDS, ip_address_of
 from setpoint.meta import format_time
 
-__all__ = ["create_defaults", "create_user_roles", "publish"]
+__all__ = ["create_defaults", "create_user_roles", "create_webhook_account", "publish"]
 
 JsonObject = dict[str, Any]
 _ORDER: Final = ("name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp")
@@ -43,7 +43,7 @@ class _Default:
         self.head = msgspec.json.encode({"apiVersion": self.version, "kind": self.kind})[:-1] + b',"metadata":'
         self.metadata: JsonObject = metadata
         rest = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind", "metadata")}
-        self.rest = b"," + msgspec.json.encode(rest)[1:]
+        self.rest = b"," + msgspec.json.encode(rest)[1:] if rest else b"}"
         self.managed = msgspec.json.encode(managed) if managed else b""
 
     def value(self, uid: str, moment: bytes, revision: int) -> bytes:
@@ -80,6 +80,14 @@ def create_defaults(state: State) -> None:
         name = "kube-apiserver-legacy-service-account-token-tracking"
         managed = _managed("v1", {"f:data": {".": {}, "f:since": {}}})
         _store(state, _Default({**since, "metadata": {"name": name, "namespace": "kube-system"}}, managed), moment)
+
+
+def create_webhook_account(state: State) -> None:
+    """Stores the service account as which the server calls admission webhooks (KEP-6060), if it is missing."""
+    metadata = {"name": "webhook-auth", "namespace": "kube-system"}
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+    with state.storage.transaction():
+        _store(state, _Default(account, []), format_time(state.now()))
 
 
 def create_user_roles(state: State) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from random import Random
 from typing import Any, Final
 
 import msgspec
@@ -14,6 +15,14 @@ from setpoint.apiserver.errors import bad_request, conflict, invalid, not_found
 from setpoint.apiserver.http_types import Response, UserInfo
 from setpoint.apiserver.identity.keys import BadTokenError, TokenKeys, claims_of
 from setpoint.apiserver.identity.users import CREDENTIAL, account_groups, account_name
+from setpoint.apiserver.identity.webhook_tokens import (
+    ATTESTED,
+    CONFIGURATIONS,
+    LIFETIME,
+    attestation_errors,
+    binding,
+    is_configuration,
+)
 from setpoint.apiserver.objects.codec import decode, metadata_of
 from setpoint.apiserver.objects.metadata import new_uid
 from setpoint.apiserver.requests.call import Call
@@ -43,7 +52,10 @@ _LEEWAY: Final = 60.0
 """The tolerated difference between clocks, in seconds, as in upstream."""
 _KIND: Final = GroupKind("authentication.k8s.io", "TokenRequest")
 _REQUEST: Final = GroupVersionKind("authentication.k8s.io", "v1", "TokenRequest")
-_WEBHOOKS: Final = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+_OWN: Final = ("kube-system", "webhook-auth")
+"""The namespace and name of the service account as which this server calls webhooks."""
+_RENEWED: Final = 60.0
+"""Seconds before its expiry in which a token for webhooks is not sent any more."""
 _PREFIX: Final = "authentication.kubernetes.io"
 
 
@@ -51,13 +63,24 @@ class AccountTokens:
     """Issues and verifies tokens of service accounts.
 
     ``issuers``: the issuers whose tokens are accepted; new tokens name the first one. ``audiences``: the audience names
-    of this server; by default, only the first issuer.
+    of this server; by default, only the first issuer. ``webhooks``: whether tokens can be bound to webhook
+    configurations, and this server calls admission webhooks with such tokens (the feature gate
+    APIServerWebhookAuthenticationToken).
     """
 
-    def __init__(self, keys: TokenKeys, *, issuers: Sequence[str] = (AUDIENCE,), audiences: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        keys: TokenKeys,
+        *,
+        issuers: Sequence[str] = (AUDIENCE,),
+        audiences: Sequence[str] = (),
+        webhooks: bool = False,
+    ) -> None:
         self.keys = keys
         self.issuers = tuple(issuers)
         self.audiences = tuple(audiences) or self.issuers[:1]
+        self.webhooks = webhooks
+        self._own: dict[tuple[str, str, str], tuple[float, str]] = {}
 
     @property
     def jwks(self) -> list[JsonObject]:
@@ -99,6 +122,43 @@ class AccountTokens:
         _check_times(claims, now)
         return _user(storage, now, claims), matching
 
+    def webhook_token(
+        self, storage: Storage, now: datetime, random: Random, webhook: tuple[str, str], audience: str
+    ) -> str:
+        """The token with which this server calls a webhook of ``webhook``, the kind and name of a configuration, for
+        all API groups. Empty if tokens can't be bound to configurations, or if the configuration or the service account
+        ``webhook-auth`` in ``kube-system`` does not exist.
+        """
+        if not self.webhooks:
+            return ""
+        kind, name = webhook
+        account, configuration = storage.get("serviceaccounts", *_OWN), storage.get(CONFIGURATIONS[kind], "", name)
+        if account is None or configuration is None:
+            return ""
+        account_uid, uid = metadata_of(account.value).uid, metadata_of(configuration.value).uid
+        key, start = (account_uid, uid, audience), int(now.timestamp())
+        until, token = self._own.get(key, (0.0, ""))
+        if start >= until:
+            self._own = {key: item for key, item in self._own.items() if start < item[0]}
+            token = self.sign(
+                {
+                    "aud": [audience],
+                    "exp": start + LIFETIME,
+                    "iat": start,
+                    "jti": new_uid(random),
+                    "kubernetes.io": {
+                        "namespace": _OWN[0],
+                        "serviceaccount": {"name": _OWN[1], "uid": account_uid},
+                        kind.lower(): {"name": name, "uid": uid},
+                        "attestations": {ATTESTED: ["*"]},
+                    },
+                    "nbf": start,
+                    "sub": account_name(*_OWN),
+                }
+            )
+            self._own[key] = (start + LIFETIME - _RENEWED, token)
+        return token
+
 
 def create_token(call: Call) -> Response:
     """The response to POST serviceaccounts/NAME/token. Raises ApiStatusError."""
@@ -123,13 +183,14 @@ def create_token(call: Call) -> Response:
     seconds = _DEFAULT if seconds is None else seconds
     bound = spec.get("boundObjectRef")
     audiences = spec.get("audiences") or list(tokens.audiences)
-    if errors := _errors(seconds, bound, spec.get("attestations")):
+    if errors := _errors(seconds, bound, audiences, spec.get("attestations")):
         raise invalid(_KIND, "", errors)
-    private: JsonObject = {
-        "namespace": path.namespace,
-        "serviceaccount": {"name": path.name, "uid": account.uid},
-        **(_bound(call, bound) if bound else {}),
-    }
+    private: JsonObject = {"namespace": path.namespace, "serviceaccount": {"name": path.name, "uid": account.uid}}
+    if is_configuration(bound) and tokens.webhooks:
+        private |= binding(call, account.uid, spec | {"audiences": audiences})
+        seconds = min(seconds, LIFETIME)
+    elif bound:
+        private |= _bound(call, bound)
     now = call.now()
     start, lasts = int(now.timestamp()), seconds
     if "pod" in private and seconds == _TRANSITIONAL and set(audiences) <= set(tokens.audiences):
@@ -153,7 +214,12 @@ def create_token(call: Call) -> Response:
             "uid": account.uid,
             "creationTimestamp": call.timestamp(),
         },
-        "spec": {"audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": bound},
+        "spec": {
+            "audiences": audiences,
+            "expirationSeconds": seconds,
+            "boundObjectRef": bound,
+            **({"attestations": spec["attestations"]} if spec.get("attestations") else {}),
+        },
         "status": {
             "token": tokens.sign(claims),
             "expirationTimestamp": format_time(now.replace(microsecond=0) + timedelta(seconds=seconds)),
@@ -162,7 +228,9 @@ def create_token(call: Call) -> Response:
     return shape.document(call, shape.item(call, msgspec.json.encode(answer)), status=201)
 
 
-def _errors(seconds: int, bound: JsonObject | None, attestations: Any) -> list[FieldError]:
+def _errors(
+    seconds: int, bound: JsonObject | None, audiences: Sequence[str], attestations: JsonObject | None
+) -> list[FieldError]:
     errors: list[FieldError] = []
     if seconds < _SHORTEST:
         reason = "may not specify a duration less than 10 minutes"
@@ -170,10 +238,8 @@ def _errors(seconds: int, bound: JsonObject | None, attestations: Any) -> list[F
     if seconds > _LONGEST:
         reason = "may not specify a duration larger than 2^32 seconds"
         errors.append(invalid_field("spec.expirationSeconds", seconds, reason))
-    if (bound or {}).get("kind") in _WEBHOOKS:
-        if len(attestations or ()) != 1:
-            reason = "webhook bound requests require exactly one admissionReviewAPIGroups attestation"
-            errors.append(invalid_field("spec.attestations", attestations, reason))
+    if is_configuration(bound):
+        errors += attestation_errors(audiences, attestations)
     elif attestations:
         reason = "attestations may only be specified with a webhook bound object reference"
         return [invalid_field("spec.attestations", attestations, reason)]
@@ -186,7 +252,7 @@ def _bound(call: Call, reference: JsonObject) -> JsonObject:
     kind, name = reference.get("kind") or "", reference.get("name") or ""
     gvk = f"{group}/{version}, Kind={kind}"
     if (group, kind) not in (("", "Pod"), ("", "Secret"), ("", "Node")):
-        if kind in _WEBHOOKS and group == "admissionregistration.k8s.io":
+        if kind in CONFIGURATIONS and group == "admissionregistration.k8s.io":
             reason = "(feature gate APIServerWebhookAuthenticationToken is disabled)"
             raise bad_request(f"cannot bind token to object of type {gvk} {reason}")
         raise bad_request(f"cannot bind token to object of type {gvk}")
@@ -242,7 +308,15 @@ def _user(storage: Storage, now: datetime, claims: JsonObject) -> UserInfo:
     pod, node = private.get("pod"), private.get("node")
     for kind, reference in (("secret", private.get("secret")), ("pod", pod), ("node", None if pod else node)):
         if reference is not None:
-            _check_bound(storage, now, kind, "" if kind == "node" else namespace, reference)
+            _check_bound(storage, now, kind, f"{kind}s", "" if kind == "node" else namespace, reference)
+    for configuration, collection in CONFIGURATIONS.items():
+        kind = configuration.lower()
+        if (reference := private.get(kind)) is not None:
+            _check_bound(storage, now, kind, collection, "", reference)
+            extra[f"{_PREFIX}/{kind}-name"] = (reference["name"],)
+            extra[f"{_PREFIX}/{kind}-uid"] = (reference["uid"],)
+    for attestation, values in (private.get("attestations") or {}).items():
+        extra[f"attestation.{_PREFIX}/{attestation}"] = tuple(values)
     if pod is not None:
         extra[f"{_PREFIX}/pod-name"] = (pod["name"],)
         extra[f"{_PREFIX}/pod-uid"] = (pod["uid"],)
@@ -255,8 +329,10 @@ def _user(storage: Storage, now: datetime, claims: JsonObject) -> UserInfo:
     return UserInfo(account_name(namespace, name), uid, account_groups(namespace), extra)
 
 
-def _check_bound(storage: Storage, now: datetime, kind: str, namespace: str, reference: JsonObject) -> None:
-    record = storage.get(f"{kind}s", namespace, reference.get("name") or "")
+def _check_bound(
+    storage: Storage, now: datetime, kind: str, collection: str, namespace: str, reference: JsonObject
+) -> None:
+    record = storage.get(collection, namespace, reference.get("name") or "")
     if record is None or _going(record, now):
         raise BadTokenError("service account token has been invalidated")
     uid, claimed = metadata_of(record.value).uid, reference.get("uid")

@@ -10,7 +10,9 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
+from urllib.parse import urlsplit
 
+from setpoint.apiserver.webhooks.credentials import NO_CREDENTIALS, Credentials, CredentialsError
 from setpoint.meta.optional_dependencies import needs_extra
 from setpoint.trust import client_context
 
@@ -37,12 +39,13 @@ _SLASHES: Final = re.compile("(?<!:)//+")
 class Target:
     """The address of a webhook. ``url`` is complete, with its query. ``service`` is ``(namespace, name, port)`` if the
     configuration names a service, whose name in the cluster is then the URL's host. ``ca_bundle`` is PEM; if it is
-    empty, the system's authorities are used.
+    empty, the system's authorities are used. ``credentials`` are those of the calling server.
     """
 
     url: str
     service: tuple[str, str, int] | None = None
     ca_bundle: bytes = b""
+    credentials: Credentials = NO_CREDENTIALS
 
     @classmethod
     def of(cls, config: Mapping[str, Any], query: str = "") -> Target:
@@ -59,6 +62,12 @@ class Target:
         except binascii.Error:
             bundle = b"no certificate"
         return cls(url + (f"?{query}" if query else ""), where, bundle)
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """The host and port in the URL: for a Service, its name in the cluster."""
+        parts = urlsplit(self.url)
+        return parts.hostname or "", parts.port or 443
 
 
 class WebhookCaller(Protocol):
@@ -114,7 +123,7 @@ class HttpCaller:
     def __init__(self, resolve: Callable[[tuple[str, str, int]], str | None] | None = None) -> None:
         self._resolve = resolve
         self._session: aiohttp.ClientSession | None = None
-        self._contexts: dict[bytes, ssl.SSLContext] = {}
+        self._contexts: dict[tuple[bytes, bytes, bytes], ssl.SSLContext] = {}
 
     async def call(self, target: Target, body: bytes, timeout: float) -> tuple[int, bytes]:
         with needs_extra("server", "a call to a webhook over HTTPS"):
@@ -132,10 +141,12 @@ class HttpCaller:
             name = url.host or ""
             host, _, port = address.rpartition(":")
             url = url.with_host(host.strip("[]")).with_port(int(port))
-        context = self._context(target.ca_bundle)
+        context = self._context(target)
         if self._session is None:
             self._session = aiohttp.ClientSession(trust_env=False)
         headers = {"content-type": "application/json", "accept": "application/json", "user-agent": "kube-apiserver"}
+        if target.credentials.authorization:
+            headers["authorization"] = target.credentials.authorization
         if name:
             headers["host"] = name
         try:
@@ -174,16 +185,22 @@ class HttpCaller:
             session, self._session = self._session, None
             await session.close()
 
-    def _context(self, bundle: bytes) -> ssl.SSLContext:
-        context = self._contexts.get(bundle)
+    def _context(self, target: Target) -> ssl.SSLContext:
+        credentials = target.credentials
+        key = target.ca_bundle, credentials.certificate, credentials.key
+        context = self._contexts.get(key)
         if context is None:
             try:
-                context = client_context(bundle or None)
+                context = client_context(target.ca_bundle or None)
             except ValueError:
                 raise CallFailed("unable to load root certificates: unable to parse bytes as PEM block") from None
+            try:
+                credentials.load(context)
+            except CredentialsError as problem:
+                raise CallFailed(f"tls: {problem}") from None
             while len(self._contexts) >= _CONTEXTS:
                 self._contexts.pop(next(iter(self._contexts)))
-            self._contexts[bundle] = context
+            self._contexts[key] = context
         return context
 
 

@@ -1,5 +1,5 @@
-"""The feature gates of kube-apiserver 1.37 with their defaults. The embedded server behaves as these defaults say; one
-gate can be turned on.
+"""The feature gates of kube-apiserver 1.37 with their defaults. The embedded server behaves as these defaults say; two
+gates can be turned on.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Final
 
 from setpoint.apps.envtest.flags import FlagError
 
-__all__ = ["check_gates", "serves_shards"]
+__all__ = ["SHARDS", "WEBHOOK_TOKENS", "check_gates", "is_on"]
 
 _ON: Final = frozenset(
     (
@@ -100,18 +100,21 @@ _OFF: Final = frozenset(
 _TRUTHS: Final = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 
 
-_SHARDS: Final = "ShardedListAndWatch"
+SHARDS: Final = "ShardedListAndWatch"
+WEBHOOK_TOKENS: Final = "APIServerWebhookAuthenticationToken"
 
 
-def serves_shards(gates: Sequence[str]) -> bool:
-    """Whether ``gates``, which `check_gates` has accepted, turn ``ShardedListAndWatch`` on; the last entry counts."""
+def is_on(gate: str, gates: Sequence[str]) -> bool:
+    """Whether ``gates``, which `check_gates` has accepted, turn `SHARDS` or `WEBHOOK_TOKENS` on; the last entry
+    counts.
+    """
     values = [text.removeprefix("kube:").partition("=") for text in gates]
-    return [False, *(_TRUTHS[value.strip().lower()] for name, _, value in values if name == _SHARDS)][-1]
+    return [False, *(_TRUTHS[value.strip().lower()] for name, _, value in values if name == gate)][-1]
 
 
 def check_gates(gates: Sequence[str]) -> None:
     """Checks that each gate in ``gates`` (``NAME=BOOL``, with or without ``kube:`` before it) has its default value, or
-    is ``ShardedListAndWatch``.
+    is `SHARDS` or `WEBHOOK_TOKENS`.
 
     Raises:
         FlagError: an entry has a different form, a gate does not exist, or its value is not supported.
@@ -123,7 +126,7 @@ def check_gates(gates: Sequence[str]) -> None:
             raise FlagError(f'invalid argument "{text}" for "--feature-gates" flag: give it as NAME=true or NAME=false')
         if name not in _ON and name not in _OFF:
             raise FlagError(f"--feature-gates: unrecognized feature gate: {name}")
-        if wanted != (name in _ON) and name != _SHARDS:
+        if wanted != (name in _ON) and name not in (SHARDS, WEBHOOK_TOKENS):
             raise FlagError(
                 f"--feature-gates={text} is not supported by setpoint's kube-apiserver, which behaves as 1.37 does by "
                 f"default ({name}={str(not wanted).lower()}): leave it out, or use the real one"

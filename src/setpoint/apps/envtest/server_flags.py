@@ -7,6 +7,7 @@ from setpoint.apps.envtest.flags import Flag
 __all__ = ["FLAGS", "REFUSED"]
 
 _USED = {
+    "admission-control-config-file": Flag("text", "the credentials for admission webhooks (kubeConfigFile of plugins)"),
     "anonymous-auth": Flag(
         "bool", "whether requests without credentials are accepted, as user system:anonymous (true)"
     ),
@@ -45,7 +46,7 @@ _USED = {
     # The server always behaves as these flags say.
     "allow-privileged": Flag("bool", "accepted: privileged containers are always allowed"),
     "feature-gates": Flag(
-        "list", "ShardedListAndWatch=BOOL; others are accepted if they have their defaults of 1.37, otherwise refused"
+        "list", "ShardedListAndWatch, APIServerWebhookAuthenticationToken; others must have their defaults of 1.37"
     ),
     "v": Flag("int", "accepted: only warnings are logged"),
     "version": Flag("bool", "print the version and exit"),
@@ -54,7 +55,7 @@ _USED = {
 REFUSED = {
     name: Flag("text", "refused: tests may depend on it, and it is not supported here")
     for name in (
-        *("admission-control-config-file", "authentication-config", "authentication-token-webhook-config-file"),
+        *("authentication-config", "authentication-token-webhook-config-file"),
         *("authorization-config", "authorization-policy-file", "authorization-webhook-config-file"),
         *("encryption-provider-config", "egress-selector-config-file", "service-account-signing-endpoint"),
         "audit-webhook-config-file",

@@ -6,7 +6,7 @@ import asyncio
 import json
 import signal
 import ssl
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Network
@@ -28,7 +28,7 @@ from setpoint.apiserver import (
 from setpoint.apiserver.state import SERVICE_NETWORK
 from setpoint.apiserver.strategies.addresses import network_of
 from setpoint.apps.envtest.etcd import DIRECTORY
-from setpoint.apps.envtest.feature_gates import serves_shards
+from setpoint.apps.envtest.feature_gates import SHARDS, WEBHOOK_TOKENS, is_on
 from setpoint.apps.envtest.flags import FlagError, Flags, http_address
 from setpoint.apps.envtest.runtime_config import restrict
 from setpoint.apps.heap_freezing import freeze_heap
@@ -37,6 +37,7 @@ from setpoint.trust import trust
 if TYPE_CHECKING:
     from setpoint.apiserver.audit.log import AuditLog
     from setpoint.apiserver.identity.oidc import OidcProvider
+    from setpoint.apiserver.webhooks.credentials import WebhookUsers
 
 __all__ = ["ServingError", "run", "serving"]
 
@@ -90,12 +91,13 @@ async def serving(flags: Flags) -> AsyncIterator[HttpFront]:
             authorizer=authorizer,
             account_tokens=_account_tokens(flags),
             audit=_audit(flags),
+            webhook_users=_webhook_users(flags),
         ),
         default_objects=True,
         plugins_off=flags.several("disable-admission-plugins"),
         service_network=_service_network(flags),
     )
-    server.state.serves_shards = serves_shards(flags.several("feature-gates"))
+    server.state.serves_shards = is_on(SHARDS, flags.several("feature-gates"))
     restrict(server, flags.several("runtime-config"))
     port = _port(flags)
     host = flags.text("bind-address", "127.0.0.1")
@@ -197,6 +199,18 @@ def _audit(flags: Flags) -> AuditLog | None:
         raise FlagError(str(problem)) from None
 
 
+def _webhook_users(flags: Flags) -> Mapping[str, WebhookUsers]:
+    file = flags.text("admission-control-config-file")
+    if not file:
+        return {}
+    from setpoint.cluster.server_security import SecurityError, admission_users
+
+    try:
+        return admission_users(Path(file))
+    except SecurityError as problem:
+        raise FlagError(str(problem)) from None
+
+
 async def _provider(flags: Flags) -> OidcProvider:
     from setpoint.cluster.server_security import OidcOptions, SecurityError, oidc_provider
 
@@ -247,7 +261,8 @@ def _account_tokens(flags: Flags) -> AccountTokens | None:
     """
     signing, files = flags.text("service-account-signing-key-file"), flags.several("service-account-key-file")
     issuers, audiences = flags.several("service-account-issuer"), flags.several("api-audiences")
-    if not (signing or files or issuers or audiences):
+    webhooks = is_on(WEBHOOK_TOKENS, flags.several("feature-gates"))
+    if not (signing or files or issuers or audiences or webhooks):
         return None
     from setpoint.apiserver.identity.keys import BadKeyError, PemKeys, make_key
     from setpoint.apiserver.identity.tokens import AUDIENCE
@@ -264,7 +279,7 @@ def _account_tokens(flags: Flags) -> AccountTokens | None:
             keys = PemKeys(private, verifying)
         except BadKeyError as problem:
             raise FlagError(f"--service-account-key-file={name}: {problem}") from None
-    return AccountTokens(keys, issuers=issuers or [AUDIENCE], audiences=audiences)
+    return AccountTokens(keys, issuers=issuers or [AUDIENCE], audiences=audiences, webhooks=webhooks)
 
 
 def _tls(flags: Flags, host: str) -> ssl.SSLContext:
