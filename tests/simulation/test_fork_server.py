@@ -14,7 +14,7 @@ import setpoint as sp
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.simulation import Setup
 from setpoint.simulation.execution.worker_handle import SetupFailed, Worker
-from setpoint.simulation.execution.worker_pool import WorkerPool
+from setpoint.simulation.execution.worker_pool import WorkerPool, default_workers
 from setpoint.simulation.faults.plan import Plan, fault
 from setpoint.simulation.trace.result import Options, Result
 
@@ -78,3 +78,12 @@ def test_an_error_of_the_simulation_itself_names_the_plan(monkeypatch: pytest.Mo
     with WorkerPool(setup, 1) as pool, pytest.raises(SetupFailed, match="OverflowError") as raised:
         pool.one(plan, Options())
     assert plan.token() in str(raised.value)
+
+
+def test_searches_in_the_workers_of_a_test_run_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: set(range(8)), raising=False)
+    for test_workers, processes in ((None, 8), ("2", 4), ("3", 2), ("9", 1)):
+        monkeypatch.delenv("PYTEST_XDIST_WORKER_COUNT", raising=False)
+        if test_workers is not None:
+            monkeypatch.setenv("PYTEST_XDIST_WORKER_COUNT", test_workers)
+        assert default_workers() == processes

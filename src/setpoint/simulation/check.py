@@ -57,8 +57,9 @@ def check(
             stand-in or lifespan.
         budget: seconds of real time, or a `Budget`; 60 s by default. Combinations are drawn after the single faults.
         seed: the seed of all random choices.
-        workers: the number of processes that run at the same time; by default the number of cores. With 0, all runs
-            take place in this process, one after the other, which is slower but permits a debugger.
+        workers: the number of processes that run at the same time; by default the number of cores, and under
+            pytest-xdist this worker's share of them, at least one. With 0, all runs take place in this process, one
+            after the other, which is slower but permits a debugger.
         replay: a token or the path of a counter-example's file. Only the plan in it and the scenario without faults are
             run. The environment variable ``SETPOINT_REPLAY`` has the same effect.
         debug: with ``replay``, the plan is run in this process, and ``breakpoint()`` is called where a fault strikes
