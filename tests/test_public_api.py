@@ -47,7 +47,7 @@ STABLE = public_api.Tiers({"setpoint.room": "stable", "setpoint.models": "intern
 def test_a_line_is_made_for_each_name_that_a_package_exports_and_each_public_member_of_its_classes(
     source: Path,
 ) -> None:
-    assert public_api.lines(STABLE, "stable", source) == [
+    assert public_api.lines(STABLE, "stable", public_api.loaded(source)) == [
         "class setpoint.room.Worker(Base)",
         "setpoint.Worker = setpoint.room.worker.Worker",
         "setpoint.room.NUMBER: int",
@@ -66,10 +66,10 @@ def test_a_name_is_listed_in_its_own_tier_and_inherited_members_only_once(source
     (source / "room" / "__init__.py").write_text(
         ROOM.replace("[", '["Base", ', 1) + "from setpoint.room.base import Base\n"
     )
-    assert public_api.lines(tiers, "provisional", source) == [
+    assert public_api.lines(tiers, "provisional", public_api.loaded(source)) == [
         "setpoint.room.run(worker: Worker, times: int = 1) -> None"
     ]
-    stable = public_api.lines(tiers, "stable", source)
+    stable = public_api.lines(tiers, "stable", public_api.loaded(source))
     assert "setpoint.room.Base.start(*names: str) -> bool" in stable
     assert not [line for line in stable if line.startswith(("setpoint.room.Worker.start", "setpoint.room.NUMBER"))]
 

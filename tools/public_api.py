@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "setpoint"
 DOCS = ROOT / "docs" / "api"
 LEFT_OUT = {"models"}
-"""Rooms that are generated from Kubernetes' own schemas: their names are those of the schemas."""
+"""Packages that are generated from Kubernetes' own schemas: their names are those of the schemas."""
 INHERITED_FROM = "setpoint."
 GENERATED: Final = ("setpoint.client.clientset.", "setpoint.blocking.")
 """Members that are generated: groups of Kubernetes' kinds, and the blocking client's copies of the client's methods."""
@@ -73,11 +73,10 @@ class Tiers(NamedTuple):
         return sorted([*without, *missing, *(path for path in self.packages if path not in packages)])
 
 
-def lines(tiers: Tiers, tier: str, source: Path = SOURCE) -> list[str]:
+def lines(tiers: Tiers, tier: str, root: griffe.Object | griffe.Alias) -> list[str]:
     """One line for each public name of a tier, sorted. A member that a class inherits from another class of the list is
-    not repeated.
+    not repeated. ``root`` is what `loaded` returns.
     """
-    root = loaded(source)
     return sorted(set(_listed(root, tiers, tier)))
 
 
@@ -205,7 +204,8 @@ def main() -> int:
     parser.add_argument("--release", action="store_true")
     options = parser.parse_args()
     tiers = Tiers.read()
-    by_tier = {tier: lines(tiers, tier) for tier in TIERS}
+    root = loaded()
+    by_tier = {tier: lines(tiers, tier, root) for tier in TIERS}
     now = by_tier[TIERS[0]]
     released = DOCS / "released.txt"
     if options.release:
@@ -216,7 +216,7 @@ def main() -> int:
         DOCS / "provisional.txt": "\n".join(by_tier[TIERS[1]]) + "\n",
         DOCS / "changes.md": CHANGES.format(text=changes(before, now)),
     }
-    unknown = tiers.unknown(loaded())
+    unknown = tiers.unknown(root)
     for path in unknown:
         print(f"docs/api/tiers.toml and the packages differ: {path}")
     missing = unmentioned(before, [line for tier in TIERS for line in by_tier[tier]], changelog_text())
