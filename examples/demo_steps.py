@@ -45,7 +45,7 @@ class Demo:
         self.manager = sp.Manager(client, controllers=[controller], serving=serving)
         self.mykinds = self.manager.factory.informer(Mykind)
         self.pods = self.manager.factory.informer(Pod)  # the controller's own: one watch for all
-        self.chronos = Chronos(self.pods, self._saw)
+        self.chronos = Chronos(self.pods, self._note_change)
 
     async def reconcile(self, mykind: Mykind, ctx: sp.Context) -> None:
         """The example's, with another client that interferes once, when the demo asks for it."""
@@ -106,14 +106,14 @@ class Demo:
             await self._step("apply it again; the pages stay until Ctrl-C", lambda: self._running(2))
             await asyncio.Event().wait()
 
-    async def _step(self, what: str, lacking: Callable[[], str]) -> None:
+    async def _step(self, text: str, lacking: Callable[[], str]) -> None:
         """Waits until ``lacking()`` has nothing to say any more."""
-        self.view.begin(what)
+        self.view.begin(text)
         loop = asyncio.get_running_loop()
         started = loop.time()
         while missing := lacking():
             if loop.time() - started > PATIENCE:
-                raise NotConvergedError(f"step {what!r} did not converge in {PATIENCE:g} s: {missing}")
+                raise NotConvergedError(f"step {text!r} did not converge in {PATIENCE:g} s: {missing}")
             await asyncio.sleep(0.01)
         self.view.end(f"converged in {(loop.time() - started) * 1000:.0f} ms")
         await asyncio.sleep(self.view.pause)
@@ -158,8 +158,8 @@ class Demo:
 
     # -- what is shown -------------------------------------------------------------------------------------------------
 
-    async def _saw(self, entry: Entry) -> None:
-        self.view.saw(entry)
+    async def _note_change(self, entry: Entry) -> None:
+        self.view.show_change(entry)
 
     async def _show_objects(self) -> None:
         while True:

@@ -36,7 +36,7 @@ class View(Protocol):
     def offer(self, pages: Sequence[tuple[str, str]]) -> None: ...
     def begin(self, step: str) -> None: ...
     def end(self, note: str) -> None: ...
-    def saw(self, entry: Entry) -> None: ...
+    def show_change(self, entry: Entry) -> None: ...
     def objects(self, rows: Sequence[Row]) -> None: ...
 
 
@@ -59,8 +59,8 @@ class PlainView:
         pass
 
     def offer(self, pages: Sequence[tuple[str, str]]) -> None:
-        for what, address in pages:
-            self._line(f"demo: {what}: {address}")
+        for label, address in pages:
+            self._line(f"demo: {label}: {address}")
 
     def begin(self, step: str) -> None:
         self._step = step
@@ -69,7 +69,7 @@ class PlainView:
     def end(self, note: str) -> None:
         self._line(f"demo: {self._step}: {note}")
 
-    def saw(self, entry: Entry) -> None:
+    def show_change(self, entry: Entry) -> None:
         self._line(f"chronos: {entry.text()}")
 
     def objects(self, rows: Sequence[Row]) -> None:
@@ -116,7 +116,7 @@ class LiveView:
         self._steps[-1] = (step, note)
         self._draw()
 
-    def saw(self, entry: Entry) -> None:
+    def show_change(self, entry: Entry) -> None:
         self._entries.append(entry)
         self._draw()
 
@@ -130,8 +130,8 @@ class LiveView:
 
     def _page_list(self) -> Table:
         grid = Table.grid(padding=(0, 1))
-        for what, address in self._pages:
-            grid.add_row(Text(what, "dim"), Text(address, f"underline link {address}"))
+        for label, address in self._pages:
+            grid.add_row(Text(label, "dim"), Text(address, f"underline link {address}"))
         return grid
 
     def _step_list(self) -> Table:

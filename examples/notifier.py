@@ -21,7 +21,7 @@ class AnnouncementSpec(sp.Model):
 
 
 class AnnouncementStatus(sp.ConditionedStatus):
-    sent: str = ""
+    delivered_text: str = ""
 
 
 class Announcement(sp.CustomResource, group="news.example.com", version="v1"):
@@ -45,15 +45,15 @@ class App:
 
     session: aiohttp.ClientSession
     endpoint: str
-    sent: Counter
+    counter: Counter
 
 
 @asynccontextmanager
 async def lifespan(program: sp.Program[Options]) -> AsyncGenerator[App]:
     """Opens what the program needs for as long as it lives."""
-    sent_counter = Counter("announcements_sent", "Announcements that the endpoint took.", registry=program.registry)
+    counter = Counter("announcements_sent", "Announcements that the endpoint took.", registry=program.registry)
     async with aiohttp.ClientSession() as session:
-        app = App(session, program.options.endpoint, sent_counter)
+        app = App(session, program.options.endpoint, counter)
         program.manager.readyz.add("endpoint", lambda: "the session is closed" if session.closed else "")
         program.manager.add(KeepAwake(app))
         yield app
@@ -76,19 +76,21 @@ class KeepAwake:
 
 
 async def reconcile(announcement: Announcement, ctx: sp.Context) -> sp.Outcome:
-    if announcement.status.sent == announcement.spec.text:
+    if announcement.status.delivered_text == announcement.spec.text:
         return sp.done()
-    if announcement.status.sent:  # this text is over, even if the note of the next one is lost and this one comes back
-        announcement.status.sent = ""
+    if (
+        announcement.status.delivered_text
+    ):  # this text is over, even if the note of the next one is lost and this one comes back
+        announcement.status.delivered_text = ""
         return sp.after(0)
     await ctx.ensure_current()  # no server guards the endpoint: an old view would tell it an old text
     app = ctx.state(App)
     try:
         async with app.session.post(app.endpoint, data=announcement.spec.text, raise_for_status=True):
-            app.sent.inc()
+            app.counter.inc()
     except (aiohttp.ClientError, TimeoutError) as problem:
         return sp.retry(f"{app.endpoint} did not take the text: {problem or type(problem).__name__}")
-    announcement.status.sent = announcement.spec.text
+    announcement.status.delivered_text = announcement.spec.text
     return sp.done()
 
 

@@ -19,27 +19,27 @@ class Endpoint:
     """Takes the place of a session."""
 
     def __init__(self) -> None:
-        self.sent: list[str] = []
+        self.texts: list[str] = []
 
     @asynccontextmanager
     async def post(self, url: str, *, data: str, raise_for_status: bool) -> AsyncGenerator[None]:
-        self.sent.append(data)
+        self.texts.append(data)
         yield
 
 
-def life_with(endpoint: object, sent: object) -> Any:
+def life_with(endpoint: object, counter: object) -> Any:
     """The program's lifespan, with an endpoint that takes the place of a session."""
 
     @asynccontextmanager
     async def lifespan(manager: sp.Manager) -> AsyncGenerator[App]:
-        yield App(cast("Any", endpoint), "http://endpoint", cast("Any", sent))
+        yield App(cast("Any", endpoint), "http://endpoint", cast("Any", counter))
 
     return lifespan
 
 
 def running(endpoint: Endpoint) -> Any:
-    sent = Counter("announcements_sent", "", registry=CollectorRegistry())
-    return sp.testing.cluster(controller, lifespan=life_with(endpoint, sent))
+    counter = Counter("announcements_sent", "", registry=CollectorRegistry())
+    return sp.testing.cluster(controller, lifespan=life_with(endpoint, counter))
 
 
 @sp.testing.virtual_time
@@ -49,7 +49,7 @@ async def test_every_text_is_told_once() -> None:
         for text in ("one", "two", "two"):
             await cluster.apply(Announcement.named("a", "default", spec=AnnouncementSpec(text=text)))
             await cluster.settle()
-        assert endpoint.sent == ["one", "two"]
+        assert endpoint.texts == ["one", "two"]
 
 
 class Away(Endpoint):
@@ -62,7 +62,7 @@ class Away(Endpoint):
         if self.away:
             self.away -= 1
             raise aiohttp.ClientConnectionError("connection refused")
-        self.sent.append(data)
+        self.texts.append(data)
         yield
 
 
@@ -72,7 +72,7 @@ async def test_an_endpoint_that_is_away_is_tried_again_without_a_traceback(caplo
     async with running(endpoint) as cluster:
         await cluster.apply(Announcement.named("a", "default", spec=AnnouncementSpec(text="one")))
         await cluster.settle()
-        assert endpoint.sent == ["one"]
+        assert endpoint.texts == ["one"]
     assert not [record for record in caplog.records if record.exc_info]
 
 
@@ -80,11 +80,11 @@ class DistantEndpoint(sp.simulation.External):
     """The endpoint, behind a network. It knows the last text only: one may be sent twice, since answers may be lost."""
 
     def __init__(self) -> None:
-        self.sent = ""
+        self.text = ""
 
     @sp.simulation.call
     async def take(self, text: str) -> None:
-        self.sent = text
+        self.text = text
 
     @asynccontextmanager
     async def post(self, url: str, *, data: str, raise_for_status: bool) -> AsyncGenerator[None]:

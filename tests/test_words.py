@@ -86,6 +86,9 @@ def test_the_line_of_a_finding_is_that_of_its_sentence() -> None:
         "def f():\n    def g(x, *, kept=()): ...",
         "match x:\n    case [*there]: ...",
         "each: bool = True",
+        "where = f'{path}[0]'",
+        "for one, other in pairs: ...",
+        "class A:\n    who: str\n    sent: bytes",
     ],
 )
 def test_a_name_that_says_how_a_thing_came_is_found(code: str) -> None:
@@ -102,6 +105,7 @@ def test_a_name_that_says_how_a_thing_came_is_found(code: str) -> None:
         "found = False",
         "self._closed = True",
         "class A:\n    taken: bool = False",
+        "def f(*, sent: bool): ...",
         "class A:\n    def gone(self) -> bool: ...",
         "def f(left, right): ...",
         "f(found=1)",

@@ -118,15 +118,15 @@ class Image:
             source = stage.root
         target = self.stage.place(words[-1])
         for word in words[:-1]:
-            one = source / word.lstrip("/")
-            to = target / one.name if words[-1].endswith("/") and words[-1] != f"./{one.name}" else target
-            if one.is_dir():
+            path = source / word.lstrip("/")
+            to = target / path.name if words[-1].endswith("/") and words[-1] != f"./{path.name}" else target
+            if path.is_dir():
                 shutil.copytree(
-                    one, to, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True
+                    path, to, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True
                 )
             else:
                 to.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(one, to)
+                shutil.copy(path, to)
             self._own(to)
 
     def _entrypoint(self, rest: str) -> None:

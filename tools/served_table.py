@@ -107,7 +107,7 @@ def text(documents: dict[str, Any]) -> str:
         "`/openid/v1/jwks`.\n"
     )
     lines.append("\n## Refused, or dropped\n\n| what | how and why |\n|---|---|\n")
-    lines += [f"| {what} | {reason} |\n" for what, reason in REFUSALS]
+    lines += [f"| {request} | {reason} |\n" for request, reason in REFUSALS]
     for resource, fields in disabled_fields():
         listed = ", ".join(f"`{field}`" for field in fields)
         lines.append(f"| `{resource}`: {listed} | dropped: their features are off by default in 1.37 |\n")

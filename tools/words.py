@@ -88,12 +88,12 @@ NAMED = ("src/", "examples/", "tools/")
 
 
 _FLAGS = frozenset(
-    {"asked", "begun", "found", "given", "gone", "heard", "kept", "known", "left", "made", "meant", "seen"}
-    | {"struck", "taken", "told"}
+    {"asked", "begun", "found", "given", "gone", "heard", "held", "kept", "known", "left", "lost", "made", "meant"}
+    | {"seen", "sent", "shown", "struck", "taken", "told", "written"}
 )
 """The words that are adjectives, too, so that a boolean may have them as its name."""
 
-_CAME = _FLAGS | {"came", "each", "got", "said", "there", "went", "wrote"}
+_CAME = _FLAGS | {"came", "did", "each", "got", "one", "said", "saw", "there", "went", "what", "where", "who", "wrote"}
 
 UPSTREAM = ("must be no value when `operator` is",)
 """Words of API servers that are kept verbatim because clients compare them; they are not checked."""

@@ -193,8 +193,8 @@ def signed(account: Account, url: str, nonce: str, payload: Any) -> Signed:
 
     That is all of JOSE that ACME needs, so a library of it would be more to read than this."""
     key = private_key(account)
-    who = {"kid": account.url} if account.url else {"jwk": jwk_of(key.public_key())}
-    protected = encoded(msgspec.json.encode({"alg": "ES256", "nonce": nonce, "url": url, **who}))
+    identity = {"kid": account.url} if account.url else {"jwk": jwk_of(key.public_key())}
+    protected = encoded(msgspec.json.encode({"alg": "ES256", "nonce": nonce, "url": url, **identity}))
     content = encoded(msgspec.json.encode(payload)) if payload is not None else ""
     r, s = decode_dss_signature(key.sign(f"{protected}.{content}".encode(), ec.ECDSA(hashes.SHA256())))
     return Signed(protected, content, encoded(r.to_bytes(32) + s.to_bytes(32)))
@@ -214,8 +214,8 @@ class Acme:
 
     async def register(self, account: Account, contact: list[str]) -> str:
         """The URL of the account of this key, which is made if there is none."""
-        where = (await self._directory(account)).new_account
-        reply = await self._post(account, where, {"termsOfServiceAgreed": True, "contact": contact})
+        url = (await self._directory(account)).new_account
+        reply = await self._post(account, url, {"termsOfServiceAgreed": True, "contact": contact})
         return reply.headers["location"]
 
     async def orders(self, account: Account) -> list[str]:

@@ -193,8 +193,8 @@ def certificates_of_secret(secret: sp.Head, caches: sp.CacheReader) -> list[sp.O
 
 
 def issuer_secret(issuer: Issuer) -> list[str]:
-    held = issuer.spec.ca or issuer.spec.acme
-    return [f"{issuer.namespace}/{held.secret_name}"] if held is not None else []
+    authority = issuer.spec.ca or issuer.spec.acme
+    return [f"{issuer.namespace}/{authority.secret_name}"] if authority is not None else []
 
 
 def placed_order(certificate: Certificate) -> list[str]:

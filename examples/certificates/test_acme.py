@@ -83,7 +83,7 @@ async def running(fake: FakeAcme, *objects: sp.Object) -> AsyncGenerator[sp.test
         yield entered
 
 
-async def held(cluster: sp.testing.Cluster, name: str = "web-tls") -> x509.Certificate:
+async def certificate_of(cluster: sp.testing.Cluster, name: str = "web-tls") -> x509.Certificate:
     """The certificate in a Secret; its key belongs to it."""
     return checked(pair_in(await cluster.get(Secret, name)))
 
@@ -110,7 +110,7 @@ async def test_a_certificate_is_ordered_proven_and_stored_with_its_chain() -> No
     fake = FakeAcme(start)
     async with running(fake, issuer(), web("web.example.org", "www.example.org")) as cluster:
         await sp.testing.advance(30)
-        certificate = await held(cluster)
+        certificate = await certificate_of(cluster)
         assert names(certificate) == ["web.example.org", "www.example.org"]
         above = chain(pair_in(await cluster.get(Secret, "web-tls")).certificate)[1]
         assert is_signed_by(certificate, above)
@@ -126,18 +126,18 @@ async def test_a_certificate_is_renewed_in_time_with_another_key_and_is_ready_al
     fake.life = SHORT
     async with running(fake, issuer(), web()) as cluster:
         await sp.testing.advance(30)
-        first = await held(cluster)
+        first = await certificate_of(cluster)
         await sp.testing.advance(5.9 * 3600)
-        assert await held(cluster) == first
+        assert await certificate_of(cluster) == first
         for _ in range(30):
             await sp.testing.advance(60)
             assert (await condition_of(cluster, "Ready"))[0] == "True"
-        second = await held(cluster)
+        second = await certificate_of(cluster)
         assert second.public_key() != first.public_key()
         assert fake.count == 2
         await sp.testing.advance(24 * 3600)
         assert (await condition_of(cluster, "Ready"))[0] == "True"
-        assert (await held(cluster)).not_valid_after_utc > cluster.now() + timedelta(hours=2)
+        assert (await certificate_of(cluster)).not_valid_after_utc > cluster.now() + timedelta(hours=2)
 
 
 @sp.testing.virtual_time
@@ -149,7 +149,7 @@ async def test_lost_answers_old_nonces_and_busy_servers_lead_to_one_order_and_on
         fake.moods = [*moods]
         async with running(fake, issuer(), web()) as cluster:
             await cluster.until(partial(is_ready, cluster), within=900)
-            assert names(await held(cluster)) == ["web.example.org"]
+            assert names(await certificate_of(cluster)) == ["web.example.org"]
             assert fake.count == 1, f"{moods}: the order was found again"
             assert len(fake.accounts) == 1
 
@@ -177,7 +177,7 @@ async def test_two_certificates_for_the_same_names_have_an_order_each() -> None:
     spec = CertificateSpec(secret_name="other-tls", issuer_ref=IssuerRef(name="acme"), dns_names=["web.example.org"])
     async with running(fake, issuer(), web(), Certificate.named("other", "default", spec=spec)) as cluster:
         await sp.testing.advance(60)
-        assert await held(cluster) != await held(cluster, "other-tls")
+        assert await certificate_of(cluster) != await certificate_of(cluster, "other-tls")
 
 
 @sp.testing.virtual_time
@@ -224,7 +224,7 @@ async def test_a_server_that_asks_for_patience_gets_it() -> None:
         await sp.testing.advance(3300)
         assert fake.requests == requests, "not before the time that it named"
         await sp.testing.advance(600)
-        assert names(await held(cluster)) == ["www.example.org"]
+        assert names(await certificate_of(cluster)) == ["www.example.org"]
 
 
 @sp.testing.virtual_time
@@ -257,7 +257,7 @@ async def test_another_spec_leaves_the_order_that_is_under_way_and_names_that_ar
         assert "over HTTP" in (await condition_of(cluster, "Issuing"))[2]
         await cluster.apply(web("other.example.org"))
         await cluster.until(lambda: is_ready(cluster))
-        assert names(await held(cluster)) == ["other.example.org"]
+        assert names(await certificate_of(cluster)) == ["other.example.org"]
 
 
 @sp.testing.virtual_time

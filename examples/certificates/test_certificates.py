@@ -72,7 +72,7 @@ def running(*objects: sp.Object) -> Any:
     return sp.testing.cluster(*controllers, objects=objects, control_plane=plane, nodes=0)
 
 
-async def held(cluster: sp.testing.Cluster, name: str = "web-tls") -> x509.Certificate:
+async def certificate_of(cluster: sp.testing.Cluster, name: str = "web-tls") -> x509.Certificate:
     """The certificate in a Secret; its key belongs to it."""
     return checked(pair_in(await cluster.get(Secret, name)))
 
@@ -112,9 +112,9 @@ async def test_a_certificate_of_the_own_authority_is_in_its_secret_and_verifies(
         secret = await cluster.get(Secret, "web-tls")
         assert secret.type == "kubernetes.io/tls"
         assert sorted(secret.data) == ["ca.crt", "tls.crt", "tls.key"]
-        leaf, root = await held(cluster), chain(secret.data["ca.crt"])[0]
+        leaf, root = await certificate_of(cluster), chain(secret.data["ca.crt"])[0]
         assert is_signed_by(leaf, root)
-        assert root == await held(cluster, "ca")
+        assert root == await certificate_of(cluster, "ca")
         assert names(leaf) == ["web.example.org", "*.example.org", "192.0.2.1"]
         assert leaf.not_valid_after_utc - leaf.not_valid_before_utc == timedelta(days=90)
         now = await status(cluster)
@@ -127,10 +127,10 @@ async def test_a_certificate_of_the_own_authority_is_in_its_secret_and_verifies(
 async def test_a_deleted_secret_comes_back_as_the_next_revision() -> None:
     async with running(BOOT, CA, OURS, web()) as cluster:
         await cluster.settle()
-        first = await held(cluster)
+        first = await certificate_of(cluster)
         await cluster.delete(await cluster.get(Secret, "web-tls"))
         await cluster.settle()
-        assert await held(cluster) != first
+        assert await certificate_of(cluster) != first
         assert (await status(cluster)).revision == 2
         assert condition_of(await status(cluster), "Ready") == ("True", "Issued")
 
@@ -139,11 +139,11 @@ async def test_a_deleted_secret_comes_back_as_the_next_revision() -> None:
 async def test_a_certificate_is_renewed_before_its_end_with_a_new_key() -> None:
     async with running(BOOT, CA, OURS, web(duration=SHORT)) as cluster:
         await cluster.settle()
-        first = await held(cluster)
+        first = await certificate_of(cluster)
         await sp.testing.advance(5.9 * HOUR)
-        assert await held(cluster) == first
+        assert await certificate_of(cluster) == first
         await sp.testing.advance(0.2 * HOUR)
-        second = await held(cluster)
+        second = await certificate_of(cluster)
         assert second.not_valid_after_utc > first.not_valid_after_utc
         assert second.public_key() != first.public_key()
         await sp.testing.advance(12 * HOUR)
@@ -155,15 +155,15 @@ async def test_a_certificate_is_renewed_before_its_end_with_a_new_key() -> None:
 async def test_another_spec_leads_to_another_certificate_and_the_same_spec_to_none() -> None:
     async with running(BOOT, CA, OURS, web()) as cluster:
         await cluster.settle()
-        first = await held(cluster)
+        first = await certificate_of(cluster)
         await cluster.apply(web("web.example.org", "www.example.org", renew_before=sp.Duration(days=10)))
         await cluster.settle()
-        second = await held(cluster)
+        second = await certificate_of(cluster)
         assert names(second) == ["web.example.org", "www.example.org"]
         assert second.public_key() != first.public_key()
         await cluster.apply(web("web.example.org", "www.example.org", renew_before=sp.Duration(days=20)))
         await cluster.settle()
-        assert await held(cluster) == second, "the time of the renewal is nothing that a certificate holds"
+        assert await certificate_of(cluster) == second, "the time of the renewal is nothing that a certificate holds"
         assert (await status(cluster)).renewal_time == second.not_valid_after_utc - timedelta(days=20)
 
 
@@ -172,14 +172,14 @@ async def test_a_key_may_stay_and_gets_another_form_when_the_spec_says_so() -> N
     stays = PrivateKey(rotation_policy="Never")
     async with running(BOOT, CA, OURS, web(private_key=stays)) as cluster:
         await cluster.settle()
-        first = await held(cluster)
+        first = await certificate_of(cluster)
         await cluster.apply(web("other.example.org", private_key=stays))
         await cluster.settle()
-        assert (await held(cluster)).public_key() == first.public_key()
+        assert (await certificate_of(cluster)).public_key() == first.public_key()
         larger = PrivateKey(algorithm="RSA", size=2048, rotation_policy="Never")
         await cluster.apply(web("other.example.org", private_key=larger))
         await cluster.settle()
-        key = (await held(cluster)).public_key()
+        key = (await certificate_of(cluster)).public_key()
         assert getattr(key, "key_size", 0) == 2048
 
 
@@ -193,13 +193,13 @@ async def test_a_secret_that_is_deleted_or_damaged_is_issued_again_and_the_key_i
         keys = [pair_in(await cluster.get(Secret, "web-tls")).key]
         await cluster.delete(await cluster.get(Secret, "web-tls"))
         await cluster.settle()
-        await held(cluster)
+        await certificate_of(cluster)
         secret = await cluster.get(Secret, "web-tls")
         keys.append(pair_in(secret).key)
         secret.data["tls.key"] = new_key("ECDSA", 256)
         await cluster.update(secret)
         await cluster.settle()
-        await held(cluster)
+        await certificate_of(cluster)
         keys.append(pair_in(await cluster.get(Secret, "web-tls")).key)
         assert len(set(keys)) == 3
         events = " ".join(event.note or "" for event in await cluster.list(Event))
@@ -265,11 +265,11 @@ async def test_a_valid_certificate_stays_ready_without_its_issuer_until_it_ends(
 async def test_certificates_follow_their_authority_to_its_new_key_and_are_in_no_hurry_before_it_ends() -> None:
     async with running(BOOT, OURS, web(), authority(duration=SHORT)) as cluster:
         await cluster.settle()
-        first, root = await held(cluster), await held(cluster, "ca")
+        first, root = await certificate_of(cluster), await certificate_of(cluster, "ca")
         assert first.not_valid_after_utc == root.not_valid_after_utc, "it does not outlive its authority"
         await sp.testing.advance(6.1 * HOUR)
-        assert await held(cluster, "ca") != root
-        assert is_signed_by(await held(cluster), await held(cluster, "ca"))
+        assert await certificate_of(cluster, "ca") != root
+        assert is_signed_by(await certificate_of(cluster), await certificate_of(cluster, "ca"))
         assert (await status(cluster)).revision == 2
         await cluster.delete(await cluster.get(Issuer, "boot"))
         await sp.testing.advance(8 * HOUR)
@@ -285,9 +285,9 @@ async def test_an_authority_that_keeps_its_key_is_shown_anew_without_new_certifi
         keeps = PrivateKey(rotation_policy="Never")
         await cluster.create(authority(duration=SHORT, private_key=keeps, renew_before=sp.Duration(hours=8)))
         await cluster.settle()
-        first = await held(cluster)
+        first = await certificate_of(cluster)
         await sp.testing.advance(1.1 * HOUR)
-        assert await held(cluster) == first
+        assert await certificate_of(cluster) == first
         assert (
             pair_in(await cluster.get(Secret, "web-tls")).root == pair_in(await cluster.get(Secret, "ca")).certificate
         )
@@ -300,7 +300,7 @@ async def test_a_signer_of_the_cluster_signs_what_has_been_approved_and_nothing_
         assert condition_of(await status(cluster, "jane"), "Issuing") == ("True", "Pending")
         assert await cluster.find(Secret, "jane") is None
         await decide(cluster)
-        certificate = await held(cluster, "jane")
+        certificate = await certificate_of(cluster, "jane")
         assert certificate.subject.rfc4514_string() == "CN=jane"
         assert condition_of(await status(cluster, "jane"), "Ready") == ("True", "Issued")
         assert await cluster.list(CertificateSigningRequest) == []
@@ -309,7 +309,7 @@ async def test_a_signer_of_the_cluster_signs_what_has_been_approved_and_nothing_
         assert condition_of(await status(cluster, "jane"), "Ready") == ("True", "Issued")
         assert condition_of(await status(cluster, "jane"), "Issuing") == ("True", "Pending")
         await decide(cluster)
-        assert await held(cluster, "jane") != certificate
+        assert await certificate_of(cluster, "jane") != certificate
         await cluster.apply(user(duration=sp.Duration(days=30)))
         await cluster.settle()
         await cluster.delete(await cluster.get(Certificate, "jane"))

@@ -112,8 +112,8 @@ async def post(sink: EventSink, batch: list[sp.Head], ctx: sp.Context) -> Answer
         ctx.set_condition("Delivering", False, "TooLarge", f"the collector refuses {len(batch)} Events as too large")
     else:
         reason = "Busy" if answer.code in (429, 503) else "Refused"
-        what = f": {answer.words}" if answer.words else f" with the status {answer.code}"
-        ctx.set_condition("Delivering", False, reason, f"the collector answers{what}")
+        detail = f": {answer.words}" if answer.words else f" with the status {answer.code}"
+        ctx.set_condition("Delivering", False, reason, f"the collector answers{detail}")
     return answer
 
 

@@ -168,7 +168,7 @@ def ingress(name: str, *rules: IngressRule, namespace: str = "default", by: str 
     return Ingress.named(name, namespace, spec=IngressSpec(ingress_class_name=by, rules=[*rules], **spec))
 
 
-async def written(cluster: sp.testing.Cluster) -> list[str]:
+async def config_lines(cluster: sp.testing.Cluster) -> list[str]:
     """The lines of the configuration, without spaces at their sides."""
     return [line.strip() for line in (await cluster.get(ConfigMap, "router-ours")).data[CONFIG].splitlines()]
 
@@ -186,7 +186,7 @@ async def test_ingresses_of_all_namespaces_become_servers_and_locations() -> Non
         await cluster.create(ingress("c", default_backend=backend("web")))
         await cluster.create(ingress("d", rule("other.example.org", "/"), by="theirs"))
         await cluster.settle()
-        lines = await written(cluster)
+        lines = await config_lines(cluster)
         assert "upstream red_web_80 { server 10.96.0.9:80; }" in lines
         assert 'location "/cart/" { proxy_pass http://default_web_http; }' in lines
         assert 'location = "/x" { proxy_pass http://red_web_80; }' in lines
@@ -196,7 +196,7 @@ async def test_ingresses_of_all_namespaces_become_servers_and_locations() -> Non
         assert await cluster.find(ConfigMap, "router-theirs") is None
         await cluster.delete(await cluster.get(Ingress, "a"))
         await cluster.settle()
-        assert "shop" not in " ".join(await written(cluster))
+        assert "shop" not in " ".join(await config_lines(cluster))
 
 
 @sp.testing.virtual_time
@@ -206,7 +206,7 @@ async def test_the_older_ingress_has_a_path_and_the_loser_is_told_once_and_has_i
         await sp.testing.advance(2)
         await cluster.create(ingress("a-second", rule("shop.example.org", "/cart/", "/more", to="new")))
         await cluster.settle()
-        lines = await written(cluster)
+        lines = await config_lines(cluster)
         assert 'location "/cart/" { proxy_pass http://default_web_80; }' in lines
         assert 'location "/more/" { proxy_pass http://default_new_80; }' in lines
         conflict = ("a-second", "Conflict", "Prefix shop.example.org/cart is served for Ingress default/z-first")
@@ -217,7 +217,7 @@ async def test_the_older_ingress_has_a_path_and_the_loser_is_told_once_and_has_i
         assert event.series is None, "what has been told is not told again"
         await cluster.delete(first)
         await cluster.settle()
-        assert 'location "/cart/" { proxy_pass http://default_new_80; }' in await written(cluster)
+        assert 'location "/cart/" { proxy_pass http://default_new_80; }' in await config_lines(cluster)
         assert (await cluster.get(ConfigMap, "router-ours")).data[COMPLAINTS] == ""
 
 
@@ -227,7 +227,7 @@ async def test_a_missing_service_answers_503_until_it_is_there_and_what_is_not_s
         shop = ingress("shop", rule("", "/"), rule("h.example.org", "/", to="headless"), tls=[IngressTLS(hosts=["a"])])
         await cluster.create(shop)
         await cluster.settle()
-        assert (await written(cluster)).count('location "/" { return 503; }') == 2
+        assert (await config_lines(cluster)).count('location "/" { return 503; }') == 2
         reasons = sorted((reason, note) for _, reason, note in await events(cluster))
         assert reasons == [
             ("NoService", "Prefix */ answers 503: there is no Service default/web:80 with an address"),
@@ -236,7 +236,7 @@ async def test_a_missing_service_answers_503_until_it_is_there_and_what_is_not_s
         ]
         await cluster.create(service("web"))
         await cluster.settle()
-        assert 'location "/" { proxy_pass http://default_web_80; }' in await written(cluster)
+        assert 'location "/" { proxy_pass http://default_web_80; }' in await config_lines(cluster)
 
 
 @sp.testing.virtual_time
@@ -246,7 +246,7 @@ async def test_a_class_may_be_named_by_the_old_annotation_and_wrong_paths_are_to
     old.metadata.annotations[CLASS] = "ours"
     async with running(service("web"), old) as cluster:
         await cluster.settle()
-        lines = await written(cluster)
+        lines = await config_lines(cluster)
         assert 'location "/A/" { proxy_pass http://default_web_80; }' in lines
         assert "evil" not in " ".join(lines)
         ((name, reason, note),) = await events(cluster)
@@ -288,15 +288,15 @@ async def test_a_configuration_that_nginx_refuses_is_never_published() -> None:
     nginx = Judge()
     async with running(service("web"), ingress("a", rule("a.example.org", "/")), nginx=nginx) as cluster:
         await cluster.settle()
-        before = await written(cluster)
+        before = await config_lines(cluster)
         nginx.complaint = "nginx: [emerg] as the test says"
         await cluster.create(ingress("b", rule("b.example.org", "/")))
         await cluster.settle(failing=True)
-        assert await written(cluster) == before
+        assert await config_lines(cluster) == before
         assert ("ours", "InvalidConfiguration", "nginx: [emerg] as the test says") in await events(cluster)
         nginx.complaint = ""
         await sp.testing.advance(1000)
-        assert await written(cluster) != before
+        assert await config_lines(cluster) != before
 
 
 def real_nginx() -> str:

@@ -179,7 +179,7 @@ async def test_a_server_starts_whatever_is_stored(tmp_path: Path, caplog: pytest
             storage.put(collection, "", name, lambda _, document=document: document, expected=record.revision)
     caplog.clear()
     async with serving(SqliteStorage(tmp_path)) as api:
-        named = {item.what for item in api.server.damage}
+        named = {item.subject for item in api.server.damage}
         assert named == {f"{definitions.COLLECTION} others.grp.example.com", f"{VALIDATING} bad"}
         assert all(what in caplog.text for what in named)
         status = (await api.get("/debug/damage")).json

@@ -292,7 +292,7 @@ async def test_a_head_of_more_than_a_mebibyte_is_refused() -> None:
             assert head.startswith(b"HTTP/1.1 431 ")
         head, _ = await exchanged(front, long_head(10) + b"\r\n")
         assert head.startswith(b"HTTP/1.1 200 ")
-        assert front._memory.held == 0
+        assert front._memory.used == 0
 
 
 async def test_the_heads_of_all_requests_together_have_a_limit() -> None:
@@ -304,10 +304,10 @@ async def test_the_heads_of_all_requests_together_have_a_limit() -> None:
             _, writer = await asyncio.open_connection(front.host, front.port)
             stack.push_async_callback(closed, writer)
             writer.write(long_head(12))
-        await until(lambda: front._memory.held >= 2_000_000)
+        await until(lambda: front._memory.used >= 2_000_000)
         head, _ = await exchanged(front, long_head(0) + b"\r\n")
         assert head.startswith(b"HTTP/1.1 200 ")
-        assert front._memory.held < 2_000_000 + (1 << 20) + 6 * 2**18
+        assert front._memory.used < 2_000_000 + (1 << 20) + 6 * 2**18
 
 
 async def closed(writer: asyncio.StreamWriter) -> None:
@@ -360,15 +360,15 @@ async def test_the_bodies_of_all_requests_together_have_a_limit(monkeypatch: pyt
             stack.callback(writer.close)
             head = b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3000000\r\n\r\n" % MAPS.encode()
             writer.write(head + b" " * 2_900_000)
-        await until(lambda: front._memory.held >= 4_000_000)
+        await until(lambda: front._memory.used >= 4_000_000)
         for size, name in ((10, "small"), (2_500_000, "large")):
             sending = asyncio.create_task(posted(session, name, size))
             if name == "small":
                 assert await sending == 201
-        assert front._memory.held < 4_000_000 + 3_000_000 + 5 * 2**18
+        assert front._memory.used < 4_000_000 + 3_000_000 + 5 * 2**18
         await stack.aclose()
         assert await sending == 201
-        await until(lambda: front._memory.held == 0)
+        await until(lambda: front._memory.used == 0)
 
 
 async def posted(session: aiohttp.ClientSession, name: str, size: int) -> int:

@@ -12,7 +12,7 @@ from tests.manager.test_manager_page import looked_at
 from tests.programs import program
 
 from setpoint.cli.debug_client import DebugClient
-from setpoint.cli.top import look_at, look_once, shown
+from setpoint.cli.top import look_at, look_once, screen
 
 
 async def test_a_pipe_gets_plain_lines_with_everything_that_is_stuck(capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,7 +55,7 @@ async def test_a_terminal_gets_as_many_objects_as_it_has_lines() -> None:
         for height, more in ((40, False), (1, False)):
             written = io.StringIO()
             console = Console(file=written, width=100, height=height, force_terminal=False)
-            console.print(shown([second], {first.address: first}, ["127.0.0.1:1: no answer"], height))
+            console.print(screen([second], {first.address: first}, ["127.0.0.1:1: no answer"], height))
             text = written.getvalue()
             assert "setpoint top: 127.0.0.1:1: no answer" in text
             assert "leads, by the lease default/beat" in text

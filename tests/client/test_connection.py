@@ -535,7 +535,7 @@ async def test_a_connection_into_nowhere_is_noticed_by_the_system_after_a_minute
         )
         assert idle + every * times == 60
         connection.abort()
-        await connection.lost
+        await connection.disconnected
 
 
 @virtual_time

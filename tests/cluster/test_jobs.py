@@ -8,7 +8,7 @@ import pytest
 from tests.cluster.workloads import job
 
 from setpoint.cluster import PodBehaviour
-from setpoint.cluster.workloads.completion_indexes import read, written
+from setpoint.cluster.workloads.completion_indexes import format_indexes, read
 from setpoint.controller import Context, Controller
 from setpoint.models.batch_v1 import (
     Job,
@@ -280,6 +280,6 @@ async def test_deleting_a_job_while_it_runs_holds_nothing_back(propagation: str)
     ("text", "indexes"), [("", []), ("0", [0]), ("0,1", [0, 1]), ("0-2,4", [0, 1, 2, 4]), ("1,3-5,7", [1, 3, 4, 5, 7])]
 )
 def test_sets_of_indexes_are_written_and_read(text: str, indexes: list[int]) -> None:
-    assert written(indexes) == text
+    assert format_indexes(indexes) == text
     assert read(text, 10) == set(indexes)
     assert read(text + ",x,9-3,99999999999", 10) == set(indexes)

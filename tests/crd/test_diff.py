@@ -134,7 +134,7 @@ TEXT: dict[str, Any] = {"type": "string"}
 def test_each_change_of_a_schema_says_whom_it_hurts(
     old: dict[str, Any], new: dict[str, Any], what: str, field: str, hurt: str
 ) -> None:
-    change = next(change for change in compare(crd(old), crd(new)) if change.what == what)
+    change = next(change for change in compare(crd(old), crd(new)) if change.code == what)
     assert (change.field, change.version) == (field, "v1")
     assert (change.stored, change.writers, change.readers) == tuple(
         {"b": "breaks", "m": "may", "-": ""}[x] for x in hurt
@@ -160,24 +160,24 @@ def test_each_change_of_a_schema_says_whom_it_hurts(
 def test_each_change_of_a_definition_says_how_bad_it_is(change: Any, what: str, severity: str) -> None:
     new = crd()
     change(new)
-    assert (what, severity) in [(found.what, found.severity) for found in compare(crd(), new)]
+    assert (what, severity) in [(found.code, found.severity) for found in compare(crd(), new)]
 
 
 def test_a_version_that_is_still_stored_can_not_go() -> None:
     old = crd()
     old["spec"]["versions"].append(copy_json(old["spec"]["versions"][0]) | {"name": "v1alpha1", "storage": False})
     (change,) = compare(old, crd())
-    assert (change.what, change.stored) == ("version-removed", "")
+    assert (change.code, change.stored) == ("version-removed", "")
     old["status"] = {"storedVersions": ["v1alpha1", "v1"]}
     (change,) = compare(old, crd())
-    assert (change.what, change.stored) == ("stored-version-removed", "breaks")
+    assert (change.code, change.stored) == ("stored-version-removed", "breaks")
     assert "still in status.storedVersions" in change.text
     assert "setpoint crd migrate" in change.text
 
 
 def test_whole_definitions_come_and_go() -> None:
-    assert [(change.what, change.severity) for change in compare_all([crd()], [])] == [("definition-removed", "breaks")]
-    assert [(change.what, change.severity) for change in compare_all([], [crd()])] == [("definition-added", "")]
+    assert [(change.code, change.severity) for change in compare_all([crd()], [])] == [("definition-removed", "breaks")]
+    assert [(change.code, change.severity) for change in compare_all([], [crd()])] == [("definition-added", "")]
     assert compare_all([crd(spec({"a": INT}))], [crd(spec({"a": INT | {"description": "words"}}))]) == []
 
 

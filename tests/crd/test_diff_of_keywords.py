@@ -121,7 +121,7 @@ def test_what_alternatives_say_more_of_breaks(keyword: str) -> None:
     part: Any = {"required": ["a"]}
     old, new = ({"type": "object"}, {"type": "object", keyword: part if keyword == "not" else [part]})
     (change,) = compare(definition(old), definition(new))
-    assert (change.stored, change.writers, change.what.removesuffix("-added")) == (
+    assert (change.stored, change.writers, change.code.removesuffix("-added")) == (
         "breaks",
         "breaks",
         {"allOf": "all-of", "anyOf": "any-of", "oneOf": "one-of", "not": "not"}[keyword],
@@ -144,9 +144,9 @@ def test_an_int_or_string_says_the_same_with_and_without_its_types() -> None:
 def test_constraints_on_the_name_of_an_object_are_compared(name: str) -> None:
     tight = {"type": "object", "properties": {name: {"type": "string", "maxLength": 10}}}
     (change,) = compare(definition(TEXT), definition(TEXT, metadata=tight))
-    assert (change.what, change.field, change.severity) == ("max-length-added", f"metadata.{name}", "breaks")
+    assert (change.code, change.field, change.severity) == ("max-length-added", f"metadata.{name}", "breaks")
     (change,) = compare(definition(TEXT, metadata=tight), definition(TEXT, metadata={"type": "object"}))
-    assert (change.what, change.severity) == ("max-length-removed", "may")
+    assert (change.code, change.severity) == ("max-length-removed", "may")
 
 
 WEBHOOK = {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://a/"}}

@@ -14,7 +14,7 @@ import setpoint as sp
 from setpoint.apiserver.authorization.access_record import VARIABLE, Access, read
 from setpoint.cli.main import app
 from setpoint.client import Forbidden
-from setpoint.deploy.permission_comparison import compare, granted_in, shown
+from setpoint.deploy.permission_comparison import compare, describe, granted_in
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.models.rbac_v1 import PolicyRule
@@ -148,7 +148,7 @@ def test_declarations_that_no_test_uses_are_named_without_the_choice_of_how_to_r
     reads = {Grant("", "pods", verb) for verb in ("get", "list", "watch", "delete")}
     found = compare(reads, [Grant("", "pods", "watch")])
     assert found.unused == [Grant("", "pods", "delete")]
-    assert shown(found.unused) == ["pods: delete"]
+    assert describe(found.unused) == ["pods: delete"]
 
 
 SCALES = PolicyRule(api_groups=["*"], resources=["*/scale"], verbs=["get", "patch"])
@@ -183,7 +183,7 @@ def test_another_name_url_or_subresource_than_a_declared_one_is_missing() -> Non
         Grant("apps", "deployments/status", "get"),
     ]
     assert found.ungranted == found.undeclared
-    assert shown(found.unused) == ["*.*/scale: get, patch", "/pages/*: get", "configmaps 'settings': get"]
+    assert describe(found.unused) == ["*.*/scale: get, patch", "/pages/*: get", "configmaps 'settings': get"]
 
 
 @virtual_time

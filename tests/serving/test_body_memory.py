@@ -43,11 +43,11 @@ def test_the_limit_is_kept_and_every_body_is_read(sizes: list[int], picks: list[
         assert reading
         body = reading[next(turns, 0) % len(reading)]
         body.read()
-        assert memory.held <= SIZE + max(sizes) + len(sizes) * STEP
+        assert memory.used <= SIZE + max(sizes) + len(sizes) * STEP
         if body.left == 0:
             bodies.remove(body)
             memory.give_back(body)
-    assert memory.held == 0
+    assert memory.used == 0
 
 
 def test_a_body_that_waits_and_is_given_up_is_not_read_on() -> None:

@@ -291,7 +291,7 @@ async def test_large_bodies_wait_for_room_until_others_are_answered(chunked: boo
     assert second.wire.reading
     await second.send(rest)
     assert second.wire.sent.startswith(b"HTTP/1.1 200 ")
-    assert memory.held == 0
+    assert memory.used == 0
     for peer in (first, second, small):
         peer.lose()
 
@@ -314,7 +314,7 @@ async def test_a_body_for_which_there_is_no_room_is_refused_and_one_whose_client
     first.held.set()
     await asyncio.sleep(0.1)
     second.lose()
-    assert memory.held == 0
+    assert memory.used == 0
 
 
 @virtual_time

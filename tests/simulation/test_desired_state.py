@@ -36,7 +36,7 @@ def test_an_object_is_lost_if_it_is_gone_and_users_have_not_deleted_it() -> None
     for name in "abc":
         wishes.record(f"/api/v1/configmaps/{name}", document(name))
     wishes.withdraw("/api/v1/configmaps/c")
-    assert wishes.lost({"uid-a"}) == [{"metadata": {"name": "b"}}]
+    assert wishes.missing({"uid-a"}) == [{"metadata": {"name": "b"}}]
 
 
 @pytest.mark.parametrize(
@@ -108,13 +108,13 @@ def test_a_deleted_object_that_users_hold_is_there_because_of_them() -> None:
     theirs, both = {**metadata, "finalizers": ["user"]}, {**metadata, "finalizers": ["user", "controller"]}
     wishes = DesiredState()
     nothing = wishes.text({"1"})
-    wishes.record(path, {"metadata": theirs}, sent=b'{"finalizers":["user"]}')
+    wishes.record(path, {"metadata": theirs}, request_body=b'{"finalizers":["user"]}')
     wishes.record(path, {"metadata": both, "data": {}}, {"metadata": both})
     wishes.withdraw(path)
     held = wishes.text({"1"})
     assert held != nothing
     assert wishes.text(()) == nothing, "it has gone"
-    assert wishes.paths() == wishes.lost(()) == []
+    assert wishes.paths() == wishes.missing(()) == []
     leaving = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
     wishes.record(path, {"metadata": {**both, **leaving, "labels": {"a": "b"}}}, {"metadata": both | leaving})
     assert wishes.text({"1"}) == held
@@ -127,7 +127,7 @@ def test_a_finalizer_that_the_server_has_set_does_not_hold_an_object_for_users()
     path, metadata = f"{TEAM}/persistentvolumeclaims/one", {"name": "one", "uid": "1", "finalizers": ["protection"]}
     wishes = DesiredState()
     nothing = wishes.text({"1"})
-    wishes.record(path, {"metadata": metadata}, sent=b'{"metadata":{"name":"one"}}')
+    wishes.record(path, {"metadata": metadata}, request_body=b'{"metadata":{"name":"one"}}')
     wishes.withdraw(path)
     assert wishes.text({"1"}) == nothing
 

@@ -67,10 +67,10 @@ def test_a_process_that_stood_still_beyond_its_lease_is_the_leader_again_when_it
     plan = Plan((first, second))
     result = run_in_process(setup, plan, Options(quiet=False, trace=True))
     assert result.injected == [0, 1]
-    writers = [line.who for line in result.trace if line.what == "writes"]
+    writers = [line.actor for line in result.trace if line.kind == "writes"]
     assert list(dict.fromkeys(writers)) == ["controller/2", "controller/1"]
     assert writers[-1] == "controller/2"
-    assert [line.who for line in result.trace if line.what == "starts"] == ["controller/1", "controller/2"]
+    assert [line.actor for line in result.trace if line.kind == "starts"] == ["controller/1", "controller/2"]
     assert Reference(run_in_process(setup, Plan(), Options(quiet=False)), []).judge(plan, result) == []
 
 

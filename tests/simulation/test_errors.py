@@ -89,7 +89,7 @@ async def nothing(app: App, ctx: sp.Context) -> None:
 def test_the_end_of_a_run_in_this_process_is_not_an_end_of_the_program() -> None:
     setup = Setup(scenario=create_one, factory=lambda: [sp.Controller(App, nothing)])
     result = run_in_process(setup, Plan(), Options(trace=True, quiet=False))
-    assert [line.text for line in result.trace if line.what in ("ended", "finding")] == []
+    assert [line.text for line in result.trace if line.kind in ("ended", "finding")] == []
 
 
 @pytest.mark.parametrize(

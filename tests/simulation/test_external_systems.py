@@ -189,7 +189,7 @@ def test_a_finally_block_of_a_killed_process_does_not_reach_an_external_system(r
     plan = Plan((fault(kind, "call vault.put('one') #1", until="step"),))
     result = run_in_process(setup, plan, Options(trace=True, quiet=False))
     assert result.injected == [0]
-    told = [f"{line.what} {line.text}" for line in result.trace]
+    told = [f"{line.kind} {line.text}" for line in result.trace]
     killed = next(place for place, text in enumerate(told) if text.startswith("killed"))
     started = next((place for place, text in enumerate(told[killed:], killed) if text.startswith("start")), len(told))
     assert not [text for text in told[killed:started] if "unlock" in text]

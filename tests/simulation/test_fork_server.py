@@ -53,9 +53,9 @@ def test_a_pool_whose_workers_are_all_busy_refuses_a_further_run() -> None:
         results = pool.results([(Plan(), Options())] * 3)
         next(results)
         with pytest.raises(RuntimeError, match="all workers are busy"):
-            pool.one(Plan(), Options())
+            pool.run(Plan(), Options())
         assert len(list(results)) == 2
-        assert pool.one(Plan(), Options()).findings == []
+        assert pool.run(Plan(), Options()).findings == []
 
 
 def test_ctrl_c_ends_a_search_though_it_ends_the_workers_too() -> None:
@@ -76,7 +76,7 @@ def test_an_error_of_the_simulation_itself_names_the_plan(monkeypatch: pytest.Mo
     plan = Plan((fault("resync", "step 1"),))
     setup = Setup(scenario=one, factory=factory)
     with WorkerPool(setup, 1) as pool, pytest.raises(SetupFailed, match="OverflowError") as raised:
-        pool.one(plan, Options())
+        pool.run(plan, Options())
     assert plan.token() in str(raised.value)
 
 

@@ -209,7 +209,7 @@ def test_what_others_did_is_played_and_what_the_controllers_did_is_not(tmp_path:
     with pytest.raises(Counterexample) as caught:
         check(scenario, make(guarded), budget=Budget(runs=40), off=ONLY_CRASHES)
     assert "secrets default/one-b is <absent>" in str(caught.value)
-    requests = [line.text for line in caught.value.undisturbed if line.what == "asks"]
+    requests = [line.text for line in caught.value.undisturbed if line.kind == "asks"]
     assert "create apps.test.example.com default/one" in requests
     assert not [each for each in requests if "secrets" in each], "those are the controller's own"
 

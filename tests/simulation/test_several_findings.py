@@ -39,7 +39,7 @@ def children() -> sp.Controller[App]:
 
 def run(setup: Setup, plan: Plan) -> Result:
     with WorkerPool(setup, 1) as pool:
-        return pool.one(plan, Options())
+        return pool.run(plan, Options())
 
 
 def test_children_of_an_owner_whose_end_is_not_seen_are_no_hot_loop() -> None:

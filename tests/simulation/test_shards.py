@@ -39,7 +39,7 @@ def run_of(*faults: Fault) -> Result:
 
 def writers(result: Result, name: str) -> set[str]:
     """The processes that have written something of this object."""
-    return {line.who for line in result.trace if line.what == "writes" and line.point and f"/{name}" in line.point}
+    return {line.actor for line in result.trace if line.kind == "writes" and line.point and f"/{name}" in line.point}
 
 
 def test_keys_change_hands_while_a_process_stands_still_and_come_back() -> None:

@@ -37,17 +37,17 @@ async def grows(cluster: sp.testing.Cluster) -> None:
 
 def writes(setup: Setup, plan: Plan = Plan()) -> list[Line]:  # noqa: B008 - a plan can't be changed
     with WorkerPool(setup, 1) as pool:
-        trace = pool.one(plan, Options(trace=True, quiet=False)).trace
-    return [line for line in trace if line.what == "writes" and "status" not in line.text]
+        trace = pool.run(plan, Options(trace=True, quiet=False)).trace
+    return [line for line in trace if line.kind == "writes" and "status" not in line.text]
 
 
 def test_a_write_says_what_it_changed_and_by_which_controller_and_what_that_had_read() -> None:
-    first, second, third = [line for line in writes(Setup(scenario=grows, factory=both)) if line.did]
-    told = {line.who: line for line in (first, second)}
-    assert told["controller/1 sizes"].did == '{"data":{"size":"1"}}'
-    assert "key" in told["controller/1 keys"].did
+    first, second, third = [line for line in writes(Setup(scenario=grows, factory=both)) if line.change]
+    told = {line.actor: line for line in (first, second)}
+    assert told["controller/1 sizes"].change == '{"data":{"size":"1"}}'
+    assert "key" in told["controller/1 keys"].change
     assert "it had read no Secret from its cache" in told["controller/1 keys"].read
-    assert third.did == "data.size: 1 → 2"
+    assert third.change == "data.size: 1 → 2"
 
 
 def test_a_write_for_an_earlier_object_of_that_name_says_so() -> None:

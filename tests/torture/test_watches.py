@@ -60,7 +60,7 @@ async def test_a_shut_gate_holds_changes_back_and_an_open_one_delivers_them(acce
         await api.patch(f"{MAPS}/a", {"data": {"x": "y"}})
         await api.delete(f"{MAPS}/a")
         await settle()
-        assert len(reader.body.held) == 2
+        assert len(reader.body.delayed) == 2
         assert reader.shown == ["ADDED configmaps default/a"]
         gate.open()
         assert await reader.read() == ["MODIFIED a", "DELETED a"]
@@ -104,7 +104,7 @@ async def test_the_initial_list_passes_a_shut_gate_up_to_its_bookmark(accept: st
         assert await reader.read() == ["ADDED a", "BOOKMARK"]
         await api.post(MAPS, config_map("b"))
         await settle()
-        assert len(reader.body.held) == 1
+        assert len(reader.body.delayed) == 1
         await reader.body.aclose()
 
 

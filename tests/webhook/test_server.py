@@ -178,19 +178,19 @@ async def test_the_bodies_of_all_requests_together_have_a_limit(chunked: bool) -
             stack.push_async_callback(leave, writer)
             writer.write(head.encode())
             sending.append(asyncio.create_task(sent_slowly(writer, part, 90)))
-        while server._service.memory.held < LIMIT:  # noqa: ASYNC110 - there is no event for it
+        while server._service.memory.used < LIMIT:  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0)
         for _ in range(3):
             async with session.post(VALIDATE, data=BODY, headers=JSON) as answer:
                 assert answer.status == 200
-            assert server._service.memory.held <= LIMIT + size + 13 * 2**17
+            assert server._service.memory.used <= LIMIT + size + 13 * 2**17
         large = asyncio.create_task(posted(session, BODY + b" " * 5_000_000))
         for task in sending:
             task.cancel()
         await asyncio.wait(sending)
         await stack.aclose()  # the clients go, and the memory is free again
         assert await large == 200
-        while server._service.memory.held:  # noqa: ASYNC110 - there is no event for it
+        while server._service.memory.used:  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0)
 
 

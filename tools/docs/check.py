@@ -94,8 +94,8 @@ def lonely(pages: Pages) -> Iterator[str]:
                 other = posixpath.normpath(posixpath.join(posixpath.dirname(place), path))
                 if other != place:
                     linked.add(other)
-    written = {place for place in pages.plain if not place.startswith(GENERATED)}
-    for place in sorted(written - linked - {"index.md"}):
+    own_pages = {place for place in pages.plain if not place.startswith(GENERATED)}
+    for place in sorted(own_pages - linked - {"index.md"}):
         yield f"{place}: no other page links to it"
 
 

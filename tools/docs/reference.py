@@ -243,12 +243,12 @@ def _sources() -> list[tuple[str, ast.Module]]:
     return trees
 
 
-def _complete(what: str, used: set[Any], meanings: dict[Any, str]) -> None:
+def _complete(table: str, used: set[Any], meanings: dict[Any, str]) -> None:
     if missing := used - meanings.keys():
-        raise SystemExit(f"tools/docs/reference.py has no sentence for the {what} {sorted(missing)}")
+        raise SystemExit(f"tools/docs/reference.py has no sentence for the {table} {sorted(missing)}")
     if surplus := meanings.keys() - used:
         raise SystemExit(
-            f"tools/docs/reference.py has a sentence for a {what} that is not in the code: {sorted(surplus)}"
+            f"tools/docs/reference.py has a sentence for a {table} that is not in the code: {sorted(surplus)}"
         )
 
 

@@ -128,8 +128,8 @@ def expired(message: str, *, continue_: str = "") -> ApiStatusError:
     return ApiStatusError(410, "Expired", message, metadata={"continue": continue_} if continue_ else None)
 
 
-def request_entity_too_large(what: str) -> ApiStatusError:
-    return ApiStatusError(413, "RequestEntityTooLarge", f"Request entity too large: {what}")
+def request_entity_too_large(reason: str) -> ApiStatusError:
+    return ApiStatusError(413, "RequestEntityTooLarge", f"Request entity too large: {reason}")
 
 
 def unsupported_media_type(accepted: Sequence[str]) -> ApiStatusError:
@@ -164,8 +164,10 @@ def unprocessable(reason: str = "") -> ApiStatusError:
 def forbidden(
     resource: GroupResource, name: str, reason: str, causes: Sequence[Mapping[str, str]] = ()
 ) -> ApiStatusError:
-    what = f'{resource} "{name}" is ' if name else f"{resource} is " if resource.resource else ""
-    return ApiStatusError(403, "Forbidden", f"{what}forbidden: {reason}", _about(resource, name, causes=list(causes)))
+    subject = f'{resource} "{name}" is ' if name else f"{resource} is " if resource.resource else ""
+    return ApiStatusError(
+        403, "Forbidden", f"{subject}forbidden: {reason}", _about(resource, name, causes=list(causes))
+    )
 
 
 def too_many_requests(message: str, retry_after: int) -> ApiStatusError:

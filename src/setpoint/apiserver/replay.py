@@ -52,19 +52,19 @@ class ObjectLocks:
     """
 
     def __init__(self) -> None:
-        self._held: dict[Hashable, asyncio.Event] = {}
+        self._locks: dict[Hashable, asyncio.Event] = {}
 
     async def wait(self, key: Hashable) -> None:
         """Waits while another request holds the object."""
-        while (held := self._held.get(key)) is not None:
-            await held.wait()
+        while (released := self._locks.get(key)) is not None:
+            await released.wait()
 
     async def acquire(self, key: Hashable) -> None:
         await self.wait(key)
-        self._held[key] = asyncio.Event()
+        self._locks[key] = asyncio.Event()
 
     def release(self, key: Hashable) -> None:
-        self._held.pop(key).set()
+        self._locks.pop(key).set()
 
 
 class Replay:
@@ -91,7 +91,7 @@ class Replay:
 
         ``key`` is the object that the work writes: see `ObjectLocks`.
         """
-        questions, held = 0, False
+        questions, released = 0, False
         try:
             while True:
                 try:
@@ -101,10 +101,10 @@ class Replay:
                 questions += 1
                 if questions == _PATIENCE and locks is not None and key is not None:
                     await locks.acquire(key)
-                    held = True
+                    released = True
                 await learn(self)
         finally:
-            if held and locks is not None:
+            if released and locks is not None:
                 locks.release(key)
 
     def _attempt(self, work: Callable[[], T]) -> T:

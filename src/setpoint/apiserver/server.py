@@ -354,7 +354,7 @@ class ApiServer:
         limit = _READ_TIMEOUT if request.method in _READS else _WRITE_TIMEOUT
         try:
             async with asyncio.timeout(limit):
-                key = None if request.method in _READS else _written(request)
+                key = None if request.method in _READS else _written_key(request)
                 if key is not None:
                     await self.state.locks.wait(key)
                 replay = self.state.replay()
@@ -404,7 +404,7 @@ class ApiServer:
             raise
 
 
-def _written(request: IncomingRequest) -> tuple[str, ...] | None:
+def _written_key(request: IncomingRequest) -> tuple[str, ...] | None:
     """The key of the object that a request writes, whatever its version; None if the path does not name an object."""
     path = parse_path(request.path)
     return (path.group, path.resource, path.namespace, path.name) if path is not None and path.name else None

@@ -60,8 +60,8 @@ def explain(problem: BaseException) -> str | None:
     if isinstance(problem, (*from_client, *from_user)):
         return str(problem)
     if isinstance(problem, OSError) and problem.strerror:  # an error of the system, not one raised by Python code
-        where = problem.filename2 or problem.filename
-        return problem.strerror + (f": {where}" if where else "")
+        path = problem.filename2 or problem.filename
+        return problem.strerror + (f": {path}" if path else "")
     return None
 
 

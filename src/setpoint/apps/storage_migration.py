@@ -92,35 +92,35 @@ class StorageMigration:
             start.storage,
         ):
             self.progress = start
-        written = await self._write_all(metadata_only(_resource(definition, storage)))
+        total = await self._write_all(metadata_only(_resource(definition, storage)))
         await self._clean(start)
-        return written
+        return total
 
     async def _write_all(self, kind: type[PartialObjectMetadata]) -> int:
-        written, token = 0, ""
+        total, token = 0, ""
         paging = Paging(self.name)
         failures: list[str] = []
         while True:
             page = await self.client.list(kind, limit=self.page, continue_=token)
             todo = [obj for obj in page if _order(obj) > self.progress.after]
             failed = await self._write(kind, todo)
-            written += len(todo) - len(failed)
+            total += len(todo) - len(failed)
             failures += failed
             if page.items and not failures:
                 last = max(_order(page.items[-1]), self.progress.after)
                 self.progress = Progress(self.progress.uid, self.progress.generation, self.progress.storage, last)
             if self.on_progress is not None:
-                self.on_progress(self.progress, written, page.metadata.remaining_item_count or 0)
+                self.on_progress(self.progress, total, page.metadata.remaining_item_count or 0)
             token = page.metadata.continue_
             if not token:
                 break
             paging.check(token, is_new=bool(page.items))
         if failures:
-            shown = "\n  ".join(failures[:10]) + (f"\n  and {len(failures) - 10} more" if len(failures) > 10 else "")
+            details = "\n  ".join(failures[:10]) + (f"\n  and {len(failures) - 10} more" if len(failures) > 10 else "")
             raise MigrationError(
-                f"{len(failures)} objects of {self.name} can't be written; fix them and run again:\n  {shown}"
+                f"{len(failures)} objects of {self.name} can't be written; fix them and run again:\n  {details}"
             )
-        return written
+        return total
 
     async def _write(self, kind: type[PartialObjectMetadata], objects: list[PartialObjectMetadata]) -> list[str]:
         """Writes the objects without changing them; returns the errors of those that can't be written."""

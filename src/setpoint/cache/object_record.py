@@ -51,9 +51,9 @@ def version_of(record: Record) -> int:
     return int.from_bytes(record[-TRAILER_BYTES : 8 - TRAILER_BYTES], "little")
 
 
-def same_fingerprint(one: Record, other: Record) -> bool:
+def same_fingerprint(left: Record, right: Record) -> bool:
     """Whether two records with the same key belong to the same object and have the same owners and index values."""
-    return one[_FINGERPRINT] == other[_FINGERPRINT]
+    return left[_FINGERPRINT] == right[_FINGERPRINT]
 
 
 def scheme_of(record: Record) -> int:

@@ -108,14 +108,14 @@ class Store:
         record = self._records.get(key)
         return None if record is None else version_of(record)
 
-    def same(self, one: Record, other: Record) -> bool:
+    def same(self, left: Record, right: Record) -> bool:
         """Whether two records with the same key hold the same state of the object."""
-        if one is other:
+        if left is right:
             return True
-        version = version_of(one)
-        if version or version_of(other):
-            return version == version_of(other)
-        return self.document(one) == self.document(other)
+        version = version_of(left)
+        if version or version_of(right):
+            return version == version_of(right)
+        return self.document(left) == self.document(right)
 
     def namespace(self, namespace: str) -> Iterable[str]:
         """The keys of the objects in a namespace."""

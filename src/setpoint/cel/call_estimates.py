@@ -112,15 +112,15 @@ def _contains(overload: str, target: Operand | None, arguments: list[Operand]) -
 
 
 def _compared(overload: str, target: Operand | None, arguments: list[Operand]) -> _Made:
-    one, two = arguments
-    if one.type == two.type and one.type.name in _CHEAP_TO_COMPARE:
+    left, right = arguments
+    if left.type == right.type and left.type.name in _CHEAP_TO_COMPARE:
         return ONE, None
-    if one.type == two.type and one.type.name == "kubernetes.NamedFormat":
+    if left.type == right.type and left.type.name == "kubernetes.NamedFormat":
         return Span(1, 64).scaled(TEXT_FACTOR), None
-    if one.type == two.type and one.type.name == "kubernetes.URL":
-        most = 1 if two.size is None else two.size.most
+    if left.type == right.type and left.type.name == "kubernetes.URL":
+        most = 1 if right.size is None else right.size.most
         return Span(1, most).scaled(TEXT_FACTOR), None
-    most = min(one.any_size.most, two.any_size.most)
+    most = min(left.any_size.most, right.any_size.most)
     return Span(1 if most else 0, most).scaled(TEXT_FACTOR), None
 
 

@@ -99,9 +99,9 @@ def _equality(wanted: bool) -> Callable[[list[Step]], Step]:
         left, right = steps
 
         def compare(state: State) -> Value:
-            one, two = left(state), right(state)
-            state.spend(call_cost("_==_" if wanted else "_!=_", "equals", (one, two), wanted))
-            return equal(one, two) is wanted
+            first, second = left(state), right(state)
+            state.spend(call_cost("_==_" if wanted else "_!=_", "equals", (first, second), wanted))
+            return equal(first, second) is wanted
 
         return compare
 

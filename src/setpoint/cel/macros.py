@@ -124,17 +124,17 @@ def expand(make: Maker, name: str, target: Node | None, arguments: list[Node]) -
     return expander(make, target, arguments) if expander is not None else None
 
 
-def _one(argument: Node, text: str = "argument must be a simple name") -> tuple[str, str]:
+def _variable(argument: Node, text: str = "argument must be a simple name") -> tuple[str, str]:
     if not isinstance(argument, Ident):
         raise MacroError(argument.offset, text)
     _free(argument.offset, argument.name)
     return argument.name, ""
 
 
-def _two(one: Node, two: Node) -> tuple[str, str]:
-    first, second = _one(one)[0], _one(two)[0]
+def _two_variables(argument: Node, second_argument: Node) -> tuple[str, str]:
+    first, second = _variable(argument)[0], _variable(second_argument)[0]
     if first == second:
-        raise MacroError(two.offset, f"duplicate variable name: {first}")
+        raise MacroError(second_argument.offset, f"duplicate variable name: {first}")
     return first, second
 
 
@@ -144,7 +144,7 @@ def _free(offset: int, name: str) -> None:
 
 
 def _names(arguments: list[Node], variables: int) -> tuple[str, str]:
-    return _one(arguments[0]) if variables == 1 else _two(*arguments[:2])
+    return _variable(arguments[0]) if variables == 1 else _two_variables(*arguments[:2])
 
 
 def _all(variables: int) -> _Expander:
@@ -179,7 +179,7 @@ def _exists_one(variables: int) -> _Expander:
 
 
 def _map(make: Maker, target: Node, arguments: list[Node]) -> Node:
-    names = _one(arguments[0], "argument is not an identifier")
+    names = _variable(arguments[0], "argument is not an identifier")
     step = make.call("_+_", make.result, make.list(arguments[-1]))
     if len(arguments) == 3:
         step = make.call("_?_:_", arguments[1], step, make.result)
@@ -187,7 +187,7 @@ def _map(make: Maker, target: Node, arguments: list[Node]) -> Node:
 
 
 def _filter(make: Maker, target: Node, arguments: list[Node]) -> Node:
-    names = _one(arguments[0], "argument is not an identifier")
+    names = _variable(arguments[0], "argument is not an identifier")
     more = make.call("_+_", make.result, make.list(arguments[0]))
     step = make.call("_?_:_", arguments[1], more, make.result)
     return make.loop(target, names, make.list(), make.literal(True), step)
@@ -195,7 +195,7 @@ def _filter(make: Maker, target: Node, arguments: list[Node]) -> Node:
 
 def _transform(kind: str) -> _Expander:
     def build(make: Maker, target: Node, arguments: list[Node]) -> Node:
-        names = _two(*arguments[:2])
+        names = _two_variables(*arguments[:2])
         value = arguments[-1]
         start = make.list() if kind == "list" else make.map()
         if kind == "list":
@@ -214,7 +214,7 @@ def _transform(kind: str) -> _Expander:
 def _opt_map(flat: bool) -> _Expander:
     def build(make: Maker, target: Node, arguments: list[Node]) -> Node:
         macro = "optFlatMap" if flat else "optMap"
-        name, _ = _one(arguments[0], f"{macro}() variable name must be a simple identifier")
+        name, _ = _variable(arguments[0], f"{macro}() variable name must be a simple identifier")
         value = make.call("value", target=make.copy(target))
         inner = make.binding(name, value, arguments[1])
         inner = inner if flat else make.call("optional.of", inner)

@@ -171,25 +171,25 @@ class Solution:
         inner = tuple(self.substitute(part, free_to_dyn=free_to_dyn) for part in kind.parameters)
         return kind if inner == kind.parameters else Type(kind.kind, kind.name, inner)
 
-    def _fits(self, one: Type, two: Type) -> bool:
-        if two.kind == "parameter":
-            valid, was_bound = self._try(one, two)
+    def _fits(self, left: Type, right: Type) -> bool:
+        if right.kind == "parameter":
+            valid, was_bound = self._try(left, right)
             if valid or was_bound:
                 return valid
-        if one.kind == "parameter":
-            return self._try(two, one)[0]
-        if one.kind in _LOOSE or two.kind in _LOOSE:
+        if left.kind == "parameter":
+            return self._try(right, left)[0]
+        if left.kind in _LOOSE or right.kind in _LOOSE:
             return True
-        if one.kind == "null" or two.kind == "null":
-            other = two if one.kind == "null" else one
+        if left.kind == "null" or right.kind == "null":
+            other = right if left.kind == "null" else left
             return other.kind in _NULLABLE or other.kind == "null"
-        if one.kind != two.kind:
+        if left.kind != right.kind:
             return False
-        if one.kind == "type":
+        if left.kind == "type":
             return True
-        if one.name != two.name or len(one.parameters) != len(two.parameters):
+        if left.name != right.name or len(left.parameters) != len(right.parameters):
             return False
-        return all(map(self._fits, one.parameters, two.parameters))
+        return all(map(self._fits, left.parameters, right.parameters))
 
     def _try(self, kind: Type, unknown: Type) -> tuple[bool, bool]:
         """Whether ``unknown`` can be bound to ``kind``, and whether it was already bound."""
@@ -219,19 +219,19 @@ class Solution:
         return any(self._refers(unknown, part) for part in within.parameters)
 
 
-def more_general(one: Type, two: Type) -> Type:
+def more_general(left: Type, right: Type) -> Type:
     """The more general of two types, one of which is assignable to the other."""
-    return one if _less_specific(one, two) else two
+    return left if _less_specific(left, right) else right
 
 
-def _less_specific(one: Type, two: Type) -> bool:
-    if is_dyn(one) or one.kind == "parameter":
+def _less_specific(left: Type, right: Type) -> bool:
+    if is_dyn(left) or left.kind == "parameter":
         return True
-    if is_dyn(two) or two.kind == "parameter" or one.kind != two.kind:
+    if is_dyn(right) or right.kind == "parameter" or left.kind != right.kind:
         return False
-    if one.kind == "type":
+    if left.kind == "type":
         return True
-    if one.parameters:
-        same = one.name == two.name and len(one.parameters) == len(two.parameters)
-        return same and all(map(_less_specific, one.parameters, two.parameters))
-    return one == two
+    if left.parameters:
+        same = left.name == right.name and len(left.parameters) == len(right.parameters)
+        return same and all(map(_less_specific, left.parameters, right.parameters))
+    return left == right

@@ -268,66 +268,66 @@ def _number(value: Value) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _ordered(one: float, two: float) -> int | None:
+def _ordered(left: float, right: float) -> int | None:
     """The order of two numbers; None if one is NaN. An integer compared with a double counts as the nearest double."""
-    if one != one or two != two:
+    if left != left or right != right:
         return None
-    if isinstance(one, float) != isinstance(two, float) and abs(one) <= MAX_UINT and abs(two) <= MAX_UINT:
-        one, two = float(one), float(two)
-    return (one > two) - (one < two)
+    if isinstance(left, float) != isinstance(right, float) and abs(left) <= MAX_UINT and abs(right) <= MAX_UINT:
+        left, right = float(left), float(right)
+    return (left > right) - (left < right)
 
 
-def equal(one: Value, two: Value) -> bool:
+def equal(left: Value, right: Value) -> bool:
     """Whether ``one == two``. Numbers are compared across types, other values only with values of their own type.
     Raises EvaluationError for types that can't be compared.
     """
-    if one is None or two is None:
-        return one is two
-    if isinstance(one, str):
-        return isinstance(two, str) and one == two
-    if isinstance(one, bool) or isinstance(two, bool):
-        return isinstance(one, bool) and isinstance(two, bool) and one == two
-    if _number(one):
-        return _number(two) and _ordered(one, two) == 0
-    if isinstance(one, list):
-        if isinstance(two, ListValue):
-            return len(one) == len(two) and all(map(equal, one, two))
-        return isinstance(two, list) and len(one) == len(two) and all(map(equal, one, two))
-    if isinstance(one, ListValue):
-        if not isinstance(two, LISTS):
+    if left is None or right is None:
+        return left is right
+    if isinstance(left, str):
+        return isinstance(right, str) and left == right
+    if isinstance(left, bool) or isinstance(right, bool):
+        return isinstance(left, bool) and isinstance(right, bool) and left == right
+    if _number(left):
+        return _number(right) and _ordered(left, right) == 0
+    if isinstance(left, list):
+        if isinstance(right, ListValue):
+            return len(left) == len(right) and all(map(equal, left, right))
+        return isinstance(right, list) and len(left) == len(right) and all(map(equal, left, right))
+    if isinstance(left, ListValue):
+        if not isinstance(right, LISTS):
             raise no_overload()
-        return one.equals(two)
-    if isinstance(one, PlainMap):
-        return isinstance(two, MapValue) and one.equals(two)
-    if isinstance(one, MapValue):
-        if not isinstance(two, MapValue):
+        return left.equals(right)
+    if isinstance(left, PlainMap):
+        return isinstance(right, MapValue) and left.equals(right)
+    if isinstance(left, MapValue):
+        if not isinstance(right, MapValue):
             raise no_overload()
-        return one.equals(two)
-    if isinstance(one, Opaque):
-        if not isinstance(two, Opaque) or one.kind != two.kind:
+        return left.equals(right)
+    if isinstance(left, Opaque):
+        if not isinstance(right, Opaque) or left.kind != right.kind:
             raise no_overload()
-        return one.equals(two)
-    if isinstance(one, Optional):
-        if not isinstance(two, Optional) or one.present != two.present:
+        return left.equals(right)
+    if isinstance(left, Optional):
+        if not isinstance(right, Optional) or left.present != right.present:
             return False
-        return not one.present or equal(one.value, two.value)
-    if isinstance(one, Type) and isinstance(two, Type):
-        return one.runtime_name == two.runtime_name
-    return type(one) is type(two) and bool(one == two)
+        return not left.present or equal(left.value, right.value)
+    if isinstance(left, Type) and isinstance(right, Type):
+        return left.runtime_name == right.runtime_name
+    return type(left) is type(right) and bool(left == right)
 
 
-def compare(one: Value, two: Value) -> int:
-    """-1, 0 or 1 if ``one`` is less than, equal to or greater than ``two``. Raises EvaluationError for types without an
-    order.
+def compare(left: Value, right: Value) -> int:
+    """-1, 0 or 1 if ``left`` is less than, equal to or greater than ``right``. Raises EvaluationError for types without
+    an order.
     """
-    if _number(one) and _number(two):
-        order = _ordered(one, two)
+    if _number(left) and _number(right):
+        order = _ordered(left, right)
         if order is None:
             raise EvaluationError("NaN values cannot be ordered")
         return order
-    if type(one) is not type(two) or not isinstance(one, (str, bytes, bool, Duration, Timestamp)):
+    if type(left) is not type(right) or not isinstance(left, (str, bytes, bool, Duration, Timestamp)):
         raise no_overload()
-    return int(one > two) - int(one < two)
+    return int(left > right) - int(left < right)
 
 
 def contains(container: Value, item: Value) -> bool:

@@ -32,18 +32,18 @@ async def migrate(client: Client, name: str, state: Path | None) -> None:
     with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(name, total=None)
 
-        def show(progress: Progress, written: int, remaining: int) -> None:
+        def show(progress: Progress, done: int, remaining: int) -> None:
             file.parent.mkdir(parents=True, exist_ok=True)
             new = file.with_name(f".{file.name}.{os.getpid()}")
             new.write_bytes(msgspec.json.encode(progress))
             new.replace(file)
-            bar.update(task, completed=written, total=written + remaining)
+            bar.update(task, completed=done, total=done + remaining)
 
         migration = StorageMigration(client, name, progress=_remembered(file), on_progress=show)
-        written = await migration.run()
+        total = await migration.run()
     file.unlink(missing_ok=True)
     definition = await client.get(CustomResourceDefinition, name)
-    console.print(f"{name}: {written} objects written, stored versions: {', '.join(definition.status.stored_versions)}")
+    console.print(f"{name}: {total} objects written, stored versions: {', '.join(definition.status.stored_versions)}")
 
 
 def _remembered(file: Path) -> Progress:

@@ -61,8 +61,8 @@ class DebugClient:
                 config = ClientConfig(server, ca_file=ca_file, credentials=credentials)
                 config.tls.context()  # a file that can't be used is reported before anything is asked
             except ConfigError as problem:
-                where = f"--ca-file {ca_file} can't be used" if ca_file is not None else address
-                raise UsageError(f"{where}: {problem}") from None
+                subject = f"--ca-file {ca_file} can't be used" if ca_file is not None else address
+                raise UsageError(f"{subject}: {problem}") from None
             self._transports[address] = HttpTransport(config)
 
     async def __aenter__(self) -> Self:

@@ -167,8 +167,8 @@ def version_command(kind: str, version: str, /, *, force: Force = False) -> None
     _add("version", lambda project: generate.add_version(project, kind, version), force)
 
 
-def _add(what: str, change: Callable[[Project], tuple[Project, dict[str, File]]], force: bool) -> None:
-    with _reported(f"setpoint create {what}"):
+def _add(noun: str, change: Callable[[Project], tuple[Project, dict[str, File]]], force: bool) -> None:
+    with _reported(f"setpoint create {noun}"):
         folder = Path()
         project, files = change(Project.here(folder))
         _write(folder, project, files, force)

@@ -117,8 +117,8 @@ async def found_object(client: Client, target: Target, word: str) -> tuple[Objec
     try:
         return await client.get(cls, short, namespace=space or None), chosen
     except NotFound:
-        where = f" in namespace {space}" if space else ""
-        raise UsageError(f"there is no {resource.kind} {short}{where}") from None
+        scope = f" in namespace {space}" if space else ""
+        raise UsageError(f"there is no {resource.kind} {short}{scope}") from None
 
 
 async def annotate(client: Client, obj: Object, annotations: dict[str, str | None]) -> None:

@@ -39,13 +39,13 @@ def connect(manager: Manager, seat: Seat, lease: ParentLease) -> None:
             under_way=manager.under_way(),
         )
 
-    shown = manager.pages
+    manager_pages = manager.pages
     pages = {
-        CONTROLLERS: shown.controllers,
-        OBJECTS: shown.objects,
-        DETAILS: shown.details,
-        DOCUMENT: shown.document,
-        PROFILE: shown.profile,
+        CONTROLLERS: manager_pages.controllers,
+        OBJECTS: manager_pages.objects,
+        DETAILS: manager_pages.details,
+        DOCUMENT: manager_pages.document,
+        PROFILE: manager_pages.profile,
     }
     if manager.metrics is not None:
         registry = manager.metrics.registry

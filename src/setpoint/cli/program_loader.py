@@ -81,12 +81,12 @@ def loaded(source: str) -> Iterator[Loaded]:
             traceback.
     """
     path, modules = list(sys.path), set(sys.modules)
-    where, names = _split(source)
-    place = _place(where)
+    place_name, names = _split(source)
+    place = _place(place_name)
     try:
         sys.path[:0] = map(str, dict.fromkeys(place.folders))
-        module = _imported(place, where)
-        yield Loaded(source, module, {name: _attribute(module, name, where) for name in names} if names else None)
+        module = _imported(place, place_name)
+        yield Loaded(source, module, {name: _attribute(module, name, place_name) for name in names} if names else None)
     finally:
         sys.path[:] = path
         for name in [name for name in sys.modules if name not in modules]:
@@ -106,31 +106,36 @@ def _split(source: str) -> tuple[str, list[str]]:
     return place, attributes
 
 
-def _place(where: str) -> _Place:
-    path = Path(where)
-    is_name = all(part.isidentifier() for part in where.split("."))
-    if where and path.is_dir():
+def _place(place_name: str) -> _Place:
+    path = Path(place_name)
+    is_name = all(part.isidentifier() for part in place_name.split("."))
+    if place_name and path.is_dir():
         if (path / "__init__.py").is_file():
             return _of_file(path)
         if not is_name:
             files = ", ".join(sorted(str(path / file.name) for file in path.glob("*.py"))[:3])
-            raise SourceError(f"{where}: {_NO_PACKAGE}{files and f': {files}'}")
+            raise SourceError(f"{place_name}: {_NO_PACKAGE}{files and f': {files}'}")
     elif path.is_file():
         if path.suffix != ".py":
-            raise SourceError(f"{where}: not a Python file, as its name does not end in .py; give {FORMS}")
+            raise SourceError(f"{place_name}: not a Python file, as its name does not end in .py; give {FORMS}")
         return _of_file(path.parent if path.name == "__init__.py" else path)
-    elif where.endswith(".py") or not is_name:
-        raise SourceError(f"{where or repr(where)}: no such file{_hint(where)}; give {FORMS}")
-    return _Place(where, (Path.cwd(),))
+    elif place_name.endswith(".py") or not is_name:
+        raise SourceError(f"{place_name or repr(place_name)}: no such file{_hint(place_name)}; give {FORMS}")
+    return _Place(place_name, (Path.cwd(),))
 
 
-def _hint(where: str) -> str:
-    path = Path(where)
-    others = [str(path.with_name(file.name)) for file in path.parent.glob("*.py")] if where else []
-    candidates = [where.replace("\\", "/"), f"{where}.py", where.replace("-", "_"), where.replace("_", "-")]
+def _hint(place_name: str) -> str:
+    path = Path(place_name)
+    others = [str(path.with_name(file.name)) for file in path.parent.glob("*.py")] if place_name else []
+    candidates = [
+        place_name.replace("\\", "/"),
+        f"{place_name}.py",
+        place_name.replace("-", "_"),
+        place_name.replace("_", "-"),
+    ]
     near = [
-        candidate for candidate in candidates if candidate != where and Path(candidate).is_file()
-    ] or get_close_matches(where, others, 1, 0.8)
+        candidate for candidate in candidates if candidate != place_name and Path(candidate).is_file()
+    ] or get_close_matches(place_name, others, 1, 0.8)
     return f" (is {near[0]} meant?)" if near else ""
 
 
@@ -158,13 +163,13 @@ def _free_name(stem: str) -> str:
     return name
 
 
-def _imported(place: _Place, where: str) -> ModuleType:
+def _imported(place: _Place, place_name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(place.name, place.file) if place.file is not None else None
     top = sys.modules.get(place.name.partition(".")[0])
     if place.file is None and len(place.folders) > 1 and top is not None and not _is_users(top.__name__, place):
         location = getattr(top, "__file__", None) or "Python itself"
-        raise SourceError(f"{where}: another module is named {top.__name__} ({location}); rename the package")
-    token = _loading.set(where)
+        raise SourceError(f"{place_name}: another module is named {top.__name__} ({location}); rename the package")
+    token = _loading.set(place_name)
     try:
         with redirect_stdout(sys.stderr):
             importlib.invalidate_caches()
@@ -176,43 +181,45 @@ def _imported(place: _Place, where: str) -> ModuleType:
                 assert spec.loader is not None
                 spec.loader.exec_module(module)
     except (Exception, SystemExit) as problem:  # noqa: BLE001 - any error belongs to the user
-        raise SourceError(_why(problem, place, where)) from None
+        raise SourceError(_why(problem, place, place_name)) from None
     finally:
         _loading.reset(token)
     if getattr(module, "__file__", None) is None and hasattr(module, "__path__"):
-        raise SourceError(f"{where}: {_NO_PACKAGE}")
+        raise SourceError(f"{place_name}: {_NO_PACKAGE}")
     return module
 
 
-def _why(problem: BaseException, place: _Place, where: str) -> str:
+def _why(problem: BaseException, place: _Place, place_name: str) -> str:
     from setpoint.crd import DefinitionError
     from setpoint.webhook import AdmissionError
 
     frames, text = user_frames(problem)
-    at = f"{os.path.relpath(frames[-1].filename)}:{frames[-1].lineno}" if frames else where
+    at = f"{os.path.relpath(frames[-1].filename)}:{frames[-1].lineno}" if frames else place_name
     if isinstance(problem, SourceError | DefinitionError | AdmissionError):
         return f"{at}: {problem}"
     if isinstance(problem, SystemExit):
         return f"{at}: it ends the program during the import; put that under if __name__ == '__main__':"
     if not frames:
         if isinstance(problem, ModuleNotFoundError) and f"{place.name}.".startswith(f"{problem.name}."):
-            return f"{where}: no file, and no module that can be imported: {problem}; give {FORMS}"
+            return f"{place_name}: no file, and no module that can be imported: {problem}; give {FORMS}"
         if isinstance(problem, OSError):
-            return f"{where}: can't be read: {problem.strerror}"
-    return f"{where} can't be imported:\n{text.rstrip()}"
+            return f"{place_name}: can't be read: {problem.strerror}"
+    return f"{place_name} can't be imported:\n{text.rstrip()}"
 
 
-def _attribute(module: ModuleType, name: str, where: str) -> Any:
+def _attribute(module: ModuleType, name: str, place_name: str) -> Any:
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part) and isinstance(value, ModuleType) and _has_submodule(value, part):
-            value = _imported(_Place(f"{value.__name__}.{part}", ()), f"{where}:{name}")
+            value = _imported(_Place(f"{value.__name__}.{part}", ()), f"{place_name}:{name}")
         elif hasattr(value, part):
             value = getattr(value, part)
         else:
             near = get_close_matches(part, [attribute for attribute in dir(value) if not attribute.startswith("_")], 1)
             suggestion = f" (is {near[0]} meant?)" if near else ""
-            raise SourceError(f"{where}:{name}: there is no {part} in {getattr(value, '__name__', where)}{suggestion}")
+            raise SourceError(
+                f"{place_name}:{name}: there is no {part} in {getattr(value, '__name__', place_name)}{suggestion}"
+            )
     return value
 
 

@@ -17,7 +17,7 @@ import msgspec
 from setpoint.apiserver.authorization.access_record import VARIABLE, read
 from setpoint.cli.program_declarations import declared_by
 from setpoint.cli.program_loader import SourceError, loaded
-from setpoint.deploy.permission_comparison import Comparison, compare, granted_in, shown
+from setpoint.deploy.permission_comparison import Comparison, compare, describe, granted_in
 from setpoint.meta.text_escaping import visible
 from setpoint.meta.yaml_parser import parse_yaml_documents
 from setpoint.permissions import (
@@ -117,7 +117,7 @@ def _list(title: str, grants: Sequence[Grant], *, as_code: bool = False) -> None
     if not grants:
         return
     print(f"{title}:")  # noqa: T201 - this is the user's terminal
-    for line in _code(grants) if as_code else shown(grants):
+    for line in _code(grants) if as_code else describe(grants):
         print(visible(f"  {line}"))  # noqa: T201
 
 

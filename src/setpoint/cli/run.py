@@ -224,8 +224,8 @@ class _Run:
         elif self._parent is not None:
             election = self._parent
         elif self._replicas.leader_elect:
-            lost = self._replicas.lost_lease
-            election = LeaderElection(name=self._lease, identity=identity, namespace=space, lost_lease=lost)
+            lost_lease = self._replicas.lost_lease
+            election = LeaderElection(name=self._lease, identity=identity, namespace=space, lost_lease=lost_lease)
         return Manager(
             client,
             lifespan=parts.operator.lifespan_of(self._own) if works else None,

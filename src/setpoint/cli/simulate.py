@@ -51,13 +51,13 @@ def simulate(
             plan, code, _ = read_plan(replay)
         with ExitStack() as stack:
             if flags.recording is not None:
-                what = Recording(flags.recording).scenario(list(controllers), mine=flags.mine)
+                source_scenario = Recording(flags.recording).scenario(list(controllers), mine=flags.mine)
             elif scenario is None:
-                what = generate_scenario(list(controllers))
+                source_scenario = generate_scenario(list(controllers))
             else:
-                what = named_scenario(stack.enter_context(loaded(scenario)))
+                source_scenario = named_scenario(stack.enter_context(loaded(scenario)))
             setup = Setup(
-                scenario=what,
+                scenario=source_scenario,
                 factory=lambda: list(controllers),
                 webhooks=tuple(admissions),
                 lifespan=lifespan,
@@ -146,12 +146,12 @@ def print_counterexamples(counterexamples: Sequence[Counterexample], directory: 
         sys.stdout.flush()
 
 
-def _progress(report: Report, what: str) -> None:
+def _progress(report: Report, phase: str) -> None:
     if report.runs % 5 == 0:
         covered = sum(len(set().union(*switches.values())) for switches in report.disturbed.values())
         text = f"{report.runs} runs, {report.singles} of {report.all_singles} single faults"
         text += f", {report.combinations} combinations" if report.combinations else ""
-        sys.stderr.write(f"\r\x1b[K{text}, {covered} of {sum(report.points.values())} points disturbed, {what}")
+        sys.stderr.write(f"\r\x1b[K{text}, {covered} of {sum(report.points.values())} points disturbed, {phase}")
         sys.stderr.flush()
 
 

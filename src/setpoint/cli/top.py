@@ -86,7 +86,7 @@ async def _watch(client: DebugClient, query: dict[str, str | list[str]], every: 
         with Live(console=console, screen=True, auto_refresh=False) as live:
             while True:
                 looks, problems = await look_at(client, query)
-                live.update(shown(looks, before, problems, console.height), refresh=True)
+                live.update(screen(looks, before, problems, console.height), refresh=True)
                 before = {look.address: look for look in looks}
                 await asyncio.sleep(every)
 
@@ -111,8 +111,8 @@ def lines(look: Look, *, with_address: bool = False) -> Iterator[str]:
     """The answers from a process as plain lines, for pipes: one line for each controller, cache and object. The first
     word of a line names its subject.
     """
-    where = f" at {look.address}" if with_address else ""
-    yield f"process{where}: {_leadership(look.manager)}"
+    address = f" at {look.address}" if with_address else ""
+    yield f"process{address}: {_leadership(look.manager)}"
     for name, problem in {**look.manager.unready, **look.manager.unhealthy}.items():
         yield f"failing {name}: {problem}"
     for run in look.controllers:
@@ -128,13 +128,13 @@ def lines(look: Look, *, with_address: bool = False) -> Iterator[str]:
             )
     counts = ", ".join(f"{number} {state}" for state, number in look.listing.counts.items())
     yield f"objects: {counts or 'none'}"
-    for one in look.listing.objects:
-        yield f"{one.kind} {one.key}: {one.state}: {one.text}"
+    for row in look.listing.objects:
+        yield f"{row.kind} {row.key}: {row.state}: {row.text}"
     if look.listing.matched > len(look.listing.objects):
         yield f"and {look.listing.matched - len(look.listing.objects)} more: narrow the list with --find or --state"
 
 
-def shown(looks: Sequence[Look], before: dict[str, Look], problems: Sequence[str], height: int) -> Group:
+def screen(looks: Sequence[Look], before: dict[str, Look], problems: Sequence[str], height: int) -> Group:
     """The answers from all processes, laid out for a terminal that is ``height`` lines high."""
     from rich.console import Group
     from rich.text import Text
@@ -194,23 +194,23 @@ def _objects(listing: Listing, room: int) -> RenderableType:
     )
     for head in ("state", "object", "why"):
         table.add_column(head, no_wrap=True, overflow="ellipsis", ratio=1 if head == "why" else None)
-    for one in listing.objects[:room]:
-        table.add_row(one.state, f"{one.kind} {one.key}", one.text, style=_style(one))
+    for row in listing.objects[:room]:
+        table.add_row(row.state, f"{row.kind} {row.key}", row.text, style=_style(row))
     if (more := listing.matched - min(len(listing.objects), room)) > 0:
         table.caption = f"and {more} more"
     return table
 
 
-def _style(one: Listed) -> str:
-    return "" if one.state == "idle" else COLOURS.get(one.state, "red")
+def _style(row: Listed) -> str:
+    return "" if row.state == "idle" else COLOURS.get(row.state, "red")
 
 
 def _rate(was: Summary | None, now: Summary, seconds: float, result: str) -> str:
     if was is None or seconds <= 0:
         return "–"
 
-    def total(one: Summary) -> int:
-        return one.results.get(result, 0) if result else sum(one.results.values())
+    def total(summary: Summary) -> int:
+        return summary.results.get(result, 0) if result else sum(summary.results.values())
 
     return f"{max(total(now) - total(was), 0) / seconds:.1f}"
 

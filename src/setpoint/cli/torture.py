@@ -152,7 +152,7 @@ class _Live:
         self._console: Any = None
         self._status: Any = None
         self._began = self._last = time.monotonic()
-        self._shown = -1
+        self._last_count = -1
         self._phase = ""
         self._report: Report | None = None
         self._is_undisturbed_shown = False
@@ -200,8 +200,8 @@ class _Live:
             from rich.text import Text
 
             self._status.update(Spinner("dots", Text(self._line())), refresh=True)
-        elif time.monotonic() - self._last >= _EVERY and self.runs.count != self._shown:
-            self._last, self._shown = time.monotonic(), self.runs.count
+        elif time.monotonic() - self._last >= _EVERY and self.runs.count != self._last_count:
+            self._last, self._last_count = time.monotonic(), self.runs.count
             self.say(self._line())
 
     def _describe_undisturbed(self, report: Report) -> str:

@@ -92,8 +92,8 @@ def uninstall_command(parts: Parts) -> Callable[..., None]:
 
 def _print_plan(operator: Any, objects: list[tuple[Any, list[Any]]]) -> None:
     for resource, heads in objects:
-        where = len({head.namespace for head in heads})
-        places = f" (namespaces: {where})" if resource.namespaced and heads else ""
+        namespaces = len({head.namespace for head in heads})
+        places = f" (namespaces: {namespaces})" if resource.namespaced and heads else ""
         _print(f"to delete: all objects of {resource.group_resource}, and what they own: {len(heads)}{places}")
     _print(f"to delete: {operator.program} in the namespace {operator.namespace}, its roles and webhooks")
     if operator.watch_namespace is None:

@@ -50,24 +50,24 @@ class ClientBase:
     ) -> K:
         """Sends a write of one object, reads the answer as ``kind`` and, if ``observed``, tells the observers."""
         answer = await self._requester.request(request, info, limit=MAX_OBJECT)
-        written = readable(kind, answer, info, named_by_server=named_by_server)
+        obj = readable(kind, answer, info, named_by_server=named_by_server)
         if observed and self._observers:
             content_type = request.headers["content-type"]
             self._observe(
                 WriteRecord(
                     resource_of(kind),
-                    written.key,
-                    written.uid,
-                    written.metadata.resource_version,
+                    obj.key,
+                    obj.uid,
+                    obj.metadata.resource_version,
                     "apply" if content_type == PatchType.APPLY.value else info.verb,  # type: ignore[arg-type]
-                    written.labels,
+                    obj.labels,
                     before,
                     answer,
                     content_type,
                     request.body or b"",
                 )
             )
-        return written
+        return obj
 
     def _observe(self, record: WriteRecord) -> None:
         for observer in tuple(self._observers):

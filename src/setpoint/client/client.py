@@ -193,10 +193,10 @@ class Client(PodConnections, Clientset):
             ApiError: the server answered with an error.
             TransportError: there was no answer, or an incomplete one.
         """
-        sent = {"accept": accept}
+        all_headers = {"accept": accept}
         if body is not None:
-            sent["content-type"] = content_type
-        request = Request(method, path, query, {**sent, **(headers or {})}, body, timeout)
+            all_headers["content-type"] = content_type
+        request = Request(method, path, query, {**all_headers, **(headers or {})}, body, timeout)
         return await self._requester.request(request, RequestInfo(verb, path) if verb else None)
 
     def stream(

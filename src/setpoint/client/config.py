@@ -75,19 +75,19 @@ class ClientConfig:
     source: str = ""
 
     def __post_init__(self) -> None:
-        where = self.source and f" ({self.source})"
+        source_note = self.source and f" ({self.source})"
         if not _is_http(self.server):
-            raise ConfigError(f"server {redacted(self.server)!r} is not an http(s) URL with a host{where}")
+            raise ConfigError(f"server {redacted(self.server)!r} is not an http(s) URL with a host{source_note}")
         if self.proxy_url and not _is_http(self.proxy_url):
             scheme = self.proxy_url.partition("://")[0] if "://" in self.proxy_url else ""
             why = "is not a URL with a host"
             if scheme not in ("http", "https"):
-                shown = f"{scheme} proxies are" if scheme else "a URL without a scheme is"
-                why = f"can't be used: {shown} not supported, only http and https"
-            raise ConfigError(f"proxy-url {redacted(self.proxy_url)!r} {why}{where}")
+                unsupported = f"{scheme} proxies are" if scheme else "a URL without a scheme is"
+                why = f"can't be used: {unsupported} not supported, only http and https"
+            raise ConfigError(f"proxy-url {redacted(self.proxy_url)!r} {why}{source_note}")
         if not self.verify and (self.ca_file is not None or self.ca_data):
             raise ConfigError(
-                f"insecure-skip-tls-verify and a certificate authority exclude each other: remove one{where}"
+                f"insecure-skip-tls-verify and a certificate authority exclude each other: remove one{source_note}"
             )
 
     @property
@@ -101,15 +101,15 @@ class ClientConfig:
         )
 
     def __repr__(self) -> str:
-        shown = []
+        parts = []
         for item in fields(self):
             value = getattr(self, item.name)
             if value in (None, "", b"") or (item.name in ("verify", "compression") and value):
                 continue
             if item.name in ("server", "proxy_url"):
                 value = redacted(value)
-            shown.append(f"{item.name}=…" if item.name == "ca_data" else f"{item.name}={value!r}")
-        return f"ClientConfig({', '.join(shown)})"
+            parts.append(f"{item.name}=…" if item.name == "ca_data" else f"{item.name}={value!r}")
+        return f"ClientConfig({', '.join(parts)})"
 
 
 def in_cluster_config(

@@ -61,10 +61,10 @@ class Pool:
         """
         self._dialing += 1
         try:
-            connection = await self.dialer.dial(self._lost)
+            connection = await self.dialer.dial(self._discard)
         finally:
             self._dialing -= 1
-        if not connection.lost.done():
+        if not connection.disconnected.done():
             self.connections.add(connection)
         return connection
 
@@ -96,7 +96,7 @@ class Pool:
         for connection in connections:
             connection.end(TransportError(reason, sent=True))
         if connections:
-            await asyncio.wait([connection.lost for connection in connections])
+            await asyncio.wait([connection.disconnected for connection in connections])
 
     def _sweep(self) -> None:
         loop = asyncio.get_running_loop()
@@ -109,7 +109,7 @@ class Pool:
         if fresh:
             self._sweeper = loop.call_at(fresh[0].idle_since + KEEP_ALIVE, self._sweep)
 
-    def _lost(self, connection: Connection) -> None:
+    def _discard(self, connection: Connection) -> None:
         self.connections.discard(connection)
         if connection in self._idle:
             self._idle.remove(connection)

@@ -153,8 +153,8 @@ class TokenFile(Credentials):
         return f"TokenFile({str(self._path)!r})"
 
 
-def _clean(token: str, what: str) -> str:
+def _clean(token: str, source: str) -> str:
     """``token``. Raises `CredentialsError` if it has characters that a header can't carry, such as a line break."""
     if not token.isprintable() or not token.isascii():
-        raise CredentialsError(f"{what} contains characters that an HTTP header can't carry")
+        raise CredentialsError(f"{source} contains characters that an HTTP header can't carry")
     return token

@@ -19,14 +19,14 @@ class Waits:
         self.closed = False
         self._open: dict[Deadline, None] = {}  # in their order, as sets are not
 
-    def until(self, deadline: float | None, what: str) -> Wait:
+    def until(self, deadline: float | None, message: str) -> Wait:
         """A context, ``async with waits.until(...)``, whose block is cancelled at the loop time ``deadline`` (None:
         never), and when `close` is called.
 
         Raises (on entering or leaving):
-            TransportError: the deadline passed (``what`` is the message), or `close` was called.
+            TransportError: the deadline passed (``message`` is the message), or `close` was called.
         """
-        return Wait(self, deadline, what)
+        return Wait(self, deadline, message)
 
     def close(self) -> None:
         """Ends all current waits, even those whose deadline has just passed. Every later one ends at once."""
@@ -37,12 +37,12 @@ class Waits:
 
 
 class Wait:
-    __slots__ = ("_deadline", "_waits", "_what")
+    __slots__ = ("_deadline", "_message", "_waits")
 
-    def __init__(self, waits: Waits, deadline: float | None, what: str) -> None:
+    def __init__(self, waits: Waits, deadline: float | None, message: str) -> None:
         self._waits = waits
         self._deadline = Deadline(deadline)
-        self._what = what
+        self._message = message
 
     async def __aenter__(self) -> Wait:
         if self._waits.closed:
@@ -64,4 +64,4 @@ class Wait:
         except TimeoutError:
             if self._waits.closed:
                 raise TransportError("the transport is closed", sent=True) from None
-            raise TransportError(self._what, sent=True, timed_out=True) from None
+            raise TransportError(self._message, sent=True, timed_out=True) from None

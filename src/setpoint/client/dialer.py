@@ -54,7 +54,7 @@ class Dialer:
         Raises:
             TransportError: the connection failed; nothing was sent to the server.
         """
-        shown = redacted(self._config.server)
+        address = redacted(self._config.server)
         timeout = asyncio.timeout(CONNECT_TIMEOUT)
         try:
             async with timeout:
@@ -70,13 +70,13 @@ class Dialer:
             why = f"no address for that host: {os_reason(problem)}"
         except TimeoutError as problem:
             if timeout.expired():
-                text = f"{shown}: no connection within {CONNECT_TIMEOUT:g} s"
+                text = f"{address}: no connection within {CONNECT_TIMEOUT:g} s"
                 raise TransportError(text, sent=False, timed_out=True) from None
             why = f"can't be reached: {os_reason(problem)}"
         except (OSError, UnicodeError) as problem:
             why = f"can't be reached: {os_reason(problem)}"
         colon = "" if why.startswith("can't") else ":"
-        raise TransportError(f"{shown}{colon} {why}", sent=False)
+        raise TransportError(f"{address}{colon} {why}", sent=False)
 
     async def _connect(
         self,
@@ -101,7 +101,7 @@ class Dialer:
         return connection
 
     async def _through(self, proxy: SplitResult, on_lost: Callable[[Connection], None]) -> Connection:
-        shown = redacted(self._config.proxy_url)
+        address = redacted(self._config.proxy_url)
         over_tls = proxy.scheme == "https"
         context = (self.context or client_context()) if over_tls else None
         tunnel = self.context is not None
@@ -110,31 +110,31 @@ class Dialer:
                 proxy, context, proxy.hostname if over_tls else None, None if tunnel else on_lost
             )
         except OSError as problem:
-            raise TransportError(f"proxy {shown} can't be reached: {os_reason(problem)}", sent=False) from None
+            raise TransportError(f"proxy {address} can't be reached: {os_reason(problem)}", sent=False) from None
         if not tunnel:
             return connection
         try:
-            await self._open_tunnel(connection, shown)
+            await self._open_tunnel(connection, address)
             return await self._start_tls(connection, on_lost)
         except BaseException:
             connection.abort()
             raise
 
-    async def _open_tunnel(self, connection: Connection, shown: str) -> None:
+    async def _open_tunnel(self, connection: Connection, address: str) -> None:
         target = _with_port(self._server)
         lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}", *(": ".join(header) for header in self.headers)]
         connection.send(("\r\n".join(lines) + "\r\n\r\n").encode())
         try:
             await connection.head(None, None)
         except Broken as problem:
-            what = "its answer is not HTTP" if problem.rubbish else "the connection to it broke"
-            raise TransportError(f"proxy {shown}: {what}: {line_of(problem)}", sent=False) from None
+            failure = "its answer is not HTTP" if problem.rubbish else "the connection to it broke"
+            raise TransportError(f"proxy {address}: {failure}: {line_of(problem)}", sent=False) from None
         if not 200 <= connection.status < 300:
             try:
                 phrase = HTTPStatus(connection.status).phrase
             except ValueError:
                 phrase = ""
-            raise TransportError(f"proxy {shown} refused: {connection.status} {phrase}".rstrip(), sent=False)
+            raise TransportError(f"proxy {address} refused: {connection.status} {phrase}".rstrip(), sent=False)
 
     async def _start_tls(self, tunnel: Connection, on_lost: Callable[[Connection], None]) -> Connection:
         loop = asyncio.get_running_loop()
@@ -163,16 +163,16 @@ def basic_of(url: SplitResult) -> str:
 def _with_port(url: SplitResult) -> str:
     """The host and port in the form that ``CONNECT`` requires."""
     host, port = _address(url)
-    return f"{_written(host)}:{port}"
+    return f"{_host_text(host)}:{port}"
 
 
 def host_header(url: SplitResult) -> str:
     """The value of ``Host``: the host, and the port if ``url`` contains one."""
     host, _ = _address(url)
-    return _written(host) if url.port is None else f"{_written(host)}:{url.port}"
+    return _host_text(host) if url.port is None else f"{_host_text(host)}:{url.port}"
 
 
-def _written(host: str) -> str:
+def _host_text(host: str) -> str:
     return f"[{host}]" if ":" in host else host.encode("idna").decode() if not host.isascii() else host
 
 

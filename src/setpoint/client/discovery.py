@@ -201,9 +201,9 @@ class Discovery:
                 raise msgspec.DecodeError(f"it is a {document.kind}")
             return document
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-            shown = body[:200].decode("utf-8", "replace")
+            excerpt = body[:200].decode("utf-8", "replace")
             raise TransportError(
-                f"GET {path}: the answer is not a discovery document: {problem}: {shown}", sent=True
+                f"GET {path}: the answer is not a discovery document: {problem}: {excerpt}", sent=True
             ) from None
 
 

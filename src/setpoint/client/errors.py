@@ -317,12 +317,12 @@ def _status_of(code: int, body: bytes, headers: Mapping[str, str]) -> Status:
     if status is not None and (status.reason or status.message or status.code):
         return status
     text = " ".join(body[: 4 * _SHOWN].decode("utf-8", "replace").split())
-    shown = text[:_SHOWN] + ("…" if len(text) > _SHOWN else "")
+    excerpt = text[:_SHOWN] + ("…" if len(text) > _SHOWN else "")
     if location := headers.get("location"):
         message = f"the server redirects to {location}; redirects are not followed: is this the API server's address?"
-    elif shown:
+    elif excerpt:
         form = headers.get("content-type", "").partition(";")[0] or "unknown type"
-        message = f"the answer is not a Status of an API server ({form}): {shown}"
+        message = f"the answer is not a Status of an API server ({form}): {excerpt}"
     else:
         message = "the answer is empty"
     return Status(status="Failure", code=code, message=message, details=StatusDetails())

@@ -12,7 +12,7 @@ __all__ = ["warn_if_open"]
 logger = logging.getLogger("setpoint.client")
 
 
-def warn_if_open(path: Path, what: str) -> None:
+def warn_if_open(path: Path, label: str) -> None:
     """Logs a warning if every user of the machine can read or change ``path``; access for the file's group is fine.
 
     As in kubectl and helm, this is not an error, because mounted Secrets are 0644 by default. Symbolic links are
@@ -26,4 +26,4 @@ def warn_if_open(path: Path, what: str) -> None:
         return
     if mode & (stat.S_IROTH | stat.S_IWOTH):
         verb = "change" if mode & stat.S_IWOTH else "read"
-        logger.warning("%s %s has mode %04o: every user of this machine can %s it", what, path, mode & 0o7777, verb)
+        logger.warning("%s %s has mode %04o: every user of this machine can %s it", label, path, mode & 0o7777, verb)

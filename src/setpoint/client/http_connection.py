@@ -73,7 +73,7 @@ class Connection(asyncio.Protocol):
         self._big = False
         self._upgrades = False
         self._after: bytes | None = None
-        self.lost = loop.create_future()
+        self.disconnected = loop.create_future()
         self.status = 0
         self.headers: dict[str, str] = {}
         self.heard = False
@@ -203,8 +203,8 @@ class Connection(asyncio.Protocol):
             elif not self.complete:
                 self._barren += len(data)
                 if self._barren > MAX_HEAD:
-                    what = "headers" if self._headless else "trailers or chunk extensions"
-                    self.end(Broken(f"{what} of more than {MAX_HEAD} bytes", rubbish=True))
+                    part = "headers" if self._headless else "trailers or chunk extensions"
+                    self.end(Broken(f"{part} of more than {MAX_HEAD} bytes", rubbish=True))
                 if self._headless:
                     return
             if self._surplus:
@@ -237,8 +237,8 @@ class Connection(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if not self.lost.done():
-            self.lost.set_result(None)
+        if not self.disconnected.done():
+            self.disconnected.set_result(None)
         if self._on_lost is not None:
             self._on_lost(self)
 

@@ -27,7 +27,7 @@ MAX_EMPTY = 100
 class Opener(Protocol):
     """The transport that opens the connection of an exchange and explains its failures."""
 
-    shown: str
+    address: str
 
     async def open(self, request: Request) -> tuple[Pool, Connection, float | None]:
         """A connection that has received the head of the answer, the connection's pool, and the deadline as a loop
@@ -106,7 +106,7 @@ class HttpResponse(Response):
                 parts.append(part)
             await asyncio.sleep(0)  # other tasks need not wait until a gigabyte is unpacked
             if self._deadline is not None and asyncio.get_running_loop().time() > self._deadline:
-                raise TransportError(late(self._transport.shown, self._request), sent=True, timed_out=True)
+                raise TransportError(late(self._transport.address, self._request), sent=True, timed_out=True)
         unpacking.end()
         return b"".join(parts)
 
@@ -136,16 +136,16 @@ class HttpResponse(Response):
         return "" if encoding == "identity" else encoding
 
     def _unpacking(self) -> _Unpacking:
-        return _Unpacking(self._encoding, f"{self._request.method} {self._request.path}", self._transport.shown)
+        return _Unpacking(self._encoding, f"{self._request.method} {self._request.path}", self._transport.address)
 
 
 class _Unpacking:
     """Decompresses a body piece by piece."""
 
-    def __init__(self, encoding: str, request: str, shown: str) -> None:
-        self._prefix = f"{request}: the answer of {shown} broke off"
+    def __init__(self, encoding: str, request: str, address: str) -> None:
+        self._prefix = f"{request}: the answer of {address} broke off"
         if encoding.lower() not in ("gzip", "x-gzip"):
-            text = f"{request}: {shown} answered with the encoding {encoding!r}, which was not requested"
+            text = f"{request}: {address} answered with the encoding {encoding!r}, which was not requested"
             raise TransportError(text, sent=True)
         self._stream = zlib.decompressobj(wbits=31)
         self._empty = 0
@@ -178,5 +178,5 @@ class _Unpacking:
             raise TransportError(f"{self._prefix}: its gzip ends too early", sent=True, reset=True)
 
 
-def late(shown: str, request: Request) -> str:
-    return f"{request.method} {request.path}: no complete answer from {shown} within {request.timeout or 0:g} s"
+def late(address: str, request: Request) -> str:
+    return f"{request.method} {request.path}: no complete answer from {address} within {request.timeout or 0:g} s"

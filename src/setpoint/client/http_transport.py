@@ -60,7 +60,7 @@ class HttpTransport(Transport):
 
     def __init__(self, config: ClientConfig) -> None:
         self._config = config
-        self.shown = redacted(config.server)
+        self.address = redacted(config.server)
         self._head = RequestHead(config)
         self._own = basic_of(urlsplit(config.server))
         self._pool: Pool | None = None
@@ -76,7 +76,7 @@ class HttpTransport(Transport):
             logger.warning(
                 "the certificate of %s is not verified (insecure-skip-tls-verify): an attacker can read and "
                 "change everything",
-                self.shown,
+                self.address,
             )
 
     @property
@@ -100,11 +100,11 @@ class HttpTransport(Transport):
                 body = await HttpResponse(self, upgrade, connection, deadline).read(MAX_REFUSAL)
                 headers = connection.headers
                 raise error_from(connection.status, body, headers=headers, verb="connect", resource=request.path)
-            protocol = handshake.accepted(connection.headers, f"{request.method} {request.path}: {self.shown}")
+            protocol = handshake.accepted(connection.headers, f"{request.method} {request.path}: {self.address}")
         except BaseException:
             connection.abort()
             raise
-        socket = HttpSocket(connection, protocol, request, self.shown, self._waits)
+        socket = HttpSocket(connection, protocol, request, self.address, self._waits)
         try:
             yield socket
         finally:
@@ -123,7 +123,7 @@ class HttpTransport(Transport):
 
         ``request.timeout`` starts when the credentials are available; obtaining them has deadlines of its own.
         """
-        authorization, pool = await self._who()
+        authorization, pool = await self._access()
         again = True
         while True:
             deadline = self._deadline(request)
@@ -132,7 +132,7 @@ class HttpTransport(Transport):
                 return pool, connection, deadline
             again = False
             try:
-                async with self._waits.until(deadline, late(self.shown, request)):
+                async with self._waits.until(deadline, late(self.address, request)):
                     other = await self._config.credentials.rejected(authorization)
             except BaseException:
                 connection.abort()
@@ -140,9 +140,9 @@ class HttpTransport(Transport):
             if not other:
                 return pool, connection, deadline
             pool.give_back(connection)
-            authorization, pool = await self._who()
+            authorization, pool = await self._access()
 
-    async def _who(self) -> tuple[str, Pool]:
+    async def _access(self) -> tuple[str, Pool]:
         """The value of ``Authorization`` to send, and the pool of connections to use."""
         if self._loop is not asyncio.get_running_loop():
             self._settle()
@@ -168,8 +168,8 @@ class HttpTransport(Transport):
                 return self._guard
             if self._process == process and self._loop is not None and not self._loop.is_closed():
                 raise RuntimeError(
-                    f"the client of {self.shown} belongs to another event loop, which is still open: make a client for "
-                    "each loop, or use setpoint.blocking.Client, which several threads may share"
+                    f"the client of {self.address} belongs to another event loop, which is still open: make a client "
+                    "for each loop, or use setpoint.blocking.Client, which several threads may share"
                 )
             waits = Waits()
             waits.closed = self._waits.closed
@@ -199,7 +199,7 @@ class HttpTransport(Transport):
         connection = None if upgrades else pool.take()
         while True:
             if connection is None:
-                async with self._waits.until(deadline, late(self.shown, request)):
+                async with self._waits.until(deadline, late(self.address, request)):
                     connection = await pool.dial()
             try:
                 if request.allowed is not None:
@@ -231,16 +231,16 @@ class HttpTransport(Transport):
         line = f"{request.method} {request.path}"
         if isinstance(problem, Late):
             if idle is not None and (deadline is None or asyncio.get_running_loop().time() < deadline - 0.001):
-                text = f"{line}: {self.shown} sent nothing for {idle:g} s"
+                text = f"{line}: {self.address} sent nothing for {idle:g} s"
             else:
-                text = late(self.shown, request)
+                text = late(self.address, request)
             return TransportError(text, sent=True, timed_out=True)
         if body:
-            text = f"{line}: the answer of {self.shown} broke off: {line_of(problem)}"
+            text = f"{line}: the answer of {self.address} broke off: {line_of(problem)}"
             return TransportError(text, sent=True, reset=True)
         if problem.rubbish:
-            return TransportError(f"{line}: the answer of {self.shown} is not HTTP: {line_of(problem)}", sent=True)
-        text = f"{line}: the connection to {self.shown} broke: {line_of(problem)}"
+            return TransportError(f"{line}: the answer of {self.address} is not HTTP: {line_of(problem)}", sent=True)
+        text = f"{line}: the connection to {self.address} broke: {line_of(problem)}"
         return TransportError(text, sent=True, reset=True)
 
     # -- connections and certificates -------------------------------------------------------------------------------

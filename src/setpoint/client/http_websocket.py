@@ -50,28 +50,28 @@ class Handshake:
         if protocols:
             self.headers["sec-websocket-protocol"] = ", ".join(protocols)
 
-    def accepted(self, headers: Mapping[str, str], what: str) -> str:
+    def accepted(self, headers: Mapping[str, str], prefix: str) -> str:
         """The subprotocol that the server chose; ``headers`` are those of the 101 answer.
 
         Raises:
             TransportError: the answer is not from a WebSocket server, is the answer to a different request, or chooses
-                a protocol that was not offered. The message begins with ``what``.
+                a protocol that was not offered. The message begins with ``prefix``.
         """
         protocol = headers.get("sec-websocket-protocol", "")
         if headers.get("upgrade", "").lower() != "websocket" or headers.get("sec-websocket-accept") != self._accept:
-            raise TransportError(f"{what} switched to a protocol other than the requested WebSocket", sent=True)
+            raise TransportError(f"{prefix} switched to a protocol other than the requested WebSocket", sent=True)
         if protocol and protocol not in self._protocols:
-            raise TransportError(f"{what} chose the protocol {protocol!r}, which was not offered", sent=True)
+            raise TransportError(f"{prefix} chose the protocol {protocol!r}, which was not offered", sent=True)
         return protocol
 
 
 class HttpSocket(asyncio.Protocol):
     """An open WebSocket; see `setpoint.client.websocket.WebSocket`. It takes over the transport of ``connection``."""
 
-    def __init__(self, connection: Connection, protocol: str, request: Request, shown: str, waits: Waits) -> None:
+    def __init__(self, connection: Connection, protocol: str, request: Request, address: str, waits: Waits) -> None:
         self.protocol = protocol
         self._request = f"{request.method} {request.path}"
-        self._shown = shown
+        self._address = address
         self._waits = waits
         self._loop = asyncio.get_running_loop()
         self._frames = Frames(CLIENT)
@@ -85,7 +85,7 @@ class HttpSocket(asyncio.Protocol):
         self._writable: asyncio.Event = asyncio.Event()
         self._writable.set()
         self._ended: asyncio.Future[None] = self._loop.create_future()
-        self._lost: asyncio.Future[None] = self._loop.create_future()
+        self._disconnected: asyncio.Future[None] = self._loop.create_future()
         self._timer = self._loop.call_later(HEARTBEAT, self._ping)
         self._transport = connection.transport
         if after := connection.hand_over(self):
@@ -104,7 +104,7 @@ class HttpSocket(asyncio.Protocol):
         if self._problem is not None:
             raise self._problem
         if self._frames.state is not ConnectionState.OPEN or self._transport.is_closing():
-            raise TransportError(f"{self._request}: the connection to {self._shown} is closed", sent=True, reset=True)
+            raise TransportError(f"{self._request}: the connection to {self._address} is closed", sent=True, reset=True)
         self._write(BytesMessage(data))
 
     async def receive(self) -> bytes | None:
@@ -145,7 +145,7 @@ class HttpSocket(asyncio.Protocol):
             pass  # it does not read, or does not answer
         finally:
             self._transport.abort()
-        await self._lost
+        await self._disconnected
 
     # -- for the transport ------------------------------------------------------------------------------------------
 
@@ -165,11 +165,11 @@ class HttpSocket(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         if exc is not None and not self._over and self._problem is None and not self._closing:
-            why = f"the connection to {self._shown} broke: {line_of(exc)}"
+            why = f"the connection to {self._address} broke: {line_of(exc)}"
             self._problem = TransportError(f"{self._request}: {why}", sent=True, reset=True)
         self._end()
-        if not self._lost.done():
-            self._lost.set_result(None)
+        if not self._disconnected.done():
+            self._disconnected.set_result(None)
 
     def pause_writing(self) -> None:
         self._writable.clear()
@@ -212,7 +212,7 @@ class HttpSocket(asyncio.Protocol):
 
     def _refuse(self, code: int, why: str) -> None:
         self._write(CloseConnection(code))
-        text = f"{self._request}: the connection to {self._shown} broke: {why}"
+        text = f"{self._request}: the connection to {self._address} broke: {why}"
         self._problem = TransportError(text, sent=True, reset=True)
         self._end()
 
@@ -222,7 +222,7 @@ class HttpSocket(asyncio.Protocol):
             self._timer = self._loop.call_later(HEARTBEAT / 2, self._silent)
 
     def _silent(self) -> None:
-        text = f"{self._request}: {self._shown} did not answer a ping within {HEARTBEAT / 2:g} s"
+        text = f"{self._request}: {self._address} did not answer a ping within {HEARTBEAT / 2:g} s"
         self._problem = TransportError(text, sent=True, timed_out=True)
         self._transport.abort()
         self._end()

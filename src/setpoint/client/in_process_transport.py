@@ -176,11 +176,13 @@ class _InProcessResponse(Response):
         while True:
             deadline = self._deadline
             idle = self.idle_timeout
-            what = f"{line}: the answer did not end in time" if idle is None else f"{line} sent nothing for {idle:g} s"
+            message = (
+                f"{line}: the answer did not end in time" if idle is None else f"{line} sent nothing for {idle:g} s"
+            )
             if idle is not None:
                 deadline = min(deadline or float("inf"), loop.time() + idle)
             try:
-                async with waits.until(deadline, what):
+                async with waits.until(deadline, message):
                     chunk = await anext(body)
             except StopAsyncIteration:
                 return

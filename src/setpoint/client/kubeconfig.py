@@ -78,7 +78,7 @@ class Kubeconfig:
         for entry in (*parsed.clusters.values(), *parsed.users.values()):
             for field in _OUTSIDE & entry.fields.keys():
                 raise ConfigError(
-                    f"{entry.where}: {field} is not allowed in this kubeconfig, which must contain its certificates "
+                    f"{entry.location}: {field} is not allowed in this kubeconfig, which must contain its certificates "
                     "and credentials"
                 )
         return parsed
@@ -101,7 +101,7 @@ class Kubeconfig:
         if current is not None and not isinstance(current, str):
             raise ConfigError(f"{path}: current-context must be a string, not {form(current)}")
         self.current_context = self.current_context or current or ""
-        for section, what in _SECTIONS.items():
+        for section, key in _SECTIONS.items():
             entries_by_name: dict[str, KubeconfigEntry] = getattr(self, section)
             entries = document.get(section)
             if entries is None:
@@ -111,10 +111,10 @@ class Kubeconfig:
             for place, entry in enumerate(entries):
                 if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
                     raise ConfigError(f"{path}: {section}[{place}] must be a mapping with a name")
-                content = entry.get(what)
+                content = entry.get(key)
                 if content is not None and not isinstance(content, dict):
-                    raise ConfigError(f"{path}: {section}[{place}].{what} must be a mapping, not {form(content)}")
-                entries_by_name.setdefault(entry["name"], KubeconfigEntry(what, entry["name"], path, content or {}))
+                    raise ConfigError(f"{path}: {section}[{place}].{key} must be a mapping, not {form(content)}")
+                entries_by_name.setdefault(entry["name"], KubeconfigEntry(key, entry["name"], path, content or {}))
 
     def config(self, context: str | None = None, *, environ: Mapping[str, str] | None = None) -> ClientConfig:
         """The configuration of a context, by default the current one. This neither opens a connection nor runs a
@@ -130,7 +130,7 @@ class Kubeconfig:
         source = f"context {chosen.name!r} of {chosen.path}"
         server = cluster.text("server")
         if not server:
-            raise ConfigError(f"{cluster.where} has no server")
+            raise ConfigError(f"{cluster.location} has no server")
         ca_file, ca_data = cluster.file("certificate-authority"), cluster.data("certificate-authority-data")
         if "://" not in server:  # as in client-go: https if anything is said of TLS
             has_certificate = user.text("client-certificate") or user.text("client-certificate-data")
@@ -138,10 +138,10 @@ class Kubeconfig:
             server = f"{'https' if is_tls else 'http'}://{server}"
         if ca_file is not None and ca_data:
             raise ConfigError(
-                f"{cluster.where} has both certificate-authority and certificate-authority-data: remove one"
+                f"{cluster.location} has both certificate-authority and certificate-authority-data: remove one"
             )
         if ca_file is not None:
-            read_file(ca_file, "certificate-authority", cluster.where)
+            read_file(ca_file, "certificate-authority", cluster.location)
         if not _SECRETS.isdisjoint(user.fields):
             warn_if_open(user.path, "kubeconfig")
         impersonate = None
@@ -150,7 +150,7 @@ class Kubeconfig:
             try:
                 impersonate = Impersonation(user.text("as"), user.text("as-uid"), user.names("as-groups"), extra)
             except ConfigError as problem:
-                raise ConfigError(f"{user.where}: {problem}") from None
+                raise ConfigError(f"{user.location}: {problem}") from None
         try:
             config = ClientConfig(
                 server=server,
@@ -168,7 +168,7 @@ class Kubeconfig:
         except ConfigError as problem:
             if str(chosen.path) in str(problem):
                 raise
-            raise ConfigError(f"{cluster.where}: {problem}") from None
+            raise ConfigError(f"{cluster.location}: {problem}") from None
         return replace(config, credentials=credentials_of(user, cluster, config, environ))
 
     def _context(self, context: str | None) -> KubeconfigEntry:
@@ -184,16 +184,16 @@ class Kubeconfig:
         return self.contexts[name]
 
     def _named(
-        self, entries_by_name: Mapping[str, KubeconfigEntry], what: str, context: KubeconfigEntry
+        self, entries_by_name: Mapping[str, KubeconfigEntry], key: str, context: KubeconfigEntry
     ) -> KubeconfigEntry:
-        name = context.text(what)
+        name = context.text(key)
         if not name:
-            if what == "user":  # as in kubectl: no user means anonymous
+            if key == "user":  # as in kubectl: no user means anonymous
                 return KubeconfigEntry("user", "", context.path, {})
-            raise ConfigError(f"{context.where} names no {what}")
+            raise ConfigError(f"{context.location} names no {key}")
         if name not in entries_by_name:
             names = ", ".join(sorted(entries_by_name)) or "none"
-            raise ConfigError(f"{context.where} names {what} {name!r}, which does not exist; there are: {names}")
+            raise ConfigError(f"{context.location} names {key} {name!r}, which does not exist; there are: {names}")
         return entries_by_name[name]
 
 
@@ -253,5 +253,5 @@ def _absence(merged: Kubeconfig) -> str:
 
 def _listed(user: KubeconfigEntry, values: Any) -> list[Any]:
     if not isinstance(values, list):
-        raise ConfigError(f"{user.where}: the values of as-user-extra must be lists")
+        raise ConfigError(f"{user.location}: the values of as-user-extra must be lists")
     return values

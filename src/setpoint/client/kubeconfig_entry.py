@@ -18,21 +18,21 @@ __all__ = ["KubeconfigEntry", "form", "parse_yaml", "read_yaml"]
 class KubeconfigEntry:
     """A cluster, user or context, with the file that contains it."""
 
-    what: str
+    kind: str
     name: str
     path: Path
     fields: Mapping[str, Any] = field(repr=False)
 
     @property
-    def where(self) -> str:
-        return f"{self.what} {self.name!r} in {self.path}"
+    def location(self) -> str:
+        return f"{self.kind} {self.name!r} in {self.path}"
 
     def text(self, key: str) -> str:
         value = self.fields.get(key)
         if value is None:
             return ""
         if not isinstance(value, str):
-            raise ConfigError(f"{self.where}: {key} must be a string, not {form(value)}")
+            raise ConfigError(f"{self.location}: {key} must be a string, not {form(value)}")
         return value
 
     def flag(self, key: str) -> bool:
@@ -40,7 +40,7 @@ class KubeconfigEntry:
         if value is None:
             return False
         if not isinstance(value, bool):
-            raise ConfigError(f"{self.where}: {key} must be true or false, not {form(value)}")
+            raise ConfigError(f"{self.location}: {key} must be true or false, not {form(value)}")
         return value
 
     def file(self, key: str) -> Path | None:
@@ -52,14 +52,14 @@ class KubeconfigEntry:
         try:
             return base64.b64decode("".join(text.split()), validate=True)
         except (binascii.Error, ValueError):
-            raise ConfigError(f"{self.where}: {key} is not base64") from None
+            raise ConfigError(f"{self.location}: {key} is not base64") from None
 
     def names(self, key: str) -> tuple[str, ...]:
         value = self.fields.get(key)
         if value is None:
             return ()
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise ConfigError(f"{self.where}: {key} must be a list of strings")
+            raise ConfigError(f"{self.location}: {key} must be a list of strings")
         return tuple(value)
 
     def entries(self, key: str) -> tuple[Mapping[str, Any], ...]:
@@ -68,10 +68,10 @@ class KubeconfigEntry:
         if value is None:
             return ()
         if not isinstance(value, list):
-            raise ConfigError(f"{self.where}: {key} must be a list, not {form(value)}")
+            raise ConfigError(f"{self.location}: {key} must be a list, not {form(value)}")
         for place, entry in enumerate(value):
             if not isinstance(entry, dict) or not isinstance(entry.get("name"), str) or not entry["name"]:
-                raise ConfigError(f"{self.where}: {key}[{place}] must be a mapping with a name")
+                raise ConfigError(f"{self.location}: {key}[{place}] must be a mapping with a name")
         return tuple(value)
 
     def mapping(self, key: str) -> Mapping[str, Any]:
@@ -79,7 +79,7 @@ class KubeconfigEntry:
         if value is None:
             return {}
         if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
-            raise ConfigError(f"{self.where}: {key} must be a mapping, not {form(value)}")
+            raise ConfigError(f"{self.location}: {key} must be a mapping, not {form(value)}")
         return value
 
 

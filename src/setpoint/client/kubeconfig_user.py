@@ -27,12 +27,12 @@ def certificate_of(user: KubeconfigEntry) -> ClientCertificate | None:
     if not (cert_file or cert_data or key_file or key_data):
         return None
     if not (cert_file or cert_data):
-        raise ConfigError(f"{user.where} has a client key but no client-certificate(-data)")
+        raise ConfigError(f"{user.location} has a client key but no client-certificate(-data)")
     if not (key_file or key_data):
-        raise ConfigError(f"{user.where} has a client certificate but no client-key(-data)")
-    for what, file, data in (("client-certificate", cert_file, cert_data), ("client-key", key_file, key_data)):
+        raise ConfigError(f"{user.location} has a client certificate but no client-key(-data)")
+    for label, file, data in (("client-certificate", cert_file, cert_data), ("client-key", key_file, key_data)):
         if file is not None and not data:
-            read_file(file, what, user.where)
+            read_file(file, label, user.location)
     if key_file is not None and not key_data:
         warn_if_open(key_file, "client-key")
     return ClientCertificate(cert_file, key_file, cert_data, key_data)
@@ -46,12 +46,12 @@ def credentials_of(
     """
     token, token_file, username = user.text("token"), user.file("tokenFile"), user.text("username")
     plugin, provider = user.mapping("exec"), user.mapping("auth-provider")
-    for one, other, are_both in (
+    for first, second, are_both in (
         ("token", "username", (token or token_file) and username),
         ("exec", "auth-provider", plugin and provider),
     ):
         if are_both:
-            raise ConfigError(f"{user.where} has several ways to authenticate ({one}, {other}): keep one")
+            raise ConfigError(f"{user.location} has several ways to authenticate ({first}, {second}): keep one")
     try:
         if token_file is not None:
             return TokenFile(token_file, fallback=token)
@@ -60,7 +60,7 @@ def credentials_of(
         if username:
             return Basic(username, user.text("password"))
     except CredentialsError as problem:
-        raise ConfigError(f"{user.where}: {problem}") from None
+        raise ConfigError(f"{user.location}: {problem}") from None
     if plugin and config.certificate is None:
         return ExecPlugin(
             _exec_config(KubeconfigEntry("exec of user", user.name, user.path, plugin), cluster, config),
@@ -74,14 +74,14 @@ def credentials_of(
 def _exec_config(plugin: KubeconfigEntry, cluster: KubeconfigEntry, config: ClientConfig) -> ExecPluginConfig:
     command, version = plugin.text("command"), plugin.text("apiVersion")
     if not command:
-        raise ConfigError(f"{plugin.where} names no command")
+        raise ConfigError(f"{plugin.location} names no command")
     if version not in VERSIONS:
-        raise ConfigError(f"{plugin.where}: apiVersion {version!r} is not supported, only {' and '.join(VERSIONS)}")
+        raise ConfigError(f"{plugin.location}: apiVersion {version!r} is not supported, only {' and '.join(VERSIONS)}")
     mode = plugin.text("interactiveMode")
     if mode not in ("", "Never", "IfAvailable", "Always"):
-        raise ConfigError(f"{plugin.where}: interactiveMode {mode!r} is not Never, IfAvailable or Always")
+        raise ConfigError(f"{plugin.location}: interactiveMode {mode!r} is not Never, IfAvailable or Always")
     if not mode and version == VERSIONS[0]:
-        raise ConfigError(f"{plugin.where}: interactiveMode must be given with {version}")
+        raise ConfigError(f"{plugin.location}: interactiveMode must be given with {version}")
     if os.sep in command and not os.path.isabs(command):
         command = str(plugin.path.parent / command)
     environ: dict[str, str] = {}
@@ -89,12 +89,12 @@ def _exec_config(plugin: KubeconfigEntry, cluster: KubeconfigEntry, config: Clie
         name, value = entry["name"], entry.get("value")
         if not isinstance(value, str | None) or not _fits(name, value or "") or "=" in name:
             raise ConfigError(
-                f"{plugin.where}: env[{place}] must have a valid name and value for an environment variable"
+                f"{plugin.location}: env[{place}] must have a valid name and value for an environment variable"
             )
         environ[name] = value or ""
     args = plugin.names("args")
     if not _fits(command, *args):
-        raise ConfigError(f"{plugin.where}: command and args contain characters that a command line can't carry")
+        raise ConfigError(f"{plugin.location}: command and args contain characters that a command line can't carry")
     return ExecPluginConfig(
         command,
         version,
@@ -114,7 +114,7 @@ def _cluster_info(cluster: KubeconfigEntry, config: ClientConfig) -> dict[str, A
         try:
             authority = config.ca_file.read_bytes()
         except OSError as problem:
-            raise ConfigError(f"{cluster.where}: {config.ca_file} can't be read: {problem.strerror}") from None
+            raise ConfigError(f"{cluster.location}: {config.ca_file} can't be read: {problem.strerror}") from None
     info: dict[str, Any] = {"server": config.server}
     if authority:
         info["certificate-authority-data"] = base64.b64encode(authority).decode()
@@ -131,7 +131,7 @@ def _cluster_info(cluster: KubeconfigEntry, config: ClientConfig) -> dict[str, A
     try:
         json.dumps(info, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as problem:
-        raise ConfigError(f"{cluster.where}: the extension {API_GROUP}/exec has no JSON form: {problem}") from None
+        raise ConfigError(f"{cluster.location}: the extension {API_GROUP}/exec has no JSON form: {problem}") from None
     return info
 
 
@@ -146,11 +146,11 @@ def _fits(*words: str) -> bool:
 def _oidc(user: KubeconfigEntry, provider: KubeconfigEntry, environ: Mapping[str, str]) -> Credentials:
     name = provider.text("name")
     if name != "oidc":
-        raise ConfigError(f"{user.where}: auth-provider {name!r} is not supported (Kubernetes dropped it); use exec")
+        raise ConfigError(f"{user.location}: auth-provider {name!r} is not supported (Kubernetes dropped it); use exec")
     settings = KubeconfigEntry("auth-provider config of user", user.name, user.path, provider.mapping("config"))
     issuer, client_id = settings.text("idp-issuer-url"), settings.text("client-id")
     if not issuer or not client_id:
-        raise ConfigError(f"{settings.where} needs idp-issuer-url and client-id")
+        raise ConfigError(f"{settings.location} needs idp-issuer-url and client-id")
     ca_file, ca_data = settings.file("idp-certificate-authority"), settings.data("idp-certificate-authority-data")
     source = f"user {user.name!r} in {user.path}"
 

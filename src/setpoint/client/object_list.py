@@ -192,8 +192,8 @@ def _split_deep(body: bytes) -> RawList:
 
 
 def _no_list(problem: Exception, body: bytes) -> TransportError:
-    shown = body[:200].decode("utf-8", "replace")
-    return TransportError(f"the answer is not a list: {problem}: {shown}", sent=True)
+    excerpt = body[:200].decode("utf-8", "replace")
+    return TransportError(f"the answer is not a list: {problem}: {excerpt}", sent=True)
 
 
 def decode_list(kind: type[K], body: bytes) -> ObjectList[K]:

@@ -138,8 +138,8 @@ class Oidc(Credentials):
             raise self._failed(f"the issuer's answer is not JSON: {problem}") from None
 
     def _failed(self, why: str) -> CredentialsError:
-        where = f" of {self._config.source}" if self._config.source else ""
-        return CredentialsError(f"OIDC{where}, issuer {self._config.issuer_url}: {why}")
+        source_note = f" of {self._config.source}" if self._config.source else ""
+        return CredentialsError(f"OIDC{source_note}, issuer {self._config.issuer_url}: {why}")
 
     def __repr__(self) -> str:
         return f"Oidc({self._config.issuer_url!r})"

@@ -13,10 +13,10 @@ API servers fill each page as far as they can.
 
 
 class Paging:
-    """The pages of one list so far. ``what`` names the list in messages."""
+    """The pages of one list so far. ``list_name`` names the list in messages."""
 
-    def __init__(self, what: object) -> None:
-        self._what = what
+    def __init__(self, list_name: object) -> None:
+        self._list_name = list_name
         self._tokens: set[str] = set()
         self._barren = 0
 
@@ -29,5 +29,5 @@ class Paging:
         """
         self._barren = 0 if is_new else self._barren + 1
         if token in self._tokens or self._barren >= BARREN:
-            raise TransportError(f"list {self._what}: the server continues its pages without end", sent=True)
+            raise TransportError(f"list {self._list_name}: the server continues its pages without end", sent=True)
         self._tokens.add(token)

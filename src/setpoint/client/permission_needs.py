@@ -32,48 +32,48 @@ class Need(NamedTuple):
 
 
 def need_of_kind(
-    where: str, kind: type[Object], verbs: Sequence[str], subresource: str, names: Sequence[str] | str | None
+    prefix: str, kind: type[Object], verbs: Sequence[str], subresource: str, names: Sequence[str] | str | None
 ) -> Need:
     """The need for verbs on a kind or on one of its subresources.
 
     Raises:
-        ValueError: the need is not valid; the message begins with ``where``.
+        ValueError: the need is not valid; the message begins with ``prefix``.
     """
     unknown = sorted({*verbs} - {*VERBS})
     if not verbs or unknown:
-        what = f"not {', '.join(map(repr, unknown))}" if verbs else "and at least one is needed"
-        raise ValueError(f"{where}: the verbs on {kind.__name__} are {', '.join(VERBS)}, {what}")
+        problem = f"not {', '.join(map(repr, unknown))}" if verbs else "and at least one is needed"
+        raise ValueError(f"{prefix}: the verbs on {kind.__name__} are {', '.join(VERBS)}, {problem}")
     resource = resource_of(kind)
     chosen = (names,) if isinstance(names, str) else tuple(names or ())
     if names is not None and not chosen:
         # For RBAC no names are all names, and a program whose list of them came out empty does not mean that.
-        raise ValueError(f"{where}: names is empty, which would grant all {resource.plural}; leave it out for that")
+        raise ValueError(f"{prefix}: names is empty, which would grant all {resource.plural}; leave it out for that")
     whole = f"{resource.plural}/{subresource}".rstrip("/")
-    return _checked(where, Need((resource.group,), (whole,), tuple(verbs), chosen))
+    return _checked(prefix, Need((resource.group,), (whole,), tuple(verbs), chosen))
 
 
-def need_of_rule(where: str, rule: PolicyRule) -> Need:
+def need_of_rule(prefix: str, rule: PolicyRule) -> Need:
     """The need for a rule of RBAC.
 
     Raises:
         ValueError: an API server would not accept the rule, or the rule would allow nothing; the message begins with
-            ``where``.
+            ``prefix``.
     """
     # The rules of validation are those of pkg/apis/rbac/validation.
     if not rule.verbs:
-        raise ValueError(f"{where}: verbs must contain at least one value")
+        raise ValueError(f"{prefix}: verbs must contain at least one value")
     if rule.non_resource_urls:
         if rule.api_groups or rule.resources or rule.resource_names:
-            raise ValueError(f"{where}: rules cannot apply to both regular resources and non-resource URLs")
+            raise ValueError(f"{prefix}: rules cannot apply to both regular resources and non-resource URLs")
     elif not rule.api_groups:
-        raise ValueError(f"{where}: resource rules must supply at least one api group, such as '' or 'apps'")
+        raise ValueError(f"{prefix}: resource rules must supply at least one api group, such as '' or 'apps'")
     elif not rule.resources:
-        raise ValueError(f"{where}: resource rules must supply at least one resource")
+        raise ValueError(f"{prefix}: resource rules must supply at least one resource")
     lists = (rule.api_groups, rule.resources, rule.verbs, rule.resource_names, rule.non_resource_urls)
-    return _checked(where, Need(*map(tuple, lists)))
+    return _checked(prefix, Need(*map(tuple, lists)))
 
 
-def _checked(where: str, need: Need) -> Need:
+def _checked(prefix: str, need: Need) -> Need:
     """``need``, if it is valid.
 
     Raises:
@@ -81,22 +81,22 @@ def _checked(where: str, need: Need) -> Need:
             nothing.
     """
     if "" in need.names:
-        raise ValueError(f"{where}: names contains an empty name, which would grant all objects: remove it")
+        raise ValueError(f"{prefix}: names contains an empty name, which would grant all objects: remove it")
     for resource in need.resources:
         kind, _, subresource = resource.partition("/")
         if subresource == "*":
             raise ValueError(
-                f"{where}: {resource!r} allows nothing: RBAC accepts '*', '*/scale' and {kind!r}; name each subresource"
+                f"{prefix}: {resource!r} allows nothing: RBAC accepts '*', '*/scale' and {kind!r}; name subresources"
             )
         useless = sorted({*need.verbs} & {*_NAMELESS}) if need.names and not subresource else []
         if useless:
             raise ValueError(
-                f"{where}: {' and '.join(useless)} can't be limited to names, because such a request has no name: "
+                f"{prefix}: {' and '.join(useless)} can't be limited to names, because such a request has no name: "
                 "declare it without names"
             )
     for url in need.urls:
         if not url.startswith("/") and url != "*":
-            raise ValueError(f"{where}: the non-resource URL {url!r} must begin with '/', or be '*'")
+            raise ValueError(f"{prefix}: the non-resource URL {url!r} must begin with '/', or be '*'")
         if "*" in url[:-1]:
-            raise ValueError(f"{where}: the non-resource URL {url!r} may have a '*' only at its end")
+            raise ValueError(f"{prefix}: the non-resource URL {url!r} may have a '*' only at its end")
     return need

@@ -28,7 +28,7 @@ class RequestHead:
         if config.impersonate is not None:
             own += config.impersonate.headers()
         self._own = own
-        self._constant = _written([("host", host_header(url)), *own])
+        self._constant = _header_bytes([("host", host_header(url)), *own])
 
     def bytes_of(self, request: Request, authorization: str, dialer: Dialer) -> bytes:
         """The head of ``request``.
@@ -52,7 +52,7 @@ class RequestHead:
             parts.append(f"content-length: {len(body or b'')}\r\n")
             lines += 1
         if dialer.absolute:
-            parts.append(_written(dialer.headers))
+            parts.append(_header_bytes(dialer.headers))
             lines += len(dialer.headers)
         head = "".join(parts)
         if head.count("\n") != lines or head.count("\r") != lines or "\0" in head:
@@ -61,7 +61,7 @@ class RequestHead:
         return f"{head}\r\n".encode()
 
 
-def _written(headers: list[tuple[str, str]] | tuple[tuple[str, str], ...]) -> str:
+def _header_bytes(headers: list[tuple[str, str]] | tuple[tuple[str, str], ...]) -> str:
     return "".join(f"{name}: {value}\r\n" for name, value in headers)
 
 

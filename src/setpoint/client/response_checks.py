@@ -82,19 +82,19 @@ def check_list(resource: Resource, api_version: str, kind: str, *, has_items: bo
     if kind and not is_partial:
         is_wanted = kind == wanted or (is_custom and kind.endswith("List"))
         if not is_wanted or api_version not in ("", resource.api_version):
-            shown = f"{api_version} {kind}".strip()
-            raise DecodeError(f"it is a {shown}, not a {resource.api_version} {wanted}")
+            type_text = f"{api_version} {kind}".strip()
+            raise DecodeError(f"it is a {type_text}, not a {resource.api_version} {wanted}")
     if not has_items:
         raise DecodeError("it has no items")
 
 
 def _described(body: bytes, api_version: str, kind: str) -> str:
-    shown = f"a {kind}{f' of {api_version}' if api_version else ''}"
+    type_text = f"a {kind}{f' of {api_version}' if api_version else ''}"
     if (api_version, kind) != ("v1", "Status"):
-        return shown
+        return type_text
     try:
         status = decode(Status, body)
     except DecodeError:
-        return shown
+        return type_text
     text = ": ".join(filter(None, (status.reason, status.message)))
-    return f"{shown} ({text})" if text else shown
+    return f"{type_text} ({text})" if text else type_text

@@ -31,21 +31,25 @@ class ClientCertificate:
         Raises:
             ConfigError: a file is missing or unreadable, or the certificate and the key don't belong together.
         """
-        where = source and f" ({source})"
-        for what, data, file in (
+        source_note = source and f" ({source})"
+        for part, data, file in (
             ("certificate", self.cert_data, self.cert_file),
             ("key", self.key_data, self.key_file),
         ):
             if not data and file is None:
-                raise ConfigError(f"a client certificate needs a certificate and a key: there is no {what}{where}")
+                raise ConfigError(
+                    f"a client certificate needs a certificate and a key: there is no {part}{source_note}"
+                )
             if not data and file is not None:
-                read_file(file, f"client {what}", source)
+                read_file(file, f"client {part}", source)
         with _as_file(self.cert_data, self.cert_file) as cert, _as_file(self.key_data, self.key_file) as key:
             try:
                 context.load_cert_chain(cert, key, password=_no_password)
             except ssl.SSLError as problem:
-                shown = f"{self.cert_file or 'inline certificate'} with {self.key_file or 'inline key'}"
-                raise ConfigError(f"client certificate {shown} can't be used: {_reason(problem)}{where}") from None
+                names = f"{self.cert_file or 'inline certificate'} with {self.key_file or 'inline key'}"
+                raise ConfigError(
+                    f"client certificate {names} can't be used: {_reason(problem)}{source_note}"
+                ) from None
 
     def files(self) -> tuple[Path, ...]:
         """The files of the certificate. When one of them changes, the certificate has to be loaded again."""
@@ -71,14 +75,14 @@ class TlsConfig:
         Raises:
             ConfigError: a certificate can't be loaded.
         """
-        where = self.source and f" ({self.source})"
-        authority, shown = self.ca_data or None, "certificate-authority-data"
+        source_note = self.source and f" ({self.source})"
+        authority, authority_name = self.ca_data or None, "certificate-authority-data"
         if self.ca_file is not None and authority is None:
-            authority, shown = read_file(self.ca_file, "certificate authority", self.source), str(self.ca_file)
+            authority, authority_name = read_file(self.ca_file, "certificate authority", self.source), str(self.ca_file)
         try:
             context = client_context(authority)
         except ValueError:
-            raise ConfigError(f"{shown} contains no usable PEM certificate{where}") from None
+            raise ConfigError(f"{authority_name} contains no usable PEM certificate{source_note}") from None
         if not self.verify:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
@@ -95,14 +99,14 @@ class TlsConfig:
         return tuple(map(_stamp, files))
 
 
-def read_file(path: Path, what: str, source: str) -> bytes:
+def read_file(path: Path, label: str, source: str) -> bytes:
     """The content of ``path``. Raises `ConfigError` with the reason if it is not a readable file."""
     try:
         return path.read_bytes()
     except (OSError, ValueError) as problem:  # ValueError: a zero byte in the path
-        where = source and f" ({source})"
+        source_note = source and f" ({source})"
         why = getattr(problem, "strerror", None) or problem
-        raise ConfigError(f"{what} {path} can't be read: {why}{where}") from None
+        raise ConfigError(f"{label} {path} can't be read: {why}{source_note}") from None
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

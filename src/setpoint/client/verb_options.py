@@ -55,7 +55,7 @@ class Patch:
     before: bytes | None = None
 
 
-def checked_name(name: str, what: str) -> str:
+def checked_name(name: str, label: str) -> str:
     """``name``, if it is a valid path segment.
 
     Raises:
@@ -63,9 +63,9 @@ def checked_name(name: str, what: str) -> str:
             path.
     """
     if not name:
-        raise ValueError(f"{what} is empty")
+        raise ValueError(f"{label} is empty")
     if not name.isalnum() and (problems := path_segment(name)):
-        raise ValueError(f"{what} {name!r} {'; '.join(problems)}")
+        raise ValueError(f"{label} {name!r} {'; '.join(problems)}")
     return name
 
 

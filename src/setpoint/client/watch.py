@@ -41,8 +41,8 @@ def _taken_apart(line: bytes) -> tuple[EventType, bytes]:
             parts = members(line)
             return decode(_Type, b'{"type":%b}' % parts["type"]).type, parts["object"]
         except (DecodeError, KeyError):
-            shown = line[:200].decode("utf-8", "replace")
-            raise TransportError(f"not a watch event: {problem}: {shown}", sent=True) from None
+            excerpt = line[:200].decode("utf-8", "replace")
+            raise TransportError(f"not a watch event: {problem}: {excerpt}", sent=True) from None
     return frame.type, bytes(frame.object)
 
 

@@ -151,7 +151,7 @@ class PortStream:
 
     def __init__(self, socket: WebSocket, key: ObjectKey, port: int) -> None:
         self._socket = socket
-        self._shown = f"port {port} of pod {key}"
+        self._name = f"port {port} of pod {key}"
         self._named = [False, False]
 
     async def read(self) -> bytes:
@@ -168,7 +168,7 @@ class PortStream:
                 self._named[channel] = True
                 data = data[2:]
             if data and channel == 1:
-                raise TransportError(f"{self._shown}: {data.decode('utf-8', 'replace').strip()}", sent=True)
+                raise TransportError(f"{self._name}: {data.decode('utf-8', 'replace').strip()}", sent=True)
             if data:
                 return data
         return b""
@@ -197,7 +197,7 @@ class PodConnections(ClientBase):
             TransportError: the connection broke, or the command took too long; it may still be running.
             ValueError: ``command`` is empty, or a string instead of a list.
         """
-        written: dict[str, list[bytes]] = {"stdout": [], "stderr": []}
+        output: dict[str, list[bytes]] = {"stdout": [], "stderr": []}
         limit = asyncio.timeout(timeout)
         try:
             async with (
@@ -206,23 +206,23 @@ class PodConnections(ClientBase):
                     pod, command, namespace=namespace, container=container, stdin=stdin is not None
                 ) as running,
             ):
-                await self._talk(running, stdin, written)
+                await self._talk(running, stdin, output)
         except TimeoutError:
             if not limit.expired():
                 raise
             raise TransportError(f"the command took longer than {timeout} s", sent=True, timed_out=True) from None
         assert running.exit_code is not None
-        return CommandResult(running.exit_code, b"".join(written["stdout"]), b"".join(written["stderr"]))
+        return CommandResult(running.exit_code, b"".join(output["stdout"]), b"".join(output["stderr"]))
 
     @staticmethod
-    async def _talk(running: CommandStream, stdin: bytes | None, written: dict[str, list[bytes]]) -> None:
+    async def _talk(running: CommandStream, stdin: bytes | None, output: dict[str, list[bytes]]) -> None:
         """Writes the input and reads the output concurrently; otherwise a command that writes before it has read all of
         its input would block.
         """
 
         async def read() -> None:
             async for name, data in running:
-                written[name].append(data)
+                output[name].append(data)
 
         async def feed() -> None:
             try:

@@ -162,7 +162,9 @@ class Remains:
         groups = "; ".join(f"{group}: {why}" for group, why in sorted(self.undiscovered.items()))
         failures = ", ".join(sorted(self.failed))
         contents = ", ".join(f"{name} has {count} resource instances" for name, count in sorted(self.contents.items()))
-        held = ", ".join(f"{name} in {count} resource instances" for name, count in sorted(self.finalizers.items()))
+        finalizers = ", ".join(
+            f"{name} in {count} resource instances" for name, count in sorted(self.finalizers.items())
+        )
         conditions = namespace.status.conditions
         for type, reason, message in (
             (
@@ -184,7 +186,7 @@ class Remains:
             (
                 "NamespaceFinalizersRemaining",
                 "SomeFinalizersRemain",
-                held and f"Some content in the namespace has finalizers remaining: {held}",
+                finalizers and f"Some content in the namespace has finalizers remaining: {finalizers}",
             ),
         ):
             if message:

@@ -367,11 +367,11 @@ async def oidc_provider(options: OidcOptions) -> OidcProvider:
     )
 
 
-def _keys(document: bytes, where: str) -> list[PublicKey]:
+def _keys(document: bytes, source: str) -> list[PublicKey]:
     try:
         return keys_of_jwks(document)
     except BadKeyError as problem:
-        raise SecurityError(f"{where}: {problem}") from None
+        raise SecurityError(f"{source}: {problem}") from None
 
 
 async def _provided(options: OidcOptions) -> list[PublicKey]:
@@ -402,7 +402,7 @@ async def _fetched(options: OidcOptions) -> bytes:
     with needs_extra("server", "fetching keys of an OpenID Connect provider"):
         import aiohttp
 
-    where = f"--oidc-issuer-url {options.issuer_url}"
+    source = f"--oidc-issuer-url {options.issuer_url}"
     context = _trusting(options)
     try:
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as session, asyncio.timeout(10):
@@ -411,13 +411,13 @@ async def _fetched(options: OidcOptions) -> bytes:
                 answer.raise_for_status()
                 document = await answer.json(content_type=None)
             if document.get("issuer") != options.issuer_url:
-                raise SecurityError(f"{where}: the provider's issuer is {document.get('issuer')!r}")
+                raise SecurityError(f"{source}: the provider's issuer is {document.get('issuer')!r}")
             async with session.get(document["jwks_uri"]) as answer:
                 answer.raise_for_status()
                 return await answer.read()
     except TimeoutError:
-        raise SecurityError(f"{where}: no answer in 10 s") from None
+        raise SecurityError(f"{source}: no answer in 10 s") from None
     except (aiohttp.ClientError, ValueError, KeyError, AttributeError) as problem:
         if isinstance(problem, SecurityError):
             raise
-        raise SecurityError(f"{where}: the keys can't be fetched: {problem}") from None
+        raise SecurityError(f"{source}: the keys can't be fetched: {problem}") from None

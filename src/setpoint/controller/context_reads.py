@@ -168,9 +168,9 @@ class ContextReads:
         gvr = record.resource.gvr
         self._overlay(gvr).add(record, barrier)
         if self._live is not None and gvr in self._live:
-            written = self._informers[gvr].lister_of(self._overlay(gvr)).try_get(record.key)
+            visible = self._informers[gvr].lister_of(self._overlay(gvr)).try_get(record.key)
             others = [obj for obj in self._live[gvr] if obj.key != record.key]
-            self._live[gvr] = others if written is None else [*others, written]
+            self._live[gvr] = others if visible is None else [*others, visible]
 
     def _overlay(self, gvr: GroupVersionResource) -> Overlay:
         if self._overlays is None:

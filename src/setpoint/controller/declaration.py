@@ -300,14 +300,14 @@ class Declaration(Generic[K]):
 
     @overload
     def needs(
-        self, what: type[Object], *verbs: str, subresource: str = "", names: Sequence[str] | str | None = None
+        self, subject: type[Object], *verbs: str, subresource: str = "", names: Sequence[str] | str | None = None
     ) -> Self: ...
     @overload
-    def needs(self, what: PolicyRule) -> Self: ...
+    def needs(self, subject: PolicyRule) -> Self: ...
 
     def needs(
         self,
-        what: type[Object] | PolicyRule,
+        subject: type[Object] | PolicyRule,
         *verbs: str,
         subresource: str = "",
         names: Sequence[str] | str | None = None,
@@ -331,15 +331,15 @@ class Declaration(Generic[K]):
                 (``create`` or ``deletecollection`` of objects with certain names, or a resource ``pods/*``); or
                 ``names`` or one of the names is empty, which would mean all names.
         """
-        where = f"controller {self.name!r}"
-        if isinstance(what, type):
-            self.needed.append(need_of_kind(where, what, verbs, subresource, names))
+        prefix = f"controller {self.name!r}"
+        if isinstance(subject, type):
+            self.needed.append(need_of_kind(prefix, subject, verbs, subresource, names))
         elif verbs or subresource or names is not None:
             raise ValueError(
-                f"{where}: a PolicyRule contains its verbs, subresources and names: leave out the other arguments"
+                f"{prefix}: a PolicyRule contains its verbs, subresources and names: leave out the other arguments"
             )
         else:
-            self.needed.append(need_of_rule(where, what))
+            self.needed.append(need_of_rule(prefix, subject))
         return self
 
     @overload

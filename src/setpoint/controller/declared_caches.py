@@ -281,7 +281,7 @@ def why_not(informer: Informer[Any]) -> str:
 
 
 async def synced_by(
-    informer: Informer[Any], deadline: float, who: str, log: logging.LoggerAdapter[logging.Logger]
+    informer: Informer[Any], deadline: float, owner: str, log: logging.LoggerAdapter[logging.Logger]
 ) -> None:
     """Waits until the cache has synced, but not beyond ``deadline``, a time on the loop's clock.
 
@@ -308,7 +308,7 @@ async def synced_by(
                 )
             if now >= deadline or (refused_since is not None and now - refused_since >= REFUSED_GRACE):
                 raise CacheSyncError(
-                    f"{who}: the cache of {informer.resource} did not sync: "
+                    f"{owner}: the cache of {informer.resource} did not sync: "
                     f"{why_not(informer) or 'the server has not answered yet'}",
                     resource=informer.resource,
                     last_error=error,

@@ -178,9 +178,9 @@ class Journal:
         """Returns if a create can no longer become visible; otherwise raises `Unconfirmed`."""
         remaining = self._seconds_until_visible(ctx, entry)
         if remaining > 0:
-            what = f"{ctx.object.kind} {ctx.object.key}"
+            owner = f"{ctx.object.kind} {ctx.object.key}"
             raise Unconfirmed(
-                f"it will be known in {remaining:.0f} s whether {self.name} of {what} was created", remaining
+                f"it will be known in {remaining:.0f} s whether {self.name} of {owner} was created", remaining
             )
 
     def _seconds_until_visible(self, ctx: Context, entry: Entry) -> float:

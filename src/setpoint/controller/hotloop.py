@@ -107,30 +107,30 @@ class _Slow:
     """A key that is slowed down."""
 
     __slots__ = (
-        *("before", "delay", "ends_after", "generation", "looks", "resource", "sent", "reported", "spins", "until"),
-        "written",
+        *("before", "delay", "ends_after", "generation", "looks", "resource", "write", "reported", "spins", "until"),
+        "target",
     )
 
     def __init__(
         self,
         resource: Resource,
-        written: ObjectKey,
+        target: ObjectKey,
         generation: int,
         until: float,
         ends_after: float,
-        sent: WriteRecord | None,
+        write: WriteRecord | None,
     ) -> None:
         self.ends_after = ends_after
         """The number of seconds without a change after which the key is no longer hot."""
-        self.sent = sent
+        self.write = write
         """A write with the body that was sent repeatedly; None if the key is hot for another reason."""
         self.resource = resource
-        self.written = written
+        self.target = target
         self.generation = generation
         self.until = until
         self.delay = FIRST_DELAY
-        self.looks = _LOOKS if sent is not None else 0
-        """The number of remaining comparisons of the object with ``sent``. If none of them shows a difference,
+        self.looks = _LOOKS if write is not None else 0
+        """The number of remaining comparisons of the object with ``write``. If none of them shows a difference,
         successive states of the object are compared instead.
         """
         self.before: dict[str, Any] | None = None
@@ -142,7 +142,7 @@ class _Slow:
     def why(self) -> str:
         if self.spins:
             return f"it asks to be called again at once, with after(0) to after({SOON}), and changes nothing"
-        return f"it changes {self.resource.kind} {self.written} again and again"
+        return f"it changes {self.resource.kind} {self.target} again and again"
 
 
 class HotLoopDetector:
@@ -173,7 +173,7 @@ class HotLoopDetector:
         ``is_answer`` says that a change of the written object caused the reconcile; ``is_own`` says that the written
         object is the reconciled object itself.
         """
-        resource, written, version = record.resource, record.key, record.version
+        resource, target, version = record.resource, record.key, record.version
         limits = self._limits
         if not version or limits is None:
             return False
@@ -184,7 +184,7 @@ class HotLoopDetector:
         self._counts[key] = counts
         if len(self._counts) > MAX_KEYS:
             del self._counts[next(iter(self._counts))]
-        place = (resource.plural if generation != _ANY else f"{resource.plural}/spec", written)
+        place = (resource.plural if generation != _ANY else f"{resource.plural}/spec", target)
         count = counts.pop(place, None)
         if count is None or count.generation != generation:
             version_before = count.version if count is not None else ""
@@ -205,17 +205,17 @@ class HotLoopDetector:
             slow.delay = min(slow.delay * 2, MAX_DELAY)
             slow.until = now + slow.delay
             return False
-        extra = {"key": key, "changed": f"{resource.kind} {written}"}
+        extra = {"key": key, "changed": f"{resource.kind} {target}"}
         until = now + FIRST_DELAY
         if repeats > limits.repeats:
-            self.slowed[key] = _Slow(resource, written, generation, until, limits.within, record)
+            self.slowed[key] = _Slow(resource, target, generation, until, limits.within, record)
             self._log.warning(
                 "hot loop: the same change of the same object is made again and again; slowing down",
                 extra={**extra, "times": repeats, "seconds": limits.within},
             )
             return True
         if count.count > limits.writes:
-            self.slowed[key] = _Slow(resource, written, generation, until, limits.seconds, None)
+            self.slowed[key] = _Slow(resource, target, generation, until, limits.seconds, None)
             self._log.warning(
                 "hot loop: the same object is changed again and again although its desired state has not changed; "
                 "slowing down",
@@ -262,7 +262,7 @@ class HotLoopDetector:
             return 0.0
         held = now < slow.until
         # The change that undoes a known write is best seen just before that write is made again.
-        if not slow.reported and (held or slow.sent is not None):
+        if not slow.reported and (held or slow.write is not None):
             await self._investigate(key, slow)
         if not held:
             return 0.0
@@ -277,10 +277,10 @@ class HotLoopDetector:
         """Finds the fields that change back and forth: compares the object with the body that is always written to
         it. If there is no difference, compares the object after one round with the object after the next.
         """
-        document = await self._read(slow.resource, slow.written)
+        document = await self._read(slow.resource, slow.target)
         if document is None:
             return
-        fields = _undone(document, slow.sent)
+        fields = _undone(document, slow.write)
         if not fields:
             slow.looks -= 1
             if slow.looks > 0:
@@ -298,26 +298,26 @@ class HotLoopDetector:
             "hot loop: these fields keep changing back and forth",
             extra={
                 "key": key,
-                "object": f"{slow.resource.kind} {slow.written}",
+                "object": f"{slow.resource.kind} {slow.target}",
                 "fields": fields,
                 "managers": _managers(document),
             },
         )
 
 
-def is_beyond_status(sent: WriteRecord) -> bool:
+def is_beyond_status(write: WriteRecord) -> bool:
     """Whether a write contained more than the metadata and status of an object."""
-    if not sent.body:
+    if not write.body:
         return False
-    if sent.content_type == PatchType.JSON.value:
-        operations = msgspec.json.decode(sent.body)
+    if write.content_type == PatchType.JSON.value:
+        operations = msgspec.json.decode(write.body)
         names = {
             operation["path"].split("/")[1]
             for operation in operations
             if operation["op"] != "test" and "/" in operation["path"]
         }
     else:
-        names = set(msgspec.json.decode(sent.body, type=dict[str, msgspec.Raw]))
+        names = set(msgspec.json.decode(write.body, type=dict[str, msgspec.Raw]))
     return not names <= _SAYS_NOTHING
 
 
@@ -332,15 +332,15 @@ def _expire(counts: dict[tuple[str, ObjectKey], _Count], before: float) -> None:
         del counts[first]
 
 
-def _undone(document: dict[str, Any], sent: WriteRecord | None) -> list[str]:
+def _undone(document: dict[str, Any], write: WriteRecord | None) -> list[str]:
     """The fields in which the object differs from what was sent. For JSON and strategic merge patches: all
     fields that the patch names, without a comparison.
     """
-    if sent is None:
+    if write is None:
         return []
-    if sent.content_type in (PatchType.MERGE.value, PatchType.APPLY.value):
-        return changed_fields(document, merge_patch.apply(document, msgspec.json.decode(sent.body)))
-    return list(sent_fields(sent.content_type, sent.body))
+    if write.content_type in (PatchType.MERGE.value, PatchType.APPLY.value):
+        return changed_fields(document, merge_patch.apply(document, msgspec.json.decode(write.body)))
+    return list(sent_fields(write.content_type, write.body))
 
 
 def _managers(document: dict[str, Any]) -> list[str]:

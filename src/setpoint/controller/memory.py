@@ -118,25 +118,27 @@ class SuspectOwners:
     an object at once; that event leads to the next reconcile, and so on, until the cache has caught up.
     """
 
-    __slots__ = ("_deleted", "_suspects", "_written")
+    __slots__ = ("_deleted", "_suspects", "_write_times")
 
     def __init__(self) -> None:
-        self._written: OrderedDict[str, float] = OrderedDict()
+        self._write_times: OrderedDict[str, float] = OrderedDict()
         self._suspects: set[ObjectKey] = set()
         self._deleted: OrderedDict[str, None] = OrderedDict()
 
     def note_write(self, uid: str, *, deleted: bool) -> None:
         """Notes that a reconcile has created, changed or deleted the object with that uid."""
-        self._written.pop(uid, None)
+        self._write_times.pop(uid, None)
         now = asyncio.get_running_loop().time()
-        while self._written and (len(self._written) >= MAX_WRITTEN or now - next(iter(self._written.values())) > SOON):
-            self._written.popitem(last=False)
+        while self._write_times and (
+            len(self._write_times) >= MAX_WRITTEN or now - next(iter(self._write_times.values())) > SOON
+        ):
+            self._write_times.popitem(last=False)
         if not deleted:
-            self._written[uid] = now
+            self._write_times[uid] = now
 
     def note_deletion(self, uid: str, owner: ObjectKey) -> None:
         """Notes that a child of ``owner`` was deleted."""
-        written_at = self._written.get(uid)
+        written_at = self._write_times.get(uid)
         if written_at is not None and asyncio.get_running_loop().time() - written_at <= SOON:
             self._suspects.add(owner)
 
@@ -215,17 +217,17 @@ class WriteBarriers:
     def __init__(self, informers: Mapping[GroupVersionResource, Informer[Any]], *, deadline: float = DEADLINE) -> None:
         self._informers = informers
         self._deadline = deadline
-        self._written: dict[ObjectKey, dict[tuple[GroupVersionResource, ObjectKey], None]] = {}
+        self._targets: dict[ObjectKey, dict[tuple[GroupVersionResource, ObjectKey], None]] = {}
         self._stale: dict[ObjectKey, set[GroupVersionResource]] = {}
         self._waits: dict[Deadline, None] = {}  # in their order, as sets are not
         self._abandoned = False
 
-    def note(self, key: ObjectKey, gvr: GroupVersionResource, written: ObjectKey, barrier: Barrier) -> Barrier:
-        """Notes that the cache has to show ``barrier``, a write to the object ``written``, before the next reconcile of
+    def note(self, key: ObjectKey, gvr: GroupVersionResource, target: ObjectKey, barrier: Barrier) -> Barrier:
+        """Notes that the cache has to show ``barrier``, a write to the object ``target``, before the next reconcile of
         ``key`` begins. Returns the barrier with what else the cache has to show of the object.
         """
-        self._written.setdefault(key, {})[gvr, written] = None
-        return self._informers[gvr].shared.barriers.note(written, barrier)
+        self._targets.setdefault(key, {})[gvr, target] = None
+        return self._informers[gvr].shared.barriers.note(target, barrier)
 
     def mark_stale(self, key: ObjectKey, *gvrs: GroupVersionResource) -> None:
         """Marks the caches of the resources as stale, so `wait` returns them and they are read live. Call this method
@@ -236,12 +238,12 @@ class WriteBarriers:
             self._stale.setdefault(key, set()).update(cached)
 
     def forget(self, key: ObjectKey) -> None:
-        self._written.pop(key, None)
+        self._targets.pop(key, None)
         self._stale.pop(key, None)
 
     def pending(self, key: ObjectKey) -> bool:
         """Whether `wait` has anything to do."""
-        return key in self._written or key in self._stale
+        return key in self._targets or key in self._stale
 
     async def wait(self, key: ObjectKey) -> frozenset[GroupVersionResource]:
         """Waits until the caches show the key's writes, but not beyond the deadline.
@@ -254,8 +256,8 @@ class WriteBarriers:
         """
         behind = set(self._stale.get(key, ()))
         deadline = asyncio.get_running_loop().time() + self._deadline
-        for gvr, written in list(self._written.get(key, ())):
-            if gvr not in behind and not await self._wait(self._informers[gvr].shared.barriers, written, deadline):
+        for gvr, target in list(self._targets.get(key, ())):
+            if gvr not in behind and not await self._wait(self._informers[gvr].shared.barriers, target, deadline):
                 behind.add(gvr)
         # Only now: a reconcile that is cancelled while it waits must not take the barriers along.
         self.forget(key)
@@ -269,10 +271,10 @@ class WriteBarriers:
             wait.expire()
         self._waits.clear()
 
-    async def _wait(self, barriers: Barriers, written: ObjectKey, deadline: float) -> bool:
+    async def _wait(self, barriers: Barriers, target: ObjectKey, deadline: float) -> bool:
         """Whether the cache has seen the newest write to the object before the deadline."""
-        barrier = barriers.unseen(written)
-        if barrier is None or barriers.seen(written, barrier):
+        barrier = barriers.unseen(target)
+        if barrier is None or barriers.seen(target, barrier):
             return True
         if self._abandoned:
             raise Abandoned
@@ -280,7 +282,7 @@ class WriteBarriers:
         try:
             async with wait:
                 self._waits[wait] = None
-                return await barriers.wait(written, barrier, None)
+                return await barriers.wait(target, barrier, None)
         except TimeoutError:
             if self._abandoned:
                 raise Abandoned from None

@@ -8,14 +8,14 @@ from typing import Any
 from setpoint.crd.conversion import Conversion
 from setpoint.crd.field_path import EACH, ENTRY, Steps, is_many
 
-__all__ = ["Coverage", "written"]
+__all__ = ["Coverage", "format_path"]
 
 JSONSchema = dict[str, Any]
 _TOP = ("apiVersion", "kind", "metadata")
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 
 
-def written(steps: Steps) -> str:
+def format_path(steps: Steps) -> str:
     """The steps as a path in its written form, such as ``spec.ports[].number``."""
     return ".".join(steps).replace(f".{EACH}", EACH)
 
@@ -52,11 +52,11 @@ class Coverage:
                     continue
                 self._check_place(steps, schema, version)
                 if (version, steps) in places:
-                    self.problems.append(f"{written(steps)} of {version} is declared twice")
+                    self.problems.append(f"{format_path(steps)} of {version} is declared twice")
                 places.add((version, steps))
                 if is_many(steps[-1]) and move.up is None:
                     self.problems.append(
-                        f"{written(steps)}: name the list or map itself, without {steps[-1]} at the end"
+                        f"{format_path(steps)}: name the list or map itself, without {steps[-1]} at the end"
                     )
         for function in conversion.functions:
             for steps in function.old:
@@ -71,17 +71,17 @@ class Coverage:
                 near = get_close_matches(steps[length - 1], list(parent.get("properties", ())), 1, 0.4)
                 hint = f"; did you mean {near[0]!r}?" if near else ""
                 if parent.get("type") == "array":
-                    hint = f": {written(steps[: length - 1])} is a list, write {written(steps[: length - 1])}[]"
-                self.problems.append(f"{version} has no field {written(steps)}{hint}")
+                    hint = f": {format_path(steps[: length - 1])} is a list, write {format_path(steps[: length - 1])}[]"
+                self.problems.append(f"{version} has no field {format_path(steps)}{hint}")
                 return
 
     def _compare(self, old: JSONSchema, new: JSONSchema, at_old: Steps, at_new: Steps) -> None:
         before, after = _shape(old), _shape(new)
         if before != after:
-            where = written(at_old) if at_old == at_new else f"{written(at_old)} (now {written(at_new)})"
-            change = f".change({written(at_old)!r}, {written(at_new)!r}, up=..., down=...)"
+            path = format_path(at_old) if at_old == at_new else f"{format_path(at_old)} (now {format_path(at_new)})"
+            change = f".change({format_path(at_old)!r}, {format_path(at_new)!r}, up=..., down=...)"
             shapes = f"{before} in {self._old_name} and {after} in {self._new_name}"
-            self.problems.append(f"{where} is {shapes}: declare the change of its values with {change}")
+            self.problems.append(f"{path} is {shapes}: declare the change of its values with {change}")
         elif before == "a list":
             self._items(old.get("items", {}), new.get("items", {}), (*at_old, EACH), (*at_new, EACH))
         elif before == "a map":
@@ -124,8 +124,8 @@ class Coverage:
                     self._alone(inner, (*here, name), spoken, only, names, word)
             return
         self.problems.append(
-            f"{written(here)} of {names[0]} has no counterpart in {names[1]}: .rename() or .change() it, or declare "
-            f".{word}({written(here)!r})"
+            f"{format_path(here)} of {names[0]} has no counterpart in {names[1]}: .rename() or .change() it, or "
+            f"declare .{word}({format_path(here)!r})"
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from setpoint.crd.conversion import Change, Conversion, Whole
-from setpoint.crd.conversion_coverage import written
+from setpoint.crd.conversion_coverage import format_path
 from setpoint.crd.errors import ConversionError
 from setpoint.crd.field_path import MISSING, Draft, Place, Steps
 from setpoint.schema import copy_json
@@ -107,7 +107,7 @@ def _changed(change: Change, value: JSON, steps: Steps) -> JSON:
     try:
         return change(value)
     except Exception as problem:
-        raise ConversionError(f"{written(steps)}: {value!r}: {type(problem).__name__}: {problem}") from problem
+        raise ConversionError(f"{format_path(steps)}: {value!r}: {type(problem).__name__}: {problem}") from problem
 
 
 def _completed(function: Whole, document: dict[str, JSON], result: dict[str, JSON]) -> dict[str, JSON]:

@@ -44,21 +44,21 @@ def round_trip_problems(versions: Versions, document: dict[str, JSON]) -> Iterat
     for target in versions.versions:
         if target == start:
             continue
-        where = f"{start} to {target}"
+        step = f"{start} to {target}"
         try:
-            held = copy_json(versions.convert(document, target))
-            prune(versions.schemas[target], held)
-            if errors := validate(versions.schemas[target], held):
-                yield f"{where}: the result is not valid: {to_aggregate_message(errors)}"
-            back = versions.convert(held, start)
+            converted = copy_json(versions.convert(document, target))
+            prune(versions.schemas[target], converted)
+            if errors := validate(versions.schemas[target], converted):
+                yield f"{step}: the result is not valid: {to_aggregate_message(errors)}"
+            back = versions.convert(converted, start)
         except ConversionError as problem:
             yield str(problem)
             continue
         if not json_equal(document, original):
-            yield f"{where}: the conversion changed its argument, at {difference(original, document)}"
+            yield f"{step}: the conversion changed its argument, at {difference(original, document)}"
             return
         if place := difference(original, back):
-            yield f"{where} and back: {place}"
+            yield f"{step} and back: {place}"
 
 
 def difference(before: JSON, after: JSON, path: str = "") -> str:

@@ -185,26 +185,26 @@ def plural_of(kind: str) -> str:
 
 
 def _resource(cls: type[CustomResource], group: str, keywords: Keywords) -> Resource:
-    where = f"class {cls.__name__}"
+    prefix = f"class {cls.__name__}"
     version = keywords.get("version")
     scope = keywords.get("scope", "Namespaced")
     short_names, categories = keywords.get("short_names", ()), keywords.get("categories", ())
     if version is None:
-        raise DefinitionError(f"{where}: version= is missing, such as version='v1alpha1'")
+        raise DefinitionError(f"{prefix}: version= is missing, such as version='v1alpha1'")
     if not _VERSION.fullmatch(version) and (not keywords.get("installed_by") or dns1035_label(version)):
-        raise DefinitionError(f"{where}: version={version!r} is not of the form v1, v1beta1 or v1alpha1")
+        raise DefinitionError(f"{prefix}: version={version!r} is not of the form v1, v1beta1 or v1alpha1")
     if "." not in group or dns1123_subdomain(group):
-        raise DefinitionError(f"{where}: group={group!r} must be a DNS name with a dot, such as 'grp.example.com'")
+        raise DefinitionError(f"{prefix}: group={group!r} must be a DNS name with a dot, such as 'grp.example.com'")
     if scope not in ("Namespaced", "Cluster"):
-        raise DefinitionError(f"{where}: scope={scope!r} must be 'Namespaced' or 'Cluster'")
+        raise DefinitionError(f"{prefix}: scope={scope!r} must be 'Namespaced' or 'Cluster'")
     if isinstance(short_names, str) or isinstance(categories, str):
-        raise DefinitionError(f"{where}: short_names= and categories= must be tuples of strings, such as ('mk',)")
+        raise DefinitionError(f"{prefix}: short_names= and categories= must be tuples of strings, such as ('mk',)")
     kind = keywords.get("kind") or cls.__name__
     plural = keywords.get("plural") or plural_of(kind)
     singular = keywords.get("singular") or kind.lower()
     for word in (plural, singular, *short_names):
         if problems := dns1035_label(word):
-            raise DefinitionError(f"{where}: name {word!r}: {problems[0]}")
+            raise DefinitionError(f"{prefix}: name {word!r}: {problems[0]}")
     gvk = GroupVersionKind(group, version, kind)
     subresources = {}
     if _has_status(cls, keywords):
@@ -226,12 +226,14 @@ def _resource(cls: type[CustomResource], group: str, keywords: Keywords) -> Reso
 
 
 def _definition(cls: type[CustomResource], keywords: Keywords) -> Definition:
-    where = f"class {cls.__name__}"
+    prefix = f"class {cls.__name__}"
     project = keywords.get("installed_by", "")
     if "installed_by" in keywords and (not isinstance(project, str) or not project.strip()):
-        raise DefinitionError(f"{where}: installed_by={project!r} must be the name of the project that has the kind")
+        raise DefinitionError(f"{prefix}: installed_by={project!r} must be the name of the project that has the kind")
     if project and keywords.get("conversions"):
-        raise DefinitionError(f"{where}: conversions= with installed_by=: {project} converts the versions of its kinds")
+        raise DefinitionError(
+            f"{prefix}: conversions= with installed_by=: {project} converts the versions of its kinds"
+        )
     options: dict[str, Any] = {
         word: _CONVERTED[word](value or ()) if word in _CONVERTED else value
         for word, value in keywords.items()

@@ -57,13 +57,13 @@ def path_problems(kind: Any, schema: JSONSchema) -> Iterator[str]:
     if definition is None:
         return
     for column in definition.columns:
-        where = f": column {column.name!r}"
+        prefix = f": column {column.name!r}"
         if column.type is not None and column.type not in _COLUMN_TYPES:
-            yield f"{where}: type={column.type!r} is not one of {', '.join(_COLUMN_TYPES)}"
+            yield f"{prefix}: type={column.type!r} is not one of {', '.join(_COLUMN_TYPES)}"
         if not column.json_path.startswith("."):
-            yield f"{where}: json_path={column.json_path!r} must start with a dot: '.status.ready'"
+            yield f"{prefix}: json_path={column.json_path!r} must start with a dot: '.status.ready'"
         elif _SIMPLE.fullmatch(column.json_path) and _missing(schema, column.json_path):
-            yield f"{where} shows {column.json_path}, which the class does not have (use wire names)"
+            yield f"{prefix} shows {column.json_path}, which the class does not have (use wire names)"
     yield from _scale_problems(definition.scale, schema)
     yield from _selectable_problems(definition.selectable_fields, schema)
 
@@ -82,25 +82,25 @@ def _scale_problems(scale: Any, schema: JSONSchema) -> Iterator[str]:
     ):
         if not path and word == "label_selector":
             continue
-        where = f": scale: {word}={path!r}"
+        prefix = f": scale: {word}={path!r}"
         if not _SIMPLE.fullmatch(path) or not path.startswith(below):
-            yield f"{where} must be a path of names below {' or '.join(part.strip('.') for part in below)}"
+            yield f"{prefix} must be a path of names below {' or '.join(part.strip('.') for part in below)}"
         elif (field := field_at(schema, path)) is None:
-            yield f"{where} names a field that the class does not have (use wire names)"
+            yield f"{prefix} names a field that the class does not have (use wire names)"
         elif field.get("type", wanted) != wanted:
-            yield f"{where} must name a field of type {wanted}, and this is of type {field['type']}"
+            yield f"{prefix} must name a field of type {wanted}, and this is of type {field['type']}"
 
 
 def _selectable_problems(paths: tuple[str, ...], schema: JSONSchema) -> Iterator[str]:
     if len(paths) > _MOST_SELECTABLE:
         yield f": selectable_fields= has {len(paths)} fields, and API servers take {_MOST_SELECTABLE} at most"
     for path in paths:
-        where = f": selectable_fields= names {path!r}"
+        prefix = f": selectable_fields= names {path!r}"
         if not _SIMPLE.fullmatch(path):
-            yield f"{where}, which must be a path of names, such as '.spec.color'"
+            yield f"{prefix}, which must be a path of names, such as '.spec.color'"
         elif path.startswith(".metadata."):
-            yield f"{where}; fields of metadata are not allowed (name and namespace are always selectable)"
+            yield f"{prefix}; fields of metadata are not allowed (name and namespace are always selectable)"
         elif (field := field_at(schema, path)) is None:
-            yield f"{where}, which the class does not have (use wire names)"
+            yield f"{prefix}, which the class does not have (use wire names)"
         elif field.get("type") not in ("string", "integer", "boolean"):
-            yield f"{where}, which must be a string, an integer or a boolean"
+            yield f"{prefix}, which must be a string, an integer or a boolean"

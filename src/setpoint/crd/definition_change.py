@@ -26,7 +26,7 @@ class Change(Struct, frozen=True, kw_only=True):
     version: str = ""
     field: str = ""
     """The path of the field, such as ``spec.ports[].number``; empty for the whole object."""
-    what: str
+    code: str
     """A machine-readable identifier of the change: ``field-removed``, ``minimum-raised`` ..."""
     text: str
     """The change, described in a sentence for users."""

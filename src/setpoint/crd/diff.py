@@ -36,7 +36,7 @@ def compare_all(old: Iterable[Document], new: Iterable[Document]) -> list[Change
             changes.append(
                 Change(
                     definition=name,
-                    what="definition-removed",
+                    code="definition-removed",
                     text=text,
                     stored="breaks",
                     writers="breaks",
@@ -44,7 +44,7 @@ def compare_all(old: Iterable[Document], new: Iterable[Document]) -> list[Change
                 )
             )
         elif name not in before:
-            changes.append(Change(definition=name, what="definition-added", text="the definition is new"))
+            changes.append(Change(definition=name, code="definition-added", text="the definition is new"))
         else:
             changes += compare(before[name], after[name])
     return changes
@@ -100,9 +100,9 @@ def _names(name: str, old: Document, new: Document) -> Iterator[Change]:
     for part, word in (("shortNames", "short name"), ("categories", "category")):
         for word_removed in sorted({*(before.get(part) or ())} - {*(after.get(part) or ())}):
             text = f"the {word} {word_removed!r} is removed, which breaks commands that use it"
-            yield Change(definition=name, what=f"{word.replace(' ', '-')}-removed", text=text, readers="may")
+            yield Change(definition=name, code=f"{word.replace(' ', '-')}-removed", text=text, readers="may")
         for come in sorted({*(after.get(part) or ())} - {*(before.get(part) or ())}):
-            yield Change(definition=name, what=f"{word.replace(' ', '-')}-added", text=f"has the {word} {come!r} now")
+            yield Change(definition=name, code=f"{word.replace(' ', '-')}-added", text=f"has the {word} {come!r} now")
     if bool(old.get("preserveUnknownFields")) != bool(new.get("preserveUnknownFields")):
         text = f"preserveUnknownFields is {bool(new.get('preserveUnknownFields'))} now"
         yield _all(name, "", "preserve-unknown-changed", text)
@@ -117,41 +117,41 @@ def _versions(name: str, old: Document, new: Document) -> Iterator[Change]:
         if version in after:
             continue
         if version in stored:
-            where = "still in status.storedVersions" if sure else "the version that was stored"
-            text = f"is removed, and it is {where}: API servers refuse that; run `setpoint crd migrate` first"
+            reason = "still in status.storedVersions" if sure else "the version that was stored"
+            text = f"is removed, and it is {reason}: API servers refuse that; run `setpoint crd migrate` first"
             yield _all(name, version, "stored-version-removed", text)
         elif before[version].get("served"):
             text = "is removed, and was served"
             yield Change(
-                definition=name, version=version, what="version-removed", text=text, writers="breaks", readers="breaks"
+                definition=name, version=version, code="version-removed", text=text, writers="breaks", readers="breaks"
             )
         else:
             yield Change(
-                definition=name, version=version, what="version-removed", text="is removed, and was not served"
+                definition=name, version=version, code="version-removed", text="is removed, and was not served"
             )
     for version, content in after.items():
         if version not in before:
             text = "is new, and it is the storage version" if content.get("storage") else "is new"
-            yield Change(definition=name, version=version, what="version-added", text=text)
+            yield Change(definition=name, version=version, code="version-added", text=text)
         elif content.get("storage") and not before[version].get("storage"):
             text = (
                 "is the storage version now; objects are rewritten with their next write, or by `setpoint crd migrate`"
             )
-            yield Change(definition=name, version=version, what="storage-version-changed", text=text)
+            yield Change(definition=name, version=version, code="storage-version-changed", text=text)
     strategies = [(spec.get("conversion") or {}).get("strategy") or "None" for spec in (old["spec"], new["spec"])]
     if strategies == ["Webhook", "None"] and len(after) > 1:
         text = "objects are no longer converted, only their apiVersion changes"
         yield Change(
-            definition=name, what="conversion-removed", text=text, stored="may", writers="breaks", readers="breaks"
+            definition=name, code="conversion-removed", text=text, stored="may", writers="breaks", readers="breaks"
         )
     elif strategies[0] != strategies[1]:
         text = f"conversion was {strategies[0]} and is {strategies[1]}"
-        yield Change(definition=name, what="conversion-changed", text=text)
+        yield Change(definition=name, code="conversion-changed", text=text)
     elif _asks_differently(
         *((spec.get("conversion") or {}).get("webhook") or {} for spec in (old["spec"], new["spec"]))
     ):
         text = "objects are converted by another webhook now, or with other versions of ConversionReview"
-        yield Change(definition=name, what="conversion-changed", text=text, stored="may", writers="may", readers="may")
+        yield Change(definition=name, code="conversion-changed", text=text, stored="may", writers="may", readers="may")
 
 
 def _asks_differently(old: Document, new: Document) -> bool:
@@ -165,9 +165,9 @@ def _asks_differently(old: Document, new: Document) -> bool:
 
 
 def _version(name: str, version: str, old: Document, new: Document) -> Iterator[Change]:
-    def change(what: str, text: str, field: str = "", writers: Severity = "", readers: Severity = "") -> Change:
+    def change(code: str, text: str, field: str = "", writers: Severity = "", readers: Severity = "") -> Change:
         return Change(
-            definition=name, version=version, field=field, what=what, text=text, writers=writers, readers=readers
+            definition=name, version=version, field=field, code=code, text=text, writers=writers, readers=readers
         )
 
     if old.get("served") and not new.get("served"):
@@ -194,15 +194,15 @@ def _version(name: str, version: str, old: Document, new: Document) -> Iterator[
         yield change("selectable-field-removed", text, path.removeprefix("."), readers="breaks")
     for path in sorted(paths[1] - paths[0]):
         yield change("selectable-field-added", "can be used in field selectors now", path.removeprefix("."))
-    shown, shows = (
+    old_columns, new_columns = (
         {column["name"]: column for column in document.get("additionalPrinterColumns") or ()} for document in (old, new)
     )
-    for column in sorted(shown.keys() | shows.keys()):
-        if column not in shows:
+    for column in sorted(old_columns.keys() | new_columns.keys()):
+        if column not in new_columns:
             yield change("column-removed", f"the column {column!r} is removed from tables", readers="may")
-        elif column not in shown:
+        elif column not in old_columns:
             yield change("column-added", f"the column {column!r} is new in tables")
-        elif shown[column] != shows[column]:
+        elif old_columns[column] != new_columns[column]:
             yield change("column-changed", f"the column {column!r} of tables shows a different field", readers="may")
 
 
@@ -216,7 +216,7 @@ def _scale(before: Document | None, after: Document | None, change: Any) -> Iter
         yield change("scale-subresource-changed", "scale uses other fields now", "", "may", "may")
 
 
-def _all(name: str, version: str, what: str, text: str) -> Change:
+def _all(name: str, version: str, code: str, text: str) -> Change:
     return Change(
-        definition=name, version=version, what=what, text=text, stored="breaks", writers="breaks", readers="breaks"
+        definition=name, version=version, code=code, text=text, stored="breaks", writers="breaks", readers="breaks"
     )

@@ -54,8 +54,8 @@ def read_definitions(source: str | Path) -> list[Document]:
     return definitions
 
 
-def parse_definitions(text: str, where: str, *, needed: bool = True) -> list[Document]:
-    """The definitions in a text of YAML or JSON documents; ``where`` names the text in errors.
+def parse_definitions(text: str, source: str, *, needed: bool = True) -> list[Document]:
+    """The definitions in a text of YAML or JSON documents; ``source`` names the text in errors.
 
     Raises:
         DefinitionFileError: the text is not YAML or, if definitions are ``needed``, contains none.
@@ -63,7 +63,7 @@ def parse_definitions(text: str, where: str, *, needed: bool = True) -> list[Doc
     try:
         documents = parse_yaml_documents(text.encode())
     except ValueError as problem:
-        raise DefinitionFileError(f"{where}: not YAML: {str(problem).removeprefix('yaml: ')}") from None
+        raise DefinitionFileError(f"{source}: not YAML: {str(problem).removeprefix('yaml: ')}") from None
     definitions: list[Document] = []
     for document in documents:
         if not isinstance(document, dict):
@@ -71,7 +71,7 @@ def parse_definitions(text: str, where: str, *, needed: bool = True) -> list[Doc
         items = document.get("items") if str(document.get("kind")).endswith("List") else [document]
         definitions += [item for item in items or () if isinstance(item, dict) and item.get("kind") == _KIND]
     if needed and not definitions:
-        raise DefinitionFileError(f"{where}: no {_KIND} in it")
+        raise DefinitionFileError(f"{source}: no {_KIND} in it")
     return definitions
 
 

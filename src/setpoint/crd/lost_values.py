@@ -46,15 +46,15 @@ def loss(before: JSON, after: JSON, schema: Schema | None, others: frozenset[Ste
     if isinstance(before, dict) and isinstance(after, dict):
         fields = {}
         for name in before.keys() | after.keys():
-            lost = loss(
+            tree = loss(
                 before.get(name, MISSING),
                 after.get(name, MISSING),
                 None if schema is None else schema.field(name),
                 others,
                 (*steps, ENTRY if schema is not None and schema.additional and name not in schema.properties else name),
             )
-            if lost is not None:
-                fields[name] = lost
+            if tree is not None:
+                fields[name] = tree
         return {"f": fields, "r": 1} if steps in others else {"f": fields}
     if isinstance(before, list) and isinstance(after, list):
         items = _items_lost(before, after, schema, others, (*steps, EACH))
@@ -79,9 +79,9 @@ def _items_lost(
     keyed = bool(keys) and values == [[item.get(key) for key in keys] for item in before]
     items = []
     for index, (old, new, value) in enumerate(zip(before, after, values, strict=True)):
-        lost = loss(old, new, inner, others, steps)
-        if lost is not None:
-            items.append([value, lost] if keyed else [_mark(new), lost, index])
+        tree = loss(old, new, inner, others, steps)
+        if tree is not None:
+            items.append([value, tree] if keyed else [_mark(new), tree, index])
     return {"k": keys, "i": items} if keyed else {"i": items}
 
 

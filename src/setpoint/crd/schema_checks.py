@@ -97,8 +97,8 @@ def _rule_problem(schema: dict[str, Any], error: FieldError) -> str:
     path, position, part = match[1], int(match[2]), match[3] or "rule"
     rules: list[dict[str, Any]] = _node_at(schema, path).get("x-kubernetes-validations", [])
     text = rules[position].get(part if part in ("messageExpression", "fieldPath") else "rule", "")
-    shown = "" if part == "rule" else f", {part}"
-    return f"{place_of(path)}: rule {position + 1} of {len(rules)}{shown} ({text!r}): {why}"
+    part_text = "" if part == "rule" else f", {part}"
+    return f"{place_of(path)}: rule {position + 1} of {len(rules)}{part_text} ({text!r}): {why}"
 
 
 def _node_at(schema: dict[str, Any], path: str) -> dict[str, Any]:

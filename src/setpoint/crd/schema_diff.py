@@ -63,25 +63,25 @@ class _Comparison:
         self._version = version
 
     def _change(
-        self, field: str, what: str, text: str, stored: Severity = "", writers: Severity = "", readers: Severity = ""
+        self, field: str, code: str, text: str, stored: Severity = "", writers: Severity = "", readers: Severity = ""
     ) -> Change:
         return Change(
             definition=self._definition,
             version=self._version,
             field=field,
-            what=what,
+            code=code,
             text=text,
             stored=stored,
             writers=writers,
             readers=readers,
         )
 
-    def _tighter(self, field: str, what: str, text: str) -> Change:
+    def _tighter(self, field: str, code: str, text: str) -> Change:
         text += "; objects that violate it can no longer be written"
-        return self._change(field, what, text, stored="breaks", writers="breaks")
+        return self._change(field, code, text, stored="breaks", writers="breaks")
 
-    def _looser(self, field: str, what: str, text: str) -> Change:
-        return self._change(field, what, f"{text}; readers may get unexpected values", readers="may")
+    def _looser(self, field: str, code: str, text: str) -> Change:
+        return self._change(field, code, f"{text}; readers may get unexpected values", readers="may")
 
     def compare(self, old: JSONSchema, new: JSONSchema, path: str) -> Iterator[Change]:
         before, after = _type(old), _type(new)

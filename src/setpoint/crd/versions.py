@@ -227,9 +227,9 @@ class Versions:
         preserved.pop(start, None)
         if not direction.exact:
             content_back = _content(back.convert(document_after))
-            lost = loss(_content(source), content_back, self.schemas[start], self._alone[start, end])
-            if lost is not None:
-                preserved[start] = lost
+            tree = loss(_content(source), content_back, self.schemas[start], self._alone[start, end])
+            if tree is not None:
+                preserved[start] = tree
         return self._with_kept(document_after, preserved) if preserved else document_after
 
     def _without_kept(self, document: dict[str, JSON]) -> tuple[dict[str, JSON], dict[str, JSON]]:

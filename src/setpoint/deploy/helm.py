@@ -270,8 +270,8 @@ def _lines(text: str, line: str, replacement: str, *others: str) -> str:
     lines = [text_line for text_line in text.splitlines() if text_line.strip() in (line, *others)]
     assert len(lines) == 1, f"{line!r} is in the template {len(lines)} times"
     indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
-    shown = replacement % {"in": len(indent) + 2, "at": len(indent)} if "%(" in replacement else replacement
-    return text.replace(lines[0], "\n".join(indent + text_line for text_line in shown.split("\n")), 1)
+    inserted = replacement % {"in": len(indent) + 2, "at": len(indent)} if "%(" in replacement else replacement
+    return text.replace(lines[0], "\n".join(indent + text_line for text_line in inserted.split("\n")), 1)
 
 
 def _object(**properties: Document) -> Document:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from setpoint.client.permission_needs import VERBS
 from setpoint.permissions import EVERYBODY, WRITE, Grant
 
-__all__ = ["Comparison", "compare", "granted_in", "shown"]
+__all__ = ["Comparison", "compare", "describe", "granted_in"]
 
 Document = dict[str, Any]
 _ANY: Final = "*"
@@ -125,7 +125,7 @@ def _grants_of(rule: Document) -> Iterator[Grant]:
             yield Grant("", "", verb, url=url)
 
 
-def shown(grants: Iterable[Grant]) -> list[str]:
+def describe(grants: Iterable[Grant]) -> list[str]:
     """A line for each resource: ``configmaps: create, patch``."""
     verbs: dict[str, set[str]] = defaultdict(set)
     for grant in grants:
@@ -153,12 +153,12 @@ def _is_asked_by_the_server(declared: Grant, wanted: Iterable[Grant]) -> bool:
     """
     if declared.url or declared.verb in (_ANY, *VERBS):
         return False
-    written = _CHECKED_BY.get(declared.verb)
-    return written is None or any(grant.verb in WRITE and grant.resource in written for grant in wanted)
+    resources = _CHECKED_BY.get(declared.verb)
+    return resources is None or any(grant.verb in WRITE and grant.resource in resources for grant in wanted)
 
 
-def _same(one: Grant, other: Grant) -> bool:
+def _same(left: Grant, right: Grant) -> bool:
     """Whether both grants are for one named object and differ at most in its name, for example because a deployment
     gives a certificate's Secret a different name.
     """
-    return bool(one.name) and bool(other.name) and one[:3] == other[:3]
+    return bool(left.name) and bool(right.name) and left[:3] == right[:3]

@@ -45,18 +45,18 @@ class TokenAccess:
         """None if the user may ``get`` the object whose content is requested, otherwise the refusal, as in `check`."""
         return await self._check((resource, key), headers)
 
-    async def _check(self, what: _What, headers: Mapping[str, str]) -> Answer | None:
+    async def _check(self, target: _What, headers: Mapping[str, str]) -> Answer | None:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
             return Answer(401, b"unauthorized: a bearer token is required\n")
-        key = (hashlib.sha256(token.encode()).digest(), what)
+        key = (hashlib.sha256(token.encode()).digest(), target)
         now = asyncio.get_running_loop().time()
         remembered = self._remembered.get(key)
         if remembered is not None and now < remembered[0]:
             return remembered[1]
         try:
-            refusal = await self._ask(what, token)
+            refusal = await self._ask(target, token)
         except (ApiError, TransportError) as problem:
             return Answer(500, f"the request to the API server failed: {problem}\n".encode())
         self._remembered.pop(key, None)
@@ -65,7 +65,7 @@ class TokenAccess:
             del self._remembered[next(iter(self._remembered))]
         return refusal
 
-    async def _ask(self, what: _What, token: str) -> Answer | None:
+    async def _ask(self, target: _What, token: str) -> Answer | None:
         # Two modules of models, imported only when needed.
         from setpoint.models.authentication_v1 import TokenReview, TokenReviewSpec, UserInfo
         from setpoint.models.authorization_v1 import (
@@ -85,15 +85,15 @@ class TokenAccess:
             uid=user.uid,
             extra=user.extra,
         )
-        if isinstance(what, str):
-            spec.non_resource_attributes = NonResourceAttributes(path=what, verb="get")
-            named = what
+        if isinstance(target, str):
+            spec.non_resource_attributes = NonResourceAttributes(path=target, verb="get")
+            named = target
         else:
-            (group, plural), key = what
+            (group, plural), key = target
             spec.resource_attributes = ResourceAttributes(
                 group=group, resource=plural, version="*", verb="get", namespace=key.namespace, name=key.name
             )
-            named = f"{what[0]} {key}"
+            named = f"{target[0]} {key}"
         access = await self._client.create(SubjectAccessReview(spec=spec))
         if access.status is not None and access.status.allowed:
             return None

@@ -149,7 +149,7 @@ class HttpServer:
         """Loads new certificates; open connections keep theirs."""
         while True:
             await asyncio.sleep(LOOK_EVERY)
-            if _written(directory) == loaded:
+            if _certificate_bytes(directory) == loaded:
                 continue
             try:
                 # A failed attempt would leave the real context half changed.
@@ -159,13 +159,13 @@ class HttpServer:
                 logger.warning("the old certificate stays in use: %s", problem)
 
     def _load(self, context: ssl.SSLContext, directory: Path) -> bytes:
-        written = _written(directory)
+        content = _certificate_bytes(directory)
         try:
             context.load_cert_chain(directory / "tls.crt", directory / "tls.key", password=lambda: "")
         except (OSError, ValueError) as problem:
             why = f"the {self.name} server can't use tls.crt and tls.key in {directory}: {problem}"
             raise OSError(getattr(problem, "errno", None) or errno.EINVAL, why) from problem
-        return written
+        return content
 
     async def _answer(self, request: HttpRequest, body: bytes) -> Reply:
         place, _, parameters = request.target.partition("?")
@@ -223,7 +223,7 @@ def is_loopback(address: str) -> bool:
     return (mapped or parsed).is_loopback
 
 
-def _written(directory: Path) -> bytes:
+def _certificate_bytes(directory: Path) -> bytes:
     """The contents of the certificate's files; ``b""`` if they cannot be read."""
     try:
         return (directory / "tls.crt").read_bytes() + (directory / "tls.key").read_bytes()

@@ -54,7 +54,7 @@ class Lifecycle:
         self._ended: BaseException | None = None
         self._end = asyncio.Event()
         self._renewing: asyncio.Task[None] | None = None
-        self._lost: LeadershipLost | None = None
+        self._leadership_lost: LeadershipLost | None = None
 
     def add(self, group: GroupName, *runnables: Runnable, may_end: bool = False) -> None:
         """Adds runnables to a group; see `Group.add`."""
@@ -104,10 +104,12 @@ class Lifecycle:
         except Exception as problem:
             self._noted(problem)
             raise
-        if self._lost is not None:
+        if self._leadership_lost is not None:
             if hanging := ", ".join(self._hanging()):
-                self._lost = LeadershipLost(f"{self._lost}; cancelled work that does not end: {hanging}")
-            raise self._noted(self._lost)
+                self._leadership_lost = LeadershipLost(
+                    f"{self._leadership_lost}; cancelled work that does not end: {hanging}"
+                )
+            raise self._noted(self._leadership_lost)
         if self._ended is not None:
             raise self._ended
 
@@ -146,7 +148,7 @@ class Lifecycle:
         """
         group = self._groups["leader"]
         self.elected.clear()
-        if self._lost is None:
+        if self._leadership_lost is None:
             loop = asyncio.get_running_loop()
             limit = self._shutdown_timeout
             await self._stop_leading(None if limit is None else loop.time() + limit)
@@ -155,16 +157,19 @@ class Lifecycle:
             return False
         fresh = [] if group.hanging else [(self._again(runnable), may_end) for runnable, may_end in self._leading]
         if group.hanging or any(runnable is None for runnable, _ in fresh):
-            self._lost = self._lost or LeadershipLost("the process was asked to step down, but its work does not end")
+            self._leadership_lost = self._leadership_lost or LeadershipLost(
+                "the process was asked to step down, but its work does not end"
+            )
             return False
-        if self._lost is None and self._renewing is not None:
+        if self._leadership_lost is None and self._renewing is not None:
             await end((self._renewing,))
             self._tell_of_lease("stopped leading")
             await elector.release()
         self._log.warning(
-            "standby again", extra={"reason": "asked to step down" if self._lost is None else str(self._lost)}
+            "standby again",
+            extra={"reason": "asked to step down" if self._leadership_lost is None else str(self._leadership_lost)},
         )
-        self._lost = None
+        self._leadership_lost = None
         self._groups["leader"] = Group("leader", self._on_end)
         self._leading = []
         for runnable, may_end in fresh:
@@ -187,7 +192,7 @@ class Lifecycle:
         try:
             await elector.renew()
         except LeadershipLost as problem:
-            self._lost = problem
+            self._leadership_lost = problem
 
     async def _start(self) -> None:
         """Starts every group that does not need an election; without an election, every group."""
@@ -209,7 +214,7 @@ class Lifecycle:
         deadline = None if self._shutdown_timeout is None else loop.time() + self._shutdown_timeout
         clean = True
         try:
-            if self._lost is not None:
+            if self._leadership_lost is not None:
                 await self._groups["leader"].cancel(within=self._lost_within)
             for name in ("others", "leader", "caches", "servers"):
                 group: GroupName = name
@@ -234,14 +239,14 @@ class Lifecycle:
 
     async def _leave(self) -> None:
         """Releases the lease or the shard after all work that relies on it has ended."""
-        lost, hanging = self._lost is not None, self._hanging()
-        if self._elector is not None and not lost and not hanging and self._elector.release_on_cancel:
+        has_lost_lease, hanging = self._leadership_lost is not None, self._hanging()
+        if self._elector is not None and not has_lost_lease and not hanging and self._elector.release_on_cancel:
             if self._elector.is_leader:
                 self._tell_of_lease("stopped leading")
             await self._elector.release()
         if self._shards is not None and not hanging:
             await self._shards.release()
-        if not lost:
+        if not has_lost_lease:
             await self._recorder.flush()
         self.state = "stopped"
 
@@ -261,12 +266,12 @@ class Lifecycle:
             problem.add_note(f"and afterwards {type(self._ended).__name__}: {self._ended}")
         return problem
 
-    def _tell_of_lease(self, what: str) -> None:
+    def _tell_of_lease(self, change: str) -> None:
         """Reports an event about the Lease, as client-go's leader election does."""
         assert self._elector is not None
         lease, identity = self._elector.lease, self._elector.identity
         if lease is not None:
-            self._recorder.event(lease, "Normal", "LeaderElection", f"{identity} {what}")
+            self._recorder.event(lease, "Normal", "LeaderElection", f"{identity} {change}")
 
     def _on_end(self, problem: BaseException) -> None:
         """Ends the manager after a runnable has failed or has returned without a request to stop."""

@@ -25,7 +25,7 @@ class LoopWatch:
     code. The report is in the log while the block lasts, in metrics, and in `problem` for `REMEMBERED` seconds
     afterwards.
 
-    ``who`` returns a name for the work of a task. It is called in the watching thread.
+    ``describe`` returns a name for the work of a task. It is called in the watching thread.
 
     *Caveats*: code that holds the interpreter's lock, such as some functions written in C, stops the watching thread,
     too; such a block is counted and reported afterwards, without a stack. The watch is for loops in real time: in
@@ -37,12 +37,16 @@ class LoopWatch:
     group = "servers"
 
     def __init__(
-        self, threshold: float, who: Callable[[asyncio.Task[Any]], str], *, registry: CollectorRegistry | None = None
+        self,
+        threshold: float,
+        describe: Callable[[asyncio.Task[Any]], str],
+        *,
+        registry: CollectorRegistry | None = None,
     ) -> None:
         if threshold <= 0:
             raise ValueError(f"the threshold for a blocked event loop must be more than 0 s, not {threshold:g}")
         self.threshold = threshold
-        self._who = who
+        self._describe = describe
         self._stopped = threading.Event()
         self._beaten = 0.0
         self._blocked_by = ""
@@ -109,7 +113,7 @@ class LoopWatch:
             if task is None or self._beaten != beaten:
                 continue  # it is between two tasks, or continues
             reported = beaten
-            self._blocked_by = self._who(task)
+            self._blocked_by = self._describe(task)
             logger.error(
                 "the event loop is blocked: nothing else runs in this process; it is at\n%s",
                 "\n".join(f"  {line}" for line in stack),

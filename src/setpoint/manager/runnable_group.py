@@ -165,8 +165,8 @@ def _log_work(runnable: Runnable, task: asyncio.Task[Any], problem: str, *, leve
     if not stacks:
         stacks = {_name(runnable): stack_of(task)}
     for name, stack in stacks.items():
-        where = "\n".join(f"  {line}" for line in stack)
-        logger.log(level, "%s; it is at\n%s", problem, where, extra={"fields": {"what": name}})
+        frames = "\n".join(f"  {line}" for line in stack)
+        logger.log(level, "%s; it is at\n%s", problem, frames, extra={"fields": {"what": name}})
     return list(stacks)
 
 

@@ -44,8 +44,8 @@ def stopping_on_signals(
 
     def tell(waits: list[str]) -> None:
         more = f" and {len(waits) - _NAMED} more" if len(waits) > _NAMED else ""
-        who = f", waiting for {', '.join(waits[:_NAMED])}{more}" if waits else ""
-        print(f"stopping{who}; Ctrl-C or SIGTERM again ends the program at once", file=sys.stderr, flush=True)  # noqa: T201
+        waiting_for = f", waiting for {', '.join(waits[:_NAMED])}{more}" if waits else ""
+        print(f"stopping{waiting_for}; Ctrl-C or SIGTERM again ends the program at once", file=sys.stderr, flush=True)  # noqa: T201
 
     for number in SIGNALS:
         loop.add_signal_handler(number, on_signal)

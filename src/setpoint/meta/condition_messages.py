@@ -38,8 +38,8 @@ _PULL: Final = re.compile(
 _RESTARTS: Final = re.compile(r"^back-off (\S+) restarting failed(?: container)?$")
 _BACKOFF_LIMIT: Final = "Job has reached the specified backoff limit"
 _REFUSALS: Final[tuple[tuple[re.Pattern[str], str, str], ...]] = tuple(
-    (re.compile(pattern), one, many)
-    for pattern, one, many in (
+    (re.compile(pattern), singular, plural)
+    for pattern, singular, plural in (
         (r"node\(s\) had untolerated taint(?:\(s\))?( \{.*\})?", r"has a taint\1 that it does not tolerate",
          r"have a taint\1 that it does not tolerate"),
         (r"Insufficient (\S+)", r"has too little \1 for it", r"have too little \1 for it"),
@@ -145,7 +145,7 @@ def _nodes(number: str, text: str) -> str:
 
 def _refused(text: str) -> str:
     count, _, why = text.partition(" ")
-    for pattern, one, many in _REFUSALS:
+    for pattern, singular, plural in _REFUSALS:
         if count.isdigit() and (match := pattern.fullmatch(why)):
-            return f"{count} {match.expand(one if count == '1' else many)}"
+            return f"{count} {match.expand(singular if count == '1' else plural)}"
     return text

@@ -173,9 +173,9 @@ def _dated(why: _Why, conditions: list[Mapping[str, Any]]) -> _Why:
 def _held_back(metadata: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> _Why:
     """The reason why an object that is being deleted still exists."""
     since = str(metadata["deletionTimestamp"])
-    if held := [str(finalizer) for finalizer in _list(metadata, "finalizers")]:
-        some = "finalizer" if len(held) == 1 else "finalizers"
-        return _Why(f"waits for the {some} {', '.join(held)}", since)
+    if finalizers := [str(finalizer) for finalizer in _list(metadata, "finalizers")]:
+        some = "finalizer" if len(finalizers) == 1 else "finalizers"
+        return _Why(f"waits for the {some} {', '.join(finalizers)}", since)
     for name in _REMAINING:  # a namespace tells of its content
         for condition in conditions:
             if _is(condition, name) and condition.get("message"):

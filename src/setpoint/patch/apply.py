@@ -141,10 +141,10 @@ class Endpoint:
                 continue
             if not difference:
                 continue
-            lost = owner.fields & (difference.modified | difference.added)
-            if lost or difference.removed:
-                managed.owners[identity] = owner.with_fields(owner.fields - lost - difference.removed)
-            conflicts.extend(Conflict(owner, path) for path in lost)
+            conflicting = owner.fields & (difference.modified | difference.added)
+            if conflicting or difference.removed:
+                managed.owners[identity] = owner.with_fields(owner.fields - conflicting - difference.removed)
+            conflicts.extend(Conflict(owner, path) for path in conflicting)
         return conflicts
 
     def _compare_at(self, version: str, before: dict[str, Any], after: dict[str, Any]) -> Comparison | None:

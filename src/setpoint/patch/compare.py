@@ -95,9 +95,9 @@ def _compare_lists(schema: Schema, old: list[Any], new: list[Any], result: Compa
     for element in before | after:
         olds, news = before.get(element, []), after.get(element, [])
         if len(olds) <= 1 and len(news) <= 1:
-            one, other = olds[0] if olds else UNSET, news[0] if news else UNSET
-            if one is not other and not (type(one) is type(other) and same(one, other)):
-                _compare(element, items, one, other, result)
+            old_item, new_item = olds[0] if olds else UNSET, news[0] if news else UNSET
+            if old_item is not new_item and not (type(old_item) is type(new_item) and same(old_item, new_item)):
+                _compare(element, items, old_item, new_item, result)
         elif len(olds) > 1 and len(news) > 1:
             if not json_equal(olds, news):
                 result.modified.members.add(element)

@@ -209,8 +209,8 @@ class FieldSet:
     def union(cls, sets: Collection[FieldSet]) -> FieldSet:
         """The union of all sets."""
         result = cls()
-        for one in sets:
-            result._put_in(one)
+        for field_set in sets:
+            result._put_in(field_set)
         return result
 
     def _put_in(self, other: FieldSet) -> None:

@@ -350,7 +350,7 @@ def _equal(left: Any, right: Any) -> bool:
         return (
             isinstance(right, list)
             and len(left) == len(right)
-            and all(_equal(one, other) for one, other in zip(left, right, strict=True))
+            and all(_equal(first, second) for first, second in zip(left, right, strict=True))
         )
     return not isinstance(right, dict | list) and _text(left) == _text(right)
 

@@ -223,7 +223,9 @@ def _merge_lists(schema: Schema, live: list[Any], applied: list[Any]) -> list[An
             j += 1
             if next_shared == element:
                 next_shared = next(shared, None)
-    if len(result) == len(live) and all(one is other for one, other in zip(result, live, strict=True)):
+    if len(result) == len(live) and all(
+        merged_item is live_item for merged_item, live_item in zip(result, live, strict=True)
+    ):
         return live
     return result
 

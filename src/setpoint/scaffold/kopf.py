@@ -94,7 +94,7 @@ class Port:
                     text = text.replace("from typing import Any\n\n", "")
                 if any("= msgspec.field(" in line for line in fields):
                     text = text.replace("import setpoint as sp\n", "import msgspec\nimport setpoint as sp\n", 1)
-            if path == f"{package}/controller.py" and not any(handler.what in FINALIZE for handler in kind.handlers):
+            if path == f"{package}/controller.py" and not any(handler.event in FINALIZE for handler in kind.handlers):
                 text = _without_clean_up(text)
             files[path] = File(text.rstrip("\n") + "\n" if text.strip() else text, once=True)
         return files
@@ -202,12 +202,12 @@ def _comments(handlers: list[Handler], kinds: tuple[str, ...], indent: str, *, f
     """The handlers as comments; a function that handles several events appears only once."""
     functions: dict[tuple[str, int], list[Handler]] = defaultdict(list)
     for handler in handlers:
-        if handler.what in kinds:
+        if handler.event in kinds:
             functions[handler.name, handler.line].append(handler)
     text = ""
     for (name, line), group in functions.items():
-        whats = ", ".join(handler.what for handler in group)
-        about = _ABOUT[group[-1].what]
+        whats = ", ".join(handler.event for handler in group)
+        about = _ABOUT[group[-1].event]
         if foreign:
             watched = group[0].resource[2] or "a resource that is known only when the program runs"
             about = f"watched {watched}: controller.watches(Kind, map)"

@@ -27,7 +27,7 @@ _SELECTING: Final = ("group", "version", "plural", "kind", "singular")
 class Handler:
     """A decorated function and one event that it handles. A function with several decorators has a Handler for each."""
 
-    what: str
+    event: str
     resource: tuple[str, str, str]
     """Group, version, and plural (or kind, or singular). Each is empty if the source doesn't give it, for example for
     handlers of the program itself.
@@ -55,15 +55,15 @@ def handlers_in(tree: ast.Module, source: str, place: Path) -> list[Handler]:
             continue
         for decorator in node.decorator_list:
             call = decorator if isinstance(decorator, ast.Call) else None
-            what = names.get(ast.unparse(decorator if call is None else call.func))
-            if what is None:
+            event = names.get(ast.unparse(decorator if call is None else call.func))
+            if event is None:
                 continue
-            selected = call is not None and what not in PROGRAM
+            selected = call is not None and event not in PROGRAM
             resource = _resource(call, constants) if call is not None and selected else ("", "", "")
             text = "\n".join(lines[node.decorator_list[0].lineno - 1 : node.end_lineno])
             unknown = ast.unparse(decorator) if selected and not resource[2] else ""
-            handlers.append(Handler(what, resource, node.name, node, textwrap.dedent(text), node.lineno, unknown))
-    return sorted(handlers, key=lambda handler: (handler.line, _ALL.index(handler.what)))
+            handlers.append(Handler(event, resource, node.name, node, textwrap.dedent(text), node.lineno, unknown))
+    return sorted(handlers, key=lambda handler: (handler.line, _ALL.index(handler.event)))
 
 
 def _decorators(tree: ast.Module) -> dict[str, str]:
@@ -83,8 +83,8 @@ def _decorators(tree: ast.Module) -> dict[str, str]:
         elif isinstance(node, ast.ImportFrom) and node.module == "kopf.on":
             decorators |= {alias.asname or alias.name: alias.name for alias in node.names if alias.name in _ALL}
     ons |= {f"{module}.on" for module in modules}
-    decorators |= {f"{on}.{what}": what for on in ons for what in _ALL}
-    return decorators | {f"{module}.{what}": what for module in modules for what in _BESIDE}
+    decorators |= {f"{on}.{event}": event for on in ons for event in _ALL}
+    return decorators | {f"{module}.{event}": event for module in modules for event in _BESIDE}
 
 
 def _resource(call: ast.Call, constants: Constants) -> tuple[str, str, str]:

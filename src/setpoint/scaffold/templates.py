@@ -67,13 +67,13 @@ def parts_file(project: Project) -> dict[str, File]:
     return {_fill(_GENERATED, replaced): File(_fill(text, replaced))}
 
 
-def _repeated(project: Project, line: str, what: str) -> Iterable[str]:
+def _repeated(project: Project, line: str, noun: str) -> Iterable[str]:
     for api in project.apis:
         kind = project.kind_names(api)
-        if what == "version":
+        if noun == "version":
             for version in api.versions:
                 yield _fill(line, words(project.names, kind, version))
-        elif what == "kind" or api.has_webhook:
+        elif noun == "kind" or api.has_webhook:
             yield _fill(line, words(project.names, kind))
 
 
@@ -126,5 +126,5 @@ def _walk(place: Traversable, path: str) -> Iterable[tuple[str, str]]:
         if entry.is_dir():
             yield from _walk(entry, name)
         elif entry.name.endswith(_SUFFIX):
-            shown = re.sub(r"(^|/)dot\.", r"\1.", name.removesuffix(_SUFFIX))
-            yield shown, entry.read_text("utf-8")
+            target = re.sub(r"(^|/)dot\.", r"\1.", name.removesuffix(_SUFFIX))
+            yield target, entry.read_text("utf-8")

@@ -31,7 +31,7 @@ class BodyMemory:
         self._waiting: dict[_Holder, None] = {}
 
     @property
-    def held(self) -> int:
+    def used(self) -> int:
         """The number of bytes that are held."""
         return sum(self._holders.values())
 

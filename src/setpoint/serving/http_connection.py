@@ -226,10 +226,10 @@ class HttpConnection(asyncio.BufferedProtocol):
 
     def _take_memory(self) -> None:
         """Has the bytes of a body counted, unless they are few, and waits while there are too many."""
-        held = self._size + len(self._buffer)
-        if held > READ and not self._closing:
-            previous, self._accounted = self._accounted, held
-            if not self._service.memory.take(self, held - previous):
+        size = self._size + len(self._buffer)
+        if size > READ and not self._closing:
+            previous, self._accounted = self._accounted, size
+            if not self._service.memory.take(self, size - previous):
                 self._starved = True
                 self._pause()
 

@@ -56,8 +56,8 @@ class Listener:
                 self._connection, self._host or None, self.port, backlog=_BACKLOG
             )
         except OSError as problem:
-            where = f"{self._host}:{self.port}"
-            raise OSError(problem.errno, f"{self._name} can't listen on {where}: {problem}") from problem
+            address = f"{self._host}:{self.port}"
+            raise OSError(problem.errno, f"{self._name} can't listen on {address}: {problem}") from problem
         self.port = self._server.sockets[0].getsockname()[1]
 
     def close(self) -> None:

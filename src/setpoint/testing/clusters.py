@@ -242,12 +242,12 @@ class Cluster:
         """The events that were lost, or else the other mistakes of the controllers since the last call; None if there
         are none.
         """
-        lost, mistakes = (
+        lost_events, mistakes = (
             [line for running in self._running() for line in running.take_lost_events()],
             self._mistakes.take(),
         )
-        if lost:
-            return LostEvent("\n  ".join(("events were lost:", *lost)))
+        if lost_events:
+            return LostEvent("\n  ".join(("events were lost:", *lost_events)))
         return Mistake("\n  ".join(("mistakes of the controllers:", *mistakes))) if mistakes else None
 
     def _running(self) -> builtins.list[RunningController[Any]]:
@@ -266,8 +266,8 @@ class Cluster:
         deadline = loop.time() + within
         while True:
             await settle()
-            held = condition()
-            if await held if inspect.isawaitable(held) else held:
+            result = condition()
+            if await result if inspect.isawaitable(result) else result:
                 return
             if loop.time() >= deadline:
                 text = why or f"still false after {within:g} s: {condition!r}"

@@ -67,9 +67,9 @@ def check_conversions(
 
 def _walk_problems(versions: Versions, document: dict[str, JSON], route: list[str]) -> list[str]:
     start = document["apiVersion"].rpartition("/")[2]
-    held = copy_json(document)
+    converted = copy_json(document)
     for version in (*route, start):
-        held = copy_json(versions.convert(held, version))
-        prune(versions.schemas[version], held)
-    place = difference(document, held)
+        converted = copy_json(versions.convert(converted, version))
+        prune(versions.schemas[version], converted)
+    place = difference(document, converted)
     return [f"{' to '.join((start, *route, start))}: {place}"] if place else []

@@ -46,7 +46,7 @@ def restless_keys(running: RunningController[Any]) -> Iterator[str]:
         elif slow is not None:
             yield (
                 f"{running.name}: {key} is in a hot loop: each of its reconciles changes {slow.resource.kind} "
-                f"{slow.written} once more"
+                f"{slow.target} once more"
             )
         elif (last := _last(running, key)) is not None and last.result == "error" and last.next_in is not None:
             times = running.queue.num_requeues(key)

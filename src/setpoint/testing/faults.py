@@ -152,7 +152,7 @@ class Faults(Transport):
         """Loses the next ``times`` matching requests before they reach the server. They fail with a TransportError that
         does not tell the controller whether they were carried out.
         """
-        self._add(kind, verb, name, subresource, times, before=_lost("before the request got through"))
+        self._add(kind, verb, name, subresource, times, before=_break_connection("before the request got through"))
 
     def lose_answer(
         self, kind: type[Object], *, verb: Verb = "write", name: str = "", subresource: str = "*", times: int = 1
@@ -160,7 +160,7 @@ class Faults(Transport):
         """Loses the answers to the next ``times`` matching requests, which the server carries out. The requests fail
         with a TransportError.
         """
-        self._add(kind, verb, name, subresource, times, after=_lost("before the answer came"))
+        self._add(kind, verb, name, subresource, times, after=_break_connection("before the answer came"))
 
     def hold(self, kind: type[Object]) -> Hold:
         """Holds back the events of a kind's watches from now on, until `Hold.release` or the end of the hold's ``with``
@@ -204,7 +204,7 @@ class Faults(Transport):
                 fault.after()
             yield _Watched(response, self, (path.group, path.resource)) if verb == "watch" else response
 
-    def held(self, place: tuple[str, str]) -> Hold | None:
+    def hold_of(self, place: tuple[str, str]) -> Hold | None:
         """The last hold on the watches of a kind, which may have been released; None if there was none. ``place`` is
         the group and the plural of the kind.
         """
@@ -250,7 +250,7 @@ class _Watched(Response):
 
     async def chunks(self) -> AsyncIterator[bytes]:
         async for chunk in self._inner.chunks():
-            while (hold := self._faults.held(self._place)) is not None and not hold.opened.is_set():
+            while (hold := self._faults.hold_of(self._place)) is not None and not hold.opened.is_set():
                 await hold.opened.wait()
             yield chunk
 
@@ -263,7 +263,7 @@ def _verb(request: Request, is_named: bool) -> Verb:
     return _VERBS[request.method]
 
 
-def _lost(when: str) -> Callable[[], None]:
+def _break_connection(when: str) -> Callable[[], None]:
     def lose() -> None:
         raise TransportError(f"connection reset by peer {when}", sent=True, reset=False)
 

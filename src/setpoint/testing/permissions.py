@@ -61,7 +61,7 @@ class RoleOfControllers:
         if user.name != USER:
             return Rules(_EVERYTHING)
         stored = self._stored.rules_for(user, namespace)
-        return Rules((*self._rules, *stored.rules), stored.lost)
+        return Rules((*self._rules, *stored.rules), stored.missing)
 
     def role(self, kind: str, name: str, namespace: str) -> tuple[PolicyRule, ...] | None:
         return self._stored.role(kind, name, namespace)
@@ -75,18 +75,18 @@ def report(record: AccessRecord, kind_of: Callable[[str, str, str], str | None])
     refused = [request for request, _ in record.refused if request.user.name == USER]
     if not refused:
         return ""
-    lines = [f"  {_shown(request)}: {_missing(request, kind_of)}" for request in refused]
+    lines = [f"  {_describe(request)}: {_missing(request, kind_of)}" for request in refused]
     text = "the controllers sent requests that their declarations don't cover (nor does the role of `manifests`):"
     return "\n".join((text, *lines, "to allow everything, use cluster(..., rbac=False)"))
 
 
-def _shown(request: Attributes) -> str:
+def _describe(request: Attributes) -> str:
     if not request.is_resource:
         return f"{request.verb} {request.path}"
-    what = f"{request.combined}.{request.group}" if request.group else request.combined
+    resource = f"{request.combined}.{request.group}" if request.group else request.combined
     name = f" {request.name}" if request.name else ""
-    where = f" in namespace {request.namespace}" if request.namespace else ""
-    return f"{request.verb} {what}{name}{where}"
+    scope = f" in namespace {request.namespace}" if request.namespace else ""
+    return f"{request.verb} {resource}{name}{scope}"
 
 
 def _missing(request: Attributes, kind_of: Callable[[str, str, str], str | None]) -> str:

@@ -212,9 +212,9 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
     # An error at the call is better than a hang; `_Selector.register` refuses all other ways.
 
-    def _refused(self, what: str) -> RuntimeError:
+    def _refused(self, call: str) -> RuntimeError:
         return RuntimeError(
-            f"{what}: sockets, pipes and subprocesses run in real time and are not supported on a VirtualTimeLoop; "
+            f"{call}: sockets, pipes and subprocesses run in real time and are not supported on a VirtualTimeLoop; "
             "use an in-process transport, or an ordinary event loop"
         )
 

@@ -50,21 +50,23 @@ def _items(document: Any) -> list[Any]:
     return [document]
 
 
-def check_object(document: Any, where: str) -> None:
-    """Checks that ``document`` is an object with an apiVersion, a kind and a name. ``where`` is the location of the
+def check_object(document: Any, location: str) -> None:
+    """Checks that ``document`` is an object with an apiVersion, a kind and a name. ``location`` is the location of the
     document that an error names.
 
     Raises:
         ScenarioError: ``document`` is not such an object.
     """
     if not isinstance(document, dict):
-        raise ScenarioError(f"{where}: an object is a mapping with apiVersion, kind and metadata, not {document!r:.60}")
+        raise ScenarioError(
+            f"{location}: an object is a mapping with apiVersion, kind and metadata, not {document!r:.60}"
+        )
     for field in ("apiVersion", "kind"):
         if not isinstance(document.get(field), str):
-            raise ScenarioError(f"{where}: an object needs {field}")
+            raise ScenarioError(f"{location}: an object needs {field}")
     meta = document.get("metadata")
     if not isinstance(meta, dict) or not isinstance(meta.get("name"), str):
-        raise ScenarioError(f"{where}: {document['kind']} needs metadata.name")
+        raise ScenarioError(f"{location}: {document['kind']} needs metadata.name")
 
 
 async def as_object(client: Client, document: Document) -> DynamicObject:

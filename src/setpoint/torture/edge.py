@@ -147,7 +147,7 @@ class Edge:
         response = await self._plain(cast("Request", request))
         if not operation.is_read:
             world.write_handler.record_write(
-                self.process, operation, point, response.status, revision, None, saw=self._describe_view()
+                self.process, operation, point, response.status, revision, None, view=self._describe_view()
             )
         return response
 
@@ -163,7 +163,7 @@ class Edge:
         """The last event that the program was shown, and the numbers of those that are being kept from it."""
         parts = [self._last_event] if self._last_event else []
         for name, gate in sorted(self.gates.items()):
-            if count := max((len(stream.held) for stream in gate.streams), default=0):
+            if count := max((len(stream.delayed) for stream in gate.streams), default=0):
                 parts.append(f"{count} of {name} delayed")
         return "; ".join(parts)
 
@@ -184,7 +184,7 @@ class Edge:
         if isinstance(response.body, bytes):
             return response
         self.requested_at = asyncio.get_running_loop().time()
-        response.body = GatedWatch(gate, operation.collection, response, initial=streaming, shown=self._note)
+        response.body = GatedWatch(gate, operation.collection, response, initial=streaming, on_event=self._note)
         return response
 
     def _note(self, event: str) -> None:

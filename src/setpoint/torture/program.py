@@ -94,19 +94,19 @@ def filled(words: Sequence[str], *, kubeconfig: Path, server: str) -> list[str]:
     """``words`` with the placeholders ``{kubeconfig}``, ``{server}`` and ``{port}`` filled in; a different free port is
     chosen for each ``{port}``.
     """
-    with ExitStack() as held:  # until all ports are chosen, so that none is chosen twice
+    with ExitStack() as sockets:  # until all ports are chosen, so that none is chosen twice
 
         def value(match: re.Match[str]) -> str:
-            return {"kubeconfig": str(kubeconfig), "server": server}.get(match[1]) or str(_free_port(held))
+            return {"kubeconfig": str(kubeconfig), "server": server}.get(match[1]) or str(_free_port(sockets))
 
         return [_PLACE.sub(value, word) for word in words]
 
 
-def _free_port(held: ExitStack) -> int:
-    """A free port, which stays bound until ``held`` is closed."""
-    one = held.enter_context(socket.socket())
-    one.bind(("127.0.0.1", 0))
-    port: int = one.getsockname()[1]
+def _free_port(sockets: ExitStack) -> int:
+    """A free port, which stays bound until ``sockets`` is closed."""
+    free = sockets.enter_context(socket.socket())
+    free.bind(("127.0.0.1", 0))
+    port: int = free.getsockname()[1]
     return port
 
 

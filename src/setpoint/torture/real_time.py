@@ -167,8 +167,8 @@ class RealTimeWorld:
         """The answer to a request of the scenario."""
         if request.method not in ("GET", "HEAD") and self.history.recording:
             operation = Operation.of(request)
-            what = operation.stem() if operation is not None else f"{request.method} {request.path}"
-            self.trace.add("user", "user", "asks", what)
+            text = operation.stem() if operation is not None else f"{request.method} {request.path}"
+            self.trace.add("user", "user", "asks", text)
         return await self.handle(request)
 
     async def handle(self, request: Any) -> Response:
@@ -230,7 +230,7 @@ class RealTimeWorld:
         result.steps, result.injected = self.steps.number, self.injector.numbers()
         # The restart to see that nothing is written any more does not belong to the story, unless something is.
         count = len(self.trace.lines) if self._lines is None else self._lines
-        after = [line for line in self.trace.lines[count:] if line.what in ("writes", "finding")]
+        after = [line for line in self.trace.lines[count:] if line.kind in ("writes", "finding")]
         result.trace = [*self.trace.lines[:count], *after]
         result.longest_pause = self.edge.longest_pause
 

@@ -73,29 +73,31 @@ def read_plain(path: Path) -> Plain:
     return Plain(path, before, steps)
 
 
-def _step(entry: Any, where: str, folder: Path) -> Callable[[Cluster], Awaitable[None]]:
+def _step(entry: Any, location: str, folder: Path) -> Callable[[Cluster], Awaitable[None]]:
     if entry == "settle":
         entry = {"settle": None}
     if not isinstance(entry, dict) or len(entry) != 1 or next(iter(entry)) not in _VERBS:
-        raise ScenarioError(f"{where}: a step is one of {', '.join(_VERBS)}, such as `- apply: sample.yaml`")
-    ((verb, what),) = entry.items()
+        raise ScenarioError(f"{location}: a step is one of {', '.join(_VERBS)}, such as `- apply: sample.yaml`")
+    ((verb, argument),) = entry.items()
     if verb == "settle":
-        if what is not None:
-            raise ScenarioError(f"{where}: settle takes nothing; write `- settle`")
+        if argument is not None:
+            raise ScenarioError(f"{location}: settle takes nothing; write `- settle`")
         return _settle
     if verb == "wait":
-        return _wait(what, where)
+        return _wait(argument, location)
     documents = [
-        document for one in (what if isinstance(what, list) else [what]) for document in _objects(one, where, folder)
+        document
+        for item in (argument if isinstance(argument, list) else [argument])
+        for document in _objects(item, location, folder)
     ]
     return _apply(documents) if verb == "apply" else _delete(documents)
 
 
-def _objects(what: Any, where: str, folder: Path) -> list[dict[str, Any]]:
-    if isinstance(what, str):
-        return read_documents(folder / what)
-    check_object(what, where)
-    return [what]
+def _objects(argument: Any, location: str, folder: Path) -> list[dict[str, Any]]:
+    if isinstance(argument, str):
+        return read_documents(folder / argument)
+    check_object(argument, location)
+    return [argument]
 
 
 async def _settle(cluster: Cluster) -> None:
@@ -119,16 +121,16 @@ def _delete(documents: list[dict[str, Any]]) -> Callable[[Cluster], Awaitable[No
     return delete
 
 
-def _wait(what: Any, where: str) -> Callable[[Cluster], Awaitable[None]]:
+def _wait(argument: Any, location: str) -> Callable[[Cluster], Awaitable[None]]:
     try:
-        wanted = msgspec.convert(what, Wait)
+        wanted = msgspec.convert(argument, Wait)
     except msgspec.ValidationError as problem:
         raise ScenarioError(
-            f"{where}: wait: {problem}; it needs `object:`, and may have `until:` and `within:`"
+            f"{location}: wait: {problem}; it needs `object:`, and may have `until:` and `within:`"
         ) from None
-    check_object(wanted.object, where)
+    check_object(wanted.object, location)
     if isinstance(wanted.until, str) and wanted.until not in ("present", "gone"):
-        raise ScenarioError(f"{where}: wait: until is present, gone, or a mapping of fields, not {wanted.until!r}")
+        raise ScenarioError(f"{location}: wait: until is present, gone, or a mapping of fields, not {wanted.until!r}")
 
     async def wait(cluster: Cluster) -> None:
         obj = await as_object(cluster.client, wanted.object)
@@ -155,5 +157,5 @@ def has(actual: Any, wanted: Any) -> bool:
             name in actual and has(actual[name], value) for name, value in wanted.items()
         )
     if isinstance(wanted, list):
-        return isinstance(actual, list) and all(any(has(one, part) for one in actual) for part in wanted)
+        return isinstance(actual, list) and all(any(has(item, part) for item in actual) for part in wanted)
     return bool(actual == wanted)

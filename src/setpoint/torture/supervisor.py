@@ -189,7 +189,7 @@ class Supervisor:
         self.kill_all(f"killed: {fault.kind}")
         self._world.steps.begin(fault, self.revive)
 
-    def pause(self, _who: str) -> Callable[[], None]:
+    def pause(self, _actor_name: str) -> Callable[[], None]:
         """Suspends the program. Returns a function that resumes it."""
         program = self._program
         self.is_away = True

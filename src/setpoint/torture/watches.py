@@ -16,21 +16,21 @@ from setpoint.torture.watch_formats import Event, Format
 
 
 class GatedWatch(AsyncIterator[bytes]):
-    """The body of the answer to a watch, as the program receives it. ``shown`` is called for every delivered event
+    """The body of the answer to a watch, as the program receives it. ``on_event`` is called for every delivered event
     except bookmarks, with the event's type, collection and label as one text.
     """
 
     def __init__(
-        self, gate: WatchGate, collection: str, answer: Response, *, initial: bool, shown: Callable[[str], None]
+        self, gate: WatchGate, collection: str, answer: Response, *, initial: bool, on_event: Callable[[str], None]
     ) -> None:
         self._gate = gate
         self._collection = collection
         self._body: Any = answer.body
         self._format = Format.of(answer.headers["content-type"])
         self._initial = initial
-        self._shown = shown
+        self._on_event = on_event
         self._ready: deque[tuple[bytes, str]] = deque()
-        self.held: list[tuple[bytes, str]] = []
+        self.delayed: list[tuple[bytes, str]] = []
         self._wake = asyncio.Event()
         self._over = False
         self._broken = False
@@ -59,7 +59,7 @@ class GatedWatch(AsyncIterator[bytes]):
         since = self._gate.since
         if since is not None and revision >= since and not self._initial:
             if event.type != "BOOKMARK":
-                self.held.append((event.raw, name))
+                self.delayed.append((event.raw, name))
             return
         self._give(event.raw, name)
 
@@ -69,12 +69,12 @@ class GatedWatch(AsyncIterator[bytes]):
 
     def release(self, *, expired: bool) -> None:
         if expired:
-            self.held = []
+            self.delayed = []
             self.fail()
             return
-        for raw, name in self.held:
+        for raw, name in self.delayed:
             self._give(raw, name)
-        self.held = []
+        self.delayed = []
 
     def fail(self) -> None:
         """Ends the watch with 410, like a server that no longer has the watch's revision."""
@@ -95,7 +95,7 @@ class GatedWatch(AsyncIterator[bytes]):
                 self._ready.clear()
                 for _, name in frames:
                     if name:
-                        self._shown(name)
+                        self._on_event(name)
                 return b"".join(raw for raw, _ in frames)
             if self._over:
                 if self._pump.done():

@@ -233,7 +233,7 @@ def sign(builder: Any, signer: Any) -> bytes:
     return signed
 
 
-def _read(reader: Any, pem: bytes, what: str) -> Any:
+def _read(reader: Any, pem: bytes, label: str) -> Any:
     """A certificate or request, of which all parts that are used here can be read: the package reads them lazily."""
     x509, _ = library()
     from cryptography.exceptions import UnsupportedAlgorithm
@@ -248,7 +248,7 @@ def _read(reader: Any, pem: bytes, what: str) -> Any:
         x509.InvalidVersion,
         x509.DuplicateExtension,
     ) as problem:
-        raise CertificateError(f"{what} can't be read: {problem}") from None
+        raise CertificateError(f"{label} can't be read: {problem}") from None
     return loaded
 
 

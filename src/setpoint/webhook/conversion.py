@@ -127,41 +127,42 @@ class Conversions:
         group, _, version = api_version.rpartition("/")
         desired_group, _, desired_version = desired.rpartition("/")
         converter = self._converters.get(GroupKind(group, kind))
-        where = _describe(kind, metadata)
+        subject = _describe(kind, metadata)
         if converter is None:
             supported = ", ".join(sorted(map(str, self._converters))) or "nothing"
-            raise ConversionFailed(f"{where}: no conversion for {kind} of {api_version} is served, only {supported}")
+            raise ConversionFailed(f"{subject}: no conversion for {kind} of {api_version} is served, only {supported}")
         if group != desired_group:
-            raise ConversionFailed(f"{where}: {api_version} can't become {desired}: the groups differ")
+            raise ConversionFailed(f"{subject}: {api_version} can't become {desired}: the groups differ")
         for name in (version, desired_version):
             if name not in converter.versions:
                 versions = ", ".join(sorted(converter.versions))
-                raise ConversionFailed(f"{where}: there is no version {name} of {kind}.{group}, only {versions}")
+                raise ConversionFailed(f"{subject}: there is no version {name} of {kind}.{group}, only {versions}")
         fixed = {name: metadata.get(name) for name in _FIXED}
         try:
             result = converter.convert(document, desired_version)
         except RecursionError:
-            raise ConversionFailed(f"{where}: nested too deeply") from None
+            raise ConversionFailed(f"{subject}: nested too deeply") from None
         except Exception as problem:  # any error is about this object, and the answer must name it
             if isinstance(problem, ConversionError) and problem.__cause__ is None:
-                raise ConversionFailed(f"{where}: {problem}") from None  # setpoint's own message
+                raise ConversionFailed(f"{subject}: {problem}") from None  # setpoint's own message
             why = f"its conversion from {api_version} to {desired} failed{_ELSEWHERE}"
-            raise ConversionFailed(f"{where}: {why}", defect=True) from problem
-        _verify(result, where, desired, fixed)
+            raise ConversionFailed(f"{subject}: {why}", defect=True) from problem
+        _verify(result, subject, desired, fixed)
         return result
 
 
-def _verify(result: Any, where: str, desired: str, fixed: Mapping[str, Any]) -> None:
+def _verify(result: Any, subject: str, desired: str, fixed: Mapping[str, Any]) -> None:
     """Raises `ConversionFailed` if API servers would refuse ``result``; their own message would not name the object."""
     if not isinstance(result, dict) or result.get("apiVersion") != desired:
         actual = result.get("apiVersion") if isinstance(result, dict) else type(result).__name__
-        raise ConversionFailed(f"{where}: its conversion returned {actual!r} instead of {desired!r}", defect=True)
+        raise ConversionFailed(f"{subject}: its conversion returned {actual!r} instead of {desired!r}", defect=True)
     metadata = result.get("metadata")
     for name, value in fixed.items():
         now = metadata.get(name) if isinstance(metadata, dict) else None
         if now != value:
             raise ConversionFailed(
-                f"{where}: its conversion to {desired} changed metadata.{name}; only labels and annotations may change",
+                f"{subject}: its conversion to {desired} changed metadata.{name}; only labels and annotations may "
+                "change",
                 defect=True,
             )
 

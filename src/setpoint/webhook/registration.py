@@ -54,12 +54,12 @@ class ServiceTarget:
     port: int = 443
 
     def __post_init__(self) -> None:
-        for what, word, problems in (
+        for field_name, word, problems in (
             ("name", self.name, dns1035_label(self.name)),
             ("namespace", self.namespace, dns1123_label(self.namespace)),
         ):
             if problems:
-                raise TargetError(f"the Service's {what} {word!r}: {problems[0]}")
+                raise TargetError(f"the Service's {field_name} {word!r}: {problems[0]}")
         if not 1 <= self.port <= 65535:
             raise TargetError(f"the Service's port must be 1 to 65535, not {self.port}")
 

@@ -99,8 +99,8 @@ class SecretCertificates(Watched):
                 await self.check()
             except (ApiError, TransportError, TimeoutError) as problem:
                 self.metrics.certificate_read_errors += 1
-                what = "serving the last certificate" if self._state is not None else "there is no certificate yet"
-                fields = {"secret": f"{self.namespace}/{self.name}", "error": str(problem), "state": what}
+                message = "serving the last certificate" if self._state is not None else "there is no certificate yet"
+                fields = {"secret": f"{self.namespace}/{self.name}", "error": str(problem), "state": message}
                 logger.warning("could not check the certificates", extra={"fields": fields})
                 wait = delay
                 delay = min(2 * delay, self.check_every)

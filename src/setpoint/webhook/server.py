@@ -191,12 +191,12 @@ class WebhookServer:
             kind = kind.partition(";")[0].strip().lower()
         coding = request.headers.get("content-encoding", "")
         if kind != "application/json" or coding:
-            what = (
+            message = (
                 f"content-encoding must not be set, not {coding[:100]!r}"
                 if coding
                 else (f"content-type must be application/json, not {kind[:100]!r}")
             )
-            raise Refused(failed(415, "UnsupportedMediaType", what))
+            raise Refused(failed(415, "UnsupportedMediaType", message))
         return self.limits.max_conversion_body if path == CONVERT_PATH else self.limits.max_body
 
     def _answer(self, request: HttpRequest, body: bytes) -> Reply | Awaitable[Reply]:

@@ -93,8 +93,8 @@ class Translation:
             actual = f"{request.kind.group}/{request.kind.version} {request.kind.kind}"
             raise Misdirected(f"this webhook is for {self._version} of {self._admission.gvk.kind}, not for {actual}")
         try:
-            sent, old = _document(request.object), _document(request.old_object)
-            here, stored = self._up(sent), self._up(old)
+            new, old = _document(request.object), _document(request.old_object)
+            here, stored = self._up(new), self._up(old)
         except (*UNREADABLE, ConversionError) as problem:
             return AdmissionResponse(
                 uid=request.uid, allowed=False, status=self._misfit(request) or status(400, "BadRequest", str(problem))
@@ -109,8 +109,8 @@ class Translation:
             from setpoint.patch import json_patch  # only requests for other versions need it
 
             changed = json_patch.apply(here, msgspec.json.decode(response.patch))
-            wanted = edited(sent, self._down(here), self._down(changed))
-            operations = diff(sent, wanted)
+            wanted = edited(new, self._down(here), self._down(changed))
+            operations = diff(new, wanted)
             response.patch = msgspec.json.encode(operations) if operations else None
             response.patch_type = "JSONPatch" if operations else None
         return response

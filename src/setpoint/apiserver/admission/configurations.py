@@ -41,13 +41,13 @@ class Configurations:
         self.damage: list[Damage] = []
         """The stored configurations that can't be used in their present form."""
 
-    def refresh(self, written: Record | None = None) -> None:
+    def refresh(self, record: Record | None = None) -> None:
         """Reads all configurations, sorted by name.
 
-        Raises the error of the configuration that was just ``written``, if it has one. Other configurations that can't
+        Raises the error of the configuration that was just ``record``, if it has one. Other configurations that can't
         be used are logged and left out.
         """
-        reading = _Reading(self._storage, written)
+        reading = _Reading(self._storage, record)
         mutating = reading.hooks(_MUTATING)
         validating = reading.hooks(_VALIDATING)
         mutating_policies = reading.policies(MutatingPolicy, "mutatingadmissionpolicies")
@@ -57,10 +57,10 @@ class Configurations:
             self.mutating, self.validating = mutating, validating
             self.mutating_policies, self.validating_policies = mutating_policies, validating_policies
             self.active = bool(mutating or validating or mutating_policies or validating_policies)
-            damaged = {item.what for item in self.damage}
+            damaged = {item.subject for item in self.damage}
             self.damage = reading.damage
             for item in self.damage:
-                if item.what not in damaged:
+                if item.subject not in damaged:
                     _log.error("%s", item)
 
         self._storage.then(use)
@@ -69,9 +69,9 @@ class Configurations:
 class _Reading:
     """One pass over all stored configurations."""
 
-    def __init__(self, storage: Storage, written: Record | None) -> None:
+    def __init__(self, storage: Storage, record: Record | None) -> None:
         self._storage = storage
-        self._written = written
+        self._record = record
         self.damage: list[Damage] = []
 
     def hooks(self, collection: str) -> list[Webhook]:
@@ -98,7 +98,7 @@ class _Reading:
             try:
                 values.append((record.name, make(record.name, decode(record.value))))
             except Exception as problem:
-                if record is self._written:
+                if record is self._record:
                     raise
                 reason = f"it has no effect: {type(problem).__name__}: {problem}"
                 self.damage.append(Damage(f"{collection} {record.name}", reason))

@@ -81,21 +81,21 @@ class MutatingPolicy(Policy):
             self._fail(attributes, f'policy "{self.name}" denied request: failed to configure policy: {problem}', "")
             return obj
         for binding in self.bound(attributes, call.state):
-            where = f"policy '{self.name}' with binding '{binding.name}' denied request: "
+            prefix = f"policy '{self.name}' with binding '{binding.name}' denied request: "
             try:
                 params = self.params(binding, attributes, call)
             except PolicyError as unfit:
-                self._fail(attributes, f"{where}failed to configure binding: {unfit}", "")
+                self._fail(attributes, f"{prefix}failed to configure binding: {unfit}", "")
                 continue
             for param in params:
                 for expression in (
-                    self._mutations if self._wanted(call, attributes, target, obj, old, param, where) else ()
+                    self._mutations if self._wanted(call, attributes, target, obj, old, param, prefix) else ()
                 ):
                     values = self._values(call, attributes, target, obj, old, param)
                     try:
                         obj = self._applied(expression, values, target, obj)
                     except (PolicyError, EvaluationError, BudgetSpent) as failed:
-                        self._fail(attributes, where + str(failed), "Invalid")
+                        self._fail(attributes, prefix + str(failed), "Invalid")
         return obj
 
     def _values(
@@ -118,7 +118,7 @@ class MutatingPolicy(Policy):
         obj: JsonObject,
         old: JsonObject | None,
         param: Value,
-        where: str,
+        prefix: str,
     ) -> bool:
         if not self.conditions:
             return True
@@ -126,7 +126,7 @@ class MutatingPolicy(Policy):
         try:
             return self.conditions.hold(self.evaluation(values, CONDITION_LIMIT))
         except ConditionFailed as problem:
-            self._fail(attributes, where + str(problem), "Invalid")
+            self._fail(attributes, prefix + str(problem), "Invalid")
             return False
 
     def _fail(self, attributes: AdmissionAttributes, message: str, reason: str) -> None:

@@ -154,17 +154,17 @@ def check_policies(
             continue
         if problem := policy.unusable(call.state):
             if not policy.ignores_failure:
-                where = f"ValidatingAdmissionPolicy '{policy.name}' denied request: "
-                denied.append((where, _Denial(f"failed to configure policy: {problem}")))
+                prefix = f"ValidatingAdmissionPolicy '{policy.name}' denied request: "
+                denied.append((prefix, _Denial(f"failed to configure policy: {problem}")))
             continue
         annotations: dict[str, list[str]] = {}
         for binding in policy.bound(attributes, call.state):
-            where = f"ValidatingAdmissionPolicy '{policy.name}' with binding '{binding.name}' denied request: "
+            prefix = f"ValidatingAdmissionPolicy '{policy.name}' with binding '{binding.name}' denied request: "
             try:
                 params = policy.params(binding, attributes, call)
             except PolicyError as unfit:
                 if not policy.ignores_failure:
-                    denied.append((where, _Denial(f"failed to configure binding: {unfit}")))
+                    denied.append((prefix, _Denial(f"failed to configure binding: {unfit}")))
                 continue
             for param in params:
                 verdict = policy.judge(_values(call, attributes, target, converted) | {"params": param})
@@ -177,8 +177,8 @@ def check_policies(
                     if "Audit" in binding.actions:
                         failures.append(_failure(policy, binding, denial))
                     if "Deny" in binding.actions:
-                        denied.append((where, denial))
-                denied += [(where, error) for error in verdict.errors]
+                        denied.append((prefix, denial))
+                denied += [(prefix, error) for error in verdict.errors]
                 for key, value in verdict.annotations:
                     values = annotations.setdefault(key, [])
                     values += () if value in values else (value,)
@@ -187,8 +187,8 @@ def check_policies(
     if failures:
         call.annotate(_FAILURES, msgspec.json.encode(failures[:_MOST_FAILURES]).decode())
     if denied:
-        where, denial = denied[0]
-        raise _refused(attributes, where + denial.message, denial.reason)
+        prefix, denial = denied[0]
+        raise _refused(attributes, prefix + denial.message, denial.reason)
     return warnings
 
 

@@ -65,12 +65,12 @@ class AuditLog:
                 self._write(msgspec.json.encode({**event, "stage": stage, **more, **stamps}) + b"\n")
 
         log("RequestReceived", received)
-        sent = _document(request.body, request.headers.get("content-type", _JSON)) if request.body else None
-        if isinstance(sent, dict) and "objectRef" in event:
-            _complete(event["objectRef"], sent.get("metadata"))
+        document = _document(request.body, request.headers.get("content-type", _JSON)) if request.body else None
+        if isinstance(document, dict) and "objectRef" in event:
+            _complete(event["objectRef"], document.get("metadata"))
         more: JsonObject = {}
-        if level >= LEVELS.index("Request") and sent is not None:
-            more["requestObject"] = sent if decided.managed_fields else _without_managed(sent)
+        if level >= LEVELS.index("Request") and document is not None:
+            more["requestObject"] = document if decided.managed_fields else _without_managed(document)
         if notes:
             more["annotations"] = dict(notes)
         body = response.body

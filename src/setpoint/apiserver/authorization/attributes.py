@@ -60,8 +60,8 @@ def forbidden(attributes: Attributes, reason: str = "") -> ApiStatusError:
     """The 403 error for a refused request, worded as in kube-apiserver."""
     words = f"User {quote(attributes.user.name)} cannot {attributes.verb}"
     if attributes.is_resource:
-        where = f"in the namespace {quote(attributes.namespace)}" if attributes.namespace else "at the cluster scope"
-        text = f"{words} resource {quote(attributes.combined)} in API group {quote(attributes.group)} {where}"
+        scope = f"in the namespace {quote(attributes.namespace)}" if attributes.namespace else "at the cluster scope"
+        text = f"{words} resource {quote(attributes.combined)} in API group {quote(attributes.group)} {scope}"
     else:
         text = f"{words} path {quote(attributes.path)}"
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):

@@ -32,7 +32,7 @@ class Rules:
     """
 
     rules: tuple[PolicyRule, ...]
-    lost: tuple[tuple[str, str], ...] = ()
+    missing: tuple[tuple[str, str], ...] = ()
 
 
 class Authorizer(Protocol):

@@ -9,7 +9,7 @@ import msgspec
 
 from setpoint.apiserver.authorization.attributes import Attributes
 from setpoint.apiserver.authorization.authorizer import SUPERUSERS, Authorizer
-from setpoint.apiserver.authorization.rbac import not_found as lost
+from setpoint.apiserver.authorization.rbac import not_found as describe_missing
 from setpoint.apiserver.authorization.role_rules import PolicyRule, compact, covers, described, missing, quoted
 from setpoint.apiserver.errors import forbidden, not_found
 from setpoint.apiserver.http_types import UserInfo
@@ -108,11 +108,11 @@ def _check(
     if not lacking:
         return
     before_refusal()
-    who = f"user {quote(user.name)} (groups={quoted(user.groups)})"
+    user_text = f"user {quote(user.name)} (groups={quoted(user.groups)})"
     lines = sorted({described(rule) for rule in compact(lacking)})
-    text = "\n".join((f"{who} is attempting to grant RBAC permissions not currently held:", *lines))
-    if owned.lost:  # named after the resource that is written, as upstream does
-        text += f"; resolution errors: [{lost(owned.lost, resource.resource)}]"
+    text = "\n".join((f"{user_text} is attempting to grant RBAC permissions not currently held:", *lines))
+    if owned.missing:  # named after the resource that is written, as upstream does
+        text += f"; resolution errors: [{describe_missing(owned.missing, resource.resource)}]"
     raise forbidden(resource, obj["metadata"].get("name", ""), text)
 
 

@@ -119,13 +119,13 @@ class Rbac:
 
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
         rules: list[PolicyRule] = []
-        lost: list[tuple[str, str]] = []
+        missing: list[tuple[str, str]] = []
         for grant in self._visited(user, namespace):
             if grant.rules is None:
-                lost.append(grant.role)
+                missing.append(grant.role)
             else:
                 rules += grant.rules
-        return Rules(tuple(rules), tuple(lost))
+        return Rules(tuple(rules), tuple(missing))
 
     def role(self, kind: str, name: str, namespace: str) -> tuple[PolicyRule, ...] | None:
         if kind not in ("Role", "ClusterRole"):
@@ -143,13 +143,13 @@ class Rbac:
         self._roles.clear()
 
     def _decide(self, attributes: Attributes) -> Decision:
-        lost: list[tuple[str, str]] = []
+        missing: list[tuple[str, str]] = []
         for grant in self._visited(attributes.user, attributes.namespace):
             if grant.rules is None:
-                lost.append(grant.role)
+                missing.append(grant.role)
             elif any(allows(rule, attributes) for rule in grant.rules):
                 return Decision(True, f"RBAC: allowed by {grant.source}")
-        return Decision(False, f"rbac: RBAC: {not_found(lost)}" if lost else "")
+        return Decision(False, f"rbac: RBAC: {not_found(missing)}" if missing else "")
 
     def _visited(self, user: UserInfo, namespace: str) -> Iterator[_Bound]:
         """The bindings that apply to the user: cluster role bindings and, if ``namespace`` is not empty, the role

@@ -84,7 +84,7 @@ class ConversionWebhook:
 
     async def _ask(self, objects: list[JsonObject], version: str) -> list[JsonObject]:
         first = objects[0]
-        what = f"conversion webhook for {first.get('apiVersion')}, Kind={first.get('kind')}"
+        prefix = f"conversion webhook for {first.get('apiVersion')}, Kind={first.get('kind')}"
         uid = new_uid(self._state.random)
         review = {
             "kind": "ConversionReview",
@@ -96,13 +96,13 @@ class ConversionWebhook:
             response = response_of(document, "ConversionReview", self._api_version, uid)
             converted = _converted(response)
         except CallFailed as problem:
-            raise ApiStatusError(500, "", f"{what} failed: {problem}") from None
+            raise ApiStatusError(500, "", f"{prefix} failed: {problem}") from None
         if len(converted) != len(objects):
-            raise ApiStatusError(500, "", f"{what} returned {len(converted)} objects, expected {len(objects)}")
+            raise ApiStatusError(500, "", f"{prefix} returned {len(converted)} objects, expected {len(objects)}")
         for index, (obj, answer) in enumerate(zip(objects, converted, strict=True)):
             wrong = _problem(obj, answer, version, index)
             if wrong:
-                raise ApiStatusError(500, "", f"{what} returned {wrong}")
+                raise ApiStatusError(500, "", f"{prefix} returned {wrong}")
         return converted
 
 
@@ -136,15 +136,15 @@ def _converted(response: JsonObject) -> list[Any]:
 
 def _problem(obj: JsonObject, document: Any, version: str, index: int) -> str:
     """The error in a converted object; empty if it is valid."""
-    where = f"invalid object at index {index}"
+    prefix = f"invalid object at index {index}"
     if not isinstance(document, dict):
-        return f"{where}: not an object"
+        return f"{prefix}: not an object"
     if is_too_deep(document):
-        return f"{where}: {TOO_DEEP}"
+        return f"{prefix}: {TOO_DEEP}"
     if document.get("apiVersion", "") != version:
-        return f"{where}: invalid groupVersion (expected {version}, received {document.get('apiVersion', '')})"
+        return f"{prefix}: invalid groupVersion (expected {version}, received {document.get('apiVersion', '')})"
     if document.get("kind", "") != obj.get("kind", ""):
-        return f"{where}: invalid kind (expected {obj.get('kind', '')}, received {document.get('kind', '')})"
+        return f"{prefix}: invalid kind (expected {obj.get('kind', '')}, received {document.get('kind', '')})"
     if "metadata" not in document:
         return "invalid metadata: missing metadata in converted object"
     metadata, before = document["metadata"], obj.get("metadata") or {}

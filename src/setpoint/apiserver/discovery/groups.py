@@ -152,9 +152,9 @@ def resource_list(registry: Resources, group: str, version: str) -> dict[str, An
     if served is None:
         return None
     entries: list[dict[str, Any]] = []
-    for one in served:
-        resource = one.resource
-        entries.append(_legacy_entry(one))
+    for entry in served:
+        resource = entry.resource
+        entries.append(_legacy_entry(entry))
         entries += [_legacy_subresource(resource, *item) for item in sorted(resource.subresources.items())]
     return {
         "kind": "APIResourceList",
@@ -209,7 +209,7 @@ def aggregated(registry: Resources, *, core: bool) -> dict[str, Any]:
         {
             "metadata": {"name": group} if group else {},
             "versions": [
-                {"version": version, "resources": [_entry(one) for one in resources], "freshness": "Current"}
+                {"version": version, "resources": [_entry(resource) for resource in resources], "freshness": "Current"}
                 for version, resources in versions.items()
             ],
         }

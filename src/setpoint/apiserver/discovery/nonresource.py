@@ -209,7 +209,7 @@ def _paths(state: State) -> list[str]:
 
 def _damage(state: State) -> dict[str, object]:
     """A Status that lists the stored objects that can't be used; the reason is that of upstream."""
-    causes = [{"reason": "StorageReadError", "message": item.reason, "field": item.what} for item in state.damage]
+    causes = [{"reason": "StorageReadError", "message": item.reason, "field": item.subject} for item in state.damage]
     status: dict[str, object] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
     if causes:
         status |= {"status": "Failure", "reason": "StorageReadError", "details": {"causes": causes}}

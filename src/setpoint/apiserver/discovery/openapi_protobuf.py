@@ -72,7 +72,7 @@ def _extension(item: tuple[str, Any]) -> Iterable[bytes]:
     return [chunk(b"\x0a", name.encode()) + chunk(b"\x12", _any(value))]
 
 
-def _one(fields: Mapping[str, tuple[int, Writer]]) -> Writer:
+def _single(fields: Mapping[str, tuple[int, Writer]]) -> Writer:
     return lambda value: [_message(fields, value)]
 
 
@@ -207,19 +207,19 @@ _OPERATION: Final[Fields] = {
     "produces": (6, _texts),
     "consumes": (7, _texts),
     "parameters": (8, _parameters),
-    "responses": (9, _inside(1, _named(_inside(1, _one(_RESPONSE))))),
+    "responses": (9, _inside(1, _named(_inside(1, _single(_RESPONSE))))),
     "schemes": (10, _texts),
     "deprecated": _scalar(11),
     "x-": (13, _extension),
 }
 _PATH_ITEM: Final[Fields] = {
-    "get": (2, _one(_OPERATION)),
-    "put": (3, _one(_OPERATION)),
-    "post": (4, _one(_OPERATION)),
-    "delete": (5, _one(_OPERATION)),
-    "options": (6, _one(_OPERATION)),
-    "head": (7, _one(_OPERATION)),
-    "patch": (8, _one(_OPERATION)),
+    "get": (2, _single(_OPERATION)),
+    "put": (3, _single(_OPERATION)),
+    "post": (4, _single(_OPERATION)),
+    "delete": (5, _single(_OPERATION)),
+    "options": (6, _single(_OPERATION)),
+    "head": (7, _single(_OPERATION)),
+    "patch": (8, _single(_OPERATION)),
     "parameters": (9, _parameters),
     "x-": (10, _extension),
 }
@@ -237,10 +237,10 @@ _API_KEY: Final[Fields] = {
 }
 _DOCUMENT: Final[Fields] = {
     "swagger": (1, _text),
-    "info": (2, _one(_INFO)),
-    "paths": (8, _inside(2, _named(_one(_PATH_ITEM)))),
+    "info": (2, _single(_INFO)),
+    "paths": (8, _inside(2, _named(_single(_PATH_ITEM)))),
     "definitions": (9, _inside(1, _named(_schema))),
     "security": (12, _requirements),
-    "securityDefinitions": (13, _inside(1, _named(_inside(2, _one(_API_KEY))))),
+    "securityDefinitions": (13, _inside(1, _named(_inside(2, _single(_API_KEY))))),
     "x-": (16, _extension),
 }

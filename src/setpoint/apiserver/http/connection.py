@@ -168,10 +168,10 @@ def _peer(transport: asyncio.BaseTransport) -> Peer:
     handshake has already failed.
     """
     address = transport.get_extra_info("peername")
-    where = address[0] if isinstance(address, tuple) else ""
+    host = address[0] if isinstance(address, tuple) else ""
     session = transport.get_extra_info("ssl_object")
     user = None if session is None else certified(session.getpeercert(), session.getpeercert(True))
-    return Peer(where, user)
+    return Peer(host, user)
 
 
 def _answer_of(error: ApiStatusError) -> web.Response:

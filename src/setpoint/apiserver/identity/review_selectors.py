@@ -38,17 +38,17 @@ def _errors(selector: JsonObject, path: str, *, labels: bool) -> list[FieldError
         return [required(f"{path}.requirements", text)]
     errors: list[FieldError] = []
     for index, item in enumerate(requirements):
-        where, key = f"{path}.requirements[{index}]", item.get("key", "")
+        field_path, key = f"{path}.requirements[{index}]", item.get("key", "")
         operator, values = item.get("operator", ""), item.get("values") or []
         if labels:
-            errors += [invalid(f"{where}.key", key, text) for text in qualified_name(key)]
+            errors += [invalid(f"{field_path}.key", key, text) for text in qualified_name(key)]
         elif not key:
-            errors.append(required(f"{where}.key", "must be specified"))
+            errors.append(required(f"{field_path}.key", "must be specified"))
         if operator in _WITH_VALUES and not values:
-            errors.append(required(f"{where}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+            errors.append(required(f"{field_path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
         if operator in _WITHOUT and values:
             text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            errors.append(forbidden(f"{where}.values", text))
+            errors.append(forbidden(f"{field_path}.values", text))
     return errors
 
 
@@ -56,12 +56,12 @@ def unused_selectors(attributes: JsonObject, path: str) -> str:
     """A message about the selectors that are ignored because their requirements can't be written as selectors; ``""``
     if there are none.
     """
-    lost = []
+    messages = []
     for name in _NAMES:
         selector = attributes.get(name) or {}
         if any(not _usable(item, labels=name == "labelSelector") for item in selector.get("requirements") or ()):
-            lost.append(f"{path}.{name} ignored due to parse error")
-    return ", ".join(lost)
+            messages.append(f"{path}.{name} ignored due to parse error")
+    return ", ".join(messages)
 
 
 def _usable(requirement: JsonObject, *, labels: bool) -> bool:

@@ -65,8 +65,8 @@ def _access(call: Call, obj: JsonObject) -> JsonObject:
         user = UserInfo(spec.get("user") or "", spec.get("uid") or "", tuple(spec.get("groups") or ()), extra)
     decision = _decided(call, _attributes(user, spec))
     status: JsonObject = {"allowed": decision.allowed, **({"reason": decision.reason} if decision.reason else {})}
-    if lost := unused_selectors(spec.get("resourceAttributes") or {}, "spec.resourceAttributes"):
-        status["evaluationError"] = lost
+    if problem := unused_selectors(spec.get("resourceAttributes") or {}, "spec.resourceAttributes"):
+        status["evaluationError"] = problem
     return status
 
 
@@ -122,7 +122,7 @@ def _rules(call: Call, obj: JsonObject) -> JsonObject:
     rules: tuple[PolicyRule, ...] = _EVERYTHING
     if authorizer is not None:
         rule_list = authorizer.rules_for(call.user, namespace)
-        rules, error = rule_list.rules, not_found(rule_list.lost)
+        rules, error = rule_list.rules, not_found(rule_list.missing)
     status: JsonObject = {
         "resourceRules": [_shown_rule(rule) for rule in rules if rule.resources],
         "nonResourceRules": [
@@ -148,12 +148,12 @@ def _shown_rule(rule: PolicyRule) -> JsonObject:
     return document
 
 
-def _user_document(who: UserInfo) -> JsonObject:
-    user: JsonObject = {"username": who.name, "groups": list(who.groups)}
-    if who.uid:
-        user["uid"] = who.uid
-    if who.extra:
-        user["extra"] = {key: list(values) for key, values in who.extra.items()}
+def _user_document(info: UserInfo) -> JsonObject:
+    user: JsonObject = {"username": info.name, "groups": list(info.groups)}
+    if info.uid:
+        user["uid"] = info.uid
+    if info.extra:
+        user["extra"] = {key: list(values) for key, values in info.extra.items()}
     return user
 
 

@@ -25,8 +25,8 @@ def read_tokens(path: Path) -> dict[str, UserInfo]:
                 if not row:
                     continue
                 if len(row) < 3:
-                    where = f"{path}, line {reader.line_num}"
-                    raise ValueError(f"{where}: {len(row)} columns, but these 3 are needed: token, user name, uid")
+                    location = f"{path}, line {reader.line_num}"
+                    raise ValueError(f"{location}: {len(row)} columns, but these 3 are needed: token, user name, uid")
                 token, name, uid, *more = row
                 if token:
                     groups = tuple(more[0].split(",")) if more and more[0] else ()

@@ -265,8 +265,8 @@ def _bound(call: Call, reference: JsonObject) -> JsonObject:
     if kind == "Pod":
         spec = decode(record.value).get("spec") or {}
         if spec.get("serviceAccountName", "") != call.path.name:
-            who = f"cannot bind token for serviceaccount {quote(call.path.name)}"
-            raise bad_request(f"{who} to pod running with different serviceaccount name.")
+            prefix = f"cannot bind token for serviceaccount {quote(call.path.name)}"
+            raise bad_request(f"{prefix} to pod running with different serviceaccount name.")
         if spec.get("nodeName"):
             node = call.storage.get("nodes", "", spec["nodeName"])
             node_uid = {"uid": metadata_of(node.value).uid} if node is not None else {}

@@ -145,7 +145,7 @@ def _plan_of_kind(kind: GroupVersionKind) -> _Plan | None:
     plan = _plan(definition_name(kind))
     if plan is None:
         return None
-    fields = {name: what for name, what in plan.fields.items() if name != "metadata"}
+    fields = {name: field for name, field in plan.fields.items() if name != "metadata"}
     structs = {name: kind for name, kind in plan.structs.items() if name != "metadata"}
     return replace(plan, fields=fields, structs=structs)
 

@@ -116,16 +116,16 @@ def _owner_errors(owners: list[dict[str, Any]]) -> list[FieldError]:
     controllers: list[str] = []
     path = "metadata.ownerReferences"
     for index, owner in enumerate(owners):
-        version, where = owner.get("apiVersion") or "", f"{path}[{index}]"
+        version, field_path = owner.get("apiVersion") or "", f"{path}[{index}]"
         if version and (version.count("/") > 1 or not GroupVersion.parse(version).version):
-            errors.append(invalid(f"{where}.apiVersion", version, "must be <group>/<version> or <version>"))
+            errors.append(invalid(f"{field_path}.apiVersion", version, "must be <group>/<version> or <version>"))
         errors += [
-            required(f"{where}.{key}", "must not be empty")
+            required(f"{field_path}.{key}", "must not be empty")
             for key in ("apiVersion", "kind", "name", "uid")
             if not owner.get(key)
         ]
         if (version, owner.get("kind")) == ("v1", "Event"):
-            errors.append(invalid(where, owner, "/v1, Kind=Event is disallowed from being an owner"))
+            errors.append(invalid(field_path, owner, "/v1, Kind=Event is disallowed from being an owner"))
         if owner.get("controller"):
             controllers.append(f"{owner.get('kind', '')}/{owner.get('name', '')}")
     if len(controllers) > 1:

@@ -59,7 +59,7 @@ def resize_claim(attributes: AdmissionAttributes) -> None:
     if (attributes.old.get("status") or {}).get("phase") != "Bound":
         raise attributes.forbidden("Only bound persistent volume claims can be expanded")
     name = _class_of(attributes.new)
-    storage_class = attributes.one("storageclasses.storage.k8s.io", name) if name else None
+    storage_class = attributes.get("storageclasses.storage.k8s.io", name) if name else None
     if name != _class_of(attributes.old) or storage_class is None or not storage_class.get("allowVolumeExpansion"):
         raise attributes.forbidden(
             "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must "

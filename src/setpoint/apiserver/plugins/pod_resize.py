@@ -86,11 +86,11 @@ def _resizes(attributes: AdmissionAttributes) -> bool:
 
 def _node(attributes: AdmissionAttributes) -> JsonObject:
     name = attributes.spec["nodeName"]
-    node = attributes.one("nodes", name)
+    node = attributes.get("nodes", name)
     if node is None:
         raise attributes.forbidden(f'node "{name}" not found')
     return node
 
 
-def _differ(one: JsonObject, other: JsonObject) -> bool:
-    return any(amounts_of(one, side) != amounts_of(other, side) for side in _SIDES)
+def _differ(left: JsonObject, right: JsonObject) -> bool:
+    return any(amounts_of(left, side) != amounts_of(right, side) for side in _SIDES)

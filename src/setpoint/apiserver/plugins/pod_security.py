@@ -159,8 +159,8 @@ def check_pod(attributes: AdmissionAttributes) -> None:
 def _other_images(new: JsonObject, old: JsonObject) -> bool:
     """Whether an update of a pod changes images or adds containers; other updates are not checked."""
     for kind in _IMAGES:
-        one, other = ([item.get("image") for item in spec.get(kind) or ()] for spec in (new, old))
-        if one != other:
+        images, old_images = ([item.get("image") for item in spec.get(kind) or ()] for spec in (new, old))
+        if images != old_images:
             return True
     before = {item.get("name"): item.get("image") for item in old.get("ephemeralContainers") or ()}
     return any(before.get(item.get("name"), item) != item.get("image") for item in new.get("ephemeralContainers") or ())

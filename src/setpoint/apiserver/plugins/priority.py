@@ -63,7 +63,7 @@ def _established(attributes: AdmissionAttributes, name: str) -> tuple[str, int, 
         chosen = min(defaults, key=lambda priority_class: priority_class.get("value") or 0)
         name = chosen["metadata"]["name"]
     else:
-        default = attributes.one(_CLASSES, name)
+        default = attributes.get(_CLASSES, name)
         if default is None:
             if name in _SYSTEM:
                 return name, _SYSTEM[name], _PREEMPTS

@@ -64,7 +64,7 @@ def _class_of(attributes: AdmissionAttributes) -> JsonObject | None:
     name = attributes.spec.get("runtimeClassName")
     if name is None:
         return None
-    runtime_class = attributes.one("runtimeclasses.node.k8s.io", name)
+    runtime_class = attributes.get("runtimeclasses.node.k8s.io", name)
     if runtime_class is None:
         raise attributes.forbidden(f'pod rejected: RuntimeClass "{name}" not found')
     return runtime_class
@@ -75,8 +75,8 @@ def _overhead(runtime_class: JsonObject | None) -> JsonObject | None:
     return None if overhead is None else overhead.get("podFixed") or {}
 
 
-def _equal(one: JsonObject, other: JsonObject) -> bool:
-    return one.keys() == other.keys() and all(Quantity(one[key]) == Quantity(other[key]) for key in one)
+def _equal(left: JsonObject, right: JsonObject) -> bool:
+    return left.keys() == right.keys() and all(Quantity(left[key]) == Quantity(right[key]) for key in left)
 
 
 def _key(toleration: JsonObject) -> frozenset[tuple[str, object]]:

@@ -34,7 +34,7 @@ def mount_token(attributes: AdmissionAttributes) -> None:
     spec = attributes.spec
     if _MIRROR in (attributes.new["metadata"].get("annotations") or {}):
         return
-    account = attributes.one("serviceaccounts", spec.get("serviceAccountName") or "default", attributes.namespace)
+    account = attributes.get("serviceaccounts", spec.get("serviceAccountName") or "default", attributes.namespace)
     if account is None:
         return
     if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):

@@ -24,7 +24,7 @@ def copy_topology(attributes: AdmissionAttributes) -> None:
         return
     else:
         name = attributes.spec.get("nodeName")
-    node = attributes.one("nodes", name) if name else None
+    node = attributes.get("nodes", name) if name else None
     labels = ((node or {}).get("metadata") or {}).get("labels") or {}
     copied = {key: labels[key] for key in _COPIED if key in labels}
     if copied:

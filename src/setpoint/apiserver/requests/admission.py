@@ -120,7 +120,7 @@ class AdmissionAttributes:
             if having in record.value:
                 yield decode(record.value)
 
-    def one(self, collection: str, name: str, namespace: str = "") -> JsonObject | None:
+    def get(self, collection: str, name: str, namespace: str = "") -> JsonObject | None:
         """A stored object; None if no object has that name."""
         record = self.call.storage.get(collection, namespace, name)
         return None if record is None else decode(record.value)

@@ -76,8 +76,8 @@ def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
         for field in ("kind", "apiVersion"):
             field_value = value.get(field, "")
             if field_value is not None and not isinstance(field_value, str):
-                what = go_kind(field_value)
-                raise ValueError(f"json: cannot unmarshal {what} into Go struct field .{field} of type string")
+                go_type = go_kind(field_value)
+                raise ValueError(f"json: cannot unmarshal {go_type} into Go struct field .{field} of type string")
     except ValueError as problem:
         text = str(problem)
         if not text.startswith("yaml: "):
@@ -120,8 +120,8 @@ def typed(document: JsonObject, kind: GroupVersionKind) -> JsonObject:
     schema = built_in_schemas()[definition_name(kind)]
     for error in validate(schema, document):
         if error.type is ErrorType.TYPE_INVALID and error.bad_value != "null":
-            what = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
-            raise bad_request(f"{what}: json: cannot unmarshal into Go struct field {kind.kind}.{error}")
+            prefix = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
+            raise bad_request(f"{prefix}: json: cannot unmarshal into Go struct field {kind.kind}.{error}")
     empty_nulls(schema, document)
     return document
 
@@ -184,12 +184,12 @@ def check_kind(call: Call, served: ServedResource, obj: JsonObject) -> None:
         raise bad_request(
             f"the API version in the data ({version}) does not match the expected API version ({resource.api_version})"
         )
-    what = f'{kind} in version "{group_version.version}" cannot be handled as a {resource.kind}: '
+    prefix = f'{kind} in version "{group_version.version}" cannot be handled as a {resource.kind}: '
     if served.custom:
         name = (obj.get("metadata") or {}).get("name", "") if isinstance(obj.get("metadata"), dict) else ""
         wrong = FieldError(ErrorType.INVALID, "kind", f"must be {resource.kind}", kind)
         raise invalid(GroupKind(resource.group, kind), name, [wrong])
-    raise bad_request(what + why_not(call, served, group_version, kind))
+    raise bad_request(prefix + why_not(call, served, group_version, kind))
 
 
 def _check_names(kind: object, version: object) -> None:
@@ -235,7 +235,7 @@ def coerce(
     patch as messages show it; ``applied``: the object is the result of a server-side apply.
     """
     resource = served.resource
-    what = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
+    prefix = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
     metadata = obj.get("metadata")
     if metadata is None:
         metadata = obj["metadata"] = {}
@@ -249,8 +249,8 @@ def coerce(
             go_type_messages.restored(problem, whole=not may_have_floats(call.request.body or b"")), patch_text
         )
     if problem:
-        raise _malformed(what, problem, patch)
-    check_fields(call, served.schema, obj, validation, duplicates, what, patch=patch, patch_text=patch_text)
+        raise _malformed(prefix, problem, patch)
+    check_fields(call, served.schema, obj, validation, duplicates, prefix, patch=patch, patch_text=patch_text)
     if served.custom and applied:
         fill_defaults(served.schema, obj)  # as upstream, which refuses the nulls that an apply may leave
     elif served.custom:
@@ -263,7 +263,7 @@ def coerce(
                 drop_nulls(served.schema, obj)
             served.strategy.read(obj)
         except ValueError as wrong:
-            raise _malformed(what, str(wrong), patch) from None
+            raise _malformed(prefix, str(wrong), patch) from None
     clean(metadata)
     served.strategy.default(obj)
     complete(served, obj)
@@ -275,13 +275,13 @@ def check_fields(
     obj: JsonObject,
     validation: str,
     duplicates: list[str],
-    what: str,
+    prefix: str,
     *,
     patch: bool = False,
     patch_text: str = "",
 ) -> None:
     """Drops the unknown fields of ``obj``. Depending on ``validation``, these fields and the ``duplicates`` (texts
-    about the fields that occur twice) are errors, lead to warnings, or are ignored; ``what`` is the beginning of an
+    about the fields that occur twice) are errors, lead to warnings, or are ignored; ``prefix`` is the beginning of an
     error message.
 
     Raises ApiStatusError (400; 422 if the object is the result of a ``patch``).
@@ -293,15 +293,15 @@ def check_fields(
     strict = others + strict if patch else strict + others
     if (strict or repeated) and validation == "Strict":
         texts = [*(["\n  ".join(("yaml: unmarshal errors:", *repeated))] if repeated else []), *strict]
-        raise _malformed(what, f"strict decoding error: {', '.join(texts)}", patch, patch_text)
+        raise _malformed(prefix, f"strict decoding error: {', '.join(texts)}", patch, patch_text)
     strict = [*repeated, *strict]
     if strict and validation == "Warn":
         for text in strict:
             call.warn(text)
 
 
-def _malformed(what: str, problem: str, patch: bool, patch_text: str = "") -> ApiStatusError:
-    return patched_wrong(problem, patch_text) if patch else bad_request(f"{what}: {problem}")
+def _malformed(prefix: str, problem: str, patch: bool, patch_text: str = "") -> ApiStatusError:
+    return patched_wrong(problem, patch_text) if patch else bad_request(f"{prefix}: {problem}")
 
 
 def patched_wrong(problem: str, patch_text: str = "") -> ApiStatusError:

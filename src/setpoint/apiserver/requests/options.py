@@ -259,32 +259,34 @@ class ListOptions:
 
     def _list_errors(self) -> list[FieldError]:
         errors = []
-        match, where = self.resource_version_match, "resourceVersionMatch"
+        match, parameter = self.resource_version_match, "resourceVersionMatch"
         if match:
             if not self.resource_version:
-                errors.append(forbidden(where, f"{where} is forbidden unless resourceVersion is provided"))
+                errors.append(forbidden(parameter, f"{parameter} is forbidden unless resourceVersion is provided"))
             if self.continue_:
-                errors.append(forbidden(where, f"{where} is forbidden when continue is provided"))
+                errors.append(forbidden(parameter, f"{parameter} is forbidden when continue is provided"))
             if match not in ("Exact", "NotOlderThan"):
-                errors.append(not_supported(where, match, ("Exact", "NotOlderThan", "")))
+                errors.append(not_supported(parameter, match, ("Exact", "NotOlderThan", "")))
             if match == "Exact" and self.resource_version == "0":
-                errors.append(forbidden(where, f'{where} "exact" is forbidden for resourceVersion "0"'))
+                errors.append(forbidden(parameter, f'{parameter} "exact" is forbidden for resourceVersion "0"'))
         if self.send_initial_events is not None:
             errors.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
         return errors
 
     def _watch_errors(self) -> list[FieldError]:
         errors = []
-        match, where = self.resource_version_match, "resourceVersionMatch"
+        match, parameter = self.resource_version_match, "resourceVersionMatch"
         if self.send_initial_events is not None and match != "NotOlderThan":
-            errors.append(forbidden(where, f"sendInitialEvents requires setting {where} to NotOlderThan"))
+            errors.append(forbidden(parameter, f"sendInitialEvents requires setting {parameter} to NotOlderThan"))
         if match:
             if self.send_initial_events is None:
-                errors.append(forbidden(where, f"{where} is forbidden for watch unless sendInitialEvents is provided"))
+                errors.append(
+                    forbidden(parameter, f"{parameter} is forbidden for watch unless sendInitialEvents is provided")
+                )
             if match != "NotOlderThan":
-                errors.append(not_supported(where, match, ("NotOlderThan",)))
+                errors.append(not_supported(parameter, match, ("NotOlderThan",)))
         if self.continue_:  # of which upstream says this whether or not there is a match
-            errors.append(forbidden(where, f"{where} is forbidden when continue is provided"))
+            errors.append(forbidden(parameter, f"{parameter} is forbidden when continue is provided"))
         return errors
 
 

@@ -58,8 +58,8 @@ class AdmissionConfigurations(Protocol):
         """The stored configurations that can't be used in their present form."""
         ...
 
-    def refresh(self, written: Record | None = None) -> None:
-        """Reads all configurations again. Raises the error of the configuration that was just ``written``, if it has
+    def refresh(self, record: Record | None = None) -> None:
+        """Reads all configurations again. Raises the error of the configuration that was just ``record``, if it has
         one.
         """
         ...

@@ -130,7 +130,7 @@ class Representation:
                 return cls("partial", version, media, pretty, wanted=wanted)
         raise not_acceptable(_STREAMS if stream else MEDIA_TYPES.values())
 
-    def one(self, call: Call, value: bytes, *, status: int = 200) -> Response:
+    def single(self, call: Call, value: bytes, *, status: int = 200) -> Response:
         """A response with one object; ``value`` is the object as it is stored."""
         return self.document(call, self.item(call, call.versions.converted(call.served, value)), status=status)
 
@@ -180,7 +180,7 @@ class Representation:
                 raise _not_of_that_kind(self.wanted, served, served.list_kind, "a list")
             version = self.version.encode()
             raw = (bytes(_raw_metadata.decode(value).metadata) for value in values)
-            parts = b",".join(_PARTIAL % (version, one) for one in raw)
+            parts = b",".join(_PARTIAL % (version, content) for content in raw)
             head = b'{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/%s","metadata":%s,"items":'
             items = (b"[", parts, b"]") if parts else (b"null",)  # as upstream
             return b"".join((head % (version, meta), *items, b"}\n"))
@@ -216,12 +216,12 @@ class Representation:
         return msgspec.json.encode(document)
 
 
-def _not_of_that_kind(wanted: str, served: ServedResource, kind: str, what: str) -> ApiStatusError:
+def _not_of_that_kind(wanted: str, served: ServedResource, kind: str, form: str) -> ApiStatusError:
     """The error (406) if the request is for the metadata of one object but the response is a list, or the reverse."""
     package = served.resource.group.partition(".")[0] or "core"
-    go_type = f"unstructured.Unstructured{'List' if what == 'a list' else ''}" if served.custom else f"{package}.{kind}"
+    go_type = f"unstructured.Unstructured{'List' if form == 'a list' else ''}" if served.custom else f"{package}.{kind}"
     return ApiStatusError(
-        406, "NotAcceptable", f"you requested {wanted}, but the requested object is {what} (*{go_type})"
+        406, "NotAcceptable", f"you requested {wanted}, but the requested object is {form} (*{go_type})"
     )
 
 

@@ -62,19 +62,19 @@ def lock(directory: Path) -> sqlite3.Connection:
     """
     try:
         _make(directory)
-        held = sqlite3.connect(directory / "setpoint.lock", isolation_level=None, timeout=0)
+        lock = sqlite3.connect(directory / "setpoint.lock", isolation_level=None, timeout=0)
     except OSError as problem:
         raise StorageError(f"data directory {directory} can't be used: {problem.strerror}") from problem
     except sqlite3.Error as problem:
         raise StorageError(f"data directory {directory} can't be used: {problem}") from problem
     try:
-        held.execute("BEGIN EXCLUSIVE")
+        lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.Error as problem:
-        held.close()
+        lock.close()
         if _code(problem) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise StorageError(f"data directory {directory} is in use by another server") from None
         raise StorageError(f"data directory {directory} can't be used: {problem}") from problem
-    return held
+    return lock
 
 
 def connect(path: Path, *, power_safe: bool) -> sqlite3.Connection:
@@ -205,7 +205,7 @@ def _create(connection: sqlite3.Connection) -> None:
 def _verify(stored: list[Row], path: Path, wrong: Callable[[Row], str]) -> None:
     for row in stored:
         if reason := wrong(row):
-            raise DamagedError(path, f"{row.what} at revision {row.revision}: {reason}")
+            raise DamagedError(path, f"{row.subject} at revision {row.revision}: {reason}")
 
 
 def _upgrade(connection: sqlite3.Connection, path: Path) -> None:

@@ -89,16 +89,16 @@ class Change:
 
 
 class Damage:
-    """A stored object that can't be used. ``what`` names the object, ``reason`` tells what is wrong with it."""
+    """A stored object that can't be used. ``subject`` names the object, ``reason`` tells what is wrong with it."""
 
-    __slots__ = ("reason", "what")
+    __slots__ = ("reason", "subject")
 
-    def __init__(self, what: str, reason: str) -> None:
-        self.what = what
+    def __init__(self, subject: str, reason: str) -> None:
+        self.subject = subject
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"{self.what}: {self.reason}"
+        return f"{self.subject}: {self.reason}"
 
 
 class Subscription(Protocol):

@@ -24,7 +24,7 @@ class Row(NamedTuple):
     checksum: int | None
 
     @property
-    def what(self) -> str:
+    def subject(self) -> str:
         """The resource, namespace and name of the object, for messages."""
         return f"{self.resource} {f'{self.namespace}/' if self.namespace else ''}{self.name}"
 

@@ -58,14 +58,14 @@ class SigningRequests(Strategy):
         self, call: WriteContext, subresource: str, new: JsonObject, old: JsonObject
     ) -> JsonObject:
         result = {**old, "metadata": new["metadata"]}
-        sent, before = new.get("status") or {}, old.get("status") or {}
-        _set_times(sent.get("conditions") or (), before.get("conditions") or (), call.timestamp())
+        status, before = new.get("status") or {}, old.get("status") or {}
+        _set_times(status.get("conditions") or (), before.get("conditions") or (), call.timestamp())
         if subresource == "approval":
-            result["status"] = {**before, "conditions": sent.get("conditions") or []}
+            result["status"] = {**before, "conditions": status.get("conditions") or []}
             return result
         decisions = [item for item in before.get("conditions") or () if item.get("type") in _DECISIONS]
-        others = [item for item in sent.get("conditions") or () if item.get("type") not in _DECISIONS]
-        result["status"] = {**sent, **({"conditions": decisions + others} if decisions or others else {})}
+        others = [item for item in status.get("conditions") or () if item.get("type") not in _DECISIONS]
+        result["status"] = {**status, **({"conditions": decisions + others} if decisions or others else {})}
         return result
 
     def ignored_fields(self, subresource: str) -> FieldSet:

@@ -202,15 +202,17 @@ def _binding(result: JsonObject, path: str) -> Errors:
         errors += _several(
             conditions, _BINDING, f"{path}.{name}", lambda item, place: name_errors(item, qualified_name, place)
         )
-    where = f"{path}.bindingFailureConditions"
+    field_path = f"{path}.bindingFailureConditions"
     text, wanted_names = "bindingFailureConditions must not overlap with bindingConditions", set(wanted)
-    errors += [invalid(f"{where}[{index}]", item, text) for index, item in enumerate(failing) if item in wanted_names]
+    errors += [
+        invalid(f"{field_path}[{index}]", item, text) for index, item in enumerate(failing) if item in wanted_names
+    ]
     if failing and not wanted:
         text = "bindingConditions are required to use bindingFailureConditions"
         errors.append(invalid(f"{path}.bindingConditions", result.get("bindingConditions"), text))
     if wanted and not failing:
         text = "bindingFailureConditions are required to use bindingConditions"
-        errors.append(invalid(where, result.get("bindingFailureConditions"), text))
+        errors.append(invalid(field_path, result.get("bindingFailureConditions"), text))
     return errors
 
 

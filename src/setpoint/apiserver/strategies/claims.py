@@ -36,11 +36,14 @@ def claim_errors(spec: JsonObject, path: str, before: JsonObject | None = None) 
     """
     errors = access_mode_errors(spec.get("accessModes"), f"{path}.accessModes", "at least 1 access mode is required")
     errors += label_selector_errors(spec.get("selector"), f"{path}.selector")
-    amount, where = ((spec.get("resources") or {}).get("requests") or {}).get("storage"), f"{path}.resources[storage]"
+    amount, field_path = (
+        ((spec.get("resources") or {}).get("requests") or {}).get("storage"),
+        f"{path}.resources[storage]",
+    )
     if amount is None:
-        errors.append(required(where))
+        errors.append(required(field_path))
     elif Quantity(amount) <= Quantity("0"):
-        errors.append(invalid(where, amount, "must be greater than zero"))
+        errors.append(invalid(field_path, amount, "must be greater than zero"))
     for name in ("storageClassName", "volumeAttributesClassName"):
         value = spec.get(name)
         errors += [invalid(f"{path}.{name}", value, text) for text in (dns1123_subdomain(value) if value else ())]

@@ -25,19 +25,19 @@ def condition_errors(conditions: Sequence[JsonObject], path: str, *, params: boo
     environment = admission_environment(params=params)
     names: set[str] = set()
     for index, condition in enumerate(conditions):
-        where = f"{path}[{index}]"
+        field_path = f"{path}[{index}]"
         text = (condition.get("expression") or "").strip()
         if not text:
-            errors.append(required(f"{where}.expression"))
+            errors.append(required(f"{field_path}.expression"))
         else:
-            errors += expression_errors(text, environment, (BOOL,), f"{where}.expression")[0]
+            errors += expression_errors(text, environment, (BOOL,), f"{field_path}.expression")[0]
         name = condition.get("name") or ""
         if not name:
-            errors.append(required(f"{where}.name"))
+            errors.append(required(f"{field_path}.name"))
             continue
-        errors += [invalid(f"{where}.name", name, problem) for problem in qualified_name(name)]
+        errors += [invalid(f"{field_path}.name", name, problem) for problem in qualified_name(name)]
         if name in names:
-            errors.append(duplicate(f"{where}.name", name))
+            errors.append(duplicate(f"{field_path}.name", name))
         names.add(name)
     return errors
 

@@ -114,13 +114,13 @@ class Secrets(Strategy):
         return errors
 
 
-def _registry_errors(held: bytes, path: str) -> list[FieldError]:
+def _registry_errors(content: bytes, path: str) -> list[FieldError]:
     """The errors in the credentials of an image registry, which must be a JSON object; the messages do not show the
     credentials.
     """
     bad_value = "<secret contents redacted>"
     try:
-        value = json.loads(held.decode("latin-1"))
+        value = json.loads(content.decode("latin-1"))
     except json.JSONDecodeError as problem:
         return [invalid(path, bad_value, go_syntax_error(problem, place=False))]
     if value is None or isinstance(value, dict):

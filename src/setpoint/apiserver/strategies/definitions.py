@@ -228,8 +228,8 @@ def _deprecation_errors(version: JsonObject, path: str) -> list[FieldError]:
         errors.append(invalid(path, text, "must not be an empty string"))
     odd = next((index for index, character in enumerate(text) if not character.isprintable()), None)
     if odd is not None:
-        where = len(text[:odd].encode())
-        reason = f"must only contain printable UTF-8 characters; non-printable character found at index {where}"
+        position = len(text[:odd].encode())
+        reason = f"must only contain printable UTF-8 characters; non-printable character found at index {position}"
         errors.append(invalid(path, text, reason))
     return errors
 
@@ -273,19 +273,19 @@ def _column_errors(columns: Any, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     types, formats = (f"must be one of {','.join(names)}" for names in (_COLUMN_TYPES, _COLUMN_FORMATS))
     for index, column in enumerate(columns):
-        where = f"{path}[{index}]"
+        field_path = f"{path}[{index}]"
         if not column.get("name"):
-            errors.append(required(f"{where}.name"))
+            errors.append(required(f"{field_path}.name"))
         if not column.get("type"):
-            errors.append(required(f"{where}.type", types))
+            errors.append(required(f"{field_path}.type", types))
         elif column["type"] not in _COLUMN_TYPES:
-            errors.append(invalid(f"{where}.type", column["type"], types))
+            errors.append(invalid(f"{field_path}.type", column["type"], types))
         if column.get("format") and column["format"] not in _COLUMN_FORMATS:
-            errors.append(invalid(f"{where}.format", column["format"], formats))
+            errors.append(invalid(f"{field_path}.format", column["format"], formats))
         if not column.get("jsonPath"):
-            errors.append(required(f"{where}.JSONPath"))
+            errors.append(required(f"{field_path}.JSONPath"))
         else:
-            errors += _path_errors(column["jsonPath"], f"{where}.JSONPath")
+            errors += _path_errors(column["jsonPath"], f"{field_path}.JSONPath")
     return errors
 
 
@@ -294,24 +294,26 @@ def _selectable_errors(fields: Any, schema: JsonObject, path: str, *, is_stored:
     errors: list[FieldError] = []
     paths: set[str] = set()
     for index, field in enumerate(fields):
-        where, value = f"{path}[{index}].jsonPath", field.get("jsonPath") or ""
+        field_path, value = f"{path}[{index}].jsonPath", field.get("jsonPath") or ""
         if not value:
-            errors.append(required(where))
+            errors.append(required(field_path))
             continue
         try:
             if "[" in value:
                 raise ValueError("array notation is not allowed")
             path_text, node = resolve_path(value, schema)
         except ValueError as problem:
-            errors.append(invalid(where, value, f"is an invalid path: {problem}"))
+            errors.append(invalid(field_path, value, f"is an invalid path: {problem}"))
             continue
         if path_text.partition(".")[0] == "metadata":
-            errors.append(invalid(where, value, "must not point to fields in metadata"))
+            errors.append(invalid(field_path, value, "must not point to fields in metadata"))
         if node.get("type") not in ("string", "boolean", "integer"):
             text = "must point to a field of type string, boolean or integer."
-            errors.append(invalid(where, value, f"{text} Enum string fields and strings with formats are allowed."))
+            errors.append(
+                invalid(field_path, value, f"{text} Enum string fields and strings with formats are allowed.")
+            )
         if path_text in paths:
-            errors.append(duplicate(where, value))
+            errors.append(duplicate(field_path, value))
         paths.add(path_text)
     if len(paths) > _MOST_SELECTABLE and not is_stored:
         errors.append(too_many(path, len(paths), _MOST_SELECTABLE))
@@ -340,13 +342,13 @@ def _conversion_errors(spec: JsonObject, before: JsonObject | None) -> list[Fiel
         errors.append(required(f"{path}.webhookClientConfig", "required when strategy is set to Webhook"))
     else:
         errors += client_config_errors(config, f"{path}.webhookClientConfig")
-    where = f"{path}.conversionReviewVersions"
+    field_path = f"{path}.conversionReviewVersions"
     if not versions:
-        return [*errors, required(where)]
+        return [*errors, required(field_path)]
     old = (((before or {}).get("conversion") or {}).get("webhook") or {}).get("conversionReviewVersions") or []
     unknown = bool(old) and not {*old} & {*REVIEW_VERSIONS}
-    wrong = review_version_errors(versions, where)
-    return errors + [error for error in wrong if error.field != where or not unknown]
+    wrong = review_version_errors(versions, field_path)
+    return errors + [error for error in wrong if error.field != field_path or not unknown]
 
 
 def _approval_errors(obj: JsonObject, old: JsonObject | None) -> list[FieldError]:

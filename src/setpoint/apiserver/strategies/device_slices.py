@@ -65,7 +65,7 @@ def slice_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
     return errors
 
 
-def _placing(part: JsonObject, path: str, what: str, names: tuple[str, ...]) -> Errors:
+def _placing(part: JsonObject, path: str, owner: str, names: tuple[str, ...]) -> Errors:
     """The errors in the fields that specify which nodes can reach the devices; exactly one of them must be set."""
     errors: Errors = []
     fields: list[str] = []
@@ -74,16 +74,16 @@ def _placing(part: JsonObject, path: str, what: str, names: tuple[str, ...]) -> 
         fields.append("`nodeName`")
         errors += name_errors(node, dns1123_subdomain, f"{path}.nodeName")
     elif node is not None:
-        text = "must be either unset or set to a non-empty string" if what == "spec" else "must not be empty"
+        text = "must be either unset or set to a non-empty string" if owner == "spec" else "must not be empty"
         errors.append(invalid(f"{path}.nodeName", node, text))
     if part.get("nodeSelector") is not None:
         fields.append("`nodeSelector`")
         errors += node_selector_errors(part["nodeSelector"], f"{path}.nodeSelector")
         terms = part["nodeSelector"].get("nodeSelectorTerms") or []
-        if what == "spec" and len(terms) != 1:
-            where = f"{path}.nodeSelector.nodeSelectorTerms"
+        if owner == "spec" and len(terms) != 1:
+            field_path = f"{path}.nodeSelector.nodeSelectorTerms"
             bad_value = dump("[]core.NodeSelectorTerm", part["nodeSelector"].get("nodeSelectorTerms"))
-            errors.append(invalid(where, bad_value, "must have exactly one node selector term"))
+            errors.append(invalid(field_path, bad_value, "must have exactly one node selector term"))
     for name in names[2:]:
         if part.get(name):
             fields.append(f"`{name}`")
@@ -92,7 +92,7 @@ def _placing(part: JsonObject, path: str, what: str, names: tuple[str, ...]) -> 
     listed = ", ".join(f"`{name}`" for name in names)
     text = f"exactly one of {listed} is required"
     many = f"{text}, but multiple fields are set"
-    if what != "spec":
+    if owner != "spec":
         listed = "`nodeName`, `nodeSelector`, or `allNodes`"
         many = text = (
             f"exactly one of {listed} is required when `perDeviceNodeSelection` is set to true in the ResourceSlice "
@@ -108,30 +108,30 @@ def _placing(part: JsonObject, path: str, what: str, names: tuple[str, ...]) -> 
 def _device(device: JsonObject, path: str, *, is_per_device: bool) -> Errors:
     errors = name_errors(device.get("name", ""), dns1123_label, f"{path}.name")
     for name, attribute in (device.get("attributes") or {}).items():
-        where = f"{path}.attributes[{name}]"
+        field_path = f"{path}.attributes[{name}]"
         errors += qualified_errors(name, f"{path}.attributes")
         kinds = [key for key in _VALUES if attribute.get(key) is not None]
         listed = ", ".join(f"`{key}`" for key in _VALUES)
         if len(kinds) != 1:
             bad_value = f"{{{', '.join(kinds)}}}" if kinds else ""
             which = "exactly one of" if kinds else "one of"
-            errors.append(invalid(where, bad_value, f"must specify {which}: {listed}"))
+            errors.append(invalid(field_path, bad_value, f"must specify {which}: {listed}"))
         text = attribute.get("string")
         if text is not None and len(text) > 64:
-            errors.append(too_long(f"{where}.string", 64))
+            errors.append(too_long(f"{field_path}.string", 64))
         version = attribute.get("version")
         if version is not None and not _SEMVER.fullmatch(version):
             text = "must be a string compatible with semver.org spec 2.0.0"
-            errors.append(invalid(f"{where}.version", version, text))
+            errors.append(invalid(f"{field_path}.version", version, text))
         if version is not None and len(version) > 64:
-            errors.append(too_long(f"{where}.version", 64))
+            errors.append(too_long(f"{field_path}.version", 64))
     for name, capacity in (device.get("capacity") or {}).items():
         errors += qualified_errors(name, f"{path}.capacity")
-        policy, where = capacity.get("requestPolicy"), f"{path}.capacity[{name}].requestPolicy"
+        policy, field_path = capacity.get("requestPolicy"), f"{path}.capacity[{name}].requestPolicy"
         if policy is not None and not device.get("allowMultipleAllocations"):
-            errors.append(forbidden(where, "allowMultipleAllocations must be true"))
+            errors.append(forbidden(field_path, "allowMultipleAllocations must be true"))
         elif policy is not None:
-            errors += request_policy_errors(policy, capacity.get("value", "0"), where)
+            errors += request_policy_errors(policy, capacity.get("value", "0"), field_path)
     for index, taint in enumerate(device.get("taints") or ()):
         errors += taint_errors(taint, f"{path}.taints[{index}]")
     for index, counters in enumerate(device.get("consumesCounters") or ()):

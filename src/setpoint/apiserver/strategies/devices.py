@@ -64,20 +64,20 @@ def _selectors(selectors: Sequence[JsonObject] | None, path: str) -> Errors:
     if len(selectors or ()) > _MOST:
         return [too_many(path, len(selectors or ()), _MOST)]
     for index, selector in enumerate(selectors or ()):
-        where, cel = f"{path}[{index}].cel", selector.get("cel")
+        field_path, cel = f"{path}[{index}].cel", selector.get("cel")
         if cel is None:
-            errors.append(required(where))
+            errors.append(required(field_path))
             continue
         text = cel.get("expression", "")
         if len(text.encode()) > _LONGEST_TEXT:
-            errors.append(too_long(f"{where}.expression", _LONGEST_TEXT))
+            errors.append(too_long(f"{field_path}.expression", _LONGEST_TEXT))
             continue
         expression = compile_admission(text, _environment(), (ANY,))
         problem = expression.error
         if not problem and expression.type not in (BOOL, DYN, ANY):
             problem = f"must evaluate to bool or the unknown type, not {expression.type}"
         if problem:
-            errors.append(invalid(f"{where}.expression", text, problem))
+            errors.append(invalid(f"{field_path}.expression", text, problem))
     return errors
 
 
@@ -87,11 +87,11 @@ def configuration_errors(config: JsonObject, path: str) -> Errors:
     if opaque is None:
         return [required(f"{path}.opaque")]
     errors = declared_driver_errors(opaque.get("driver", ""), f"{path}.opaque.driver")
-    parameters, where = opaque.get("parameters"), f"{path}.opaque.parameters"
+    parameters, field_path = opaque.get("parameters"), f"{path}.opaque.parameters"
     if parameters is None:
-        errors.append(required(where))
+        errors.append(required(field_path))
     elif not isinstance(parameters, dict):
-        errors.append(invalid(where, "<value omitted>", "must be a valid JSON object"))
+        errors.append(invalid(field_path, "<value omitted>", "must be a valid JSON object"))
     return errors
 
 
@@ -114,16 +114,16 @@ def claim_spec_errors(spec: JsonObject, path: str) -> Errors:
     constraints = devices.get("constraints") or []
     errors += _several(constraints, "constraints", path)
     for index, constraint in enumerate(constraints if len(constraints) <= _MOST else ()):
-        where = f"{path}.constraints[{index}]"
-        errors += _references(constraint.get("requests") or [], names_of_requests, f"{where}.requests")
+        field_path = f"{path}.constraints[{index}]"
+        errors += _references(constraint.get("requests") or [], names_of_requests, f"{field_path}.requests")
         match, distinct = constraint.get("matchAttribute"), constraint.get("distinctAttribute")
         if match is not None:
-            errors += fully_qualified_errors(match, f"{where}.matchAttribute")
+            errors += fully_qualified_errors(match, f"{field_path}.matchAttribute")
         if distinct is not None:
-            errors += fully_qualified_errors(distinct, f"{where}.distinctAttribute")
+            errors += fully_qualified_errors(distinct, f"{field_path}.distinctAttribute")
         if match is None and distinct is None:
             text = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
-            errors.append(required(where, text))
+            errors.append(required(field_path, text))
     configs = devices.get("config") or []
     errors += _several(configs, "config", path)
     for index, config in enumerate(configs if len(configs) <= _MOST else ()):
@@ -179,8 +179,8 @@ def _request(request: JsonObject, path: str) -> Errors:
     if len(first) > 8:
         errors.append(too_many(f"{path}.firstAvailable", len(first), 8))
     for index, part in enumerate(first):
-        where = f"{path}.firstAvailable[{index}]"
-        errors += name_errors(part.get("name", ""), dns1123_label, f"{where}.name") + _wanted(part, where)
+        field_path = f"{path}.firstAvailable[{index}]"
+        errors += name_errors(part.get("name", ""), dns1123_label, f"{field_path}.name") + _wanted(part, field_path)
     return errors + repeated_errors([part.get("name", "") for part in first], f"{path}.firstAvailable")
 
 
@@ -188,8 +188,8 @@ def _declared(part: JsonObject, path: str) -> Errors:
     """The errors in the device class and the allocation mode of a request. Upstream validates both
     declaratively, so they are checked even if neighbouring fields are invalid.
     """
-    name, mode, where = part.get("deviceClassName", ""), part.get("allocationMode", ""), f"{path}.deviceClassName"
-    errors = name_errors(name, dns1123_subdomain, where) if name else [required(where)]
+    name, mode, field_path = part.get("deviceClassName", ""), part.get("allocationMode", ""), f"{path}.deviceClassName"
+    errors = name_errors(name, dns1123_subdomain, field_path) if name else [required(field_path)]
     if mode not in ("All", "ExactCount"):
         errors.append(not_supported(f"{path}.allocationMode", mode, ("All", "ExactCount")))
     return errors
@@ -197,8 +197,8 @@ def _declared(part: JsonObject, path: str) -> Errors:
 
 def _wanted(part: JsonObject, path: str) -> Errors:
     name = part.get("deviceClassName", "")
-    where = f"{path}.deviceClassName"
-    errors = name_errors(name, dns1123_subdomain, where) if name else [required(where)]
+    field_path = f"{path}.deviceClassName"
+    errors = name_errors(name, dns1123_subdomain, field_path) if name else [required(field_path)]
     errors += _selectors(part.get("selectors"), f"{path}.selectors")
     mode, count = part.get("allocationMode", ""), part.get("count", 0)
     if mode == "All":

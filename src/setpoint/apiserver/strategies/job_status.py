@@ -157,15 +157,15 @@ def _indexes(new: _Job, old: _Job) -> Iterator[FieldError]:
 def _overlap(completed: str, failed: str, completions: int) -> int | None:
     """An index that is in both lists; None if there is none. The intervals must be sorted; invalid ones are skipped."""
     ones, others = index_intervals(completed, completions), index_intervals(failed, completions)
-    one, other = next(ones, None), next(others, None)
-    while one is not None and other is not None:
-        (first, end), (start, last) = one, other
+    interval, other_interval = next(ones, None), next(others, None)
+    while interval is not None and other_interval is not None:
+        (first, end), (start, last) = interval, other_interval
         if first <= last and start <= end:
             return max(first, start)
         if first <= start:
-            one = next(ones, None)
+            interval = next(ones, None)
         else:
-            other = next(others, None)
+            other_interval = next(others, None)
     return None
 
 

@@ -80,11 +80,11 @@ def _generated_errors(obj: JsonObject) -> Errors:
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
     errors: Errors = []
     for key, value in wanted.items():
-        where = "spec.template.metadata.labels"
+        field_path = "spec.template.metadata.labels"
         if key not in labels:
-            errors.append(required(where, f"must be '{value}'"))
+            errors.append(required(field_path, f"must be '{value}'"))
         elif labels[key] != value:
-            errors.append(invalid(where, labels, f"must be '{value}'"))
+            errors.append(invalid(field_path, labels, f"must be '{value}'"))
     if not _matches(spec["selector"], wanted):
         errors.append(invalid("spec.selector", spec["selector"], "`selector` not auto-generated"))
     return errors
@@ -193,26 +193,26 @@ def _failure_errors(spec: JsonObject, path: str) -> Errors:
     inner = (spec.get("template") or {}).get("spec") or {}
     names = {item.get("name", "") for key in ("containers", "initContainers") for item in inner.get(key) or []}
     for index, rule in enumerate(rules):
-        where, action = f"{path}.rules[{index}]", rule.get("action", "")
+        field_path, action = f"{path}.rules[{index}]", rule.get("action", "")
         if not action:
-            errors.append(required(f"{where}.action", f"valid values: {_quoted(_ACTIONS)}"))
+            errors.append(required(f"{field_path}.action", f"valid values: {_quoted(_ACTIONS)}"))
         elif action == "FailIndex":
             if spec.get("backoffLimitPerIndex") is None:
                 text = "requires the backoffLimitPerIndex to be set"
-                errors.append(invalid(f"{where}.action", action, text))
+                errors.append(invalid(f"{field_path}.action", action, text))
         elif action not in _ACTIONS:
-            errors.append(not_supported(f"{where}.action", action, _ACTIONS))
+            errors.append(not_supported(f"{field_path}.action", action, _ACTIONS))
         codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions") or []
         if codes is not None:
-            errors += _exit_code_errors(codes, names, f"{where}.onExitCodes")
+            errors += _exit_code_errors(codes, names, f"{field_path}.onExitCodes")
         if conditions:
-            errors += _condition_errors(conditions, f"{where}.onPodConditions")
+            errors += _condition_errors(conditions, f"{field_path}.onPodConditions")
         if codes is not None and conditions:
             text = "specifying both OnExitCodes and OnPodConditions is not supported"
-            errors.append(invalid(where, OMITTED, text))
+            errors.append(invalid(field_path, OMITTED, text))
         if codes is None and not conditions:
             text = "specifying one of OnExitCodes and OnPodConditions is required"
-            errors.append(invalid(where, OMITTED, text))
+            errors.append(invalid(field_path, OMITTED, text))
     return errors
 
 
@@ -223,12 +223,12 @@ def _quoted(values: tuple[str, ...]) -> str:
 def _condition_errors(conditions: list[JsonObject], path: str) -> Errors:
     errors = [too_many(path, len(conditions), 20)] if len(conditions) > 20 else []
     for index, condition in enumerate(conditions):
-        where, kind, status = f"{path}[{index}]", condition.get("type", ""), condition.get("status", "")
-        errors += [invalid(f"{where}.type", kind, text) for text in qualified_name(kind)]
+        field_path, kind, status = f"{path}[{index}]", condition.get("type", ""), condition.get("status", "")
+        errors += [invalid(f"{field_path}.type", kind, text) for text in qualified_name(kind)]
         if not status:
-            errors.append(required(f"{where}.status", f"valid values: {_quoted(_STATUSES)}"))
+            errors.append(required(f"{field_path}.status", f"valid values: {_quoted(_STATUSES)}"))
         elif status not in _STATUSES:
-            errors.append(not_supported(f"{where}.status", status, _STATUSES))
+            errors.append(not_supported(f"{field_path}.status", status, _STATUSES))
     return errors
 
 
@@ -270,19 +270,19 @@ def _success_errors(spec: JsonObject, path: str) -> Errors:
         errors.append(too_many(path, len(rules), 20))
     completions = spec.get("completions") or 0
     for index, rule in enumerate(rules):
-        where, count, indexes = f"{path}[{index}]", rule.get("succeededCount"), rule.get("succeededIndexes")
+        field_path, count, indexes = f"{path}[{index}]", rule.get("succeededCount"), rule.get("succeededIndexes")
         if count is None and indexes is None:
             text = "at least one of succeededCount or succeededIndexes must be specified"
-            errors.append(required(where, text))
+            errors.append(required(field_path, text))
         total = 0
         if indexes is not None:
             total, problem = count_indexes(indexes, completions)
             if problem:
                 text = f"error parsing succeededIndexes: {problem}"
-                errors.append(invalid(f"{where}.succeededIndexes", indexes, text))
+                errors.append(invalid(f"{field_path}.succeededIndexes", indexes, text))
         if count is None:
             continue
-        at = f"{where}.succeededCount"
+        at = f"{field_path}.succeededCount"
         if count < 0:
             errors.append(invalid(at, count, _NOT_NEGATIVE))
         if count > completions:

@@ -34,8 +34,8 @@ def key_pair_problem(certificate: str, key: str) -> str:
             return "tls: failed to find any PEM data in key input"
         if skipped == [_CERTIFICATE]:
             return "tls: found a certificate rather than a key in the PEM for the private key"
-        what = 'PEM block with type ending in "PRIVATE KEY" in key input'
-        return f"tls: failed to find {what} after skipping {_types(skipped)}"
+        block = 'PEM block with type ending in "PRIVATE KEY" in key input'
+        return f"tls: failed to find {block} after skipping {_types(skipped)}"
     return _mismatch(chain[0], keys[0])
 
 

@@ -44,13 +44,13 @@ def containers_errors(spec: JsonObject, path: str, volumes: dict[str, JsonObject
     names: set[str] = set()
     errors: Errors = [] if containers else [required(f"{path}.containers")]
     for index, container in enumerate(containers):
-        where, name = f"{path}.containers[{index}]", container.get("name", "")
-        errors += _common(container, where, spec, volumes)
+        field_path, name = f"{path}.containers[{index}]", container.get("name", "")
+        errors += _common(container, field_path, spec, volumes)
         if name in names:
-            errors.append(duplicate(f"{where}.name", name))
+            errors.append(duplicate(f"{field_path}.name", name))
         names.add(name)
-        errors += care_errors(container, where, grace)
-        errors += restart_errors(container, where)
+        errors += care_errors(container, field_path, grace)
+        errors += restart_errors(container, field_path)
     errors += _host_ports(containers, f"{path}.containers")
     errors += _init_errors(spec, path, volumes, set(names), grace)
     errors += _ephemeral_errors(spec, path, volumes)
@@ -69,27 +69,29 @@ def _init_errors(
 ) -> Errors:
     errors: Errors = []
     for index, container in enumerate(spec.get("initContainers") or ()):
-        where, name = f"{path}.initContainers[{index}]", container.get("name", "")
-        errors += _common(container, where, spec, volumes)
-        errors += restart_errors(container, where)
+        field_path, name = f"{path}.initContainers[{index}]", container.get("name", "")
+        errors += _common(container, field_path, spec, volumes)
+        errors += restart_errors(container, field_path)
         if name in names:
-            errors.append(duplicate(f"{where}.name", name))
+            errors.append(duplicate(f"{field_path}.name", name))
         elif name:
             names.add(name)
         errors += _host_ports([container], f"{path}.initContainers")
         sidecar = container.get("restartPolicy") == "Always"
         if sidecar:
-            errors += care_errors(container, where, grace)
+            errors += care_errors(container, field_path, grace)
         else:
             errors += [
-                forbidden(f"{where}.{key}", _SIDECARS_ONLY)
+                forbidden(f"{field_path}.{key}", _SIDECARS_ONLY)
                 for key in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
                 if container.get(key) is not None
             ]
             for number, policy in enumerate(container.get("resizePolicy") or ()):
                 if policy.get("restartPolicy") == "RestartContainer":
                     text = "must not be set to 'RestartContainer' for non-sidecar initContainers"
-                    errors.append(invalid(f"{where}.resizePolicy[{number}].restartPolicy", "RestartContainer", text))
+                    errors.append(
+                        invalid(f"{field_path}.resizePolicy[{number}].restartPolicy", "RestartContainer", text)
+                    )
     return errors
 
 
@@ -98,23 +100,23 @@ def _ephemeral_errors(spec: JsonObject, path: str, volumes: dict[str, JsonObject
     others = {item.get("name", "") for key in ("containers", "initContainers") for item in spec.get(key) or ()}
     names = set(others)
     for index, container in enumerate(spec.get("ephemeralContainers") or ()):
-        where, name = f"{path}.ephemeralContainers[{index}]", container.get("name", "")
-        errors += _common(container, where, spec, volumes)
+        field_path, name = f"{path}.ephemeralContainers[{index}]", container.get("name", "")
+        errors += _common(container, field_path, spec, volumes)
         if container.get("image", "") != container.get("image", "").strip():
             text = "must not have leading or trailing whitespace"
-            errors.append(invalid(f"{where}.image", container["image"], text))
+            errors.append(invalid(f"{field_path}.image", container["image"], text))
         if name in names:
-            errors.append(duplicate(f"{where}.name", name))
+            errors.append(duplicate(f"{field_path}.name", name))
         names.add(name)
         target = container.get("targetContainerName", "")
         if target and target not in others:
-            errors.append(not_found(f"{where}.targetContainerName", target))
+            errors.append(not_found(f"{field_path}.targetContainerName", target))
         text = "cannot be set for an Ephemeral Container"
         fields = [key for key in _EPHEMERAL if container.get(key) not in _UNSET.get(key, (None,))]
-        errors += [forbidden(f"{where}.{key}", text) for key in fields]
+        errors += [forbidden(f"{field_path}.{key}", text) for key in fields]
         for number, mount in enumerate(container.get("volumeMounts") or ()):
             errors += [
-                forbidden(f"{where}.volumeMounts[{number}].{key}", text)
+                forbidden(f"{field_path}.volumeMounts[{number}].{key}", text)
                 for key in ("subPath", "subPathExpr")
                 if mount.get(key)
             ]
@@ -161,25 +163,25 @@ def _ports(ports: list[JsonObject], path: str) -> Errors:
     errors: Errors = []
     names: set[str] = set()
     for index, port in enumerate(ports):
-        where, name, number = f"{path}[{index}]", port.get("name", ""), port.get("containerPort", 0)
+        field_path, name, number = f"{path}[{index}]", port.get("name", ""), port.get("containerPort", 0)
         if name:
             problems = port_name_problems(name)
-            errors += [invalid(f"{where}.name", name, text) for text in problems]
+            errors += [invalid(f"{field_path}.name", name, text) for text in problems]
             if not problems and name in names:
-                errors.append(duplicate(f"{where}.name", name))
+                errors.append(duplicate(f"{field_path}.name", name))
             elif not problems:
                 names.add(name)
         if not number:
-            errors.append(required(f"{where}.containerPort"))
+            errors.append(required(f"{field_path}.containerPort"))
         else:
-            errors += between_errors(number, 1, 65535, f"{where}.containerPort")
+            errors += between_errors(number, 1, 65535, f"{field_path}.containerPort")
         if port.get("hostPort"):
-            errors += between_errors(port["hostPort"], 1, 65535, f"{where}.hostPort")
+            errors += between_errors(port["hostPort"], 1, 65535, f"{field_path}.hostPort")
         protocol = port.get("protocol", "")
         if not protocol:
-            errors.append(required(f"{where}.protocol"))
+            errors.append(required(f"{field_path}.protocol"))
         elif protocol not in _PROTOCOLS:
-            errors.append(not_supported(f"{where}.protocol", protocol, _PROTOCOLS))
+            errors.append(not_supported(f"{field_path}.protocol", protocol, _PROTOCOLS))
     return errors
 
 

@@ -24,28 +24,28 @@ def mount_errors(container: JsonObject, path: str, volumes: dict[str, JsonObject
     devices = {item.get("name", ""): item.get("devicePath", "") for item in container.get("volumeDevices") or ()}
     targets: set[str] = set()
     for index, mount in enumerate(container["volumeMounts"]):
-        where, name, target = f"{path}[{index}]", mount.get("name", ""), mount.get("mountPath", "")
+        field_path, name, target = f"{path}[{index}]", mount.get("name", ""), mount.get("mountPath", "")
         if not name:
-            errors.append(required(f"{where}.name"))
+            errors.append(required(f"{field_path}.name"))
         if name not in volumes:
-            errors.append(not_found(f"{where}.name", name))
+            errors.append(not_found(f"{field_path}.name", name))
         if not target:
-            errors.append(required(f"{where}.mountPath"))
+            errors.append(required(f"{field_path}.mountPath"))
         if target in targets:
-            errors.append(invalid(f"{where}.mountPath", target, "must be unique"))
+            errors.append(invalid(f"{field_path}.mountPath", target, "must be unique"))
         targets.add(target)
         if name in devices:
-            errors.append(invalid(f"{where}.name", name, "must not already exist in volumeDevices"))
+            errors.append(invalid(f"{field_path}.name", name, "must not already exist in volumeDevices"))
         if target in devices.values():
             text = "must not already exist as a path in volumeDevices"
-            errors.append(invalid(f"{where}.mountPath", target, text))
-        errors += _mount_paths(mount, where, path)
+            errors.append(invalid(f"{field_path}.mountPath", target, text))
+        errors += _mount_paths(mount, field_path, path)
         privileged = bool((container.get("securityContext") or {}).get("privileged"))
         errors += _mount_manner(mount, path, privileged=privileged)
     return errors
 
 
-def _mount_paths(mount: JsonObject, where: str, path: str) -> Errors:
+def _mount_paths(mount: JsonObject, field_path: str, path: str) -> Errors:
     errors: Errors = []
     if mount.get("subPath"):
         errors += relative_path(mount["subPath"], f"{path}.subPath")
@@ -53,7 +53,7 @@ def _mount_paths(mount: JsonObject, where: str, path: str) -> Errors:
     if expression:
         if mount.get("subPath"):
             text = "subPathExpr and subPath are mutually exclusive"
-            errors.append(invalid(f"{where}.subPathExpr", expression, text))
+            errors.append(invalid(f"{field_path}.subPathExpr", expression, text))
         errors += relative_path(expression, f"{path}.subPathExpr")
     return errors
 
@@ -62,19 +62,19 @@ def _mount_manner(mount: JsonObject, path: str, *, privileged: bool) -> Errors:
     errors: Errors = []
     propagation, recursive = mount.get("mountPropagation"), mount.get("recursiveReadOnly")
     if propagation is not None:
-        where = f"{path}.mountPropagation"
+        field_path = f"{path}.mountPropagation"
         if propagation not in _PROPAGATION:
-            errors.append(not_supported(where, propagation, _PROPAGATION))
+            errors.append(not_supported(field_path, propagation, _PROPAGATION))
         if propagation == "Bidirectional" and not privileged:
             text = "Bidirectional mount propagation is available only to privileged containers"
-            errors.append(forbidden(where, text))
+            errors.append(forbidden(field_path, text))
     if recursive in ("Enabled", "IfPossible"):
-        where = f"{path}.recursiveReadOnly"
+        field_path = f"{path}.recursiveReadOnly"
         if not mount.get("readOnly"):
-            errors.append(forbidden(where, "may only be specified when readOnly is true"))
+            errors.append(forbidden(field_path, "may only be specified when readOnly is true"))
         if propagation not in (None, "None"):
             text = "may only be specified when mountPropagation is None or not specified"
-            errors.append(forbidden(where, text))
+            errors.append(forbidden(field_path, text))
     elif recursive not in (None, "Disabled"):
         errors.append(not_supported(f"{path}.recursiveReadOnly", recursive, _RECURSIVE))
     return errors
@@ -87,30 +87,30 @@ def device_errors(container: JsonObject, path: str, volumes: dict[str, JsonObjec
     names: set[str] = set()
     targets: set[str] = set()
     for index, device in enumerate(container["volumeDevices"]):
-        where, name, target = f"{path}[{index}]", device.get("name", ""), device.get("devicePath", "")
+        field_path, name, target = f"{path}[{index}]", device.get("name", ""), device.get("devicePath", "")
         if not name:
-            errors.append(required(f"{where}.name"))
+            errors.append(required(f"{field_path}.name"))
         if name in names:
-            errors.append(invalid(f"{where}.name", name, "must be unique"))
+            errors.append(invalid(f"{field_path}.name", name, "must be unique"))
         volume = volumes.get(name)
         if volume is None:
-            errors.append(not_found(f"{where}.name", name))
+            errors.append(not_found(f"{field_path}.name", name))
         elif volume.get("persistentVolumeClaim") is None and volume.get("ephemeral") is None:
             text = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
-            errors.append(invalid(f"{where}.name", name, text))
+            errors.append(invalid(f"{field_path}.name", name, text))
         if not target:
-            errors.append(required(f"{where}.devicePath"))
+            errors.append(required(f"{field_path}.devicePath"))
         if target in targets:
-            errors.append(invalid(f"{where}.devicePath", target, "must be unique"))
+            errors.append(invalid(f"{field_path}.devicePath", target, "must be unique"))
         if ".." in target.split("/"):
-            errors.append(invalid(f"{where}.devicePath", target, "can not contain backsteps ('..')"))
+            errors.append(invalid(f"{field_path}.devicePath", target, "can not contain backsteps ('..')"))
         else:
             targets.add(target)
         if name in mounts:
-            errors.append(invalid(f"{where}.name", name, "must not already exist in volumeMounts"))
+            errors.append(invalid(f"{field_path}.name", name, "must not already exist in volumeMounts"))
         if target in mounts.values():
             text = "must not already exist as a path in volumeMounts"
-            errors.append(invalid(f"{where}.devicePath", target, text))
+            errors.append(invalid(f"{field_path}.devicePath", target, text))
         if name:
             names.add(name)
     return errors

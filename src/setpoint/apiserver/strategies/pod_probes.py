@@ -63,19 +63,19 @@ def _handler(handler: JsonObject, path: str, grace: int | None, kinds: tuple[str
     handlers = [kind for kind in kinds if handler.get(kind) is not None]
     if not handlers:
         return [required(path, "must specify a handler type")]
-    kind, action, where = handlers[0], handler[handlers[0]], f"{path}.{handlers[0]}"
+    kind, action, field_path = handlers[0], handler[handlers[0]], f"{path}.{handlers[0]}"
     errors: Errors = []
     if kind == "exec" and not action.get("command"):
-        errors.append(required(f"{where}.command"))
+        errors.append(required(f"{field_path}.command"))
     elif kind == "httpGet":
-        errors += _http_get(action, where)
+        errors += _http_get(action, field_path)
     elif kind == "tcpSocket":
-        errors += port_errors(action.get("port"), f"{where}.port")
+        errors += port_errors(action.get("port"), f"{field_path}.port")
     elif kind == "grpc":
-        errors += between_errors(action.get("port", 0), 1, 65535, f"{where}.port")
+        errors += between_errors(action.get("port", 0), 1, 65535, f"{field_path}.port")
     elif kind == "sleep" and grace is not None and not 0 <= action.get("seconds", 0) <= grace:
         text = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
-        errors.append(invalid(where, action.get("seconds", 0), text))
+        errors.append(invalid(field_path, action.get("seconds", 0), text))
     return errors + [forbidden(f"{path}.{other}", _ONE_HANDLER) for other in handlers[1:]]
 
 
@@ -105,15 +105,15 @@ def restart_errors(container: JsonObject, path: str) -> Errors:
     if len(rules) > 20:
         errors.append(too_many(f"{path}.restartPolicyRules", len(rules), 20))
     for index, rule in enumerate(rules):
-        where, codes = f"{path}.restartPolicyRules[{index}]", rule.get("exitCodes")
+        field_path, codes = f"{path}.restartPolicyRules[{index}]", rule.get("exitCodes")
         actions = ("Restart", "RestartAllContainers")
         if rule.get("action", "") not in actions:
-            errors.append(not_supported(f"{where}.action", rule.get("action", ""), actions))
+            errors.append(not_supported(f"{field_path}.action", rule.get("action", ""), actions))
         if codes is None:
-            errors.append(required(f"{where}.exitCodes", "must be specified"))
+            errors.append(required(f"{field_path}.exitCodes", "must be specified"))
             continue
         if codes.get("operator", "") not in ("In", "NotIn"):
-            errors.append(not_supported(f"{where}.exitCodes.operator", codes.get("operator", ""), ("In", "NotIn")))
+            errors.append(not_supported(f"{field_path}.exitCodes.operator", codes.get("operator", ""), ("In", "NotIn")))
         if len(codes.get("values") or ()) > 255:
-            errors.append(too_many(f"{where}.exitCodes.values", len(codes["values"]), 255))
+            errors.append(too_many(f"{field_path}.exitCodes.values", len(codes["values"]), 255))
     return errors

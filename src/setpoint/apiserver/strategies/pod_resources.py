@@ -89,26 +89,26 @@ def _pod_resource_errors(name: str, path: str) -> Errors:
 
 def pod_requirements_errors(spec: JsonObject, path: str) -> Errors:
     """The errors in the resources of a pod as a whole."""
-    resources, where = spec["resources"], f"{path}.resources"
+    resources, field_path = spec["resources"], f"{path}.resources"
     if (spec.get("os") or {}).get("name") == "windows":
-        return [forbidden(where, "may not be set for a windows pod")]
+        return [forbidden(field_path, "may not be set for a windows pod")]
     errors: Errors = []
     if "claims" in resources:
-        errors.append(forbidden(f"{where}.claims", "claims may not be set for Resources at pod-level"))
+        errors.append(forbidden(f"{field_path}.claims", "claims may not be set for Resources at pod-level"))
     claims = [item.get("name", "") for item in spec.get("resourceClaims") or []]
-    errors += requirements_errors(resources, claims, where, _pod_resource_errors)
+    errors += requirements_errors(resources, claims, field_path, _pod_resource_errors)
     for name, amount in _together(spec).items():
         request = (resources.get("requests") or {}).get(name)
         if request is not None and amount > Quantity(request):
             text = f"must be greater than or equal to aggregate container requests of {amount}"
-            errors.append(invalid(f"{where}.requests[{name}]", str(Quantity(request)), text))
+            errors.append(invalid(f"{field_path}.requests[{name}]", str(Quantity(request)), text))
     containers: list[JsonObject] = spec.get("containers") or []
     for index, container in enumerate(containers):
         limits: JsonObject = (container.get("resources") or {}).get("limits") or {}
         for name, limit in limits.items():
             most = (resources.get("limits") or {}).get(name)
             if most is not None and Quantity(limit) > Quantity(most):
-                at = f"{where}.containers[{index}][{name}].limits"
+                at = f"{field_path}.containers[{index}][{name}].limits"
                 errors.append(invalid(at, str(Quantity(limit)), f"must be less than or equal to pod limits of {most}"))
     return errors
 
@@ -146,11 +146,11 @@ def requirements_errors(
     limits = {name: Quantity(text) for name, text in (resources.get("limits") or {}).items()}
     requests = {name: Quantity(text) for name, text in (resources.get("requests") or {}).items()}
     for name, amount in limits.items():
-        where = f"{path}.limits[{name}]"
-        errors += name_errors(name, where) + _amount_errors(name, amount, where)
+        field_path = f"{path}.limits[{name}]"
+        errors += name_errors(name, field_path) + _amount_errors(name, amount, field_path)
     for name, amount in requests.items():
-        where = f"{path}.requests[{name}]"
-        errors += name_errors(name, where) + _amount_errors(name, amount, where)
+        field_path = f"{path}.requests[{name}]"
+        errors += name_errors(name, field_path) + _amount_errors(name, amount, field_path)
         limit, free = limits.get(name), _native(name) and not name.startswith("hugepages-")
         if limit is None:
             if not free:
@@ -176,26 +176,26 @@ def _claim_errors(claims: list[JsonObject], declared: set[str], path: str) -> Er
     of_parts: Counter[str] = Counter()
     names = f": {', '.join(sorted(declared))}" if declared else " which is empty"
     for index, claim in enumerate(claims):
-        where, name, request = f"{path}[{index}]", claim.get("name", ""), claim.get("request", "")
+        field_path, name, request = f"{path}[{index}]", claim.get("name", ""), claim.get("request", "")
         if not name:
-            errors.append(required(where))
+            errors.append(required(field_path))
             continue
         if name in previous:
-            errors.append(duplicate(where, name))
+            errors.append(duplicate(field_path, name))
         else:
             key = f"{name}/{request}" if request else name
             errors += [
-                invalid(f"{where}.request", request, text) for text in (dns1123_label(request) if request else ())
+                invalid(f"{field_path}.request", request, text) for text in (dns1123_label(request) if request else ())
             ]
             if key in previous:
-                errors.append(duplicate(where, key))
+                errors.append(duplicate(field_path, key))
             elif not request:
-                errors += [duplicate(where, name)] * of_parts[name]
+                errors += [duplicate(field_path, name)] * of_parts[name]
             if key not in previous:
                 of_parts[key.partition("/")[0]] += "/" in key
             previous.add(key)
         if name not in declared:
-            error = not_found(where, name)
+            error = not_found(field_path, name)
             text = f"must be one of the names in pod.spec.resourceClaims{names}"
             errors.append(FieldError(error.type, error.field, text, error.bad_value))
     return errors

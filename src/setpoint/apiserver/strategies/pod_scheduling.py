@@ -41,20 +41,20 @@ def affinity_errors(affinity: JsonObject | None, path: str) -> Errors:
     if not affinity:
         return []
     errors: Errors = []
-    nodes, where = affinity.get("nodeAffinity") or {}, f"{path}.nodeAffinity"
+    nodes, field_path = affinity.get("nodeAffinity") or {}, f"{path}.nodeAffinity"
     if nodes.get("requiredDuringSchedulingIgnoredDuringExecution") is not None:
         selector = nodes["requiredDuringSchedulingIgnoredDuringExecution"]
-        errors += node_selector_errors(selector, f"{where}.requiredDuringSchedulingIgnoredDuringExecution")
+        errors += node_selector_errors(selector, f"{field_path}.requiredDuringSchedulingIgnoredDuringExecution")
     for index, term in enumerate(nodes.get("preferredDuringSchedulingIgnoredDuringExecution") or ()):
-        at = f"{where}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
+        at = f"{field_path}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
         errors += _weight_errors(term, at)
         errors += node_term_errors(term.get("preference") or {}, f"{at}.preference", values=False)
     for kind in ("podAffinity", "podAntiAffinity"):
-        pods, where = affinity.get(kind) or {}, f"{path}.{kind}"
+        pods, field_path = affinity.get(kind) or {}, f"{path}.{kind}"
         for index, term in enumerate(pods.get("requiredDuringSchedulingIgnoredDuringExecution") or ()):
-            errors += _pod_term_errors(term, f"{where}.requiredDuringSchedulingIgnoredDuringExecution[{index}]")
+            errors += _pod_term_errors(term, f"{field_path}.requiredDuringSchedulingIgnoredDuringExecution[{index}]")
         for index, term in enumerate(pods.get("preferredDuringSchedulingIgnoredDuringExecution") or ()):
-            at = f"{where}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
+            at = f"{field_path}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
             errors += _weight_errors(term, at)
             errors += _pod_term_errors(term.get("podAffinityTerm") or {}, f"{at}.podAffinityTerm")
     return errors
@@ -114,29 +114,29 @@ def spreading_errors(constraints: list[JsonObject] | None, path: str) -> Errors:
         for index, constraint in enumerate(constraints or ())
     }
     for index, constraint in enumerate(constraints or ()):
-        where, skew = f"{path}[{index}]", constraint.get("maxSkew", 0)
+        field_path, skew = f"{path}[{index}]", constraint.get("maxSkew", 0)
         if skew <= 0:
-            errors.append(invalid(f"{where}.maxSkew", skew, "must be greater than zero"))
+            errors.append(invalid(f"{field_path}.maxSkew", skew, "must be greater than zero"))
         key, action = constraint.get("topologyKey", ""), constraint.get("whenUnsatisfiable", "")
         if not key:
-            errors.append(required(f"{where}.topologyKey", "can not be empty"))
+            errors.append(required(f"{field_path}.topologyKey", "can not be empty"))
         if action not in ("DoNotSchedule", "ScheduleAnyway"):
             allowed = ("DoNotSchedule", "ScheduleAnyway")
-            errors.append(not_supported(f"{where}.whenUnsatisfiable", action, allowed))
+            errors.append(not_supported(f"{field_path}.whenUnsatisfiable", action, allowed))
         if last[key, action] > index:
-            errors.append(duplicate(f"{where}.{{topologyKey, whenUnsatisfiable}}", f"{{{key}, {action}}}"))
+            errors.append(duplicate(f"{field_path}.{{topologyKey, whenUnsatisfiable}}", f"{{{key}, {action}}}"))
         domains = constraint.get("minDomains")
         if domains is not None and domains <= 0:
-            errors.append(invalid(f"{where}.minDomains", domains, "must be greater than zero"))
+            errors.append(invalid(f"{field_path}.minDomains", domains, "must be greater than zero"))
         if domains is not None and action != "DoNotSchedule":
             text = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
-            errors.append(invalid(f"{where}.minDomains", domains, text))
+            errors.append(invalid(f"{field_path}.minDomains", domains, text))
         for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             policy = constraint.get(name)
             if policy is not None and policy not in ("Honor", "Ignore"):
-                errors.append(not_supported(f"{where}.{name}", policy, ("Honor", "Ignore")))
-        errors += _label_keys_errors({**constraint, "mismatchLabelKeys": None}, where)
-        errors += label_selector_errors(constraint.get("labelSelector"), f"{where}.labelSelector")
+                errors.append(not_supported(f"{field_path}.{name}", policy, ("Honor", "Ignore")))
+        errors += _label_keys_errors({**constraint, "mismatchLabelKeys": None}, field_path)
+        errors += label_selector_errors(constraint.get("labelSelector"), f"{field_path}.labelSelector")
     return errors
 
 
@@ -144,29 +144,29 @@ def toleration_errors(tolerations: list[JsonObject] | None, path: str) -> Errors
     """The errors in the tolerations of a pod or a runtime class."""
     errors: Errors = []
     for index, toleration in enumerate(tolerations or ()):
-        where, key, operator = f"{path}[{index}]", toleration.get("key", ""), toleration.get("operator", "")
+        field_path, key, operator = f"{path}[{index}]", toleration.get("key", ""), toleration.get("operator", "")
         value, effect = toleration.get("value", ""), toleration.get("effect", "")
         if key:
-            errors += [invalid(f"{where}.key", key, text) for text in qualified_name(key)]
+            errors += [invalid(f"{field_path}.key", key, text) for text in qualified_name(key)]
         elif operator != "Exists":
             text = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
-            errors.append(invalid(f"{where}.operator", operator, text))
+            errors.append(invalid(f"{field_path}.operator", operator, text))
         if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
             text = "effect must be 'NoExecute' when `tolerationSeconds` is set"
-            errors.append(invalid(f"{where}.effect", effect, text))
+            errors.append(invalid(f"{field_path}.effect", effect, text))
         if operator in ("", "Equal"):
             problems = label_value(value)
             if problems:
-                errors.append(invalid(f"{where}.operator", value, ";".join(problems)))
+                errors.append(invalid(f"{field_path}.operator", value, ";".join(problems)))
         elif operator == "Exists":
             if value:
                 text = "value must be empty when `operator` is 'Exists'"
-                errors.append(invalid(f"{where}.operator", value, text))
+                errors.append(invalid(f"{field_path}.operator", value, text))
         else:
             allowed = ("Equal", "Exists", "Lt", "Gt") if operator in ("Lt", "Gt") else ("Equal", "Exists")
-            errors.append(not_supported(f"{where}.operator", operator, allowed))
+            errors.append(not_supported(f"{field_path}.operator", operator, allowed))
         if effect and effect not in _EFFECTS:
-            errors.append(not_supported(f"{where}.effect", effect, _EFFECTS))
+            errors.append(not_supported(f"{field_path}.effect", effect, _EFFECTS))
     return errors
 
 
@@ -175,36 +175,36 @@ def toleration_errors(tolerations: list[JsonObject] | None, path: str) -> Errors
 
 def resolving_errors(spec: JsonObject, path: str) -> Errors:
     """The errors in ``dnsPolicy`` and ``dnsConfig``."""
-    config, where = spec.get("dnsConfig"), f"{path}.dnsConfig"
+    config, field_path = spec.get("dnsConfig"), f"{path}.dnsConfig"
     if spec.get("dnsPolicy") == "None":
         if config is None:
-            return [required(where, "must provide `dnsConfig` when `dnsPolicy` is None")]
+            return [required(field_path, "must provide `dnsConfig` when `dnsPolicy` is None")]
         if not config.get("nameservers"):
             text = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-            return [required(f"{where}.nameservers", text)]
+            return [required(f"{field_path}.nameservers", text)]
     if not config:
         return []
     servers, searches = config.get("nameservers") or [], config.get("searches") or []
     errors: Errors = []
     if len(servers) > 3:
-        errors.append(invalid(f"{where}.nameservers", servers, "must not have more than 3 nameservers"))
+        errors.append(invalid(f"{field_path}.nameservers", servers, "must not have more than 3 nameservers"))
     for index, server in enumerate(servers):
-        errors += address_errors(server, f"{where}.nameservers[{index}]")
+        errors += address_errors(server, f"{field_path}.nameservers[{index}]")
     if len(searches) > 32:
-        errors.append(invalid(f"{where}.searches", searches, "must not have more than 32 search paths"))
+        errors.append(invalid(f"{field_path}.searches", searches, "must not have more than 32 search paths"))
     if len(" ".join(searches)) > 2048:
         text = "must not have more than 2048 characters (including spaces) in the search list"
-        errors.append(invalid(f"{where}.searches", searches, text))
+        errors.append(invalid(f"{field_path}.searches", searches, text))
     for index, search in enumerate(searches):
         name = search if search == "." else search.removesuffix(".")
-        at = f"{where}.searches[{index}]"
+        at = f"{field_path}.searches[{index}]"
         if name != "." and len(name) > 253:
             errors.append(invalid(at, name, "must be no more than 253 characters"))
         if name != "." and not _SEARCH.fullmatch(name):
             errors.append(invalid(at, name, _SEARCH_RULE))
     for index, option in enumerate(config.get("options") or ()):
         if not option.get("name"):
-            errors.append(required(f"{where}.options[{index}]", "must not be empty"))
+            errors.append(required(f"{field_path}.options[{index}]", "must not be empty"))
     return errors
 
 
@@ -213,14 +213,14 @@ def naming_errors(spec: JsonObject, path: str) -> Errors:
     errors: Errors = []
     override = spec.get("hostnameOverride")
     if override is not None:
-        where = f"{path}.hostnameOverride"
+        field_path = f"{path}.hostnameOverride"
         if spec.get("setHostnameAsFQDN"):
-            errors.append(forbidden(where, "may not be specified when setHostnameAsFQDN is true"))
+            errors.append(forbidden(field_path, "may not be specified when setHostnameAsFQDN is true"))
         if spec.get("hostNetwork"):
-            errors.append(forbidden(where, "may not be specified when hostNetwork is true"))
+            errors.append(forbidden(field_path, "may not be specified when hostNetwork is true"))
         if len(override) > 64:
-            errors.append(too_long(where, 64))
-        errors += _name_errors(override, dns1123_subdomain, where)
+            errors.append(too_long(field_path, 64))
+        errors += _name_errors(override, dns1123_subdomain, field_path)
     account = spec.get("serviceAccountName", "")
     errors += _name_errors(account, dns1123_subdomain, f"{path}.serviceAccountName") if account else []
     for name in ("nodeName", "hostname", "subdomain"):

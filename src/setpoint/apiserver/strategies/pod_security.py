@@ -68,19 +68,19 @@ def _sysctls(sysctls: list[JsonObject], spec: JsonObject, path: str) -> Errors:
     errors: Errors = []
     previous: set[str] = set()
     for index, sysctl in enumerate(sysctls):
-        where, name = f"{path}[{index}].name", sysctl.get("name", "")
+        field_path, name = f"{path}[{index}].name", sysctl.get("name", "")
         if not name:
-            errors.append(required(where))
+            errors.append(required(field_path))
         elif len(name) > 253 or not _SYSCTL.fullmatch(name):
-            errors.append(invalid(where, name, _SYSCTL_RULE))
+            errors.append(invalid(field_path, name, _SYSCTL_RULE))
         elif name in previous:
-            errors.append(duplicate(where, name))
+            errors.append(duplicate(field_path, name))
         previous.add(name)
         plain = name.replace("/", ".")
         space = next((space for start, space in _OF_THE_NODE.items() if plain.startswith(start)), "")
         for flag, kind in (("hostNetwork", "net"), ("hostIPC", "ipc")):
             if space == kind and spec.get(flag):
-                errors.append(invalid(where, name, f"may not be specified when '{flag}' is true"))
+                errors.append(invalid(field_path, name, f"may not be specified when '{flag}' is true"))
     return errors
 
 
@@ -139,21 +139,21 @@ def _app_armor(context: JsonObject, path: str) -> Errors:
     profile, path = context.get("appArmorProfile"), f"{path}.appArmorProfile"
     if profile is None:
         return []
-    kind, local, where = profile.get("type", ""), profile.get("localhostProfile"), f"{path}.localhostProfile"
+    kind, local, field_path = profile.get("type", ""), profile.get("localhostProfile"), f"{path}.localhostProfile"
     if not kind:
         return [required(f"{path}.type", "type is required when appArmorProfile is set")]
     if kind not in _PROFILES:
         return [not_supported(f"{path}.type", kind, _PROFILES)]
     if kind != "Localhost":
         text = "can only be set when AppArmor type is Localhost"
-        return [] if local is None else [invalid(where, local, text)]
-    needed = required(where, "must be set when AppArmor type is Localhost")
+        return [] if local is None else [invalid(field_path, local, text)]
+    needed = required(field_path, "must be set when AppArmor type is Localhost")
     if local is None:
         return [needed]
-    errors = [invalid(where, local, "must not be padded with whitespace")] if local != local.strip() else []
+    errors = [invalid(field_path, local, "must not be padded with whitespace")] if local != local.strip() else []
     if not errors and not local:
         errors.append(needed)
-    return [*errors, too_long(where, _LONGEST_PROFILE)] if len(local) > _LONGEST_PROFILE else errors
+    return [*errors, too_long(field_path, _LONGEST_PROFILE)] if len(local) > _LONGEST_PROFILE else errors
 
 
 def _windows(context: JsonObject, path: str) -> Errors:
@@ -218,11 +218,11 @@ def host_process_errors(spec: JsonObject, path: str) -> Errors:
     own = ((spec.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
     everyone = _containers(spec, path)
     count = 0
-    for container, where in everyone:
+    for container, field_path in everyone:
         its = ((container.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
         if own is not None and its is not None and own != its:
             text = f"pod hostProcess value must be identical if both are specified, was {str(own).lower()}"
-            errors.append(invalid(f"{where}.securityContext.windowsOptions.hostProcess", its, text))
+            errors.append(invalid(f"{field_path}.securityContext.windowsOptions.hostProcess", its, text))
         count += bool(its if its is not None else own)
     if count and count != len(everyone):
         text = "If pod contains any hostProcess containers then all containers must be HostProcess containers"
@@ -238,11 +238,11 @@ def system_errors(spec: JsonObject, path: str) -> Errors:
     system = spec.get("os")
     if system is None:
         return []
-    name, where = system.get("name", ""), f"{path}.os"
+    name, field_path = system.get("name", ""), f"{path}.os"
     if not name:
-        return [required(f"{where}.name")]
+        return [required(f"{field_path}.name")]
     if name not in ("linux", "windows"):
-        return [not_supported(where, name, ("linux", "windows"))]
+        return [not_supported(field_path, name, ("linux", "windows"))]
     context = spec.get("securityContext") or {}
     if name == "linux":
         text = "windows options cannot be set for a linux pod"

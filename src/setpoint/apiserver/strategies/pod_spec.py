@@ -126,25 +126,25 @@ def _resource_claims(claims: list[JsonObject] | None, path: str) -> Errors:
     errors: Errors = []
     previous: set[str] = set()
     for index, claim in enumerate(claims or ()):
-        where, name = f"{path}[{index}]", claim.get("name", "")
+        field_path, name = f"{path}[{index}]", claim.get("name", "")
         if not name:
-            errors.append(required(f"{where}.name"))
+            errors.append(required(f"{field_path}.name"))
         elif name in previous:
-            errors.append(duplicate(f"{where}.name", name))
+            errors.append(duplicate(f"{field_path}.name", name))
         else:
-            errors += [invalid(f"{where}.name", name, text) for text in dns1123_label(name)]
+            errors += [invalid(f"{field_path}.name", name, text) for text in dns1123_label(name)]
             previous.add(name)
         sources = [claim.get(key) for key in ("resourceClaimName", "resourceClaimTemplateName")]
         bad_value = {"Name": name, "ResourceClaimName": sources[0], "ResourceClaimTemplateName": sources[1]}
         if None not in sources:
             text = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
-            errors.append(invalid(where, bad_value, text))
+            errors.append(invalid(field_path, bad_value, text))
         elif sources == [None, None]:
             text = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
-            errors.append(invalid(where, bad_value, text))
+            errors.append(invalid(field_path, bad_value, text))
         for key in ("resourceClaimName", "resourceClaimTemplateName"):
             if claim.get(key) is not None:
-                errors += [invalid(f"{where}.{key}", claim[key], text) for text in dns1123_subdomain(claim[key])]
+                errors += [invalid(f"{field_path}.{key}", claim[key], text) for text in dns1123_subdomain(claim[key])]
     return errors
 
 
@@ -160,14 +160,14 @@ def _ports_of_the_node(spec: JsonObject, path: str, *, pod: bool) -> Errors:
 def _gates(spec: JsonObject, path: str) -> Errors:
     errors: Errors = []
     for index, gate in enumerate(spec.get("readinessGates") or ()):
-        name, where = gate.get("conditionType", ""), f"{path}.readinessGates[{index}].conditionType"
-        errors += [invalid(where, name, text) for text in qualified_name(name)]
+        name, field_path = gate.get("conditionType", ""), f"{path}.readinessGates[{index}].conditionType"
+        errors += [invalid(field_path, name, text) for text in qualified_name(name)]
     previous: set[str] = set()
     for index, gate in enumerate(spec.get("schedulingGates") or ()):
-        name, where = gate.get("name", ""), f"{path}.schedulingGates[{index}]"
-        errors += [invalid(where, name, text) for text in qualified_name(name)]
+        name, field_path = gate.get("name", ""), f"{path}.schedulingGates[{index}]"
+        errors += [invalid(field_path, name, text) for text in qualified_name(name)]
         if name in previous:
-            errors.append(duplicate(where, name))
+            errors.append(duplicate(field_path, name))
         previous.add(name)
     return errors
 
@@ -185,10 +185,10 @@ def _own_users(spec: JsonObject, path: str) -> Errors:
 def _rest(spec: JsonObject, path: str) -> Errors:
     errors: Errors = []
     for index, alias in enumerate(spec.get("hostAliases") or ()):
-        where = f"{path}.hostAliases[{index}]"
-        errors += address_errors(alias.get("ip", ""), f"{where}.ip")
+        field_path = f"{path}.hostAliases[{index}]"
+        errors += address_errors(alias.get("ip", ""), f"{field_path}.ip")
         for number, name in enumerate(alias.get("hostnames") or ()):
-            errors += [invalid(f"{where}.hostnames[{number}]", name, text) for text in dns1123_subdomain(name)]
+            errors += [invalid(f"{field_path}.hostnames[{number}]", name, text) for text in dns1123_subdomain(name)]
     for key in ("priorityClassName", "runtimeClassName"):
         name = spec.get(key)
         if name or (name is not None and key == "runtimeClassName"):
@@ -213,9 +213,9 @@ def _file_volumes(spec: JsonObject, path: str) -> Errors:
                 if reference is None:
                     continue
                 name = reference.get("volumeName", "")
-                where = f"{path}.{kind}[{index}].env[{number}].valueFrom.fileKeyRef.volumeName"
+                field_path = f"{path}.{kind}[{index}].env[{number}].valueFrom.fileKeyRef.volumeName"
                 if name not in volumes:
-                    errors.append(not_found(where, name))
+                    errors.append(not_found(field_path, name))
                 elif volumes[name].get("emptyDir") is None:
-                    errors.append(invalid(where, name, "referenced volume must be of type emptyDir"))
+                    errors.append(invalid(field_path, name, "referenced volume must be of type emptyDir"))
     return errors

@@ -106,16 +106,16 @@ def _claims(spec: JsonObject, status: JsonObject) -> Errors:
     claim_names = {item.get("name", "") for item in spec.get("resourceClaims") or ()}
     previous: set[str] = set()
     for index, item in enumerate(status.get("resourceClaimStatuses") or ()):
-        where, name = f"status.resourceClaimStatuses[{index}]", item.get("name", "")
+        field_path, name = f"status.resourceClaimStatuses[{index}]", item.get("name", "")
         if name not in claim_names:
             text = "must match the name of an entry in `spec.resourceClaims`"
-            errors.append(invalid(f"{where}.name", name, text))
+            errors.append(invalid(f"{field_path}.name", name, text))
         if name in previous:
-            errors.append(duplicate(f"{where}.name", name))
+            errors.append(duplicate(f"{field_path}.name", name))
         previous.add(name)
         claim = item.get("resourceClaimName")
         if claim is not None:
-            errors += [invalid(f"{where}.resourceClaimName", claim, text) for text in dns1123_subdomain(claim)]
+            errors += [invalid(f"{field_path}.resourceClaimName", claim, text) for text in dns1123_subdomain(claim)]
     return errors
 
 
@@ -132,21 +132,21 @@ def _extended_claim(spec: JsonObject, status: JsonObject) -> Errors:
     containers = {item["name"]: item for key in ("initContainers", "containers") for item in spec.get(key) or ()}
     keys: set[tuple[str, ...]] = set()
     for index, mapping in enumerate(mappings):
-        where = f"{path}.requestMappings[{index}]"
+        field_path = f"{path}.requestMappings[{index}]"
         named = {name: mapping.get(name, "") for name in ("containerName", "resourceName", "requestName")}
         container = containers.get(named["containerName"])
         if container is None:
             text = f"must match the name of an entry in {_CONTAINER_PLACES.format('name')}"
-            errors.append(invalid(f"{where}.containerName", named["containerName"], text))
+            errors.append(invalid(f"{field_path}.containerName", named["containerName"], text))
         elif named["resourceName"] not in _wanted(container):
             places = _CONTAINER_PLACES.format("resources.requests")
             text = f"must match the extended resource name of an entry in {places}"
-            errors.append(invalid(f"{where}.resourceName", named["resourceName"], text))
+            errors.append(invalid(f"{field_path}.resourceName", named["resourceName"], text))
         problems = dns1123_label(named["requestName"])
         errors += [invalid(f"{path}.requestName", named["requestName"], text) for text in problems]
         key = tuple(named.values())
         if key in keys:
-            errors += [duplicate(f"{where}.{name}", value) for name, value in named.items()]
+            errors += [duplicate(f"{field_path}.{name}", value) for name, value in named.items()]
         keys.add(key)
     name = claim.get("resourceClaimName", "")
     if not name:
@@ -203,15 +203,15 @@ def _device(device: JsonObject, container: JsonObject | None, status: JsonObject
             errors.append(invalid(f"{path}.name", name, text))
     previous: set[str] = set()
     for index, part in enumerate(device.get("resources") or ()):
-        where, health, message = f"{path}.resources[{index}]", part.get("health", ""), part.get("message")
+        field_path, health, message = f"{path}.resources[{index}]", part.get("health", ""), part.get("message")
         if health not in _HEALTHS:
-            errors.append(not_supported(f"{where}.health", health, _HEALTHS))
+            errors.append(not_supported(f"{field_path}.health", health, _HEALTHS))
         if message == "":
-            errors.append(required(f"{where}.message", "must be non-empty if specified"))
+            errors.append(required(f"{field_path}.message", "must be non-empty if specified"))
         elif message is not None and len(message.encode()) > _HEALTH_MESSAGE:
-            errors.append(too_long(f"{where}.message", _HEALTH_MESSAGE))
+            errors.append(too_long(f"{field_path}.message", _HEALTH_MESSAGE))
         if part.get("resourceID", "") in previous:
-            errors.append(duplicate(f"{where}.resourceID", part.get("resourceID", "")))
+            errors.append(duplicate(f"{field_path}.resourceID", part.get("resourceID", "")))
         previous.add(part.get("resourceID", ""))
     return errors
 

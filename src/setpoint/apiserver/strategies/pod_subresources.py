@@ -25,32 +25,32 @@ _WHOLE: Final = "[]"
 _RESIZED: Final = ("cpu", "memory")
 
 
-def with_resources(old: JsonObject, sent: JsonObject) -> JsonObject:
-    """The spec ``old`` with the resources, resize policies and container order of the spec ``sent``; `resize_errors`
+def with_resources(old: JsonObject, new: JsonObject) -> JsonObject:
+    """The spec ``old`` with the resources, resize policies and container order of the spec ``new``; `resize_errors`
     refuses a different order.
     """
     result: JsonObject = copy_json(old)
-    if "resources" in sent:
-        result["resources"] = sent["resources"]
+    if "resources" in new:
+        result["resources"] = new["resources"]
     for key in _LISTS:
-        if key not in result and not sent.get(key):
+        if key not in result and not new.get(key):
             continue
         by_name = {item["name"]: item for item in result.get(key) or []}
-        result[key] = [_with_part(by_name.get(item.get("name", ""), item), item) for item in sent.get(key) or []]
+        result[key] = [_with_part(by_name.get(item.get("name", ""), item), item) for item in new.get(key) or []]
     return result
 
 
-def _with_part(container: JsonObject, sent: JsonObject) -> JsonObject:
+def _with_part(container: JsonObject, new: JsonObject) -> JsonObject:
     others = {name: value for name, value in container.items() if name not in ("resources", "resizePolicy")}
-    return others | {name: sent[name] for name in ("resources", "resizePolicy") if name in sent}
+    return others | {name: new[name] for name in ("resources", "resizePolicy") if name in new}
 
 
-def with_ephemeral_containers(old: JsonObject, sent: JsonObject) -> JsonObject:
-    """The spec ``old`` with the ephemeral containers of the spec ``sent``."""
+def with_ephemeral_containers(old: JsonObject, new: JsonObject) -> JsonObject:
+    """The spec ``old`` with the ephemeral containers of the spec ``new``."""
     result: JsonObject = copy_json(old)
     result.pop("ephemeralContainers", None)
-    if sent.get("ephemeralContainers"):
-        result["ephemeralContainers"] = sent["ephemeralContainers"]
+    if new.get("ephemeralContainers"):
+        result["ephemeralContainers"] = new["ephemeralContainers"]
     return result
 
 

@@ -33,10 +33,10 @@ def variables_errors(variables: list[JsonObject], path: str) -> Errors:
     """The errors in ``env``, which lists variables one by one."""
     errors: Errors = []
     for index, variable in enumerate(variables):
-        where, name, source = f"{path}[{index}]", variable.get("name", ""), variable.get("valueFrom")
-        errors += _variable_errors(name, f"{where}.name") if name else [required(f"{where}.name")]
+        field_path, name, source = f"{path}[{index}]", variable.get("name", ""), variable.get("valueFrom")
+        errors += _variable_errors(name, f"{field_path}.name") if name else [required(f"{field_path}.name")]
         if source is not None:
-            errors += _value_from(source, bool(variable.get("value")), f"{where}.valueFrom")
+            errors += _value_from(source, bool(variable.get("value")), f"{field_path}.valueFrom")
     return errors
 
 
@@ -44,17 +44,17 @@ def _value_from(source: JsonObject, has_value: bool, path: str) -> Errors:
     sources = [key for key in _SOURCES if source.get(key) is not None]
     errors: Errors = []
     for key in sources:
-        where, part = f"{path}.{key}", source[key]
+        field_path, part = f"{path}.{key}", source[key]
         if key == "fieldRef":
-            errors += field_errors(part, where)
+            errors += field_errors(part, field_path)
         elif key == "resourceFieldRef":
-            errors += resource_errors(part, where)
+            errors += resource_errors(part, field_path)
         elif key == "fileKeyRef":
-            errors += _file_key(part, where)
+            errors += _file_key(part, field_path)
         else:
             name = part.get("name", "")
-            errors += [invalid(f"{where}.name", name, text) for text in dns1123_subdomain(name)]
-            errors += _key(part.get("key", ""), f"{where}.key")
+            errors += [invalid(f"{field_path}.name", name, text) for text in dns1123_subdomain(name)]
+            errors += _key(part.get("key", ""), f"{field_path}.key")
     if not sources:
         text = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
         errors.append(invalid(path, "", text))
@@ -83,17 +83,17 @@ def variables_from_errors(sources: list[JsonObject], path: str) -> Errors:
     """The errors in ``envFrom``, which takes variables from whole config maps or secrets."""
     errors: Errors = []
     for index, source in enumerate(sources):
-        where = f"{path}[{index}]"
+        field_path = f"{path}[{index}]"
         if source.get("prefix"):
-            errors += _variable_errors(source["prefix"], f"{where}.prefix")
+            errors += _variable_errors(source["prefix"], f"{field_path}.prefix")
         fields = [key for key in ("configMapRef", "secretRef") if source.get(key) is not None]
         for key in fields:
             name = source[key].get("name", "")
             if not name:
-                errors.append(required(f"{where}.{key}.name"))
+                errors.append(required(f"{field_path}.{key}.name"))
             else:  # as in upstream, a prefix of a name is valid too
                 problems = dns1123_subdomain(name[:-1] + "a" if name.endswith("-") else name)
-                errors += [invalid(f"{where}.{key}.name", name, text) for text in problems]
+                errors += [invalid(f"{field_path}.{key}.name", name, text) for text in problems]
         if not fields:
             errors.append(invalid(path, "", "must specify one of: `configMapRef` or `secretRef`"))
         elif len(fields) > 1:

@@ -47,14 +47,14 @@ def volumes_errors(volumes: list[JsonObject], path: str, pod: str = "") -> tuple
     errors: Errors = []
     claims = {f"{pod}-{volume.get('name', '')}" for volume in volumes if volume.get("ephemeral") is not None and pod}
     for index, volume in enumerate(volumes):
-        where, name = f"{path}[{index}]", volume.get("name", "")
-        errors_of_source = source_errors(volume, where, pod)
+        field_path, name = f"{path}[{index}]", volume.get("name", "")
+        errors_of_source = source_errors(volume, field_path, pod)
         if not name:
-            errors_of_source.append(required(f"{where}.name"))
+            errors_of_source.append(required(f"{field_path}.name"))
         else:
-            errors_of_source += [invalid(f"{where}.name", name, text) for text in dns1123_label(name)]
+            errors_of_source += [invalid(f"{field_path}.name", name, text) for text in dns1123_label(name)]
         if name in right:
-            errors_of_source.append(duplicate(f"{where}.name", name))
+            errors_of_source.append(duplicate(f"{field_path}.name", name))
         if errors_of_source:
             errors += errors_of_source
         else:
@@ -62,7 +62,7 @@ def volumes_errors(volumes: list[JsonObject], path: str, pod: str = "") -> tuple
         claim = (volume.get("persistentVolumeClaim") or {}).get("claimName", "")
         if claim in claims:
             text = "must not reference a PVC that gets created for an ephemeral volume"
-            errors.append(invalid(f"{where}.persistentVolumeClaim.claimName", claim, text))
+            errors.append(invalid(f"{field_path}.persistentVolumeClaim.claimName", claim, text))
     return right, errors
 
 

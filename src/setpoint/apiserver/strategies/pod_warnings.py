@@ -66,33 +66,33 @@ def pod_warnings(pod: JsonObject, path: str = "") -> Iterator[str]:
     """The warnings about a pod, or about a template of pods, which is at ``path``."""
     prefix = f"{path}." if path else ""
     spec, annotations = pod.get("spec") or {}, (pod.get("metadata") or {}).get("annotations") or {}
-    where = f"{prefix}spec"
-    yield from _placing(spec, where)
+    field_path = f"{prefix}spec"
+    yield from _placing(spec, field_path)
     for name, text in _ANNOTATIONS.items():
         if name in annotations:
             yield f"{prefix}metadata.annotations[{name}]: {text}"
     for index, volume in enumerate(spec.get("volumes") or ()):
-        yield from _volume(volume, f"{where}.volumes[{index}]")
+        yield from _volume(volume, f"{field_path}.volumes[{index}]")
     for volume in spec.get("volumes") or ():
         yield from _overlaps(volume)
-    yield from _repeats(spec, where)
+    yield from _repeats(spec, field_path)
     for name in _BYTES:
-        yield from fractional(spec.get("overhead"), name, f"{where}.overhead")
+        yield from fractional(spec.get("overhead"), name, f"{field_path}.overhead")
     security = spec.get("securityContext") or {}
     if security.get("seccompProfile") is None and _SECCOMP in annotations:
         yield f"{prefix}metadata.annotations[{_SECCOMP}]: {_USE_SECCOMP}"
-    for container, place in _containers(spec, where):
+    for container, place in _containers(spec, field_path):
         yield from _container(container, place, annotations, prefix)
-    yield from _ports(spec, where)
+    yield from _ports(spec, field_path)
     grace = spec.get("terminationGracePeriodSeconds")
     if grace is not None and grace < 0:
         text = "must be >= 0; negative values are invalid and will be treated as 1"
-        yield f"{where}.terminationGracePeriodSeconds: {text}"
-    yield from _affinity(spec.get("affinity") or {}, f"{where}.affinity")
+        yield f"{field_path}.terminationGracePeriodSeconds: {text}"
+    yield from _affinity(spec.get("affinity") or {}, f"{field_path}.affinity")
     for index, server in enumerate((spec.get("dnsConfig") or {}).get("nameservers") or ()):
-        yield from address_warnings(server, f"{where}.dnsConfig.nameservers[{index}]")
+        yield from address_warnings(server, f"{field_path}.dnsConfig.nameservers[{index}]")
     for index, alias in enumerate(spec.get("hostAliases") or ()):
-        yield from address_warnings(alias.get("ip") or "", f"{where}.hostAliases[{index}].ip")
+        yield from address_warnings(alias.get("ip") or "", f"{field_path}.hostAliases[{index}].ip")
 
 
 def fractional(amounts: JsonObject | None, name: str, path: str) -> Iterator[str]:
@@ -133,19 +133,19 @@ def _placing(spec: JsonObject, path: str) -> Iterator[str]:
     for key in sorted(spec.get("nodeSelector") or ()):
         if key in DEPRECATED_LABELS:
             yield f"{path}.nodeSelector[{key}]: {DEPRECATED_LABELS[key]}"
-    affinity, where = (spec.get("affinity") or {}).get("nodeAffinity") or {}, f"{path}.affinity.nodeAffinity"
+    affinity, field_path = (spec.get("affinity") or {}).get("nodeAffinity") or {}, f"{path}.affinity.nodeAffinity"
     for index, term in enumerate((affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ()):
-        yield from node_term_warnings(term, f"{where}.{_REQUIRED}.nodeSelectorTerms[{index}]")
+        yield from node_term_warnings(term, f"{field_path}.{_REQUIRED}.nodeSelectorTerms[{index}]")
     for index, term in enumerate(affinity.get(_PREFERRED) or ()):
         yield from node_term_warnings(
-            term.get("preference") or {}, f"{where}.{_PREFERRED}[{index}].preference", values=True
+            term.get("preference") or {}, f"{field_path}.{_PREFERRED}[{index}].preference", values=True
         )
     for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
-        where, key = f"{path}.topologySpreadConstraints[{index}]", constraint.get("topologyKey") or ""
+        field_path, key = f"{path}.topologySpreadConstraints[{index}]", constraint.get("topologyKey") or ""
         if key in DEPRECATED_LABELS:
-            yield f"{where}.topologyKey: {key} is {DEPRECATED_LABELS[key]}"
+            yield f"{field_path}.topologyKey: {key} is {DEPRECATED_LABELS[key]}"
         if constraint.get("labelSelector") is None:
-            yield f"{where}.labelSelector: {_NO_PODS}"
+            yield f"{field_path}.labelSelector: {_NO_PODS}"
 
 
 def _affinity(affinity: JsonObject, path: str) -> Iterator[str]:
@@ -274,29 +274,29 @@ def _ports(spec: JsonObject, path: str) -> Iterator[str]:
         for index, port in enumerate(container.get("ports") or ())
     ]
     same: dict[tuple[int, str], list[tuple[JsonObject, str]]] = {}
-    for port, where in ports:
+    for port, field_path in ports:
         address, number = port.get("hostIP") or "", port.get("hostPort") or 0
         if address and not number:
             inner = port.get("containerPort") or 0
             port_text = f"Name:{port.get('name') or ''} HostPort:0 ContainerPort:{inner}"
             port_text += f" Protocol:{port.get('protocol') or ''} HostIP:{address}"
-            yield f"{where}: hostIP set without hostPort: {{{port_text}}}"
+            yield f"{field_path}: hostIP set without hostPort: {{{port_text}}}"
         others = same.setdefault((port.get("containerPort") or 0, port.get("protocol") or ""), [])
         for other, other_place in others:
             address_there, number_there = other.get("hostIP") or "", other.get("hostPort") or 0
             if (address, number) == (address_there, number_there):
-                yield f"{where}: duplicate port definition with {other_place}"
+                yield f"{field_path}: duplicate port definition with {other_place}"
             elif not number or not number_there:
-                yield f"{where}: overlapping port definition with {other_place}"
+                yield f"{field_path}: overlapping port definition with {other_place}"
             elif number == number_there and bool(address) != bool(address_there):
-                yield f"{where}: dangerously ambiguous port definition with {other_place}"
-        others.append((port, where))
+                yield f"{field_path}: dangerously ambiguous port definition with {other_place}"
+        others.append((port, field_path))
     names: dict[str, str] = {}
-    for port, where in ports:
+    for port, field_path in ports:
         name = port.get("name") or ""
         if name in names:
             first = names[name]
             users = f"services and probes that select ports by name will use {first}"
-            yield f"{where}: duplicate port name {quote(name)} with {first}, {users}"
+            yield f"{field_path}: duplicate port name {quote(name)} with {first}, {users}"
         elif name:
-            names[name] = where
+            names[name] = field_path

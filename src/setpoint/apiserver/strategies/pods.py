@@ -79,8 +79,8 @@ class Pods(Strategy):
         if subresource == "status":
             return self.prepare_status_update(call, new, old)
         part = with_resources if subresource == RESIZE else with_ephemeral_containers
-        written = {key: new["metadata"][key] for key in _OF_THE_WRITE if key in new["metadata"]}
-        return {**old, "metadata": old["metadata"] | written, "spec": part(old["spec"], new.get("spec") or {})}
+        metadata = {key: new["metadata"][key] for key in _OF_THE_WRITE if key in new["metadata"]}
+        return {**old, "metadata": old["metadata"] | metadata, "spec": part(old["spec"], new.get("spec") or {})}
 
     def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
         if subresource == RESIZE:

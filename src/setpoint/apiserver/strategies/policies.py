@@ -65,16 +65,16 @@ class AdmissionPolicies(AdmissionConfiguration):
         environment = admission_environment(params=params, variables=types, patches=self._mutating)
         for index, variable in enumerate(spec.get("variables") or ()):
             assert types is not None
-            where = f"spec.variables[{index}]"
+            field_path = f"spec.variables[{index}]"
             name, text = variable.get("name") or "", variable.get("expression") or ""
             if not name.strip():
-                errors.append(required(f"{where}.name", "name is not specified"))
+                errors.append(required(f"{field_path}.name", "name is not specified"))
             elif not _NAME.fullmatch(name) or name in RESERVED:
-                errors.append(invalid(f"{where}.name", name, "must be a valid CEL identifier"))
+                errors.append(invalid(f"{field_path}.name", name, "must be a valid CEL identifier"))
             if not text.strip():
-                errors.append(required(f"{where}.expression", "expression is not specified"))
+                errors.append(required(f"{field_path}.expression", "expression is not specified"))
                 continue
-            problems, expression = expression_errors(text, environment, (ANY,), f"{where}.expression")
+            problems, expression = expression_errors(text, environment, (ANY,), f"{field_path}.expression")
             errors += problems
             types[name] = expression.type or DYN
         if self._mutating:
@@ -154,15 +154,15 @@ def _resources_errors(resources: JsonObject, path: str) -> list[FieldError]:
         errors += label_selector_errors(resources.get(key) or {}, f"{path}.{key}")
     for key in ("resourceRules", "excludeResourceRules"):
         for index, rule in enumerate(resources.get(key) or ()):
-            where = f"{path}.{key}[{index}]"
+            field_path = f"{path}.{key}[{index}]"
             names = rule.get("resourceNames") or []
             again = set(repeats(names))
             for position, name in enumerate(names):
-                place = f"{where}.resourceNames[{position}]"
+                place = f"{field_path}.resourceNames[{position}]"
                 errors += [invalid(place, name, text) for text in path_segment(name)]
                 if position in again:
                     errors.append(duplicate(place, name))
-            errors += rule_errors(rule, where)
+            errors += rule_errors(rule, field_path)
     return errors
 
 
@@ -186,42 +186,42 @@ def _validation_errors(
         return [required("spec.validations", text), required("spec.auditAnnotations", text)]
     errors: list[FieldError] = []
     for index, validation in enumerate(validations):
-        where = f"spec.validations[{index}]"
+        field_path = f"spec.validations[{index}]"
         text = validation.get("expression") or ""
         if not text.strip():
-            errors.append(required(f"{where}.expression", "expression is not specified"))
+            errors.append(required(f"{field_path}.expression", "expression is not specified"))
         else:
-            errors += expression_errors(text, environment, (BOOL,), f"{where}.expression")[0]
+            errors += expression_errors(text, environment, (BOOL,), f"{field_path}.expression")[0]
         message = validation.get("messageExpression") or ""
         if message and not message.strip():
-            errors.append(invalid(f"{where}.messageExpression", message, "must be non-empty if specified"))
+            errors.append(invalid(f"{field_path}.messageExpression", message, "must be non-empty if specified"))
         elif message:
-            errors += expression_errors(message, plain, (STRING,), f"{where}.messageExpression")[0]
+            errors += expression_errors(message, plain, (STRING,), f"{field_path}.messageExpression")[0]
         text_message = validation.get("message") or ""
         if text_message and not text_message.strip():
-            errors.append(invalid(f"{where}.message", text_message, "must be non-empty if specified"))
+            errors.append(invalid(f"{field_path}.message", text_message, "must be non-empty if specified"))
         elif "\n" in text_message.strip() or "\r" in text_message.strip():
-            errors.append(invalid(f"{where}.message", text_message, "must not contain line breaks"))
+            errors.append(invalid(f"{field_path}.message", text_message, "must not contain line breaks"))
         if validation.get("reason") is not None and validation["reason"] not in _REASONS:
-            errors.append(not_supported(f"{where}.reason", validation["reason"], _REASONS))
+            errors.append(not_supported(f"{field_path}.reason", validation["reason"], _REASONS))
     if len(annotations) > _MOST_ANNOTATIONS:
         text = f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations"
         errors.append(invalid("spec.auditAnnotations", annotations, text))
     names: set[str] = set()
     for index, annotation in enumerate(annotations):
-        where = f"spec.auditAnnotations[{index}]"
+        field_path = f"spec.auditAnnotations[{index}]"
         key, text = annotation.get("key") or "", (annotation.get("valueExpression") or "").strip()
         name = f"{obj['metadata'].get('name', '')}/{key}"
-        errors += [invalid(f"{where}.key", name, problem) for problem in qualified_name(name)]
+        errors += [invalid(f"{field_path}.key", name, problem) for problem in qualified_name(name)]
         if key in names:
-            errors.append(duplicate(f"{where}.key", key))
+            errors.append(duplicate(f"{field_path}.key", key))
         names.add(key)
         if not text:
-            errors.append(required(f"{where}.valueExpression", "valueExpression is not specified"))
+            errors.append(required(f"{field_path}.valueExpression", "valueExpression is not specified"))
         elif len(text.encode()) > _MOST_TEXT:
-            errors.append(required(f"{where}.valueExpression", f"must not exceed {_MOST_TEXT} bytes in length"))
+            errors.append(required(f"{field_path}.valueExpression", f"must not exceed {_MOST_TEXT} bytes in length"))
         else:
-            errors += expression_errors(text, environment, (STRING, NULL), f"{where}.valueExpression")[0]
+            errors += expression_errors(text, environment, (STRING, NULL), f"{field_path}.valueExpression")[0]
     return errors
 
 
@@ -236,24 +236,24 @@ def _mutation_errors(spec: JsonObject, params: bool, types: dict[str, Type] | No
         "ApplyConfiguration": ("applyConfiguration", struct("Object")),
     }
     for index, mutation in enumerate(mutations):
-        where = f"spec.mutations[{index}]"
+        field_path = f"spec.mutations[{index}]"
         kind = mutation.get("patchType") or ""
         if kind not in forms:
-            errors += _one_of(mutation, "patchType", ("ApplyConfiguration", "JSONPatch"), where)
+            errors += _one_of(mutation, "patchType", ("ApplyConfiguration", "JSONPatch"), field_path)
             continue
         key, wanted = forms[kind]
         for other, (other_key, _) in forms.items():
             if other != kind and mutation.get(other_key) is not None:
                 text = f"must not be specified when patchType is {kind}"
-                errors.append(invalid(f"{where}.{other_key}", f"{{{other_key}}}", text))
+                errors.append(invalid(f"{field_path}.{other_key}", f"{{{other_key}}}", text))
         if mutation.get(key) is None:
-            errors.append(required(f"{where}.{key}", f"must be specified when patchType is {kind}"))
+            errors.append(required(f"{field_path}.{key}", f"must be specified when patchType is {kind}"))
             continue
         text = (mutation[key].get("expression") or "").strip()
         if not text:
-            errors.append(required(f"{where}.{key}.expression"))
+            errors.append(required(f"{field_path}.{key}.expression"))
         else:
-            errors += expression_errors(text, environment, (wanted,), f"{where}.{key}.expression")[0]
+            errors += expression_errors(text, environment, (wanted,), f"{field_path}.{key}.expression")[0]
     return errors
 
 

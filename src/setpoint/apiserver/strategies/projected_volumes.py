@@ -76,12 +76,12 @@ def projected_rule(source: JsonObject, path: str) -> Errors:
     errors = _mode(source.get("defaultMode"), f"{path}.defaultMode")
     paths: set[str] = set()
     for index, part in enumerate(source.get("sources") or ()):
-        where = f"{path}.sources[{index}]"
+        field_path = f"{path}.sources[{index}]"
         sources = [key for key in _PROJECTIONS if part.get(key) is not None]
         for key in sources:
-            errors += _PROJECTIONS[key](part[key], f"{where}.{key}", path, paths)
+            errors += _PROJECTIONS[key](part[key], f"{field_path}.{key}", path, paths)
         if len(sources) > 1:
-            errors.append(forbidden(where, "may not specify more than 1 volume type per source"))
+            errors.append(forbidden(field_path, "may not specify more than 1 volume type per source"))
     return errors
 
 
@@ -92,41 +92,41 @@ def _reserve(target: str, bad_value: Any, path: str, paths: set[str]) -> Errors:
     return []
 
 
-def _projected_files(source: JsonObject, where: str, path: str, paths: set[str]) -> Errors:
-    errors = [] if source.get("name") else [required(f"{where}.name")]
+def _projected_files(source: JsonObject, field_path: str, path: str, paths: set[str]) -> Errors:
+    errors = [] if source.get("name") else [required(f"{field_path}.name")]
     for index, item in enumerate(source.get("items") or ()):
-        errors += _item(item, f"{where}.items[{index}]")
+        errors += _item(item, f"{field_path}.items[{index}]")
         if item.get("path"):
             errors += _reserve(item["path"], source.get("name", ""), path, paths)
     return errors
 
 
-def _item(item: JsonObject, where: str) -> Errors:
-    errors = [required(f"{where}.{name}") for name in ("key", "path") if not item.get(name)]
-    errors += unreserved_path(item.get("path", ""), f"{where}.path")
-    return errors + _mode(item.get("mode"), f"{where}.mode")
+def _item(item: JsonObject, field_path: str) -> Errors:
+    errors = [required(f"{field_path}.{name}") for name in ("key", "path") if not item.get(name)]
+    errors += unreserved_path(item.get("path", ""), f"{field_path}.path")
+    return errors + _mode(item.get("mode"), f"{field_path}.mode")
 
 
-def _projected_downward(source: JsonObject, where: str, path: str, paths: set[str]) -> Errors:
+def _projected_downward(source: JsonObject, field_path: str, path: str, paths: set[str]) -> Errors:
     errors: Errors = []
     for item in source.get("items") or ():
-        errors += _downward_file(item, where)
+        errors += _downward_file(item, field_path)
         if item.get("path"):
             errors += _reserve(item["path"], item["path"], path, paths)
     return errors
 
 
-def _projected_token(source: JsonObject, where: str, path: str, paths: set[str]) -> Errors:
+def _projected_token(source: JsonObject, field_path: str, path: str, paths: set[str]) -> Errors:
     seconds = source.get("expirationSeconds")
     errors: Errors = []
     if seconds is None:
-        errors.append(required(f"{where}.expirationSeconds"))
+        errors.append(required(f"{field_path}.expirationSeconds"))
     elif seconds < 600:
         text = "may not specify a duration less than 10 minutes"
-        errors.append(invalid(f"{where}.expirationSeconds", seconds, text))
+        errors.append(invalid(f"{field_path}.expirationSeconds", seconds, text))
     elif seconds > 1 << 32:
         text = "may not specify a duration larger than 2^32 seconds"
-        errors.append(invalid(f"{where}.expirationSeconds", seconds, text))
+        errors.append(invalid(f"{field_path}.expirationSeconds", seconds, text))
     if not source.get("path"):
         return [*errors, required(f"{path}.path")]
     return errors + unreserved_path(source["path"], f"{path}.path")
@@ -174,36 +174,36 @@ def _first_problems(bad_value: str, labels: list[str], rule: Callable[[str], lis
     return []
 
 
-def _projected_bundle(source: JsonObject, where: str, path: str, paths: set[str]) -> Errors:
+def _projected_bundle(source: JsonObject, field_path: str, path: str, paths: set[str]) -> Errors:
     name, signer = source.get("name"), source.get("signerName")
     errors: Errors = []
     if name is not None and signer is not None:
         bad_value = dump("core.ClusterTrustBundleProjection", source)
-        errors.append(invalid(where, bad_value, "only one of name and signerName may be used"))
+        errors.append(invalid(field_path, bad_value, "only one of name and signerName may be used"))
     elif name is not None:
         if not name:
-            errors.append(required(f"{where}.name", "must be a valid object name"))
+            errors.append(required(f"{field_path}.name", "must be a valid object name"))
         plain = name.rpartition(":")[2]
         errors += [
-            invalid(f"{where}.name", name, f"not a valid clustertrustbundlename: {text}")
+            invalid(f"{field_path}.name", name, f"not a valid clustertrustbundlename: {text}")
             for text in dns1123_subdomain(plain)
         ]
         selector = source.get("labelSelector")
         if selector is not None:
             bad_value = dump("*v1.LabelSelector", selector)
             text = "labelSelector must be unset if name is specified"
-            errors.append(invalid(f"{where}.labelSelector", bad_value, text))
+            errors.append(invalid(f"{field_path}.labelSelector", bad_value, text))
     elif signer is not None:
         if not signer:
-            errors.append(required(f"{where}.signerName", "must be a valid signer name"))
-        errors += signer_errors(signer, f"{where}.signerName")
-        errors += label_selector_errors(source.get("labelSelector"), f"{where}.labelSelector")
+            errors.append(required(f"{field_path}.signerName", "must be a valid signer name"))
+        errors += signer_errors(signer, f"{field_path}.signerName")
+        errors += label_selector_errors(source.get("labelSelector"), f"{field_path}.labelSelector")
     else:
-        errors.append(required(where, "either name or signerName must be specified"))
+        errors.append(required(field_path, "either name or signerName must be specified"))
     target = source.get("path", "")
     if not target:
-        errors.append(required(f"{where}.path"))
-    return errors + unreserved_path(target, f"{where}.path") + _reserve(target, target, path, paths)
+        errors.append(required(f"{field_path}.path"))
+    return errors + unreserved_path(target, f"{field_path}.path") + _reserve(target, target, path, paths)
 
 
 def longest_certificate(signer: str) -> int:
@@ -212,28 +212,28 @@ def longest_certificate(signer: str) -> int:
     return 86400 if host == "kubernetes.io" or host.endswith(".kubernetes.io") else 7862400
 
 
-def _projected_certificate(source: JsonObject, where: str, path: str, paths: set[str]) -> Errors:
+def _projected_certificate(source: JsonObject, field_path: str, path: str, paths: set[str]) -> Errors:
     signer = source.get("signerName", "")
-    errors = signer_errors(signer, f"{where}.signerName")
-    errors += annotation_errors(source.get("userAnnotations") or {}, f"{where}.userAnnotations")
+    errors = signer_errors(signer, f"{field_path}.signerName")
+    errors += annotation_errors(source.get("userAnnotations") or {}, f"{field_path}.userAnnotations")
     if source.get("keyType", "") not in _KEY_TYPES:
-        errors.append(not_supported(f"{where}.keyType", source.get("keyType", ""), _KEY_TYPES))
+        errors.append(not_supported(f"{field_path}.keyType", source.get("keyType", ""), _KEY_TYPES))
     seconds = source.get("maxExpirationSeconds")
     if seconds is not None:
         most = longest_certificate(signer)
         if seconds < 3600:
             text = "if provided, maxExpirationSeconds must be >= 3600"
-            errors.append(invalid(f"{where}.maxExpirationSeconds", seconds, text))
+            errors.append(invalid(f"{field_path}.maxExpirationSeconds", seconds, text))
         if seconds > most:
             text = f"if provided, maxExpirationSeconds must be <= {most}"
-            errors.append(invalid(f"{where}.maxExpirationSeconds", seconds, text))
+            errors.append(invalid(f"{field_path}.maxExpirationSeconds", seconds, text))
     targets = [name for name in ("credentialBundlePath", "keyPath", "certificateChainPath") if source.get(name)]
     for name in targets:
-        errors += unreserved_path(source[name], f"{where}.{name}")
+        errors += unreserved_path(source[name], f"{field_path}.{name}")
         errors += _reserve(source[name], source[name], path, paths)
     if not targets:
         text = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath"
-        errors.append(required(where, text))
+        errors.append(required(field_path, text))
     return errors
 
 

@@ -74,12 +74,12 @@ class Roles(_Guarded):
         verbs = [] if rule.get("verbs") else [required(f"{path}.verbs")]
         addresses = rule.get("nonResourceURLs")
         if addresses:
-            where = f"{path}.nonResourceURLs"
+            field_path = f"{path}.nonResourceURLs"
             if self._namespaced:
-                errors.append(invalid(where, addresses, "namespaced rules cannot apply to non-resource URLs"))
+                errors.append(invalid(field_path, addresses, "namespaced rules cannot apply to non-resource URLs"))
             if any(rule.get(name) for name in ("apiGroups", "resources", "resourceNames")):
                 text = "rules cannot apply to both regular resources and non-resource URLs"
-                errors.append(invalid(where, addresses, text))
+                errors.append(invalid(field_path, addresses, text))
             return errors + verbs
         if not rule.get("apiGroups"):
             errors.append(required(f"{path}.apiGroups", "resource rules must supply at least one api group"))

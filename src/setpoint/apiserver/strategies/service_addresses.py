@@ -148,8 +148,8 @@ def _give_node_ports(spec: JsonObject, before: JsonObject | None, allocator: All
         elif wanted not in own and wanted != by_port.get(number):
             problem = allocator.reserve(wanted)
             if problem:
-                where = f"spec.ports[{index}].nodePort"
-                raise refused(GroupKind("", "Service"), name, [invalid(where, wanted, problem)])
+                field_path = f"spec.ports[{index}].nodePort"
+                raise refused(GroupKind("", "Service"), name, [invalid(field_path, wanted, problem)])
         by_port.setdefault(number, wanted)
         port["nodePort"] = wanted
 
@@ -180,9 +180,9 @@ def _family_problems(spec: JsonObject, before: JsonObject | None) -> list[FieldE
     if before is not None:
         errors += _fewer(spec, before)
     if policy == "SingleStack":
-        for name, what in (("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families")):
+        for name, label in (("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families")):
             if len(spec.get(name) or ()) == 2:
-                text = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"
+                text = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {label} are specified"
                 errors.append(invalid(_POLICY, policy, text))
     families = [*(spec.get("ipFamilies") or ())]
     addresses = [*(spec.get("clusterIPs") or ())]
@@ -228,12 +228,12 @@ def _fewer(spec: JsonObject, before: JsonObject) -> Iterator[FieldError]:
     or family that the request releases without this change of policy.
     """
     single = spec["ipFamilyPolicy"] == "SingleStack"
-    for name, what in (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")):
+    for name, label in (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")):
         old, new = before.get(name) or [], spec.get(name) or []
         if single and new == old and len(new) > 1:
             spec[name] = new[:1]
         elif not single and 0 < len(new) < len(old) and old[: len(new)] == new:
-            text = f"must be 'SingleStack' to release the secondary {what}"
+            text = f"must be 'SingleStack' to release the secondary {label}"
             yield invalid(_POLICY, spec["ipFamilyPolicy"], text)
 
 
@@ -246,13 +246,13 @@ def family_errors(spec: JsonObject, stored: Collection[str] = ()) -> list[FieldE
     errors: list[FieldError] = []
     address, addresses = spec.get("clusterIP", ""), spec.get("clusterIPs") or []
     families: list[Any] = spec.get("ipFamilies") or []
-    where = "spec.clusterIPs"
+    field_path = "spec.clusterIPs"
     if address and not addresses:
-        errors.append(required(where))
+        errors.append(required(field_path))
     elif address and addresses[0] != address:
-        errors.append(invalid(where, addresses, "first value must match `clusterIP`"))
+        errors.append(invalid(field_path, addresses, "first value must match `clusterIP`"))
     elif addresses and not address:
-        errors.append(invalid(where, addresses, "must be empty when `clusterIP` is not specified"))
+        errors.append(invalid(field_path, addresses, "must be empty when `clusterIP` is not specified"))
     again = set(repeats(families))
     for index, family in enumerate(families):
         if family not in _FAMILIES:
@@ -267,21 +267,21 @@ def family_errors(spec: JsonObject, stored: Collection[str] = ()) -> list[FieldE
         if index == 0 and text == "None":
             if len(addresses) > 1:
                 wrong = True
-                errors.append(invalid(where, addresses, "'None' must be the first and only value"))
+                errors.append(invalid(field_path, addresses, "'None' must be the first and only value"))
         elif text not in stored and address_problem(text):
             wrong = True
-            errors.append(invalid(f"{where}[{index}]", text, address_problem(text)))
+            errors.append(invalid(f"{field_path}[{index}]", text, address_problem(text)))
     if len(addresses) > 2:
-        errors.append(invalid(where, addresses, "may only hold up to 2 values"))
+        errors.append(invalid(field_path, addresses, "may only hold up to 2 values"))
     if wrong:
         return errors
     if len(addresses) > 1 and len({_family_of(text) for text in addresses}) < 2:
-        errors.append(invalid(where, addresses, "may specify no more than one IP for each IP family"))
+        errors.append(invalid(field_path, addresses, "may specify no more than one IP for each IP family"))
     if not headless(spec):
         for index, (text, family) in enumerate(zip(addresses, families, strict=False)):
             if family in _FAMILIES and family != _family_of(text):
                 reason = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
-                errors.append(invalid(f"{where}[{index}]", text, reason))
+                errors.append(invalid(f"{field_path}[{index}]", text, reason))
     return errors
 
 

@@ -139,13 +139,13 @@ class Allocator:
             if cidr.usable:
                 yield from map(network_of, cidr.spec.cidrs)
 
-    def port(self, what: str) -> int:
-        """The lowest free port, which is allocated to this request. Raises ApiStatusError (500), with ``what`` as the
+    def port(self, name: str) -> int:
+        """The lowest free port, which is allocated to this request. Raises ApiStatusError (500), with ``name`` as the
         name of the port, if there is none.
         """
         number = next((number for number in _PORTS if number not in self.ports), None)
         if number is None:
-            raise internal_error(f"failed to allocate a {what}: {_FULL}")
+            raise internal_error(f"failed to allocate a {name}: {_FULL}")
         self.ports.add(number)
         return number
 

@@ -91,8 +91,8 @@ def _workload(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
     if _changed(obj, old):
         yield from pod_warnings(spec.get("template") or {}, "spec.template")
     for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
-        where = f"spec.volumeClaimTemplates[{index}]"
-        yield from claim_warnings(claim.get("spec") or {}, where if old is None else f"{where}.Spec")
+        field_path = f"spec.volumeClaimTemplates[{index}]"
+        yield from claim_warnings(claim.get("spec") or {}, field_path if old is None else f"{field_path}.Spec")
     if obj["kind"] == "StatefulSet" and (spec.get("revisionHistoryLimit") or 0) < 0:
         text = "a negative value retains all historical revisions; a value >= 0 is recommended"
         yield f"spec.revisionHistoryLimit: {text}"
@@ -203,12 +203,12 @@ def _network_policy(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
     for direction, side in (("ingress", "from"), ("egress", "to")):
         for index, rule in enumerate(spec.get(direction) or ()):
             for number, peer in enumerate(rule.get(side) or ()):
-                block, where = peer.get("ipBlock"), f"spec.{direction}[{index}].{side}[{number}].ipBlock"
+                block, field_path = peer.get("ipBlock"), f"spec.{direction}[{index}].{side}[{number}].ipBlock"
                 if block is None:
                     continue
-                yield from network_warnings(block.get("cidr") or "", f"{where}.cidr")
+                yield from network_warnings(block.get("cidr") or "", f"{field_path}.cidr")
                 for position, network in enumerate(block.get("except") or ()):
-                    yield from network_warnings(network, f"{where}.except[{position}]")
+                    yield from network_warnings(network, f"{field_path}.except[{position}]")
 
 
 # -- storage, nodes and others -----------------------------------------------------------------------------------------
@@ -244,8 +244,8 @@ def _storage_class(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
     for index, topology in enumerate(obj.get("allowedTopologies") or ()):
         for number, expression in enumerate(topology.get("matchLabelExpressions") or ()):
             if expression.get("key") in DEPRECATED_LABELS:
-                where = f"allowedTopologies[{index}].matchLabelExpressions[{number}].key"
-                yield f"{where}: {DEPRECATED_LABELS[expression['key']]}"
+                field_path = f"allowedTopologies[{index}].matchLabelExpressions[{number}].key"
+                yield f"{field_path}: {DEPRECATED_LABELS[expression['key']]}"
 
 
 def _capacity(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
@@ -287,7 +287,8 @@ def _secret(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
 
 def _account(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
     account, before = (
-        _MOUNTABLE in (one["metadata"].get("annotations") or {}) if one is not None else False for one in (obj, old)
+        _MOUNTABLE in (version["metadata"].get("annotations") or {}) if version is not None else False
+        for version in (obj, old)
     )
     if account and not before:
         text = "deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"

@@ -145,12 +145,12 @@ def rule_errors(rule: JsonObject, path: str) -> list[FieldError]:
         for index, name in enumerate(operations)
         if name not in supported
     ]
-    for key, what in (("apiGroups", "API groups"), ("apiVersions", "API versions")):
+    for key, label in (("apiGroups", "API groups"), ("apiVersions", "API versions")):
         values = rule.get(key) or []
         if not values:
             errors.append(required(f"{path}.{key}"))
         elif "*" in values and len(values) > 1:
-            errors.append(invalid(f"{path}.{key}", values, f"if '*' is present, must not specify other {what}"))
+            errors.append(invalid(f"{path}.{key}", values, f"if '*' is present, must not specify other {label}"))
         if key == "apiVersions":
             errors += [required(f"{path}.{key}[{index}]") for index, value in enumerate(values) if not value]
     errors += _resource_errors(rule.get("resources") or [], f"{path}.resources")
@@ -167,15 +167,15 @@ def _resource_errors(resources: Sequence[str], path: str) -> list[FieldError]:
     wild_resources = {item.removeprefix("*/") for item in resources if item.startswith("*/")}
     wild_subresources = {item.removesuffix("/*") for item in resources if item.endswith("/*")}
     for index, item in enumerate(resources):
-        where = f"{path}[{index}]"
+        field_path = f"{path}[{index}]"
         name, slash, sub = item.partition("/")
         if not item:
-            errors.append(required(where))
+            errors.append(required(field_path))
             continue
         if slash and item != "*/*" and name in wild_subresources and sub != "*":
-            errors.append(invalid(where, item, f"if '{name}/*' is present, must not specify {item}"))
+            errors.append(invalid(field_path, item, f"if '{name}/*' is present, must not specify {item}"))
         if slash and name != "*" and sub in wild_resources:
-            errors.append(invalid(where, item, f"if '*/{sub}' is present, must not specify {item}"))
+            errors.append(invalid(field_path, item, f"if '*/{sub}' is present, must not specify {item}"))
     if "*/*" in resources and len(resources) > 1:
         text = "if '*/*' is present, must not specify other resources"
         errors.append(invalid(path, list(resources), text))
@@ -204,17 +204,17 @@ def client_config_errors(config: Any, path: str) -> list[FieldError]:
     return errors + _path_errors(service.get("path") or "", f"{path}.service.path")
 
 
-def _path_errors(where: str, path: str) -> list[FieldError]:
-    if where in ("", "/"):
+def _path_errors(url_path: str, path: str) -> list[FieldError]:
+    if url_path in ("", "/"):
         return []
-    if where == "//":
-        return [invalid(path, where, "segment[0] may not be empty")]
-    errors = [] if where.startswith("/") else [invalid(path, where, "must start with a '/'")]
-    for index, step in enumerate(where[1:].removesuffix("/").split("/")):
+    if url_path == "//":
+        return [invalid(path, url_path, "segment[0] may not be empty")]
+    errors = [] if url_path.startswith("/") else [invalid(path, url_path, "must start with a '/'")]
+    for index, step in enumerate(url_path[1:].removesuffix("/").split("/")):
         if not step:
-            errors.append(invalid(path, where, f"segment[{index}] may not be empty"))
+            errors.append(invalid(path, url_path, f"segment[{index}] may not be empty"))
         else:
-            errors += [invalid(path, where, f"segment[{index}]: {text}") for text in dns1123_subdomain(step)]
+            errors += [invalid(path, url_path, f"segment[{index}]: {text}") for text in dns1123_subdomain(step)]
     return errors
 
 

@@ -168,8 +168,8 @@ def daemon_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
 
 def _rolling_daemons(rolling: JsonObject, path: str) -> Errors:
     values = [(rolling.get(name, 0), f"{path}.{name}") for name in ("maxUnavailable", "maxSurge")]
-    errors = [error for value, where in values for error in share_errors(value, where)]
-    errors += [error for value, where in values for error in _too_much(value, where)]
+    errors = [error for value, field_path in values for error in share_errors(value, field_path)]
+    errors += [error for value, field_path in values for error in _too_much(value, field_path)]
     least, most = (_share(value) for value, _ in values)
     if least and most:
         text = "may not be set when maxUnavailable is non-zero"
@@ -193,8 +193,8 @@ def stateful_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
     retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
     for name in ("whenDeleted", "whenScaled") if retention else ():
         if retention.get(name, "") not in ("Retain", "Delete"):
-            where = f"spec.persistentVolumeClaimRetentionPolicy.{name}"
-            errors.append(not_supported(where, retention.get(name, ""), ("Retain", "Delete")))
+            field_path = f"spec.persistentVolumeClaimRetentionPolicy.{name}"
+            errors.append(not_supported(field_path, retention.get(name, ""), ("Retain", "Delete")))
     for index, claim in enumerate(claims if old is None else ()):  # immutable, so not checked again
         errors += claim_errors(claim.get("spec") or {}, f"spec.volumeClaimTemplates[{index}].spec")
     errors += _counts(spec, "replicas", "minReadySeconds")
@@ -244,11 +244,11 @@ def _stateful_strategy(strategy: JsonObject, path: str) -> Errors:
     if partition < 0:
         errors.append(invalid(f"{path}.rollingUpdate.partition", partition, _NOT_NEGATIVE))
     if most is not None:
-        where = f"{path}.rollingUpdate.maxUnavailable"
-        errors += share_errors(most, where)
+        field_path = f"{path}.rollingUpdate.maxUnavailable"
+        errors += share_errors(most, field_path)
         if not _share(most):
-            errors.append(invalid(where, most, "cannot be 0"))
-        errors += _too_much(most, where)
+            errors.append(invalid(field_path, most, "cannot be 0"))
+        errors += _too_much(most, field_path)
     return errors
 
 

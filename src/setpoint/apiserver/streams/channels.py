@@ -115,13 +115,13 @@ async def _listen_to_ports(socket: Socket, inputs: list[Input]) -> None:
 
 
 async def _talk(socket: Socket, channel: int, port: int, talk: Talk, received: Input) -> None:
-    sent = Output()
+    output = Output()
     async with TaskScope() as scope:
-        pumping = scope.start(_pump(socket, channel, sent))
+        pumping = scope.start(_pump(socket, channel, output))
         try:
-            await talk(received, sent)
+            await talk(received, output)
         except Exception as problem:  # noqa: BLE001 - what goes wrong with the connection is the client's answer
             message = f"an error occurred forwarding {port}: {type(problem).__name__}: {problem}"
             await socket.send(bytes((channel + 1,)) + message.encode())
-        sent.end()
+        output.end()
         await pumping

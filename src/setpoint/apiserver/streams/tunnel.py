@@ -71,25 +71,25 @@ class PortTunnel:
                 await self._socket.send(self._frames.ping(number))
 
     async def _talk(self, stream: int, errors: int, port: str, received: Input) -> None:
-        sent = Output()
+        output = Output()
         message = ""
         async with TaskScope() as scope:
-            pumping = scope.start(self._pump(stream, sent))
+            pumping = scope.start(self._pump(stream, output))
             try:
                 number = int(port) if port.isdecimal() else 0
-                await self._talk_of(number)(received, sent)
+                await self._talk_of(number)(received, output)
             except ApiStatusError as problem:
                 message = str(problem.status.get("message", ""))
             except Exception as problem:  # noqa: BLE001 - what goes wrong with the connection is the client's answer
                 message = f"an error occurred forwarding {port}: {type(problem).__name__}: {problem}"
-            sent.end()
+            output.end()
             await pumping
         if errors:
             await self._socket.send(self._frames.data(errors, message.encode(), is_last=True))
         await self._socket.send(self._frames.data(stream, b"", is_last=True))
         self._inputs.pop(stream, None)
 
-    async def _pump(self, stream: int, sent: Output) -> None:
-        while data := await sent.take():
+    async def _pump(self, stream: int, output: Output) -> None:
+        while data := await output.take():
             for start in range(0, len(data), PIECE):
                 await self._socket.send(self._frames.data(stream, data[start : start + PIECE]))

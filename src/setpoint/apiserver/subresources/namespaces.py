@@ -31,4 +31,4 @@ def finalize_namespace(call: Call) -> Response:
     finalizers = (new.get("spec") or {}).get("finalizers") or []
     changed["spec"] = {"finalizers": finalizers} if finalizers else {}
     value = modify(call, call.served, record, live, changed, options, subresource="finalize")
-    return shape.one(call, value)
+    return shape.single(call, value)

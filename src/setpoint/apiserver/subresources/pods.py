@@ -109,10 +109,10 @@ def _target_errors(target: JsonObject) -> list[FieldError]:
 def evict_pod(call: Call) -> Response:
     """POST pods/NAME/eviction: a deletion that disruption budgets may refuse. Raises ApiStatusError."""
     eviction = read_typed(call, _EVICTION, older=("policy/v1beta1",))
-    written = WriteOptions.parse(call.query, "CreateOptions")
+    write_options = WriteOptions.parse(call.query, "CreateOptions")
     if call.admission is not None:
         kind = ("policy", "v1", "Eviction")
-        eviction = call.admission.document(call.served, eviction, written, subresource="eviction", kind=kind)
+        eviction = call.admission.document(call.served, eviction, write_options, subresource="eviction", kind=kind)
         typed(eviction, _EVICTION)
     metadata = eviction.get("metadata") or {}
     options = eviction.get("deleteOptions")
@@ -123,7 +123,7 @@ def evict_pod(call: Call) -> Response:
     parsed = DeleteOptions.parse(
         {**options, "kind": "DeleteOptions"} if isinstance(options, dict) else None, call.query
     )
-    parsed.dry_run = parsed.dry_run or written.dry_run
+    parsed.dry_run = parsed.dry_run or write_options.dry_run
 
     def allow(pod: JsonObject) -> bool:
         spend(call, pod, dry_run=parsed.dry_run)

@@ -59,11 +59,11 @@ def update_scale(call: Call) -> Response:
     shape = Representation.negotiate(call)
     options = WriteOptions.parse(call.query, "UpdateOptions")
     record, live = _live(call)
-    sent, repeated = read_document(call, "Scale")
-    _fit(call, sent)
-    what = 'Scale in version "v1" cannot be handled as a Scale'
-    check_fields(call, _schema(), sent, options.field_validation, repeated, what)
-    return _answer(call, shape, _set(call, record, live, sent, options))
+    scale, repeated = read_document(call, "Scale")
+    _fit(call, scale)
+    prefix = 'Scale in version "v1" cannot be handled as a Scale'
+    check_fields(call, _schema(), scale, options.field_validation, repeated, prefix)
+    return _answer(call, shape, _set(call, record, live, scale, options))
 
 
 def patch_scale(call: Call) -> Response:

@@ -38,7 +38,7 @@ def create(call: Call) -> Response:
     metadata = obj["metadata"]
     fit_namespace(call, metadata)
     value = insert(call, call.served, obj, options)
-    return shape.one(call, value, status=201)
+    return shape.single(call, value, status=201)
 
 
 def insert(

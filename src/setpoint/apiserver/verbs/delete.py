@@ -41,7 +41,7 @@ def delete(call: Call) -> Response:
     result, is_deleted = remove(call, served, record, options)
     status = 202 if not is_deleted and options.orphan_dependents is False else 200
     if not is_deleted or served.strategy.returns_deleted:
-        return shape.one(call, result, status=status)
+        return shape.single(call, result, status=status)
     details = {"name": record.name, "group": served.resource.group, "kind": served.resource.plural}
     details["uid"] = metadata_of(record.value).uid
     document = {

@@ -33,13 +33,13 @@ def track(
     """Sets the managedFields of ``new`` (in place) for a write that is not an apply. An object whose fields can't be
     tracked has no managedFields afterwards, as in upstream.
     """
-    sent = new["metadata"].pop("managedFields", None)
+    requested = new["metadata"].pop("managedFields", None)
     live = old["metadata"].get("managedFields") if old is not None else None
     api_version, manager = served.resource.api_version, call.manager(manager)
     ignored = ignored_fields(served, subresource)
     now = None if subresource == "scale" else call.timestamp()  # as upstream
     try:
-        managed = managers_of_request(live, sent, subresource=subresource)
+        managed = managers_of_request(live, requested, subresource=subresource)
         if _removed_version(served, old):
             entries = []
         elif old is None and not managed.owners:

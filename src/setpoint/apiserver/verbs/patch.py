@@ -94,7 +94,7 @@ def patch(call: Call) -> Response:
     options = WriteOptions.parse(call.query, "PatchOptions", apply=apply)
     if apply:
         value, created = _apply(call, options)
-        return shape.one(call, value, status=201 if created else 200)
+        return shape.single(call, value, status=201 if created else 200)
     change, repeated = read_patch(call, served, kind, options.field_validation)
     record = call.existing()
     old = call.versions.decoded(served, record)
@@ -108,7 +108,7 @@ def patch(call: Call) -> Response:
     patch_text = go_text(parse_document(call.request.body or b"", JSON_TYPE)[0]) if kind == _STRATEGIC else ""
     coerce(call, served, new, options.field_validation, repeated, patch=True, patch_text=patch_text)
     _same_identity(call, new)
-    return shape.one(call, modify(call, served, record, old, new, options, subresource=path.subresource))
+    return shape.single(call, modify(call, served, record, old, new, options, subresource=path.subresource))
 
 
 def read_patch(call: Call, served: ServedResource, kind: str, validation: str) -> tuple[Change, list[str]]:
@@ -160,8 +160,8 @@ def _check_operations(document: Any) -> list[str]:
         for name, value in operation.items():
             if name in ("op", "path", "from"):
                 if value is not None and not isinstance(value, str):
-                    what = f"Go struct field jsonPatchOp.{name} of type string"
-                    raise PatchError(f"{prefix} {go_kind(value)} into {what}")
+                    field = f"Go struct field jsonPatchOp.{name} of type string"
+                    raise PatchError(f"{prefix} {go_kind(value)} into {field}")
             elif name != "value":
                 texts.append(f'json patch unknown field "[{index}].{name}"')
     return texts
@@ -299,9 +299,9 @@ def _renew_last_applied(obj: JsonObject, configuration: JsonObject, namespace: s
 
 def unfit(problem: InvalidApply, kind: GroupVersionKind, namespace: str, name: str) -> ApiStatusError:
     """The error for an apply configuration that does not fit the object's schema."""
-    what = str(kind) if kind.group else f"/{kind}"
+    kind_text = str(kind) if kind.group else f"/{kind}"
     words = "failed to create typed patch object"
-    return bad_request(str(problem).replace(f"{words}:", f"{words} ({namespace}/{name}; {what}):"))
+    return bad_request(str(problem).replace(f"{words}:", f"{words} ({namespace}/{name}; {kind_text}):"))
 
 
 def read_configuration(call: Call, options: WriteOptions, wanted: GroupVersionKind) -> JsonObject:

@@ -50,14 +50,14 @@ def update(call: Call) -> Response:
         if new["metadata"].get("uid"):
             raise precondition_failed(call, served, call.path.name, "UID", new["metadata"]["uid"], "")
         new["metadata"].pop("resourceVersion", None)
-        return shape.one(call, insert(call, served, new, options), status=201)
+        return shape.single(call, insert(call, served, new, options), status=201)
     uid = new["metadata"].get("uid")
     live = call.versions.decoded(served, record)
     if uid and uid != live["metadata"].get("uid"):
         live_uid = live["metadata"].get("uid", "")
         raise precondition_failed(call, served, call.path.name, "UID", uid, live_uid)
     value = modify(call, served, record, live, new, options, subresource=call.path.subresource)
-    return shape.one(call, value)
+    return shape.single(call, value)
 
 
 def check_name(call: Call, obj: JsonObject) -> None:

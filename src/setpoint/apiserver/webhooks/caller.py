@@ -54,14 +54,14 @@ class Target:
         if service:
             namespace, name, port = service["namespace"], service["name"], service.get("port") or 443
             url = f"https://{name}.{namespace}.svc:{port}{service.get('path') or '/'}"
-            where: tuple[str, str, int] | None = (namespace, name, port)
+            address: tuple[str, str, int] | None = (namespace, name, port)
         else:
-            url, where = _SLASHES.sub("/", config["url"]), None
+            url, address = _SLASHES.sub("/", config["url"]), None
         try:
             bundle = base64.b64decode(config.get("caBundle") or "")
         except binascii.Error:
             bundle = b"no certificate"
-        return cls(url + (f"?{query}" if query else ""), where, bundle)
+        return cls(url + (f"?{query}" if query else ""), address, bundle)
 
     @property
     def address(self) -> tuple[str, int]:

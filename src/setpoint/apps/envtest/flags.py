@@ -141,6 +141,6 @@ def help_text(program: str, about: str, table: Mapping[str, Flag]) -> str:
     lines = [about, "", "Usage:", f"  {program} [flags]", "", "Flags:"]
     width = max(len(name) + len(flag.kind) for name, flag in table.items()) + 4
     for name, flag in table.items():
-        shown = f"--{name} {'' if flag.kind == 'bool' else flag.kind}"
-        lines.append(f"      {shown:<{width}} {flag.about or 'accepted, but does nothing here'}")
+        usage = f"--{name} {'' if flag.kind == 'bool' else flag.kind}"
+        lines.append(f"      {usage:<{width}} {flag.about or 'accepted, but does nothing here'}")
     return "\n".join(lines)

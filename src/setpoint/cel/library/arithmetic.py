@@ -73,60 +73,60 @@ def timestamp(nanoseconds: int) -> Timestamp:
     return Timestamp(nanoseconds)
 
 
-def _quotient(one: int, two: int, what: str) -> int:
-    """The quotient, rounded towards zero. If ``two`` is 0, raises EvaluationError with ``what`` in its message."""
-    if two == 0:
-        raise EvaluationError(f"{what} by zero")
-    quotient = abs(one) // abs(two)
-    return quotient if (one < 0) == (two < 0) else -quotient
+def _quotient(left: int, right: int, operation: str) -> int:
+    """The quotient, rounded towards zero. Raises EvaluationError, which names ``operation``, if ``right`` is 0."""
+    if right == 0:
+        raise EvaluationError(f"{operation} by zero")
+    quotient = abs(left) // abs(right)
+    return quotient if (left < 0) == (right < 0) else -quotient
 
 
-def _divided(one: int, two: int) -> int:
-    return integer(_quotient(one, two, "division"))
+def _divided(left: int, right: int) -> int:
+    return integer(_quotient(left, right, "division"))
 
 
-def _remainder(one: int, two: int) -> int:
-    return integer(one - integer(_quotient(one, two, "modulus")) * two)
+def _remainder(left: int, right: int) -> int:
+    return integer(left - integer(_quotient(left, right, "modulus")) * right)
 
 
-def _double_quotient(one: float, two: float) -> float:
-    if two == 0:
-        if one == 0 or math.isnan(one):
+def _double_quotient(left: float, right: float) -> float:
+    if right == 0:
+        if left == 0 or math.isnan(left):
             return math.nan
-        return math.copysign(math.inf, one) * math.copysign(1, two)
-    return one / two
+        return math.copysign(math.inf, left) * math.copysign(1, right)
+    return left / right
 
 
 def _double(work: Callable[[float, float], float]) -> Callable[[float, float], float]:
-    def overload(one: float, two: float) -> float:
+    def overload(left: float, right: float) -> float:
         try:
-            return work(one, two)
+            return work(left, right)
         except OverflowError:
             return math.inf
 
     return overload
 
 
-def _concatenated(one: list[Value] | ListValue, two: list[Value] | ListValue) -> Value:
-    return one.plus(two) if isinstance(one, ListValue) else [*one, *two]
+def _concatenated(left: list[Value] | ListValue, right: list[Value] | ListValue) -> Value:
+    return left.plus(right) if isinstance(left, ListValue) else [*left, *right]
 
 
-def _binary(name: str, id_: str, one: Type, two: Type, result: Type, work: Callable[..., Any]) -> Overload:
-    return function(name, id_, (one, two), result, work)
+def _binary(name: str, id_: str, left: Type, right: Type, result: Type, work: Callable[..., Any]) -> Overload:
+    return function(name, id_, (left, right), result, work)
 
 
 def _ordered(name: str, word: str, holds: Callable[[int], bool]) -> list[Overload]:
-    def work(one: Value, two: Value) -> bool:
-        return holds(compare(one, two))
+    def work(left: Value, right: Value) -> bool:
+        return holds(compare(left, right))
 
     same = [("bool", BOOL), ("int64", INT), ("uint64", UINT), ("double", DOUBLE), ("string", STRING), ("bytes", BYTES), ("timestamp", TIMESTAMP), ("duration", DURATION)]  # fmt: skip  # noqa: E501
     numbers = [("int64", INT), ("uint64", UINT), ("double", DOUBLE)]
     overloads = [_binary(name, f"{word}_{kind}", type_, type_, BOOL, work) for kind, type_ in same]
     overloads += [
-        _binary(name, f"{word}_{one}_{two}", one_type, two_type, BOOL, work)
-        for one, one_type in numbers
-        for two, two_type in numbers
-        if one != two
+        _binary(name, f"{word}_{left}_{right}", left_type, right_type, BOOL, work)
+        for left, left_type in numbers
+        for right, right_type in numbers
+        if left != right
     ]
     return overloads
 
@@ -189,7 +189,7 @@ OPERATORS: Final = Library(
 )  # fmt: skip
 
 
-def _remainder_unsigned(one: int, two: int) -> int:
-    if two == 0:
+def _remainder_unsigned(left: int, right: int) -> int:
+    if right == 0:
         raise EvaluationError("modulus by zero")
-    return one % two
+    return left % right

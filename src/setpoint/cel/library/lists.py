@@ -63,7 +63,7 @@ _COMPARABLE: Final = {
 
 def _is_sorted(items: _List) -> bool:
     listed = list(items)
-    return all(compare(one, two) <= 0 for one, two in itertools.pairwise(listed))
+    return all(compare(left, right) <= 0 for left, right in itertools.pairwise(listed))
 
 
 def _best(name: str, wanted: int) -> Callable[[_List], Value]:
@@ -84,9 +84,9 @@ def _last_index_of(items: _List, item: Value) -> int:
     return max((index for index, element in enumerate(items) if _same(element, item)), default=-1)
 
 
-def _same(one: Value, two: Value) -> bool:
+def _same(left: Value, right: Value) -> bool:
     try:
-        return equal(one, two)
+        return equal(left, right)
     except EvaluationError:
         return False
 
@@ -198,8 +198,8 @@ LISTS_LIBRARY: Final = Library(
         method("reverse", "list_reverse", (list_of(_T),), list_of(_T), lambda items: list(items)[::-1]),
         method("distinct", "list_distinct", (list_of(_T),), list_of(_T), _distinct),
         function("sets.contains", "list_sets_contains_list", (list_of(_T), list_of(_T)), BOOL, _sets_contains),
-        function("sets.equivalent", "list_sets_equivalent_list", (list_of(_T), list_of(_T)), BOOL, lambda one, two: _sets_contains(one, two) and _sets_contains(two, one)),  # noqa: E501
-        function("sets.intersects", "list_sets_intersects_list", (list_of(_T), list_of(_T)), BOOL, lambda one, two: any(contains(two, item) for item in one)),  # noqa: E501
+        function("sets.equivalent", "list_sets_equivalent_list", (list_of(_T), list_of(_T)), BOOL, lambda left, right: _sets_contains(left, right) and _sets_contains(right, left)),  # noqa: E501
+        function("sets.intersects", "list_sets_intersects_list", (list_of(_T), list_of(_T)), BOOL, lambda left, right: any(contains(right, item) for item in left)),  # noqa: E501
         function("cel.@mapInsert", "@mapInsert_map_key_value", (map_of(_K, _V), _K, _V), map_of(_K, _V), _map_insert),
         function("cel.@mapInsert", "@mapInsert_map_map", (map_of(_K, _V), map_of(_K, _V)), map_of(_K, _V), _map_insert_all),  # noqa: E501
         function("optional.of", "optional_of", (_V,), optional_of(_V), Optional),

@@ -142,8 +142,8 @@ def _normalized(text: str) -> str:
     return ".".join(parts + ["0"] * (3 - len(parts)))
 
 
-def _order(one: Semver, two: Semver) -> int:
-    return (one.order > two.order) - (one.order < two.order)
+def _order(left: Semver, right: Semver) -> int:
+    return (left.order > right.order) - (left.order < right.order)
 
 
 _Q, _S = _QUANTITY, _SEMVER
@@ -152,26 +152,26 @@ QUANTITIES: Final = Library(
     (
         function("quantity", "string_to_quantity", (STRING,), _Q, _amount),
         function("isQuantity", "is_quantity_string", (STRING,), BOOL, _is(_amount)),
-        function("sign", "quantity_sign", (_Q,), INT, lambda one: (one.value > 0) - (one.value < 0)),
-        method("isGreaterThan", "quantity_is_greater_than", (_Q, _Q), BOOL, lambda one, two: one.value > two.value),
-        method("isLessThan", "quantity_is_less_than", (_Q, _Q), BOOL, lambda one, two: one.value < two.value),
+        function("sign", "quantity_sign", (_Q,), INT, lambda quantity: (quantity.value > 0) - (quantity.value < 0)),
+        method("isGreaterThan", "quantity_is_greater_than", (_Q, _Q), BOOL, lambda left, right: left.value > right.value),  # noqa: E501
+        method("isLessThan", "quantity_is_less_than", (_Q, _Q), BOOL, lambda left, right: left.value < right.value),
         method("compareTo", "quantity_compare_to", (_Q, _Q), INT, lambda a, b: (a.value > b.value) - (a.value < b.value)),  # noqa: E501
-        method("asApproximateFloat", "quantity_get_float", (_Q,), DOUBLE, lambda one: float(one.value)),
+        method("asApproximateFloat", "quantity_get_float", (_Q,), DOUBLE, lambda quantity: float(quantity.value)),
         method("asInteger", "quantity_get_int", (_Q,), INT, _as_integer),
-        method("isInteger", "quantity_is_integer", (_Q,), BOOL, lambda one: one.integer is not None),
-        method("add", "quantity_add", (_Q, _Q), _Q, lambda one, two: one.plus(two.value)),
-        method("add", "quantity_add_int", (_Q, INT), _Q, lambda one, two: one.plus(Decimal(two))),
-        method("sub", "quantity_sub", (_Q, _Q), _Q, lambda one, two: one.plus(-two.value)),
-        method("sub", "quantity_sub_int", (_Q, INT), _Q, lambda one, two: one.plus(-Decimal(two))),
+        method("isInteger", "quantity_is_integer", (_Q,), BOOL, lambda quantity: quantity.integer is not None),
+        method("add", "quantity_add", (_Q, _Q), _Q, lambda left, right: left.plus(right.value)),
+        method("add", "quantity_add_int", (_Q, INT), _Q, lambda left, right: left.plus(Decimal(right))),
+        method("sub", "quantity_sub", (_Q, _Q), _Q, lambda left, right: left.plus(-right.value)),
+        method("sub", "quantity_sub_int", (_Q, INT), _Q, lambda left, right: left.plus(-Decimal(right))),
         function("semver", "string_to_semver", (STRING,), _S, _semver),
         function("semver", "string_bool_to_semver", (STRING, BOOL), _S, _semver),
         function("isSemver", "is_semver_string", (STRING,), BOOL, _is(_semver)),
         function("isSemver", "is_semver_string_bool", (STRING, BOOL), BOOL, _is(_semver)),
-        method("isGreaterThan", "semver_is_greater_than", (_S, _S), BOOL, lambda one, two: _order(one, two) > 0),
-        method("isLessThan", "semver_is_less_than", (_S, _S), BOOL, lambda one, two: _order(one, two) < 0),
+        method("isGreaterThan", "semver_is_greater_than", (_S, _S), BOOL, lambda left, right: _order(left, right) > 0),
+        method("isLessThan", "semver_is_less_than", (_S, _S), BOOL, lambda left, right: _order(left, right) < 0),
         method("compareTo", "semver_compare_to", (_S, _S), INT, _order),
-        method("major", "semver_major", (_S,), INT, lambda one: one.numbers[0]),
-        method("minor", "semver_minor", (_S,), INT, lambda one: one.numbers[1]),
-        method("patch", "semver_patch", (_S,), INT, lambda one: one.numbers[2]),
+        method("major", "semver_major", (_S,), INT, lambda version: version.numbers[0]),
+        method("minor", "semver_minor", (_S,), INT, lambda version: version.numbers[1]),
+        method("patch", "semver_patch", (_S,), INT, lambda version: version.numbers[2]),
     )
 )  # fmt: skip

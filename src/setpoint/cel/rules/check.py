@@ -71,8 +71,8 @@ def _parts(node: Definition, path: str) -> Iterator[tuple[Definition, str]]:
 
 
 def _path_errors(node: Definition, path: str) -> Iterator[FieldError]:
-    for child, where in _parts(node, path):
-        yield from _path_errors(child, where)
+    for child, child_path in _parts(node, path):
+        yield from _path_errors(child, child_path)
     for index, rule in enumerate(node.get(_RULES) or ()):
         field = rule.get("fieldPath") or ""
         if field and field_path(field, node) is None:
@@ -102,12 +102,12 @@ class _Checker:
         additional = node.get("additionalProperties")
         inner = declared.item if declared is not None else None
         if isinstance(additional, Mapping):
-            where = f"{place.path}.additionalProperties"
-            self.check(additional, _Place(where, inner, times, place.uncorrelatable))
+            child_path = f"{place.path}.additionalProperties"
+            self.check(additional, _Place(child_path, inner, times, place.uncorrelatable))
         for name, child in (node.get("properties") or {}).items():
-            where = f"{place.path}.properties[{name}]"
+            child_path = f"{place.path}.properties[{name}]"
             child_declared = declared.fields.get(escaped(name) or "") if declared is not None else None
-            self.check(child, _Place(where, child_declared or _declared(child), times, place.uncorrelatable))
+            self.check(child, _Place(child_path, child_declared or _declared(child), times, place.uncorrelatable))
         items = node.get("items")
         if isinstance(items, Mapping):
             uncorrelatable = place.uncorrelatable
@@ -118,16 +118,18 @@ class _Checker:
             self._rules(node, place)
 
     def _rules(self, node: Definition, place: _Place) -> None:
-        where = f"{place.path}.{_RULES}"
+        rules_path = f"{place.path}.{_RULES}"
         if place.declared is None:
             text = "failed to construct type information for x-kubernetes-validations rules: unable to convert "
-            self.errors.append(internal_error(where, f"internal error: {text}structural schema to CEL declarations"))
+            self.errors.append(
+                internal_error(rules_path, f"internal error: {text}structural schema to CEL declarations")
+            )
             return
         times = place.times
         if times is None:
             times = MAX_REQUEST // (place.declared.smallest + 1)
         for index, rule in enumerate(compile_rules(node, place.declared)):
-            self._rule(rule, f"{where}[{index}]", times, place.uncorrelatable)
+            self._rule(rule, f"{rules_path}[{index}]", times, place.uncorrelatable)
 
     def _rule(self, rule: CompiledRule, path: str, times: int, uncorrelatable: str) -> None:
         self._cost(_product(rule.cost, times) or 0, f"{path}.rule", "estimated rule cost")
@@ -144,9 +146,9 @@ class _Checker:
             text = "may not be set if oldSelf is not used in rule"
             self.errors.append(invalid(f"{path}.optionalOldSelf", rule.document["optionalOldSelf"], text))
 
-    def _cost(self, cost: int, path: str, what: str) -> None:
+    def _cost(self, cost: int, path: str, subject: str) -> None:
         if cost > RULE_LIMIT:
-            self.errors.append(forbidden(path, _too_much(what, cost, RULE_LIMIT)))
+            self.errors.append(forbidden(path, _too_much(subject, cost, RULE_LIMIT)))
         self.total = min(self.total + cost, MAX_UINT)
         if cost >= SCHEMA_LIMIT // 100:
             self.expensive.append((cost, path))
@@ -156,9 +158,9 @@ class _Checker:
             return []
         worst = sorted(self.expensive, key=lambda entry: -entry[0])[:4]
         text = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
-        errors = [forbidden(where, text) for _, where in worst]
-        what = f"{_RULES} estimated rule cost total for entire OpenAPIv3 schema"
-        return [*errors, forbidden(path, _too_much(what, self.total, SCHEMA_LIMIT))]
+        errors = [forbidden(rule_path, text) for _, rule_path in worst]
+        subject = f"{_RULES} estimated rule cost total for entire OpenAPIv3 schema"
+        return [*errors, forbidden(path, _too_much(subject, self.total, SCHEMA_LIMIT))]
 
 
 def _declared(node: Definition) -> Declared | None:
@@ -180,14 +182,14 @@ def _occurrences(node: Definition) -> int | None:
     return None if most is None else max(most, 0)
 
 
-def _product(one: int | None, two: int | None) -> int | None:
-    return None if one is None or two is None else min(one * two, MAX_UINT)
+def _product(left: int | None, right: int | None) -> int | None:
+    return None if left is None or right is None else min(left * right, MAX_UINT)
 
 
-def _too_much(what: str, cost: int, limit: int) -> str:
+def _too_much(subject: str, cost: int, limit: int) -> str:
     factor = cost / limit
     factor_text = "more than 100x" if factor > 100 else f"{factor:.6f}x" if factor < 1.5 else f"{factor:.1f}x"
-    return f"{what} exceeds budget by factor of {factor_text} {_HINT}"
+    return f"{subject} exceeds budget by factor of {factor_text} {_HINT}"
 
 
 def _rule_value(rule: Mapping[str, Any]) -> Shown:

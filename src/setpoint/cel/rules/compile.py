@@ -98,8 +98,8 @@ def _compile(rule: CompiledRule, environment: Environment, sizes: Any, definitio
     message = rule.document.get("messageExpression") or ""
     if message:
         _compile_message(rule, message, environment, sizes)
-    where = rule.document.get("fieldPath") or ""
-    rule.field_path = (field_path(where, definition) or "") if where else ""
+    path = rule.document.get("fieldPath") or ""
+    rule.field_path = (field_path(path, definition) or "") if path else ""
 
 
 def _compile_message(rule: CompiledRule, text: str, environment: Environment, sizes: Any) -> None:

@@ -21,9 +21,9 @@ def default_errors(definition: Definition, path: str, *, root: bool = False) -> 
     if default is not None:
         validator = RuleValidator(definition, root=root or bool(definition.get("x-kubernetes-embedded-resource")))
         if not validator.empty:
-            where = f"{path}.default"
-            errors, _ = validator.validate(default, default, path=where)
-            yield from errors or validator.validate(default, path=where)[0]
+            field_path = f"{path}.default"
+            errors, _ = validator.validate(default, default, path=field_path)
+            yield from errors or validator.validate(default, path=field_path)[0]
     items = definition.get("items")
     if isinstance(items, Mapping):
         yield from default_errors(items, f"{path}.items")

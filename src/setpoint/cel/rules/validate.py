@@ -165,8 +165,8 @@ class _Run:
             for name, item in value.items():
                 child = node.properties.get(name)
                 if child is not None:
-                    where = f"{path}.{name}" if path else name
-                    self._walk(child, where, item, before.get(name), ratchet.key(name))
+                    child_path = f"{path}.{name}" if path else name
+                    self._walk(child, child_path, item, before.get(name), ratchet.key(name))
                 elif node.additional is not None:
                     self._walk(node.additional, f"{path}[{name}]", item, before.get(name), ratchet.key(name))
         elif isinstance(value, list) and node.items is not None:
@@ -227,17 +227,17 @@ class _Run:
         shown_value: Any,
         ratchet: _Ratchet,
     ) -> None:
-        where = f"{path}.{rule.field_path}" if path and rule.field_path else path or rule.field_path
+        field_path = f"{path}.{rule.field_path}" if path and rule.field_path else path or rule.field_path
         detail = ""
         try:
             detail = self._message(rule, variables)
         except _TooExpensive as problem:
-            self._report(invalid(where, kind, str(problem)), rule, ratchet)
+            self._report(invalid(field_path, kind, str(problem)), rule, ratchet)
             raise _Stop from None
         if not detail:
             message: str = rule.document.get("message") or ""
             detail = message.strip() if message else f"failed rule: {rule.text}"
-        self._report(_error(rule.document.get("reason"), where, shown_value, detail), rule, ratchet)
+        self._report(_error(rule.document.get("reason"), field_path, shown_value, detail), rule, ratchet)
 
     def _report(self, error: FieldError, rule: CompiledRule, ratchet: _Ratchet) -> None:
         if not rule.uses_old and ratchet.unchanged:

@@ -125,7 +125,7 @@ class Measures:
                 self._pods, usage, current=self._wanted, target=milli(target.average_value),
                 tolerance=self._tolerance, is_cpu=is_cpu, now=self._now,
             )  # fmt: skip
-            return replicas, f"{name} resource", MetricValueStatus(average_value=_shown(name, average))
+            return replicas, f"{name} resource", MetricValueStatus(average_value=_format_amount(name, average))
         if target.average_utilization is None:
             raise MetricsError(
                 "invalid resource metric source: neither an average utilization target nor an average value (usage) "
@@ -138,7 +138,7 @@ class Measures:
         )  # fmt: skip
         metric = f"{name} {'container ' if container else ''}resource utilization (percentage of request)"
         return replicas, metric, MetricValueStatus(
-            average_utilization=utilization, average_value=_shown(name, average)
+            average_utilization=utilization, average_value=_format_amount(name, average)
         )  # fmt: skip
 
     async def _per_pod(self, source: PodsMetricSource) -> Proposal:
@@ -152,7 +152,7 @@ class Measures:
             tolerance=self._tolerance, is_cpu=False, now=self._now,
         )  # fmt: skip
         status = PodsMetricStatus(
-            metric=_named(source.metric), current=MetricValueStatus(average_value=_shown(name, average))
+            metric=_named(source.metric), current=MetricValueStatus(average_value=_format_amount(name, average))
         )
         return Proposal(replicas, f"pods metric {name}", MetricStatus(type="Pods", pods=status))
 
@@ -194,13 +194,13 @@ class Measures:
             replicas, average = by_total(
                 value, replicas=self._present, target=milli(target.average_value), tolerance=self._tolerance
             )
-            return replicas, MetricValueStatus(average_value=_shown(name, average))
+            return replicas, MetricValueStatus(average_value=_format_amount(name, average))
         if target.value is None:
             raise MetricsError("invalid metric source: neither a value target nor an average value target was set")
         replicas = by_value(
             value, self._pods, current=self._wanted, target=milli(target.value), tolerance=self._tolerance
         )
-        return replicas, MetricValueStatus(value=_shown(name, value))
+        return replicas, MetricValueStatus(value=_format_amount(name, value))
 
 
 def _request(pod: Pod, resource: str, container: str) -> int:
@@ -221,7 +221,7 @@ def _named(metric: MetricIdentifier) -> MetricIdentifier:
     return MetricIdentifier(name=metric.name, selector=metric.selector)
 
 
-def _shown(name: str, amount: int) -> str:
+def _format_amount(name: str, amount: int) -> str:
     """An amount in thousandths as a quantity in upstream's notation, with memory in powers of two where possible."""
     whole, rest = divmod(amount, 1000)
     if name == "memory" and not rest and not whole % 1024:

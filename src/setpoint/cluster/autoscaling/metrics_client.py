@@ -73,8 +73,8 @@ async def object_metric(
     if neither has it. ``path`` leads to the object (``services/web``).
     """
     query = [("metricLabelSelector", str(Selector.of(of)))]
-    where = f"/apis/custom.metrics.k8s.io/v1beta2/{path}/{quote(name, safe='')}"
-    for item in await _items(client, where, query) or ():
+    url_path = f"/apis/custom.metrics.k8s.io/v1beta2/{path}/{quote(name, safe='')}"
+    for item in await _items(client, url_path, query) or ():
         return milli(item["value"])
     return None if obj is None else _annotated(obj, name)
 

@@ -146,8 +146,8 @@ def annotated(pod: Pod, container: str) -> ContainerBehaviour:
     if not any(PREFIX in name for name in notes):
         return ContainerBehaviour()
 
-    def text(what: str) -> str | None:
-        return notes.get(f"{container}.{PREFIX}/{what}", notes.get(f"{PREFIX}/{what}"))
+    def text(key: str) -> str | None:
+        return notes.get(f"{container}.{PREFIX}/{key}", notes.get(f"{PREFIX}/{key}"))
 
     log = text("log")
     return ContainerBehaviour(

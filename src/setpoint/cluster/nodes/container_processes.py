@@ -47,7 +47,7 @@ class ProcessRun:
 
     key: ObjectKey
     lines: deque[tuple[datetime, bytes]] = field(default_factory=lambda: deque(maxlen=LINES))
-    written: int = 0
+    line_count: int = 0
     """The number of lines written so far, including those that are no longer kept."""
     code: int | None = None
     """The exit code; None until the run has ended."""
@@ -227,7 +227,7 @@ class Processes:
 
     def _write(self, run: ProcessRun, line: bytes) -> None:
         run.lines.append((self._now(), line))
-        run.written += 1
+        run.line_count += 1
         run.changed.set()
 
     async def _environment_of(self, pod: Pod, container: Container) -> dict[str, str]:

@@ -38,7 +38,7 @@ class Connection:
     pod: Pod
     port: int
     received: Input
-    sent: Output
+    output: Output
 
     async def read(self) -> bytes:
         """The next bytes; ``b""`` when the client has closed the connection."""
@@ -46,4 +46,4 @@ class Connection:
 
     def write(self, data: bytes | str) -> None:
         """Sends bytes, or text as UTF-8."""
-        self.sent.write(data)
+        self.output.write(data)

@@ -52,9 +52,9 @@ class HollowStreams:
     async def _lines(self, pod: Pod, request: LogRequest) -> AsyncIterator[bytes]:
         """The lines so far; with ``follow``, further lines until the container has ended."""
         run = run_of(pod, request)
-        habit, what = self._habit(pod, request.container), f"container {request.container} of pod {pod.key}"
-        so_far = [line for line in lines_of(run, habit, what) if self._is_written(line, request)]
-        written = len([line for line in lines_of(run, habit, what) if line.at <= self._now()])
+        habit, name = self._habit(pod, request.container), f"container {request.container} of pod {pod.key}"
+        so_far = [line for line in lines_of(run, habit, name) if self._is_written(line, request)]
+        sent_lines = len([line for line in lines_of(run, habit, name) if line.at <= self._now()])
         remaining = request.limit
         for line in so_far if request.tail is None else so_far[len(so_far) - min(request.tail, len(so_far)) :]:
             data, remaining = _cut(encoded(line, request), remaining)
@@ -73,9 +73,9 @@ class HollowStreams:
                     return
                 if now.number != run.number:
                     return
-                coming = list(lines_of(now, habit, what))[written:]
+                coming = list(lines_of(now, habit, name))[sent_lines:]
                 while coming and coming[0].at <= self._now():
-                    written += 1
+                    sent_lines += 1
                     data, remaining = _cut(encoded(coming.pop(0), request), remaining)
                     yield data
                     if remaining == 0:
@@ -114,9 +114,9 @@ class HollowStreams:
         habit = self._habit(pod_object, request.container)
         function = habit.exec if request.arguments else habit.attach
         if function is None:
-            what = "exec" if request.arguments else "attach"
+            parameter = "exec" if request.arguments else "attach"
             text = f"container {request.container} of pod {pod_object.key} is hollow: nothing is executed in it"
-            raise bad_request(f"{text}. In a test, PodBehaviour({what}=...) answers")
+            raise bad_request(f"{text}. In a test, PodBehaviour({parameter}=...) answers")
 
         async def run(streams: Streams) -> int:
             command = Command(
@@ -177,8 +177,8 @@ def _container(pod: Pod, name: str) -> Container:
 
 
 def _talk(function: PortFunction, pod: Pod, port: int) -> Talk:
-    async def talk(received: Input, sent: Output) -> None:
-        await function(Connection(pod, port, received, sent))
+    async def talk(received: Input, output: Output) -> None:
+        await function(Connection(pod, port, received, output))
 
     return talk
 

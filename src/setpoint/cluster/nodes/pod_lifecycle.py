@@ -402,8 +402,8 @@ class PodLife:
         status = self._pod.status
         return [*status.init_container_statuses, *status.container_statuses, *status.ephemeral_container_statuses]
 
-    def _elapsed(self, what: str, since: datetime | None) -> float:
-        return self._stopwatch.elapsed(self._pod.uid, what, since, self._exactly)
+    def _elapsed(self, phase: str, since: datetime | None) -> float:
+        return self._stopwatch.elapsed(self._pod.uid, phase, since, self._exactly)
 
     @staticmethod
     def _shape(status: ContainerStatus) -> tuple[object, ...]:

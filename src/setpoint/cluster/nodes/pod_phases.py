@@ -18,10 +18,13 @@ def phase_of(pod: Pod, *, ending: bool = False) -> str:
     policy = "Never" if ending else spec.restart_policy or "Always"
     by_name = {init_status.name: init_status for init_status in status.init_container_statuses}
     for init in spec.init_containers:
-        one = by_name.get(init.name)
-        last = ended(one) if one is not None else None
+        container_status = by_name.get(init.name)
+        last = ended(container_status) if container_status is not None else None
         if init.restart_policy == "Always":
-            if not ending and (one is None or not (one.started or one.restart_count or last is not None)):
+            if not ending and (
+                container_status is None
+                or not (container_status.started or container_status.restart_count or last is not None)
+            ):
                 return "Pending"
         elif last is None:
             return "Pending"

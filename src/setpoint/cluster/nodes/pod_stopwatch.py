@@ -16,27 +16,27 @@ class Stopwatch:
     def __init__(self) -> None:
         self._began: dict[str, dict[str, float]] = {}
 
-    def begin(self, uid: str, what: str) -> None:
-        """Records that ``what`` begins now."""
-        self._began.setdefault(uid, {})[what] = asyncio.get_running_loop().time()
+    def begin(self, uid: str, phase: str) -> None:
+        """Records that ``phase`` begins now."""
+        self._began.setdefault(uid, {})[phase] = asyncio.get_running_loop().time()
 
-    def begins(self, uid: str, what: str) -> bool:
-        """Records that ``what`` begins now, unless this process has recorded it before. Returns whether it was new."""
+    def begins(self, uid: str, phase: str) -> bool:
+        """Records that ``phase`` begins now, unless this process has recorded it before. Returns whether it was new."""
         began = self._began.setdefault(uid, {})
-        if what in began:
+        if phase in began:
             return False
-        began[what] = asyncio.get_running_loop().time()
+        began[phase] = asyncio.get_running_loop().time()
         return True
 
-    def elapsed(self, uid: str, what: str, since: datetime | None, now: datetime) -> float:
-        """The seconds since ``what`` began according to this process. If this process has not seen the beginning, the
+    def elapsed(self, uid: str, phase: str, since: datetime | None, now: datetime) -> float:
+        """The seconds since ``phase`` began according to this process. If this process has not seen the beginning, the
         seconds since ``since`` or, without that, since the first call.
         """
         time = asyncio.get_running_loop().time()
         began = self._began.setdefault(uid, {})
-        if what not in began:
-            began[what] = time - (max((now - since).total_seconds(), 0.0) if since is not None else 0.0)
-        return time - began[what]
+        if phase not in began:
+            began[phase] = time - (max((now - since).total_seconds(), 0.0) if since is not None else 0.0)
+        return time - began[phase]
 
     def between(self, uid: str, first: str, second: str) -> float | None:
         """The seconds from the beginning of ``first`` to that of ``second``; None unless this process knows both."""

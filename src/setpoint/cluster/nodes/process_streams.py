@@ -23,7 +23,7 @@ _PART: Final = 1 << 15
 
 async def log_of(run: ProcessRun, request: LogRequest) -> AsyncIterator[bytes]:
     """The lines of a run so far; with ``follow``, further lines until the run has ended."""
-    written = run.written
+    total = run.line_count
     remaining = request.limit
     for at, line in _last(run, request):
         data, remaining = _cut(_encoded(at, line, request), remaining)
@@ -32,15 +32,15 @@ async def log_of(run: ProcessRun, request: LogRequest) -> AsyncIterator[bytes]:
             return
     while request.follow:
         run.changed.clear()
-        new, written = min(run.written - written, len(run.lines)), run.written
+        new, total = min(run.line_count - total, len(run.lines)), run.line_count
         for at, line in list(run.lines)[len(run.lines) - new :]:
             data, remaining = _cut(_encoded(at, line, request), remaining)
             yield data
             if remaining == 0:
                 return
-        if run.code is not None and run.written == written:
+        if run.code is not None and run.line_count == total:
             return
-        if run.written == written:
+        if run.line_count == total:
             await run.changed.wait()
 
 
@@ -85,12 +85,12 @@ def command_in(processes: Processes, pod: Pod, container: Container, request: Co
 def port_of(port: int) -> Talk:
     """A function that connects a client's stream to a port at this machine's loopback address."""
 
-    async def talk(received: Input, sent: Output) -> None:
+    async def talk(received: Input, output: Output) -> None:
         reader, writer = await asyncio.open_connection(LOOPBACK, port)
         try:
             async with TaskScope() as scope:
                 scope.start(_feed(received, writer))
-                await _pump(reader, sent)
+                await _pump(reader, output)
         finally:
             writer.close()
 

@@ -20,7 +20,7 @@ TURN: Final = 200
 """The number of objects to read before other tasks may run."""
 
 
-class Held(NamedTuple):
+class InventoryItem(NamedTuple):
     """A stored object with the data that can be shown without decoding it again."""
 
     resource: Resource
@@ -51,7 +51,7 @@ class Inventory:
 
     def __init__(self, server: ApiServer) -> None:
         self._server = server
-        self._held: dict[str, tuple[int, dict[str, Held]]] = {}
+        self._items: dict[str, tuple[int, dict[str, InventoryItem]]] = {}
         self._reports: dict[str, list[Report]] = {}
 
     def served(self) -> dict[str, ServedResource]:
@@ -67,27 +67,27 @@ class Inventory:
         may be from different moments.
         """
         served = self.served()
-        for name in [name for name in self._held if name not in served]:
-            del self._held[name]
+        for name in [name for name in self._items if name not in served]:
+            del self._items[name]
         storage = self._server.storage
         for name, resource in served.items():
             revision = storage.changed_since(resource.collection)
-            last = self._held.get(name)
+            last = self._items.get(name)
             if last is not None and last[0] == revision:
                 continue
             before = {} if last is None else last[1]
-            now: dict[str, Held] = {}
+            now: dict[str, InventoryItem] = {}
             looked = 0
             for record in storage.scan(resource.collection):
                 key = key_of(record)
-                held = before.get(key)
-                if held is None or held.record is not record:
-                    held = _held(resource.resource, record)
+                item = before.get(key)
+                if item is None or item.record is not record:
+                    item = _item(resource.resource, record)
                     looked += 1
                     if not looked % TURN:
                         await asyncio.sleep(0)
-                now[key] = held
-            self._held[name] = revision, now
+                now[key] = item
+            self._items[name] = revision, now
             if resource.resource.kind == "Event":
                 self._reports = self._all_reports()
 
@@ -96,9 +96,9 @@ class Inventory:
         for name, resource in self.served().items():
             yield name, resource, len(self.of(name))
 
-    def of(self, name: str) -> dict[str, Held]:
+    def of(self, name: str) -> dict[str, InventoryItem]:
         """The objects of a resource at the last `refresh`, by their keys."""
-        return self._held.get(name, (0, {}))[1]
+        return self._items.get(name, (0, {}))[1]
 
     def reports(self, uid: str) -> Sequence[Report]:
         """The events about the object with that uid, the newest first."""
@@ -106,23 +106,23 @@ class Inventory:
 
     def _all_reports(self) -> dict[str, list[Report]]:
         by_subject: dict[str, dict[str, Report]] = {}
-        for _, held in self.all():
-            if held.report is not None and held.report.about:
-                by_subject.setdefault(held.report.about, {})[held.uid] = held.report
+        for _, item in self.all():
+            if item.report is not None and item.report.about:
+                by_subject.setdefault(item.report.about, {})[item.uid] = item.report
         return {uid: sorted(reports.values(), key=_moment, reverse=True) for uid, reports in by_subject.items()}
 
-    def all(self, names: Iterable[str] = ()) -> Iterator[tuple[str, Held]]:
+    def all(self, names: Iterable[str] = ()) -> Iterator[tuple[str, InventoryItem]]:
         """The objects of the resources ``names`` (by default, of all resources), each with the name of its resource."""
-        for name in names or list(self._held):
-            for held in list(self.of(name).values()):  # it may be refreshed between two of them
-                yield name, held
+        for name in names or list(self._items):
+            for item in list(self.of(name).values()):  # it may be refreshed between two of them
+                yield name, item
 
 
-def _held(resource: Resource, record: Record) -> Held:
+def _item(resource: Resource, record: Record) -> InventoryItem:
     obj: dict[str, Any] = msgspec.json.decode(record.value)
     metadata = obj.get("metadata", {})
     owners = tuple(str(reference.get("uid", "")) for reference in metadata.get("ownerReferences") or ())
-    return Held(
+    return InventoryItem(
         resource,
         record,
         metadata.get("uid", ""),

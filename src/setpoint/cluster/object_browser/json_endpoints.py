@@ -15,7 +15,7 @@ from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.cluster.object_browser.affected_objects import held_up
 from setpoint.cluster.object_browser.event_records import Report
 from setpoint.cluster.object_browser.finalizer_owners import removers
-from setpoint.cluster.object_browser.inventory import Held, Inventory
+from setpoint.cluster.object_browser.inventory import Inventory, InventoryItem
 from setpoint.cluster.object_browser.object_history import History
 from setpoint.cluster.object_browser.problem_causes import RANK, Reason, Reasons, common
 from setpoint.cluster.object_browser.problems import Problem, problems
@@ -101,7 +101,7 @@ class ClusterPages:
                 custom=served.custom,
                 objects=number,
                 attention=sum(
-                    reasons.state(held) not in ("current", "paused") for held in self._inventory.of(name).values()
+                    reasons.state(item) not in ("current", "paused") for item in self._inventory.of(name).values()
                 ),
             )
             for name, served, number in self._inventory.kinds()
@@ -124,30 +124,30 @@ class ClusterPages:
         searched = kinds or [name for name in served if name not in _QUIET]
         counts: dict[str, int] = {}
         rows: list[Problem] = []
-        wanting: list[tuple[str, Held]] = []
-        mentioning: list[tuple[str, Held]] = []
-        for looked, (name, held) in enumerate(self._inventory.all(searched)):
+        wanting: list[tuple[str, InventoryItem]] = []
+        mentioning: list[tuple[str, InventoryItem]] = []
+        for looked, (name, item) in enumerate(self._inventory.all(searched)):
             if not looked % TURN:
                 await asyncio.sleep(0)
-            if words and not _has(f"{name}/{held.key}".lower(), words):
-                if reasons.state(held) != "current" and _has(reasons.of(name, held).text.lower(), words):
-                    mentioning.append((name, held))
-            elif reasons.state(held) == "current":
-                rows.append(Problem((name, held), ()))
+            if words and not _has(f"{name}/{item.key}".lower(), words):
+                if reasons.state(item) != "current" and _has(reasons.of(name, item).text.lower(), words):
+                    mentioning.append((name, item))
+            elif reasons.state(item) == "current":
+                rows.append(Problem((name, item), ()))
             else:
-                wanting.append((name, held))
+                wanting.append((name, item))
         if not rows and not wanting:
             wanting = mentioning
         entries: list[tuple[int, bool, str, str, Problem]] = []
         first_of: dict[tuple[str, ...], str] = {}
         for problem in [*problems(wanting, reasons), *rows]:
-            name, held = problem.head
-            state = reasons.state(held)
+            name, item = problem.head
+            state = reasons.state(item)
             counts[state] = counts.get(state, 0) + 1
             if not states or state in states:
-                entries.append((RANK[state], _is_the_clusters(held, served[name].custom), name, held.key, problem))
-                alike = _alike(name, held)
-                first_of[alike] = min(first_of.get(alike, held.key), held.key)
+                entries.append((RANK[state], _is_the_clusters(item, served[name].custom), name, item.key, problem))
+                alike = _alike(name, item)
+                first_of[alike] = min(first_of.get(alike, item.key), item.key)
 
         def order(row: tuple[int, bool, str, str, Problem]) -> tuple[Any, ...]:
             rank, clusters, name, key, problem = row
@@ -169,27 +169,27 @@ class ClusterPages:
         namespace, _, own = key.rpartition("/")
         versions, last = await self._history.of(served.collection, namespace, own)
         record = self._server.storage.get(served.collection, namespace, own)
-        shown = record or last
-        obj: dict[str, Any] = msgspec.json.decode(shown.value) if shown is not None else {}
+        newest = record or last
+        obj: dict[str, Any] = msgspec.json.decode(newest.value) if newest is not None else {}
         uid = str(obj.get("metadata", {}).get("uid", ""))
-        reasons, held = self._reasons(controllers), self._inventory.of(name).get(key)
+        reasons, item = self._reasons(controllers), self._inventory.of(name).get(key)
         mentions = Mentions(self._inventory)
-        reason = None if held is None or record is None else reasons.of(name, held)
-        state, text = ("unknown", self._absent(served, key, namespace)) if shown is None else _GONE
+        reason = None if item is None or record is None else reasons.of(name, item)
+        state, text = ("unknown", self._absent(served, key, namespace)) if newest is None else _GONE
         if reason is not None:
             state, text = reason.state, reason.text
         resource = served.resource
         waiting = await held_up(name, key, self._inventory, reasons, mentions)
-        shown_yaml, hidden = as_yaml(obj, len(shown.value) if shown is not None else 0)
+        shown_yaml, hidden = as_yaml(obj, len(newest.value) if newest is not None else 0)
         description = StoredObject(
             resource=name,
             kind=resource.kind,
             api_version=resource.api_version,
             key=key,
-            revision=0 if shown is None else shown.revision,
+            revision=0 if newest is None else newest.revision,
             state=state,
             text=text,
-            parts=[Part(text=text)] if shown is None else mentions.parts(text, namespace),
+            parts=[Part(text=text)] if newest is None else mentions.parts(text, namespace),
             since=None if reason is None else reason.since,
             ready=ready(obj),
             see=[] if reason is None else _causes(reasons, reason, mentions),
@@ -200,7 +200,7 @@ class ClusterPages:
                 entry
                 for run in controllers.values()
                 if run.controller.resource.group_resource == resource.group_resource
-                for entry in [_by(run, key, None if held is None else reasons.last_word(held, run.name))]
+                for entry in [_by(run, key, None if item is None else reasons.last_word(item, run.name))]
                 if entry.state not in ("unknown", "deleted")
             ],
             owners=owners_above(references_of(obj), partial(self._owners, namespace, reasons)),
@@ -216,7 +216,7 @@ class ClusterPages:
                 )
                 for difference in differences(obj)
             ],
-            yaml=shown_yaml if shown is not None else "",
+            yaml=shown_yaml if newest is not None else "",
             hidden=hidden,
             versions=versions,
         )  # fmt: skip
@@ -234,7 +234,7 @@ class ClusterPages:
     ) -> Iterator[tuple[TreeNode, References]]:
         """The owners of an object in that namespace, each with its own references."""
         wanted = {str(reference.get("uid")) for reference in references}
-        entries = {held.uid: (name, held) for name, held in self._inventory.all() if held.uid in wanted}
+        entries = {item.uid: (name, item) for name, item in self._inventory.all() if item.uid in wanted}
         for reference in references:
             entry = entries.get(str(reference.get("uid")))
             if entry is None:
@@ -251,19 +251,19 @@ class ClusterPages:
 
 
 def _row(problem: Problem, reasons: Reasons, mentions: Mentions) -> Row:
-    name, held = problem.head
-    reason = reasons.of(name, held)
+    name, item = problem.head
+    reason = reasons.of(name, item)
     return Row(
         controller=name,
-        kind=held.resource.kind,
-        key=held.key,
+        kind=item.resource.kind,
+        key=item.key,
         state=reason.state,
         text=reason.text,
-        parts=mentions.parts(reason.text, held.record.namespace),
+        parts=mentions.parts(reason.text, item.record.namespace),
         since=reason.since,
         until=None,
         failures=0,
-        ready=held.ready,
+        ready=item.ready,
         see=_causes(reasons, reason, mentions),
         others=[
             With(resource=resource, kind=other.resource.kind, key=other.key, state=reasons.state(other))
@@ -277,36 +277,36 @@ def _has(place: str, words: Iterable[str]) -> bool:
     return all(word in place for word in words)
 
 
-def _is_the_clusters(held: Held, custom: bool) -> bool:
+def _is_the_clusters(item: InventoryItem, custom: bool) -> bool:
     """Whether the object is probably one that every cluster has, such as a default role. These objects are listed
     last.
     """
-    namespace = held.record.namespace
-    return namespace.startswith("kube-") or held.record.name == "kube-root-ca.crt" or not (namespace or custom)
+    namespace = item.record.namespace
+    return namespace.startswith("kube-") or item.record.name == "kube-root-ca.crt" or not (namespace or custom)
 
 
-def _alike(name: str, held: Held) -> tuple[str, ...]:
+def _alike(name: str, item: InventoryItem) -> tuple[str, ...]:
     """A key that is equal for objects with the same owner and the same reason for not being in their wanted state."""
-    if held.standing.state == "current" or not held.owners:
-        return name, held.key
-    return name, *held.owners, held.standing.state, common(held, held.standing.text)
+    if item.standing.state == "current" or not item.owners:
+        return name, item.key
+    return name, *item.owners, item.standing.state, common(item, item.standing.text)
 
 
 def _owned(reasons: Reasons, uid: str) -> Iterator[tuple[str, TreeNode]]:
     """The objects with an owner reference to the object with that uid, each with its uid."""
-    for name, held in sorted(reasons.below(uid), key=lambda entry: (entry[0], entry[1].key)):
-        yield held.uid, _node(name, held, reasons)
+    for name, item in sorted(reasons.below(uid), key=lambda entry: (entry[0], entry[1].key)):
+        yield item.uid, _node(name, item, reasons)
 
 
-def _node(name: str, held: Held, reasons: Reasons) -> TreeNode:
-    reason = reasons.of(name, held)
+def _node(name: str, item: InventoryItem, reasons: Reasons) -> TreeNode:
+    reason = reasons.of(name, item)
     return TreeNode(
         resource=name,
-        kind=held.resource.kind,
-        key=held.key,
+        kind=item.resource.kind,
+        key=item.key,
         state=reason.state,
         text=reason.text,
-        ready=held.ready,
+        ready=item.ready,
         owns=[],
     )
 
@@ -314,17 +314,17 @@ def _node(name: str, held: Held, reasons: Reasons) -> TreeNode:
 def _causes(reasons: Reasons, reason: Reason, mentions: Mentions) -> list[Cause]:
     """The causes of a state: one object for each distinct reason, and at most `SEEN` objects."""
     by_state: dict[str, Cause] = {}
-    for name, held in reason.roots:
-        own = reasons.of(name, held)
-        same = common(held, own.text)
+    for name, item in reason.roots:
+        own = reasons.of(name, item)
+        same = common(item, own.text)
         group = by_state.get(same)
         if group is not None:
             group.more += 1
             continue
-        parts = mentions.parts(own.text, held.record.namespace)
-        kind = held.resource.kind
+        parts = mentions.parts(own.text, item.record.namespace)
+        kind = item.resource.kind
         by_state[same] = Cause(
-            resource=name, kind=kind, key=held.key, state=own.state, text=own.text, parts=parts, more=0
+            resource=name, kind=kind, key=item.key, state=own.state, text=own.text, parts=parts, more=0
         )
     return list(by_state.values())[:SEEN]
 

@@ -117,8 +117,8 @@ def _version(change: Change) -> Version:
     changes: list[Changed] = []
     for path, was, is_ in differing[:CHANGES]:
         hidden = hides and _hides(path)
-        shown = (None if value is _ABSENT else HIDDEN if hidden else _shown(value) for value in (was, is_))
-        changes.append(Changed(path=_dotted(path), before=next(shown), after=next(shown)))
+        texts = (None if value is _ABSENT else HIDDEN if hidden else _value_text(value) for value in (was, is_))
+        changes.append(Changed(path=_dotted(path), before=next(texts), after=next(texts)))
     return Version(
         revision=change.revision,
         type=change.type,
@@ -174,7 +174,7 @@ def _dotted(path: Path) -> str:
     return text
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     text = msgspec.json.encode(value).decode()
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ... ({len(text):,} characters)"
 

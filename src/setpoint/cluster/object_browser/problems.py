@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from setpoint.cluster.object_browser.inventory import Held
+from setpoint.cluster.object_browser.inventory import InventoryItem
 from setpoint.cluster.object_browser.problem_causes import RANK, Reasons
 
-Named = tuple[str, Held]
+Named = tuple[str, InventoryItem]
 """An object with the name of its resource."""
 
 
@@ -25,10 +25,10 @@ def problems(named: Iterable[Named], reasons: Reasons) -> list[Problem]:
     The head of a problem is the object that does not cause the state of any other: a Deployment rather than its pods.
     If several objects wait for the same object, as pods may for a claim, the head is the object that they wait for.
     """
-    objects = {(name, held.key): (name, held) for name, held in named}
+    objects = {(name, item.key): (name, item) for name, item in named}
     causes = {
-        place: [causing for name, held in reasons.causes(one[1]) if (causing := (name, held.key)) in objects]
-        for place, one in objects.items()
+        place: [causing for name, item in reasons.causes(named_item[1]) if (causing := (name, item.key)) in objects]
+        for place, named_item in objects.items()
     }
     groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
     group_of: dict[tuple[str, str], tuple[str, str]] = {}
@@ -36,14 +36,14 @@ def problems(named: Iterable[Named], reasons: Reasons) -> list[Problem]:
         groups[place], group_of[place] = [place], place
     for place, found_causes in causes.items():
         for cause in found_causes:
-            one, other = group_of[place], group_of[cause]
-            if one == other:
+            larger, smaller = group_of[place], group_of[cause]
+            if larger == smaller:
                 continue
-            if len(groups[one]) < len(groups[other]):
-                one, other = other, one
-            for causing in groups[other]:
-                group_of[causing] = one
-            groups[one] += groups.pop(other)
+            if len(groups[larger]) < len(groups[smaller]):
+                larger, smaller = smaller, larger
+            for causing in groups[smaller]:
+                group_of[causing] = larger
+            groups[larger] += groups.pop(smaller)
     result: list[Problem] = []
     for members in groups.values():
         members.sort()

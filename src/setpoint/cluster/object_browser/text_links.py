@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from setpoint.cluster.object_browser.inventory import Held, Inventory
+from setpoint.cluster.object_browser.inventory import Inventory, InventoryItem
 from setpoint.meta import Resource
 
 _NAME: Final = r"[a-z0-9](?:[-a-z0-9./]*[a-z0-9])?"
@@ -78,12 +78,12 @@ class Mentions:
 
     def _webhook(self, text: str, name: str) -> Iterator[Part]:
         for resource in _WEBHOOKS:
-            for key, held in self._inventory.of(resource).items():
-                if _has_webhook(held, name):
+            for key, item in self._inventory.of(resource).items():
+                if _has_webhook(item, name):
                     yield Part(text=text, resource=resource, key=key)
                     return
 
 
-def _has_webhook(held: Held, name: str) -> bool:
-    obj: Mapping[str, Any] = msgspec.json.decode(held.record.value)
+def _has_webhook(item: InventoryItem, name: str) -> bool:
+    obj: Mapping[str, Any] = msgspec.json.decode(item.record.value)
     return any(webhook.get("name") == name for webhook in obj.get("webhooks") or ())

@@ -272,12 +272,12 @@ class Occupancy:
             self.with_terms[pod.key] = pod
 
 
-def _same(one: Node, other: Node) -> bool:
+def _same(left: Node, right: Node) -> bool:
     """Whether two states of a node are equal for the scheduler."""
     return (
-        one.uid == other.uid
-        and one.labels == other.labels
-        and one.spec.taints == other.spec.taints
-        and bool(one.spec.unschedulable) == bool(other.spec.unschedulable)
-        and one.status.allocatable == other.status.allocatable
+        left.uid == right.uid
+        and left.labels == right.labels
+        and left.spec.taints == right.spec.taints
+        and bool(left.spec.unschedulable) == bool(right.spec.unschedulable)
+        and left.status.allocatable == right.status.allocatable
     )

@@ -89,11 +89,11 @@ def host_ports(containers: Iterable[Container]) -> frozenset[tuple[str, str, int
     )
 
 
-def ports_clash(one: Iterable[tuple[str, str, int]], other: Iterable[tuple[str, str, int]]) -> bool:
+def ports_clash(left: Iterable[tuple[str, str, int]], right: Iterable[tuple[str, str, int]]) -> bool:
     """Whether two sets of host ports have a port in common; an address of zeros means every address."""
     every = "0.0.0.0"  # noqa: S104
     return any(
-        (protocol, number) == (used, other_number) and (every in (address, where) or address == where)
-        for address, protocol, number in one
-        for where, used, other_number in other
+        (protocol, number) == (used, other_number) and (every in (address, other_address) or address == other_address)
+        for address, protocol, number in left
+        for other_address, used, other_number in right
     )

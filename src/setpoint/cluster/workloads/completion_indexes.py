@@ -20,7 +20,7 @@ def index_of(pod: Pod, completions: int) -> int | None:
     return index if index < completions else None
 
 
-def written(indexes: Iterable[int]) -> str:
+def format_indexes(indexes: Iterable[int]) -> str:
     """The indexes as text: runs of three or more with a dash, all others one by one, such as ``0-4,7``."""
     parts: list[str] = []
     first = last = None

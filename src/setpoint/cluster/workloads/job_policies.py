@@ -27,18 +27,18 @@ def verdict(job: Job, pod: Pod) -> Verdict:
             status = next(_matching(pod, rule.on_exit_codes), None)
             if status is None or status.state is None or status.state.terminated is None:
                 continue
-            what = (
+            reason = (
                 f"Container {status.name} for pod {pod.key} failed with exit code {status.state.terminated.exit_code}"
             )
         else:
             wanted = {(pattern.type, pattern.status or "True") for pattern in rule.on_pod_conditions}
-            held = next(
+            matching = next(
                 (condition for condition in pod.status.conditions if (condition.type, condition.status) in wanted), None
             )
-            if held is None:
+            if matching is None:
                 continue
-            what = f"Pod {pod.key} has condition {held.type}"
-        return Verdict(rule.action, f"{what} matching {rule.action} rule at index {number}")
+            reason = f"Pod {pod.key} has condition {matching.type}"
+        return Verdict(rule.action, f"{reason} matching {rule.action} rule at index {number}")
     return Verdict("Count")
 
 

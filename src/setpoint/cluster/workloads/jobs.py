@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from setpoint.cluster.workloads.completion_indexes import index_of, read, written
+from setpoint.cluster.workloads.completion_indexes import format_indexes, index_of, read
 from setpoint.cluster.workloads.controller_refs import Claims
 from setpoint.cluster.workloads.job_pod_tracking import (
     FINALIZER,
@@ -79,10 +79,10 @@ class Jobs:
         succeeded = len(tally.done) if tally.indexed else (status.succeeded or 0) + len(_uncounted(job).succeeded)
         failed = (status.failed or 0) + len(_uncounted(job).failed)
         if tally.indexed:
-            status.completed_indexes = written(tally.done) or None
+            status.completed_indexes = format_indexes(tally.done) or None
             status.succeeded = succeeded or None
         if job.spec.backoff_limit_per_index is not None:
-            status.failed_indexes = written(tally.lost)
+            status.failed_indexes = format_indexes(tally.failed_indexes)
         end = end or tally.verdict or self._judge(job, tally, succeeded, failed, ctx.now())
         wait: float | None = None
         if end is not None:
@@ -139,7 +139,7 @@ class Jobs:
         if _seconds_left(job, now) == 0:
             return End("Failed", "DeadlineExceeded", "Job was active longer than specified deadline")
         most = spec.max_failed_indexes
-        if most is not None and len(tally.lost) > most:
+        if most is not None and len(tally.failed_indexes) > most:
             message = "Job has exceeded the specified maximal number of failed indexes"
             return End("Failed", "MaxFailedIndexesExceeded", message)
         if tally.indexed and (matched := success(job, tally.done)):
@@ -147,8 +147,8 @@ class Jobs:
         if spec.completions is None:
             over = succeeded > 0 and not tally.active
         else:
-            over = succeeded + len(tally.lost - tally.done) >= spec.completions
-            if over and tally.lost - tally.done:
+            over = succeeded + len(tally.failed_indexes - tally.done) >= spec.completions
+            if over and tally.failed_indexes - tally.done:
                 return End("Failed", "FailedIndexes", "Job has failed indexes")
         return End("Complete", *_DONE) if over and not (spec.suspend and status.start_time is None) else None
 
@@ -175,7 +175,7 @@ class Jobs:
             wanted = len(living) if succeeded else parallelism
             wanted = min(wanted, parallelism)
         else:
-            wanted = min(parallelism, max(job.spec.completions - succeeded - len(tally.lost - tally.done), 0))
+            wanted = min(parallelism, max(job.spec.completions - succeeded - len(tally.failed_indexes - tally.done), 0))
         living = await self._without_doubles(living, tally, ctx)
         if len(living) > wanted:
             living.sort(key=lambda pod: (pod.is_ready, pod.is_running))
@@ -199,7 +199,7 @@ class Jobs:
                 if created is not None:
                     tally.active.append(created)
             return None
-        used = {tally.index(pod) for pod in living} | tally.done | tally.lost
+        used = {tally.index(pod) for pod in living} | tally.done | tally.failed_indexes
         if tally.replaces_failed_only:
             used |= {tally.index(pod) for pod in tally.terminating}
         waits = []
@@ -229,7 +229,7 @@ class Jobs:
         surplus = []
         for pod in living:
             index = tally.index(pod)
-            if index is None or index in pod_by_index or index in tally.done or index in tally.lost:
+            if index is None or index in pod_by_index or index in tally.done or index in tally.failed_indexes:
                 surplus.append(pod)
             else:
                 pod_by_index[index] = pod
@@ -279,7 +279,7 @@ class _Tally:
         completions = spec.completions or 0
         self._indexes = {pod.uid: index_of(pod, completions) for pod in pods} if self.indexed else {}
         self.done = read(status.completed_indexes, completions)
-        self.lost = read(status.failed_indexes, completions)
+        self.failed_indexes = read(status.failed_indexes, completions)
         self.verdict: End | None = None
         for pod in pods:
             index = self.index(pod)
@@ -294,7 +294,7 @@ class _Tally:
                 continue
             fails = pod_verdict is not None and pod_verdict.action == "FailIndex"
             if fails or (not self.ignores(pod) and failure_count(pod) >= limit):
-                self.lost.add(index)
+                self.failed_indexes.add(index)
 
     def index(self, pod: Pod) -> int | None:
         if pod.uid not in self._indexes and self.indexed:
@@ -317,7 +317,7 @@ class _Tally:
         higher number of failures must exist first.
         """
         index = self.index(pod)
-        if self._job.spec.backoff_limit_per_index is None or index is None or index in self.lost | self.done:
+        if self._job.spec.backoff_limit_per_index is None or index is None or index in self.failed_indexes | self.done:
             return True
         return any(failure_count(other) > failure_count(pod) for other in self.pods if self.index(other) == index)
 

@@ -33,14 +33,14 @@ def facts_of(
     watch = run.controller.watched[0]
     informer = run.informers.get(run.controller.resource.gvr)
     head = informer.store.head(key) if informer is not None else None
-    shown, sentence = None, ""
+    cached, sentence = None, ""
     own = run.controller.finalizer
     if head is not None:
-        held = tuple(name for name in head.finalizers if name != own)
-        if among is not None and held and head.deletion_timestamp is not None:
+        finalizers = tuple(name for name in head.finalizers if name != own)
+        if among is not None and finalizers and head.deletion_timestamp is not None:
             near = [other for other in among if other.env.cluster == run.env.cluster]
-            sentence = Removers(near).sentence(run.controller.resource.group_resource, held)
-        shown = CachedHead(head.generation, head.resource_version, head.deletion_timestamp is not None, held)
+            sentence = Removers(near).sentence(run.controller.resource.group_resource, finalizers)
+        cached = CachedHead(head.generation, head.resource_version, head.deletion_timestamp is not None, finalizers)
     if unready is None:
         document = informer.store.get(key) if informer is not None else None
         unready = "" if document is None else unready_in(document)
@@ -65,7 +65,7 @@ def facts_of(
         unsynced=tuple(unsynced(run)),
         elsewhere=run.guard.elsewhere(key) if run.guard is not None else "",
         scope=f", which is limited to {', '.join(limits)}" if limits else "",
-        cached=shown,
+        cached=cached,
         queue=run.queue.state(key),
         ahead=len(run.queue),
         ready_at=run.queue.ready_at(key),
@@ -80,7 +80,7 @@ def facts_of(
         attempts=tuple(run.timeline.of(key)),
         filtered=run.activity.events.last_filtered(key),
         deleted_at=run.activity.events.deleted_at(key),
-        held=sentence,
+        finalizers_text=sentence,
         cleans_up=run.controller.reconcile_deleting or (head is not None and bool(own) and own in head.finalizers),
     )
 
@@ -339,10 +339,10 @@ class Removers:
 
     def sentence(self, resource: GroupResource, finalizers: Iterable[str]) -> str:
         """A sentence that names the finalizers for which an object waits, and the controllers that remove them."""
-        parts = [f"{name}, which {self._who(resource, name)}" for name in finalizers]
+        parts = [f"{name}, which {self._remover(resource, name)}" for name in finalizers]
         return f"waits for the finalizer{'s' if len(parts) > 1 else ''} {'; '.join(parts)}"
 
-    def _who(self, resource: GroupResource, finalizer: str) -> str:
+    def _remover(self, resource: GroupResource, finalizer: str) -> str:
         controller = self.of(resource, finalizer)
         return (
             f"{controller} removes"

@@ -83,7 +83,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     filtered: Filtered | None = None
     deleted_at: float | None = None
     cleans_up: bool = False
-    held: str = ""
+    finalizers_text: str = ""
     """A sentence about the finalizers that hold the object; if it is empty, the verdict only lists the finalizers."""
 
 
@@ -124,7 +124,7 @@ def verdict(facts: Facts) -> Verdict:
     if facts.paused:
         return Verdict("paused", facts.paused)
     if facts.cached.deleting and not facts.cleans_up:
-        text = facts.held or _held(facts.cached.held_by)
+        text = facts.finalizers_text or _finalizers_text(facts.cached.held_by)
         return Verdict("being deleted", f"it is being deleted, and {text}")
     if last is not None and last.failed:
         text = f"terminal error, no retry until something changes: {last.detail}"
@@ -208,7 +208,7 @@ def _unless_unready(facts: Facts, state: State, text: str, since: float | None) 
     return Verdict(state, text, since=since)
 
 
-def _held(finalizers: tuple[str, ...]) -> str:
+def _finalizers_text(finalizers: tuple[str, ...]) -> str:
     if not finalizers:
         return "waits for the server to remove it"
     return f"waits for the finalizer{'s' if len(finalizers) > 1 else ''} {', '.join(finalizers)}"
@@ -217,5 +217,5 @@ def _held(finalizers: tuple[str, ...]) -> str:
 def _causes(causes: tuple[Cause, ...]) -> str:
     if not causes:
         return "causes that are no longer remembered"
-    shown = ", ".join(map(str, causes[-3:]))
-    return shown if len(causes) <= 3 else f"{shown} and {len(causes) - 3} more"
+    newest = ", ".join(map(str, causes[-3:]))
+    return newest if len(causes) <= 3 else f"{newest} and {len(causes) - 3} more"

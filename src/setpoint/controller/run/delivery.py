@@ -251,7 +251,9 @@ def keys_in(result: Any, resource: Resource, whose: str) -> Iterator[ObjectKey]:
     try:
         items = items_in(result)
     except TypeError:
-        raise TypeError(f"{whose} returned {_shown(result)}: it has to return the keys of {resource.kind}s") from None
+        raise TypeError(
+            f"{whose} returned {_describe(result)}: it has to return the keys of {resource.kind}s"
+        ) from None
     for item in items:
         yield key_of(item, resource, whose)
 
@@ -273,11 +275,11 @@ def key_of(item: Any, resource: Resource, whose: str) -> ObjectKey:
     elif isinstance(item, tuple) and len(item) == 2 and namespaced and all(isinstance(part, str) for part in item):
         item = ObjectKey.of(*item)
     if not isinstance(item, str):
-        raise TypeError(f"{whose} returned {_shown(item)}, which is not the key of a {kind}: {_example(namespaced)}")
+        raise TypeError(f"{whose} returned {_describe(item)}, which is not the key of a {kind}: {_example(namespaced)}")
     namespace, slash, name = item.partition("/")
     if bool(slash) != namespaced or "/" in name or (namespaced and not (namespace and name)) or not item:
         scope = "is namespaced" if namespaced else "is cluster-scoped"
-        raise ValueError(f"{whose} returned {_shown(item)}, but {kind} {scope}: {_example(namespaced)}")
+        raise ValueError(f"{whose} returned {_describe(item)}, but {kind} {scope}: {_example(namespaced)}")
     return item if isinstance(item, ObjectKey) else ObjectKey(item)
 
 
@@ -285,7 +287,7 @@ def _example(namespaced: bool) -> str:
     return "return ObjectKey.of(namespace, name)" if namespaced else 'return ObjectKey.of("", name)'
 
 
-def _shown(item: Any) -> str:
+def _describe(item: Any) -> str:
     if isinstance(item, Object):
         return f"the {type(item).__name__} {item.key}"
     if isinstance(item, Head):

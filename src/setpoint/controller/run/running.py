@@ -81,7 +81,7 @@ class RunningController(Generic[K]):
         )
         self.queue = self.loop.queue
         self._registrations: list[HandlerRegistration] = []
-        self._lost: deque[str] = deque(maxlen=1)
+        self._lost_events: deque[str] = deque(maxlen=1)
         self._stopping = asyncio.Event()
 
     @property
@@ -213,9 +213,9 @@ class RunningController(Generic[K]):
         else:
             self.activity.expect_write(record)
 
-    async def _unless_stopped(self, what: Coroutine[Any, Any, Any]) -> None:
+    async def _unless_stopped(self, work: Coroutine[Any, Any, Any]) -> None:
         """Waits for the coroutine; returns early if this controller is stopped meanwhile."""
-        await first(what, self._stopping.wait())
+        await first(work, self._stopping.wait())
 
     async def _synced(self) -> None:
         """Waits until the handlers have seen all existing objects."""
@@ -232,7 +232,7 @@ class RunningController(Generic[K]):
                 item = key_of(key, self.env.resource, "a source")
             except (TypeError, ValueError) as problem:  # it may come from outside, which must not end the controller
                 self.log.error(str(problem))
-                self._lost.append(str(problem))
+                self._lost_events.append(str(problem))
                 continue
             self.enqueue(item, Cause("external", at=asyncio.get_running_loop().time()))
 
@@ -297,20 +297,20 @@ class RunningController(Generic[K]):
         exception, or returned or yielded something other than keys, since the last call: the first one of each watch
         and of each cache, as text.
         """
-        lost = [*self._lost]
-        self._lost.clear()
+        events = [*self._lost_events]
+        self._lost_events.clear()
         for registration in self._registrations:
             if registration.problem is not None:
                 key, problem = registration.problem
                 registration.problem = None
-                lost.append(f"an event of {key} was lost: {describe(problem)}")
+                events.append(f"an event of {key} was lost: {describe(problem)}")
         for informer in self.informers.values():
             indexes = informer.store.indexes
             if indexes.problem is not None:
                 name, key, problem = indexes.problem
                 indexes.problem = None
-                lost.append(f"index function {name} failed for {key}, which is not indexed: {describe(problem)}")
-        return [f"{self.name}: {text}" for text in lost]
+                events.append(f"index function {name} failed for {key}, which is not indexed: {describe(problem)}")
+        return [f"{self.name}: {text}" for text in events]
 
     def under_way(self) -> list[UnderWay]:
         """The reconciles under way, oldest first."""

@@ -71,7 +71,7 @@ class _Child(NamedTuple, Generic[T]):
     key: ObjectKey
     wanted: T
     body: dict[str, Any]
-    sent: bytes
+    payload: bytes
     digest: bytes
     present: T | None
     new_name: bool
@@ -263,8 +263,8 @@ class Children(Generic[T]):
 
     def _child(self, obj: T, present: T | None, *, new_name: bool = False) -> _Child[T]:
         body = _body(obj)
-        sent = _encode(body)
-        return _Child(obj.key, obj, body, sent, _digest(sent), present, new_name)
+        payload = _encode(body)
+        return _Child(obj.key, obj, body, payload, _digest(payload), present, new_name)
 
     # -- what is there -------------------------------------------------------------------------------------------------
 
@@ -304,12 +304,12 @@ class Children(Generic[T]):
             AdoptionError: ``present`` may never be written.
         """
         owner = self._context.object
-        what = f"{present.kind} {present.key}"
+        child_name = f"{present.kind} {present.key}"
         standing = standing_of(owner, present, present.metadata.controller)
         if standing == "earlier":
             self._context.log.info(
                 "a child waits until an object of its name, which belongs to an earlier owner, is deleted",
-                extra={"child": what},
+                extra={"child": child_name},
             )
             return False
         if standing == "own" or self._adopt:
@@ -318,7 +318,7 @@ class Children(Generic[T]):
         if applied is not None and applied.uid == present.uid:
             return True
         raise AdoptionError(
-            f"{what} exists already and has no controller, so {owner.kind} {owner.key} does not change it: "
+            f"{child_name} exists already and has no controller, so {owner.kind} {owner.key} does not change it: "
             "delete it, choose another name, or take it over with keep(..., adopt=True)"
         )
 

@@ -157,8 +157,8 @@ def _frames(frame: FrameType | None) -> Iterator[FrameType]:
 
 def _place(frame: FrameType, line: int | None = None) -> str:
     code = frame.f_code
-    where = f"{frame.f_globals.get('__name__', code.co_filename)}.{code.co_qualname}"
-    return where if line is None else f"{where}:{line}"
+    qualified_name = f"{frame.f_globals.get('__name__', code.co_filename)}.{code.co_qualname}"
+    return qualified_name if line is None else f"{qualified_name}:{line}"
 
 
 def _collapsed(stacks: Counter[Stack]) -> Answer:
@@ -215,8 +215,8 @@ async def _tasks(_seconds: float) -> Answer:
         alike.setdefault(tuple(_waits(task.get_coro())), []).append(task.get_name())
     lines = [f"{sum(map(len, alike.values()))} tasks"]
     for stack, names in sorted(alike.items(), key=lambda item: -len(item[1])):
-        shown = ", ".join(sorted(names)[:5]) + (", ..." if len(names) > 5 else "")
-        lines += ["", f"{len(names)} at: {shown}", *(f"    {place}" for place in stack)]
+        first_names = ", ".join(sorted(names)[:5]) + (", ..." if len(names) > 5 else "")
+        lines += ["", f"{len(names)} at: {first_names}", *(f"    {place}" for place in stack)]
     names_of = {thread.ident: thread.name for thread in threading.enumerate()}
     for ident, frame in sys._current_frames().items():
         lines += ["", f"thread {names_of.get(ident, ident)}", *(f"    {_place(f, f.f_lineno)}" for f in _frames(frame))]

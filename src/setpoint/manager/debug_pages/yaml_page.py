@@ -89,15 +89,15 @@ def guarded(page: Handler, access: ObjectAccess) -> Handler:
         if not headers.get("authorization"):
             return Answer(401, b"unauthorized: a bearer token is required for the content of objects\n")
         pending = page(path, query, headers)
-        shown = pending if isinstance(pending, Answer) else await pending
-        if shown.status not in (200, 404):
-            return shown
-        shown_object = msgspec.json.decode(shown.body, type=_Asked)
+        answer = pending if isinstance(pending, Answer) else await pending
+        if answer.status not in (200, 404):
+            return answer
+        shown_object = msgspec.json.decode(answer.body, type=_Asked)
         if not shown_object.plural:
-            return shown  # of no controller
+            return answer  # of no controller
         return (
             await access(GroupResource(shown_object.group, shown_object.plural), ObjectKey(shown_object.key), headers)
-            or shown
+            or answer
         )
 
     return answer

@@ -223,9 +223,9 @@ class LeaderElector(Leadership):
                 try:
                     await self._work(work, renewing)
                 except Exception as problem:
-                    if not renewing.done() or (lost := renewing.exception()) is None:
+                    if not renewing.done() or (cause := renewing.exception()) is None:
                         raise
-                    lost.add_note(f"and afterwards {type(problem).__name__}: {problem}")
+                    cause.add_note(f"and afterwards {type(problem).__name__}: {problem}")
         finally:
             if self.election.release_on_cancel and (renewing is None or renewing.cancelled()):
                 await self.release()

@@ -155,10 +155,10 @@ class MergedPages:
             entries += [{**entry, "process": index} for entry in (content if isinstance(content, list) else [content])]
         if not entries:
             return refused or _silent()
-        one = "/" in path
-        if one or "key" in query:
+        is_single = "/" in path
+        if is_single or "key" in query:
             entries = [entry for entry in entries if entry["state"] != _ELSEWHERE] or entries
-        return Answer(200, msgspec.json.encode(entries[0] if one else entries), "application/json")
+        return Answer(200, msgspec.json.encode(entries[0] if is_single else entries), "application/json")
 
     async def objects(self, _path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
         """One listing of the objects of all processes, as in `setpoint.manager.debug_pages.manager_page`."""

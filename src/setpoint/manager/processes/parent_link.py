@@ -70,7 +70,7 @@ class ParentLease(Leadership):
         self._until = float("-inf")
         self._led = asyncio.Event()
         self._reason = ""
-        self._lost = asyncio.Event()
+        self._lease_ended = asyncio.Event()
 
     @property
     def identity(self) -> str:
@@ -111,7 +111,7 @@ class ParentLease(Leadership):
         """Notes that the supervisor does not lead any more, or has ended."""
         self._reason = self._reason or reason
         self._until = float("-inf")
-        self._lost.set()
+        self._lease_ended.set()
 
     async def acquire(self) -> None:
         """Waits until the supervisor leads."""
@@ -123,7 +123,7 @@ class ParentLease(Leadership):
         Raises:
             LeadershipLost: always, when the wait ends.
         """
-        await self._lost.wait()
+        await self._lease_ended.wait()
         raise LeadershipLost(self._reason)
 
     async def release(self) -> None:

@@ -80,7 +80,7 @@ class ShardLease:
         except NotFound:
             fresh = Lease.named(sharding.lease, sharding.namespace)
             try:
-                return await self._client.create(self._written(fresh, self.member, Members(()))), None
+                return await self._client.create(self._held_by(fresh, self.member, Members(()))), None
             except AlreadyExists:
                 return None, None
         record = record_of(lease)
@@ -90,7 +90,7 @@ class ShardLease:
             self.problem = f"another process holds its Lease {sharding.lease}, or held it recently: {peer.id}"
             return None, peer
         try:
-            return await self._client.update(self._written(lease, self.member, Members(()))), None
+            return await self._client.update(self._held_by(lease, self.member, Members(()))), None
         except Conflict:
             return None, None
 
@@ -110,7 +110,7 @@ class ShardLease:
         """
         assert self._lease is not None
         asked_at = asyncio.get_running_loop().time()
-        self._lease = await self._client.update(self._written(self._lease, self.member, view))
+        self._lease = await self._client.update(self._held_by(self._lease, self.member, view))
         if self.age() < self.sharding.renew_deadline:
             self.renewed_at = asked_at
 
@@ -127,7 +127,7 @@ class ShardLease:
                     lease = await self._client.get(Lease, self.sharding.lease, namespace=self.sharding.namespace)
                     if not (lease.spec.holder_identity or "").startswith(self._process):
                         return
-                    await self._client.update(self._written(lease, "", Members(())))
+                    await self._client.update(self._held_by(lease, "", Members(())))
                 return
             except NotFound:
                 return
@@ -139,7 +139,7 @@ class ShardLease:
                 )
                 await asyncio.sleep(self.sharding.retry_period)
 
-    def _written(self, lease: Lease, holder: str, view: Members) -> Lease:
+    def _held_by(self, lease: Lease, holder: str, view: Members) -> Lease:
         now = MicroTime.of(self._now())
         old = lease.spec
         same = old.holder_identity == holder

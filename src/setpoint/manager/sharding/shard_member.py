@@ -316,7 +316,7 @@ class ShardMember:
             for listener in list(self._listeners):
                 listener(share)
 
-    def _lost(self) -> list[Deadline]:
+    def _departing(self) -> list[Deadline]:
         """The running reconciles of keys that the newest view gives to others."""
         view = self._views[-1]
         return [
@@ -326,14 +326,14 @@ class ShardMember:
         ]
 
     def _drained(self) -> bool:
-        return not self._lost()
+        return not self._departing()
 
     def _expire_lost(self) -> None:
         """Cancels, after the drain timeout, running reconciles of keys that belong to other processes."""
         now = asyncio.get_running_loop().time()
         if self._drain_until is not None and now >= self._drain_until:
             self._drain_until = float("inf")
-            for scope in self._lost():
+            for scope in self._departing():
                 scope.expire()
 
     def _waits(self) -> str:

@@ -176,13 +176,13 @@ def _fits_record(schema: JSONSchema, source: JSONSchema) -> bool:
     return all(_fits_node(part, source_properties[name]) for name, part in parts.items())
 
 
-def _fits_special(schema: JSONSchema, what: str) -> bool:
-    if what == "string":
+def _fits_special(schema: JSONSchema, special: str) -> bool:
+    if special == "string":
         return schema.get("type") == "string" and schema.get("format") == "date-time"
     if not schema.get("x-kubernetes-int-or-string"):
         return False
     pattern = schema.get("pattern")
-    return pattern is None if what == "int-or-string" else pattern is None or is_quantity(schema)
+    return pattern is None if special == "int-or-string" else pattern is None or is_quantity(schema)
 
 
 def _is_as_wide(schema: JSONSchema, source: JSONSchema) -> bool:

@@ -54,9 +54,9 @@ def definitions_to_source(definitions: Iterable[Document], *, own: bool = False,
     names = _class_names(records.all, {kind.name for kind in kinds})
     modules = {module for _, module in records.modules}
     blocks: list[str] = []
-    written: set[int] = set()
+    done: set[int] = set()
     for kind in kinds:
-        for record in _needed(kind.fields, records.all, written):
+        for record in _needed(kind.fields, records.all, done):
             head = class_head(names[record.number], "sp.Model", {"rules": record.rules} if record.rules else {})
             blocks.append(_class(head, record.doc, record.fields, names, modules, on_object=False))
         head = class_head(kind.name, "sp.CustomResource", _keywords(kind, own=own, installed_by=installed_by))
@@ -146,15 +146,15 @@ def _length(name: str) -> tuple[int, str]:
     return len(name), name
 
 
-def _needed(fields: Iterable[Field], records: Sequence[Record], written: set[int]) -> list[Record]:
+def _needed(fields: Iterable[Field], records: Sequence[Record], done: set[int]) -> list[Record]:
     """The records in these fields that are not written yet, each behind those that it needs."""
     needed: list[Record] = []
     for part in fields:
         for mark in _MARK.findall(part.annotation):
             number = int(mark)
-            if number not in written:
-                written.add(number)
-                needed += [*_needed(records[number].fields, records, written), records[number]]
+            if number not in done:
+                done.add(number)
+                needed += [*_needed(records[number].fields, records, done), records[number]]
     return needed
 
 

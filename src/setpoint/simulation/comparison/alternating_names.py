@@ -31,8 +31,8 @@ def find_alternations(differences: list[Difference]) -> dict[str, str]:
     missing = [difference.subject for difference in differences if difference.is_less]
     instead = [difference.subject for difference in differences if not difference.path and difference.is_more]
     words: dict[str, str] = {}
-    for one in missing:
-        likes = [unlike for other in instead if (unlike := _unlike(one, other))]
+    for subject in missing:
+        likes = [unlike for other in instead if (unlike := _unlike(subject, other))]
         for old, new in min(likes, key=len, default=()):
             words.setdefault(old, new)
             words.setdefault(new, old)
@@ -187,12 +187,12 @@ def _by_meaning(snapshot: Snapshot, words: set[str], long: re.Pattern[str]) -> S
     return rename(snapshot, lambda text: long.sub(lambda match: names.get(match[0], match[0]), text))
 
 
-def _unlike(one: str, other: str) -> list[tuple[str, str]]:
+def _unlike(left: str, right: str) -> list[tuple[str, str]]:
     """The pairs of words in which two names of the same form and kind differ; empty if their forms or kinds differ."""
-    ours, theirs = _WORD.findall(one), _WORD.findall(other)
-    if len(ours) != len(theirs) or _WORD.sub("", one) != _WORD.sub("", other):
+    ours, theirs = _WORD.findall(left), _WORD.findall(right)
+    if len(ours) != len(theirs) or _WORD.sub("", left) != _WORD.sub("", right):
         return []
-    if one.partition(" ")[0] != other.partition(" ")[0]:
+    if left.partition(" ")[0] != right.partition(" ")[0]:
         return []
     return [(mine, yours) for mine, yours in zip(ours, theirs, strict=True) if mine != yours]
 

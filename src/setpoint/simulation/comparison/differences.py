@@ -72,13 +72,13 @@ def find_differences(expected: Snapshot, actual: Snapshot, masks: frozenset[str]
     for subject in sorted({*expected, *actual}):
         ours, theirs = expected.get(subject, []), actual.get(subject, [])
         if len(ours) != len(theirs):
-            one = len(ours) <= 1 and len(theirs) <= 1
+            is_single = len(ours) <= 1 and len(theirs) <= 1
             result.append(
                 Difference(
                     subject,
                     "",
-                    ("present" if ours else ABSENT) if one else len(ours),
-                    ("present" if theirs else ABSENT) if one else len(theirs),
+                    ("present" if ours else ABSENT) if is_single else len(ours),
+                    ("present" if theirs else ABSENT) if is_single else len(theirs),
                 )
             )
             continue
@@ -142,8 +142,8 @@ def diff_values(wanted: JSON, actual: JSON, path: str = "") -> Iterator[tuple[st
         elif len(wanted) != len(actual):
             yield path, wanted, actual
         else:
-            for place, (one, other) in enumerate(zip(wanted, actual, strict=True)):
-                yield from diff_values(one, other, f"{path}[{place}]")
+            for place, (left, right) in enumerate(zip(wanted, actual, strict=True)):
+                yield from diff_values(left, right, f"{path}[{place}]")
     elif wanted != actual or type(wanted) is not type(actual):
         yield path, wanted, actual
 

@@ -153,10 +153,10 @@ def _of_names(expected: Snapshot, actual: Snapshot, differences: list[Difference
         names: Permutation = {}
         if len(subjects) > _MOST_OBJECTS:
             continue
-        for one in sorted(subjects & expected.keys()):
-            for other in sorted((subjects - {one}) & actual.keys()):
-                words = _unlike(one, other)
-                if words and not find_differences(permute({one: expected[one]}, words), {other: actual[other]}):
+        for subject in sorted(subjects & expected.keys()):
+            for other in sorted((subjects - {subject}) & actual.keys()):
+                words = _unlike(subject, other)
+                if words and not find_differences(permute({subject: expected[subject]}, words), {other: actual[other]}):
                     names |= words
                     break
         if names and _is_injective(names):
@@ -193,11 +193,11 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, str]]:
         yield path, str(value)
 
 
-def _unlike(one: Any, other: Any) -> Permutation:
+def _unlike(left: Any, right: Any) -> Permutation:
     """The parts in which two texts or numbers differ; empty if one of them is empty, or they are of other kinds."""
-    if type(one) is not type(other) or not isinstance(one, (str, int)) or "" in (one, other):
+    if type(left) is not type(right) or not isinstance(left, (str, int)) or "" in (left, right):
         return {}
-    ours, theirs = str(one), str(other)
+    ours, theirs = str(left), str(right)
     if _TOKEN.sub("#", ours) != _TOKEN.sub("#", theirs):
         return {ours: theirs}
     pairs = zip(_TOKEN.findall(ours), _TOKEN.findall(theirs), strict=True)

@@ -116,7 +116,10 @@ def find_records(way: Snapshot, direct: Snapshot) -> frozenset[str]:
         collection, _, label = subject.partition(" ")
         if collection == "persistentvolumeclaims" and subject not in direct:
             space, _, name = label.rpartition("/")
-            if any(space == one and _claims(name, called, document) for one, _, called, document in sets):
+            if any(
+                space == set_namespace and _claims(name, called, document)
+                for set_namespace, _, called, document in sets
+            ):
                 recorded.add(subject)
     claims = {f"<uid of {subject}>" for subject in recorded if subject.startswith("persistentvolumeclaims ")}
     for subject, items in way.items():

@@ -60,10 +60,10 @@ def _name(subject: str) -> str:
     return subject.rpartition("/")[2] if "/" in subject.partition(" ")[2] else subject.partition(" ")[2]
 
 
-def _unlike(one: str, other: str) -> list[tuple[str, str]]:
+def _unlike(left: str, right: str) -> list[tuple[str, str]]:
     """The parts of two names that are made alike, in pairs; empty if the objects are not in the same place."""
-    ours, theirs = _name(one), _name(other)
-    if one.removesuffix(ours) != other.removesuffix(theirs):
+    ours, theirs = _name(left), _name(right)
+    if left.removesuffix(ours) != right.removesuffix(theirs):
         return []
     parts, others = _PART.findall(ours), _PART.findall(theirs)
     if len(parts) != len(others) or any(
@@ -77,16 +77,16 @@ def _form(parts: Sequence[tuple[str, str]]) -> NamePattern:
     """The form of names of which two have these parts: from the first part that differs on, a part varies if it
     differs or has a digit, since it may be of the same time. ``("", "")`` if that could be any name.
     """
-    start = next(place for place, (one, other) in enumerate(parts) if one != other)
+    start = next(place for place, (left, right) in enumerate(parts) if left != right)
     pattern = text = ""
-    for place, (one, other) in enumerate(parts):
-        if one == other and (place < start or not any(map(str.isdigit, one))):
-            pattern, text = pattern + re.escape(one), text + one
+    for place, (left, right) in enumerate(parts):
+        if left == right and (place < start or not any(map(str.isdigit, left))):
+            pattern, text = pattern + re.escape(left), text + left
         else:
-            pattern += r"\d+" if one.isdecimal() and other.isdecimal() else "[A-Za-z0-9]+"
+            pattern += r"\d+" if left.isdecimal() and right.isdecimal() else "[A-Za-z0-9]+"
             text += "*"
     if split_words(text):
         return pattern, text
-    if any(len(one) < _LONG for one, other in parts if one != other):
+    if any(len(left) < _LONG for left, right in parts if left != right):
         return "", ""
     return pattern, text

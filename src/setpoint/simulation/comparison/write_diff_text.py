@@ -23,7 +23,7 @@ def describe_diff(before: bytes | None, after: bytes) -> str:
         content = {name: value for name, value in now.items() if name not in ("apiVersion", "kind", "metadata")}
         return format_value(content, _LONG) if content else ""
     changed = list(diff_values(_plain(before), now))
-    lines = [f"{path}: {format_value(one)} → {format_value(other)}" for path, one, other in changed[:_MOST]]
+    lines = [f"{path}: {format_value(old)} → {format_value(new)}" for path, old, new in changed[:_MOST]]
     more = [f"and {len(changed) - _MOST} more"] if len(changed) > _MOST else []
     return "; ".join([*lines, *more])
 

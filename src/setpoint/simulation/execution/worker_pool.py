@@ -62,7 +62,7 @@ class WorkerPool:
         self._workers.clear()
         self._others.clear()
 
-    def one(self, plan: Plan, options: Options) -> Result:
+    def run(self, plan: Plan, options: Options) -> Result:
         """The result of one run."""
         seed = plan.hash_seed
         if seed is not None and self._workers:

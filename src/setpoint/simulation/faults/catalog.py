@@ -9,12 +9,12 @@ from setpoint.simulation.faults.plan import Fault
 
 
 class FaultKind(NamedTuple):
-    """A switch for the kinds of faults in ``faults``. ``what`` describes these faults, ``why`` explains why they occur
-    on a real cluster, and ``source`` names documentation or observations that confirm it.
+    """A switch for the kinds of faults in ``faults``. ``description`` says what these faults do, ``why`` explains why
+    they occur on a real cluster, and ``source`` names documentation or observations that confirm it.
     """
 
     faults: tuple[str, ...]
-    what: str
+    description: str
     why: str
     source: str
 

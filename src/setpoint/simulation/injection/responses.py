@@ -41,9 +41,9 @@ def make_query_stale(query: Query, since: int | None) -> Query:
     wanted = operation.get("resourceVersion", "")
     if not wanted or "continue" in operation or since is None or since < 1:
         return query
-    shown = since - 1
-    if wanted.isdecimal() and int(wanted) > shown:
+    visible = since - 1
+    if wanted.isdecimal() and int(wanted) > visible:
         return query
     operation.pop("limit", None)
-    operation |= {"resourceVersion": str(shown), "resourceVersionMatch": "Exact"}
+    operation |= {"resourceVersion": str(visible), "resourceVersionMatch": "Exact"}
     return tuple(operation.items())

@@ -32,23 +32,23 @@ _versioned = msgspec.json.Decoder(_Versioned).decode
 
 
 class WatchReader(Protocol):
-    """The interface of a transport that the watches of its process use. ``saw`` is called with everything that is shown
-    to the process, and ``inject_at`` with each change that arrives at a gate; ``ordered`` chooses the order of the
-    initial events.
+    """The interface of a transport that the watches of its process use. ``note_reads`` is called with everything that
+    is shown to the process, and ``inject_at`` with each change that arrives at a gate; ``ordered`` chooses the order of
+    the initial events.
     """
 
-    def saw(self, raw: bytes) -> None: ...
+    def note_reads(self, raw: bytes) -> None: ...
     def inject_at(self, gate: WatchGate, revision: int) -> None: ...
     def ordered(self, lines: list[bytes]) -> Iterable[bytes]: ...
 
 
 class GatedStream(Protocol):
-    """One watch whose events pass a gate. ``held`` are the events that the gate holds back; ``fail`` ends the watch
+    """One watch whose events pass a gate. ``delayed`` are the events that the gate holds back; ``fail`` ends the watch
     with 410, and ``hang_up`` breaks its connection.
     """
 
     @property
-    def held(self) -> Sequence[object]: ...
+    def delayed(self) -> Sequence[object]: ...
     def release(self, *, expired: bool) -> None: ...
     def fail(self) -> None: ...
     def hang_up(self) -> None: ...
@@ -98,7 +98,7 @@ class WatchStream(Response):
         self._initial = ("sendInitialEvents", "true") in request.query
         self._first: list[bytes] = []
         self._ready: deque[bytes] = deque()
-        self.held: list[bytes] = []
+        self.delayed: list[bytes] = []
         self._wake = asyncio.Event()
         self._ended: Exception | None = None
         self._over = False
@@ -130,7 +130,7 @@ class WatchStream(Response):
         since = self._gate.since
         if since is not None and revision >= since:
             if kind != b"BOOKMARK":
-                self.held.append(line)
+                self.delayed.append(line)
             return
         self._give(line)
 
@@ -140,12 +140,12 @@ class WatchStream(Response):
 
     def release(self, *, expired: bool) -> None:
         if expired:
-            self.held = []
+            self.delayed = []
             self.fail()
             return
-        for line in self.held:
+        for line in self.delayed:
             self._give(line)
-        self.held = []
+        self.delayed = []
 
     def fail(self) -> None:
         """Ends the watch with 410, like a server that no longer has the watch's revision."""
@@ -173,7 +173,7 @@ class WatchStream(Response):
             if self._ready:
                 chunk = b"".join(self._ready)
                 self._ready.clear()
-                transport.saw(chunk)
+                transport.note_reads(chunk)
                 yield chunk
                 continue
             if self._over:

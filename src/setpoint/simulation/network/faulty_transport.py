@@ -109,7 +109,7 @@ class FaultyTransport:
         if entry is not None:
             self._network.injector.change(gate, entry)
 
-    def saw(self, raw: bytes) -> None:
+    def note_reads(self, raw: bytes) -> None:
         self.process.seen_uids |= uids_in(raw)
 
     def ordered(self, lines: list[bytes]) -> Iterable[bytes]:
@@ -184,10 +184,10 @@ class FaultyTransport:
         answer = await self._plain(request)
         raw = answer.body
         if reading:
-            self.saw(raw)
+            self.note_reads(raw)
         else:
             network.write_handler.record_write(self.process, operation, point, answer.status, revision, target)
-            self.saw(raw)
+            self.note_reads(raw)
         return answer
 
     async def _plain(self, request: Request) -> Answer:
@@ -223,7 +223,7 @@ class FaultyTransport:
                 items = msgspec.json.decode(document["items"], type=list[msgspec.Raw] | None) or []
                 body = msgspec.json.encode({**document, "items": self._order(items)})
                 answer = Answer(answer.status, answer.headers, body)
-        self.saw(answer.body)
+        self.note_reads(answer.body)
         return answer
 
 
@@ -256,8 +256,8 @@ class Exchange:
             async with asyncio.timeout(limit):
                 self._response = await self._transport.exchange(self._request)
         except TimeoutError:
-            what = f"no answer to {self._request.method} {self._request.path} in time"
-            raise TransportError(what, sent=True, timed_out=True) from None
+            message = f"no answer to {self._request.method} {self._request.path} in time"
+            raise TransportError(message, sent=True, timed_out=True) from None
         return self._response
 
     async def __aexit__(

@@ -110,7 +110,7 @@ class UserTransport:
             document = msgspec.json.decode(body)
             name = document.get("metadata", {}).get("name", "")
             path = request.path if operation.name and operation.verb != "create" else f"{request.path}/{name}"
-            self._world.desired_state.record(path, document, before, sent=request.body or b"")
+            self._world.desired_state.record(path, document, before, request_body=request.body or b"")
             self._note_status(path, document.get("status"), before)
 
     def _take_back(self, path: str, collection: str, namespace: str, name: str) -> None:

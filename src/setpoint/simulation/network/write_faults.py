@@ -70,7 +70,7 @@ class WriteHandler:
 
     def record_write(
         self, process: Writer, operation: Operation, point: str, status: int, revision: int, target: str | None,
-        saw: str = "",
+        view: str = "",
     ) -> None:  # fmt: skip
         """Records that the server answered a process's write with ``status``, and passes the write to the monitor."""
         changed = self._world.history.revision != revision and status < 300
@@ -87,14 +87,14 @@ class WriteHandler:
                 careful=operation.careful,
             )
         )
-        what = operation.stem() + ("" if changed else " (no change)" if status < 300 else f" ({status})")
-        content = did = ""
+        text = operation.stem() + ("" if changed else " (no change)" if status < 300 else f" ({status})")
+        content = change = ""
         if changed and (entry := self._world.history.by_revision.get(self._world.history.revision)) is not None:
             content = blake2b(entry.value, digest_size=6).hexdigest()
             if self._world.trace.details and entry.type != "DELETED":
-                did = describe_diff(entry.previous, entry.value)
+                change = describe_diff(entry.previous, entry.value)
         self._world.trace.add(
-            "controller", process.actor.name, "writes", what, point=point, saw=saw, content=content, did=did
+            "controller", process.actor.name, "writes", text, point=point, view=view, content=content, change=change
         )
         self._world.monitor.check_write(process.seen_uids, operation, point, target, changed=changed)
 

@@ -25,22 +25,22 @@ _OWN_CLOCKS = (HOME + os.sep, os.path.dirname(logging.__file__) + os.sep)
 """The folders of the code whose readings of the clock no program sees: the framework's, and that of log records."""
 
 
-def find_first_difference(one: Result, other: Result) -> list[Finding]:
+def find_first_difference(left: Result, right: Result) -> list[Finding]:
     """A list with one finding about the first difference between two runs of the same plan; empty if their digests are
     equal. The finding names the line of the user's code that caused the differing event, if that line is known.
     """
-    if one.digest == other.digest:
+    if left.digest == right.digest:
         return []
-    blamed = sorted(other.environment.items())
-    lines = "".join(f"\n    {place} {what}" for place, what in blamed)
-    for ours, theirs in zip(one.trace, other.trace, strict=False):
+    blamed = sorted(right.environment.items())
+    lines = "".join(f"\n    {place} {use}" for place, use in blamed)
+    for ours, theirs in zip(left.trace, right.trace, strict=False):
         if ours != theirs:
             place = ours.place or theirs.place
             return [
                 Finding(
                     "determinism",
                     place or ours.text,
-                    f"two runs of the same plan differ at {ours.text} ({place or ours.who})"
+                    f"two runs of the same plan differ at {ours.text} ({place or ours.actor})"
                     + (f"; these lines use the real clock, randomness or threads:{lines}" if lines else
                        "; neither the clock nor randomness was used, so the cause is iteration order or thread "
                        "scheduling"),

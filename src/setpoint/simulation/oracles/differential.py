@@ -72,10 +72,10 @@ class Reference:
         users act again, since a controller may do sooner what it does later in the undisturbed run.
         """
 
-    def _learned(self, one: Snapshot, other: Snapshot) -> frozenset[str]:
+    def _learned(self, left: Snapshot, right: Snapshot) -> frozenset[str]:
         """The masks of fields that depend on chance. Values that merely changed places are not masked."""
-        differences = find_differences(one, other)
-        if any(not find_differences(way, other) for _, way in self.exchanges.of(one, other, differences)):
+        differences = find_differences(left, right)
+        if any(not find_differences(way, right) for _, way in self.exchanges.of(left, right, differences)):
             return frozenset()
         return frozenset(difference.mask for difference in differences)
 

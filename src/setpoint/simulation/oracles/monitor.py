@@ -225,9 +225,9 @@ class Monitor:
             self.report(
                 "quiet",
                 subject,
-                f"{subject} was written {self.quiet_phase}, although the desired state was reached: {_what(entry)}",
+                f"{subject} was written {self.quiet_phase}, although the desired state was reached: {_text_of(entry)}",
                 point=entry.point,
-                actual=_what(entry),
+                actual=_text_of(entry),
             )
         visits = self._states.setdefault(entry.key + entry.collection, Counter())
         state = _content(entry.value) + entry.type.encode()
@@ -247,13 +247,13 @@ class Monitor:
                 return
         if "hot loop" not in self._off and (circles or self._step_writes > MOST_WRITES):
             if again >= CIRCLES:
-                what = f"kept returning to the same states: {sum(visits.values())} writes"
+                behaviour = f"kept returning to the same states: {sum(visits.values())} writes"
             elif circles:
-                what = f"was deleted and created again {self._replaced[subject]} times"
+                behaviour = f"was deleted and created again {self._replaced[subject]} times"
             else:
-                what = f"kept changing: {sum(visits.values())} writes"
-            message = f"{subject} {what} in one step; the last one: {_what(entry)}"
-            self.report("hot loop", subject, message, point=entry.point, actual=_what(entry))
+                behaviour = f"kept changing: {sum(visits.values())} writes"
+            message = f"{subject} {behaviour} in one step; the last one: {_text_of(entry)}"
+            self.report("hot loop", subject, message, point=entry.point, actual=_text_of(entry))
             self._world.give_up("a hot loop")
 
     def _replaces(self, entry: Entry, subject: str) -> bool:
@@ -295,11 +295,11 @@ class Monitor:
         context = current.get()
         if context is not None and self._made_for.get(target) == context.object.uid:
             return
-        what = f"{operation.collection} {operation.label}"
+        subject = f"{operation.collection} {operation.label}"
         self.report(
             "blind delete",
-            what,
-            f"{what} was deleted by name, although this process had never seen that object: "
+            subject,
+            f"{subject} was deleted by name, although this process had never seen that object: "
             "it may be a new object of the same name; delete with a uid precondition",
             point=point,
         )
@@ -389,7 +389,7 @@ def _content(value: bytes) -> bytes:
     return blake2b(msgspec.json.encode(plain, order="sorted"), digest_size=8).digest()
 
 
-def _what(entry: Entry) -> str:
+def _text_of(entry: Entry) -> str:
     """The author of a change, the line of the user's code, and the fields that were changed."""
     context, place = current.get(), Path(find_user_line()).name
     author = entry.author if context is None else f"{entry.author}, controller {context.controller},"

@@ -152,10 +152,10 @@ def _rests(baseline: Result, earlier: int, later: int) -> tuple[Snapshot, Snapsh
     """The states at the ends of two steps. An object that only one of the states has is added to the other state if it
     existed before the run and at the end of that state's step.
     """
-    one, other = baseline.rest_states[earlier], baseline.rest_states[later]
+    earlier_state, later_state = baseline.rest_states[earlier], baseline.rest_states[later]
     return (
-        add_unchanged(one, other, baseline.initial, baseline.object_counts[: earlier + 1]),
-        add_unchanged(other, one, baseline.initial, baseline.object_counts[: later + 1]),
+        add_unchanged(earlier_state, later_state, baseline.initial, baseline.object_counts[: earlier + 1]),
+        add_unchanged(later_state, earlier_state, baseline.initial, baseline.object_counts[: later + 1]),
     )
 
 
@@ -310,7 +310,7 @@ def _number_of(entries: list[Any]) -> str:
         return ""
     for name in entries[0]:
         numbers = [entry.get(name) for entry in entries]
-        if all(type(one) is type(later) is int and later == one + 1 for one, later in pairwise(numbers)):
+        if all(type(before) is type(after) is int and after == before + 1 for before, after in pairwise(numbers)):
             return str(name)
     return ""
 

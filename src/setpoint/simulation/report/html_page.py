@@ -69,7 +69,7 @@ pre { overflow-x: auto; background: var(--soft); padding: .7rem; border-radius: 
 def render_page(problem: Counterexample) -> str:
     """The whole page as HTML."""
     alone = not problem.plan.faults
-    where = f" in {escape(problem.contradicting_runs[0])}" if problem.contradicting_runs else ""
+    run_name = f" in {escape(problem.contradicting_runs[0])}" if problem.contradicting_runs else ""
     beside = "the same without the fault" if not alone else next(iter(problem.contradicting_runs[1:]), "")
     parts = [
         "<!doctype html><html lang='en'><meta charset='utf-8'>",
@@ -87,7 +87,7 @@ def render_page(problem: Counterexample) -> str:
         *(f"<p>without the fault, too: {escape(str(finding))}</p>" for finding in problem.baseline_findings[:5]),
         f"<p class='note'>{_often(problem)}</p></section></div>",
         _ends(problem),
-        f"<h2>What happened{where}{f', beside {escape(beside)}' if beside else ''}</h2>",
+        f"<h2>What happened{run_name}{f', beside {escape(beside)}' if beside else ''}</h2>",
         _lanes(problem.trace, problem.undisturbed if beside else None, beside),
     ]
     if problem.explanation:
@@ -109,7 +109,7 @@ def _often(problem: Counterexample) -> str:
 
 
 def _lanes(trace: Sequence[Line], undisturbed: Sequence[Line] | None, beside: str) -> str:
-    rows = _beside(_shown(trace), _shown(undisturbed or ()), compared=undisturbed is not None)
+    rows = _beside(_without_reads(trace), _without_reads(undisturbed or ()), compared=undisturbed is not None)
     present = {line.lane for line, _ in rows}
     lanes = [(lane, title) for lane, title in LANES if lane in present]
     heads = ["time", *(title for _, title in lanes), *([escape(beside)] if undisturbed is not None else [])]
@@ -118,18 +118,20 @@ def _lanes(trace: Sequence[Line], undisturbed: Sequence[Line] | None, beside: st
         *(f"<th>{escape(head)}</th>" for head in heads),
         "</tr></thead><tbody>",
     ]
-    for line, where in rows:
-        kind = {"fault": "fault", "killed": "fault", "finding": "bad", "step": "step"}.get(line.what, "")
-        parts.append(f"<tr class='{f'{kind} {where}'.strip()}'><td class='time mono'>{_time(line.at)}</td>")
-        if line.what in ("fault", "finding"):
-            mark = "fault" if line.what == "fault" else "here"
+    for line, presence in rows:
+        kind = {"fault": "fault", "killed": "fault", "finding": "bad", "step": "step"}.get(line.kind, "")
+        parts.append(f"<tr class='{f'{kind} {presence}'.strip()}'><td class='time mono'>{_time(line.at)}</td>")
+        if line.kind in ("fault", "finding"):
+            mark = "fault" if line.kind == "fault" else "here"
             parts.append(f"<td colspan='{len(lanes)}'><b>{mark}:</b> {escape(line.text)}</td>")
         else:
             for lane, title in lanes:
                 parts.append(f"<td data-lane='{title}'>{_cell(line) if lane == line.lane else ''}</td>")
         if undisturbed is not None:
-            note = {"both": "the same", "only": "", "missing": "only in that run"}[where]
-            note = "only in this run" if where == "only" and line.what not in ("fault", "finding", "killed") else note
+            note = {"both": "the same", "only": "", "missing": "only in that run"}[presence]
+            note = (
+                "only in this run" if presence == "only" and line.kind not in ("fault", "finding", "killed") else note
+            )
             parts.append(f"<td class='beside' data-lane='beside'>{note}</td>")
         parts.append("</tr>")
     return "".join(parts) + "</tbody></table>"
@@ -145,43 +147,43 @@ def _beside(trace: list[Line], undisturbed: list[Line], *, compared: bool) -> li
     ours, theirs = [_same(line) for line in trace], [_same(line) for line in undisturbed]
     rows: list[tuple[Line, Where]] = []
     for kind, start, end, other_start, other_end in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
-        where: Where = "both" if kind == "equal" else "only"
-        rows.extend((line, where) for line in trace[start:end])
+        presence: Where = "both" if kind == "equal" else "only"
+        rows.extend((line, presence) for line in trace[start:end])
         if kind != "equal":
             rows.extend((line, "missing") for line in undisturbed[other_start:other_end])
     return rows
 
 
 def _cell(line: Line) -> str:
-    who = f"<span class='who'>{escape(line.who)}</span> " if line.lane == "controller" else ""
-    saw = (
-        f"<div class='note'>had seen {escape('; '.join(filter(None, (line.saw, line.read))))}</div>"
-        if line.saw and line.what in ("writes", "calls")
+    actor = f"<span class='who'>{escape(line.actor)}</span> " if line.lane == "controller" else ""
+    view = (
+        f"<div class='note'>had seen {escape('; '.join(filter(None, (line.view, line.reads))))}</div>"
+        if line.view and line.kind in ("writes", "calls")
         else ""
     )
-    did = f"<div class='note mono'>{escape(line.did)}</div>" if line.did else ""
-    place = f"<div class='note mono'>{escape(Path(line.place).name)}</div>" if line.place and saw else ""
-    return f"{who}<span class='what'>{escape(line.text)}</span>{did}{saw}{place}"
+    change = f"<div class='note mono'>{escape(line.change)}</div>" if line.change else ""
+    place = f"<div class='note mono'>{escape(Path(line.place).name)}</div>" if line.place and view else ""
+    return f"{actor}<span class='what'>{escape(line.text)}</span>{change}{view}{place}"
 
 
-def _shown(trace: Sequence[Line]) -> list[Line]:
+def _without_reads(trace: Sequence[Line]) -> list[Line]:
     """The trace without reads. A fault that strikes after a write is moved to the place after that write."""
-    lines = [line for line in trace if line.what != "reads"]
-    shown: list[Line] = []
+    lines = [line for line in trace if line.kind != "reads"]
+    result: list[Line] = []
     later: list[Line] = []
     for line in lines:
-        if line.what == "fault" and line.point and strikes_after_request(line.text):
+        if line.kind == "fault" and line.point and strikes_after_request(line.text):
             later.append(line)
             continue
-        shown.append(line)
+        result.append(line)
         due = [fault_line for fault_line in later if fault_line.point == line.point]
         later = [fault_line for fault_line in later if fault_line not in due]
-        shown += [msgspec.structs.replace(fault_line, at=line.at) for fault_line in due]
-    return shown + later
+        result += [msgspec.structs.replace(fault_line, at=line.at) for fault_line in due]
+    return result + later
 
 
 def _same(line: Line) -> tuple[str, str, str]:
-    return line.lane, line.what, line.text
+    return line.lane, line.kind, line.text
 
 
 def _time(seconds: float) -> str:
@@ -210,9 +212,9 @@ def _ends(problem: Counterexample) -> str:
     return f"<h2>Differences at the end</h2><table>{head}{''.join(rows)}</table>"
 
 
-def _row(what: str, wanted: Any, actual: Any) -> str:
+def _row(subject: str, wanted: Any, actual: Any) -> str:
     return (
-        f"<tr><td class='mono'>{escape(what)}</td><td class='mono expected'>{escape(_plain(wanted))}</td>"
+        f"<tr><td class='mono'>{escape(subject)}</td><td class='mono expected'>{escape(_plain(wanted))}</td>"
         f"<td class='mono found'>{escape(_plain(actual))}</td></tr>"
     )
 

@@ -94,11 +94,11 @@ class Report:
             f"{self.singles} of {self.all_singles} single faults, "
             f"{self.combinations} combinations; seed {self.seed}"
         ]
-        for where, total in sorted(self.points.items()):
-            by_switch = self.disturbed.get(where, {})
+        for point_kind, total in sorted(self.points.items()):
+            by_switch = self.disturbed.get(point_kind, {})
             touched = set().union(*by_switch.values()) if by_switch else set()
             counts = ", ".join(f"{switch} {len(names)}" for switch, names in sorted(by_switch.items()))
-            lines.append(f"  {where}: {len(touched)} of {total} disturbed" + (f" ({counts})" if counts else ""))
+            lines.append(f"  {point_kind}: {len(touched)} of {total} disturbed" + (f" ({counts})" if counts else ""))
         if not self.complete:
             lines.append(f"  {self.ended} before all single faults were tried")
         if self.unreached:

@@ -16,22 +16,22 @@ def format_trace(trace: Sequence[Line], most: int = MOST) -> list[str]:
     many lines are returned, from shortly before the first fault or finding on, and a last line gives the length of the
     trace.
     """
-    shown = [line for line in trace if line.what not in _QUIET]
-    marked = [place for place, line in enumerate(shown) if line.what in ("fault", "finding")]
-    if len(shown) > most and marked:
+    visible = [line for line in trace if line.kind not in _QUIET]
+    marked = [place for place, line in enumerate(visible) if line.kind in ("fault", "finding")]
+    if len(visible) > most and marked:
         first = max(0, min(marked) - most // 3)
-        shown = shown[first : first + most]
-    shown = shown[:most]
-    lanes = max((len(line.who) for line in shown), default=0)
+        visible = visible[first : first + most]
+    visible = visible[:most]
+    lanes = max((len(line.actor) for line in visible), default=0)
     lines = []
-    for line in shown:
-        mark = {"fault": "!", "finding": "X", "killed": "!"}.get(line.what, " ")
-        acts = line.what in ("writes", "calls")
-        view = f"   (had seen {'; '.join(filter(None, (line.saw, line.read)))})" if line.saw and acts else ""
-        did = f": {line.did}" if line.did else ""
-        place = f"   {shorten_place(line.place)}" if line.place and line.what in ("writes", "calls") else ""
-        lines.append(f"{mark} {line.at:10.3f}  {line.who:<{lanes}}  {line.text}{did}{view}{place}")
-    if len(lines) < len([line for line in trace if line.what not in _QUIET]):
+    for line in visible:
+        mark = {"fault": "!", "finding": "X", "killed": "!"}.get(line.kind, " ")
+        acts = line.kind in ("writes", "calls")
+        view = f"   (had seen {'; '.join(filter(None, (line.view, line.reads)))})" if line.view and acts else ""
+        change = f": {line.change}" if line.change else ""
+        place = f"   {shorten_place(line.place)}" if line.place and line.kind in ("writes", "calls") else ""
+        lines.append(f"{mark} {line.at:10.3f}  {line.actor:<{lanes}}  {line.text}{change}{view}{place}")
+    if len(lines) < len([line for line in trace if line.kind not in _QUIET]):
         lines.append(f"  … {len(trace)} lines in total; the counter-example's file has all of them")
     return lines
 

@@ -52,9 +52,9 @@ class SimulationLoop(VirtualTimeLoop):
         self.isolation: Isolation | None = None
         """The isolation of the run under way, which is told of what asyncio would open."""
 
-    def _refused(self, what: str) -> RuntimeError:
-        refused = super()._refused(what)
-        return refused if self.isolation is None else self.isolation.refuse(f"opens a connection or a pipe ({what})")
+    def _refused(self, call: str) -> RuntimeError:
+        refused = super()._refused(call)
+        return refused if self.isolation is None else self.isolation.refuse(f"opens a connection or a pipe ({call})")
 
     def call_soon(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None

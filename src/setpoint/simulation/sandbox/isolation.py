@@ -73,11 +73,11 @@ class Isolation:
         those that were there before.
         """
 
-    def refuse(self, what: str) -> NotSimulated:
+    def refuse(self, action: str) -> NotSimulated:
         """Reports what the process under way tried to do. Returns the error to raise."""
         place = find_user_line()
-        message = f"a simulated process {what}{f' at {place}' if place else ''}, outside of the simulation: {HOW}"
-        self._refused(place or what, message)
+        message = f"a simulated process {action}{f' at {place}' if place else ''}, outside of the simulation: {HOW}"
+        self._refused(place or action, message)
         return NotSimulated(message)
 
     def judge(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -86,18 +86,18 @@ class Isolation:
             path, _, flags = arguments
             if not flags & _WRITING or self._may_write(path):
                 return
-            what = f"writes the file {os.fsdecode(path)} outside of the project"
+            action = f"writes the file {os.fsdecode(path)} outside of the project"
         elif event in _CHANGES:
             foreign = [path for path in arguments[: _CHANGES[event]] if not self._may_write(path)]
             if not foreign:
                 return
-            what = f"changes the file {os.fsdecode(foreign[0])} outside of the project ({event})"
+            action = f"changes the file {os.fsdecode(foreign[0])} outside of the project ({event})"
         elif event in _CONNECTS:
-            what = f"opens a connection ({event} {arguments[-1] if event != 'socket.getaddrinfo' else arguments[0]})"
+            action = f"opens a connection ({event} {arguments[-1] if event != 'socket.getaddrinfo' else arguments[0]})"
         else:
-            what = f"starts a subprocess ({event} {arguments[0] if arguments else ''})".replace(" )", ")")
+            action = f"starts a subprocess ({event} {arguments[0] if arguments else ''})".replace(" )", ")")
         if self._is_simulated() and not _acting_file().startswith(_OURS):
-            raise self.refuse(what)
+            raise self.refuse(action)
 
     def _is_simulated(self) -> bool:
         """Whether the code that runs belongs to a process of the run: to one of its tasks, or to a thread that was

@@ -33,14 +33,14 @@ class DesiredState:
         """The paths of deleted objects that finalizers of users hold."""
 
     def record(
-        self, path: str, document: dict[str, Any], before: dict[str, Any] | None = None, *, sent: bytes = b""
+        self, path: str, document: dict[str, Any], before: dict[str, Any] | None = None, *, request_body: bytes = b""
     ) -> None:
         """Notes that a user has asked for an object; ``document`` is the stored object, ``before`` the one that was
-        stored before the request, and ``sent`` the body of the request.
+        stored before the request, and ``request_body`` the body of the request.
         """
         finalizers = _finalizers(document)
         new = {
-            finalizer for finalizer in finalizers - _finalizers(before or {}) if finalizer.encode() in sent
+            finalizer for finalizer in finalizers - _finalizers(before or {}) if finalizer.encode() in request_body
         }  # others are of the server
         holds = (self._holds.get(path, set()) & finalizers) | new
         self._holds[path] = holds
@@ -77,7 +77,7 @@ class DesiredState:
     def documents(self) -> list[dict[str, Any]]:
         return list(self._documents.values())
 
-    def lost(self, alive: Collection[str]) -> list[dict[str, Any]]:
+    def missing(self, alive: Collection[str]) -> list[dict[str, Any]]:
         """The requested objects that no longer exist, though users have not asked for their deletion; ``alive`` has the
         uids of all objects.
         """

@@ -62,10 +62,10 @@ def generate_scenario(controllers: list[Controller[Any]], *, most: int = MOST) -
     smallest = _modest(schema, samples[0])
     fullest = _modest(schema, samples[-1])
     changes = _chosen(schema, fullest, most)
-    written = dynamic(resource)  # the class would add its defaults to what users leave out
+    user_kind = dynamic(resource)  # the class would add its defaults to what users leave out
 
     def by_users(document: JSON) -> DynamicObject:
-        return written.of({name: part for name, part in document.items() if name != "status"})
+        return user_kind.of({name: part for name, part in document.items() if name != "status"})
 
     async def scenario(cluster: Cluster) -> None:
         async def ask(document: JSON) -> None:

@@ -271,17 +271,17 @@ class _Player:
         if references := self._references(document):
             desired["metadata"]["ownerReferences"] = references
         status = desired.pop("status", None)
-        written = None if change.type == "MODIFIED" else await self._quietly("POST", path, desired)
-        if written is None:
+        current = None if change.type == "MODIFIED" else await self._quietly("POST", path, desired)
+        if current is None:
             stored = await self._quietly("GET", f"{path}/{name}", None)
             if stored is None:
                 return
             finalizers = stored["metadata"].get("finalizers")
             own_metadata = {"finalizers": finalizers} if own and finalizers else {}
             desired["metadata"] |= {"resourceVersion": stored["metadata"]["resourceVersion"], **own_metadata}
-            written = await self._quietly("PUT", f"{path}/{name}", {**stored, **desired}) or stored
-        self._uids[document["metadata"].get("uid", "")] = written["metadata"]["uid"]
-        if status and written.get("status") != status:
+            current = await self._quietly("PUT", f"{path}/{name}", {**stored, **desired}) or stored
+        self._uids[document["metadata"].get("uid", "")] = current["metadata"]["uid"]
+        if status and current.get("status") != status:
             await self._quietly("PATCH", f"{path}/{name}/status", {"status": status})
 
     async def _path(self, change: Recorded, space: str) -> str | None:

@@ -50,10 +50,10 @@ class Predicate:
     def broken(self, objects: Objects) -> str:
         """The text for a finding if the objects break the predicate; ``""`` if they don't."""
         try:
-            held: Any = self.holds(objects)
+            result: Any = self.holds(objects)
         except AssertionError as problem:
             return f"{self.why}: {problem}" if str(problem) else self.why
-        wrong = bool(held) if self.mode == "never" else not held
+        wrong = bool(result) if self.mode == "never" else not result
         return self.why if wrong else ""
 
 

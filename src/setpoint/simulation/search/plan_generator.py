@@ -146,9 +146,9 @@ class PlanGenerator:
             if self._fleet:
                 yield fault("cut-off", at)
                 yield fault("cut-off", at, seconds=FROZEN)
-            for who in ("garbage collector", "control plane", "controller"):
-                yield fault("pause", at, who=who)
-                yield fault("pause", at, who=who, seconds=FROZEN if self._several else 60.0)
+            for actor in ("garbage collector", "control plane", "controller"):
+                yield fault("pause", at, who=actor)
+                yield fault("pause", at, who=actor, seconds=FROZEN if self._several else 60.0)
             yield fault("pause", at, who="garbage collector", more=1)
             yield fault("pause", at, who="control plane", more=1)
             yield fault("early", at, writes=0)

@@ -64,7 +64,7 @@ class Search:
         check_switches(dict(self._runs.off))
         self._budget = budget
         self._seed = seed
-        self._progress = progress or (lambda _report, _what: None)
+        self._progress = progress or (lambda _report, _phase: None)
         self._began = time.monotonic()
         self._last_run = 0
         """The number of runs after which the search ends since it has found something; 0 if there is no such limit."""
@@ -159,7 +159,7 @@ class Search:
     # -- with faults ---------------------------------------------------------------------------------------------------
 
     def _try(
-        self, plans: Iterable[Plan], what: str, identities: set[tuple[str, str]], most: int | None
+        self, plans: Iterable[Plan], phase: str, identities: set[tuple[str, str]], most: int | None
     ) -> Iterator[Counterexample]:
         """Runs plans until the budget is used up or ``most`` plans have been run. Yields the counter-examples, whose
         plans are shortened once the workers are free.
@@ -192,7 +192,7 @@ class Search:
                     impatient.append(plan)
                     self.report.cpu += result.seconds  # all else counts once, in the patient run
                     continue
-                self._note(plan, result, what)
+                self._note(plan, result, phase)
                 fresh = [finding for finding in reference.judge(plan, result) if finding.identity not in identities]
                 if fresh:
                     failed.append((plan, fresh))
@@ -202,7 +202,7 @@ class Search:
             if not failed and impatient:
                 patient, impatient = impatient, []
                 for plan, result in self._runs.results(patient, patient=True):
-                    self._note(plan, result, what)
+                    self._note(plan, result, phase)
                     fresh = [finding for finding in reference.judge(plan, result) if finding.identity not in identities]
                     if fresh:
                         failed.append((plan, fresh))
@@ -248,14 +248,14 @@ class Search:
 
     # -- the budget ----------------------------------------------------------------------------------------------------
 
-    def _note(self, plan: Plan, result: Result, what: str) -> None:
-        if what == "single faults":
+    def _note(self, plan: Plan, result: Result, phase: str) -> None:
+        if phase == "single faults":
             self.report.singles += 1
-        elif what:
+        elif phase:
             self.report.combinations += 1
         self.report.add(plan, result)
         self._count()
-        self._progress(self.report, what)
+        self._progress(self.report, phase)
 
     def _count(self) -> None:
         self.report.runs = self._runs.count

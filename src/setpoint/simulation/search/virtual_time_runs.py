@@ -145,7 +145,7 @@ class VirtualRuns:
             return []
         direct = self._direct(objects)
         findings_direct = compare_with_direct(baseline, direct, reference)
-        remaining = tuple(obj for obj in objects if obj not in baseline.lost)
+        remaining = tuple(obj for obj in objects if obj not in baseline.missing_objects)
         if findings_direct and len(remaining) < len(objects):
             direct = self._direct(remaining)
             findings_direct = compare_with_direct(baseline, direct, reference) and findings_direct
@@ -162,7 +162,7 @@ class VirtualRuns:
         """
         faults = (fault("restart", "step 1"),) if apart else ()
         options = Options(direct=objects, forms=self._forms, apart=apart, trace=not apart)
-        return self.pool.one(Plan(faults, seed=self._seed), options)
+        return self.pool.run(Plan(faults, seed=self._seed), options)
 
     # -- with faults ---------------------------------------------------------------------------------------------------
 
@@ -218,9 +218,9 @@ class VirtualRuns:
 
     def run(self, plan: Plan, *, trace: bool = False) -> Result:
         """The result of one run with the plan."""
-        result = self.pool.one(plan, self.options(plan, trace=trace))
+        result = self.pool.run(plan, self.options(plan, trace=trace))
         if result.early:
-            result = self.pool.one(plan, self.options(plan, trace=trace, patient=True))
+            result = self.pool.run(plan, self.options(plan, trace=trace, patient=True))
         return result
 
     def results(

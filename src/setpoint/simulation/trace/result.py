@@ -53,18 +53,18 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True):
 
     at: float
     lane: str
-    who: str
-    what: str
+    actor: str
+    kind: str
     text: str
     point: str = ""
-    saw: str = ""
+    view: str = ""
     content: str = ""
     """A digest of the written object."""
     place: str = ""
     """The line of the user's code that caused the event."""
-    did: str = ""
+    change: str = ""
     """The fields that a write changed, with their values before and after; in runs with a trace."""
-    read: str = ""
+    reads: str = ""
     """The reads of the reconcile so far, and which of several objects of the same name it is for; in runs with a
     trace.
     """
@@ -127,7 +127,7 @@ class Result(msgspec.Struct):
     """Whether the scenario failed, but might succeed if users waited for the end of all faults (`Options.patient`)."""
     desired_objects: list[Any] = []
     """The objects that users had created and not deleted at the end of the run, as users specified them."""
-    lost: list[Any] = []
+    missing_objects: list[Any] = []
     """Those of ``desired_objects`` that something other than users has deleted."""
     environment: dict[str, str] = {}
     """The lines of the user's code (``file:line``) that read the real clock, asked for randomness or started a thread,

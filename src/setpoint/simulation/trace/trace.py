@@ -33,27 +33,29 @@ class Trace:
         self._numbers: Counter[str] = Counter()
 
     def add(
-        self, lane: str, who: str, what: str, text: str, *, point: str = "", saw: str = "", content: str = "",
-        did: str = "",
+        self, lane: str, actor: str, kind: str, text: str, *, point: str = "", view: str = "", content: str = "",
+        change: str = "",
     ) -> None:  # fmt: skip
         """Adds one line to the trace. For a write, a read or an external call in a reconcile, the line also has the
-        object that the reconcile had seen (``saw`` outside of reconciles), what it had read, and the line of the user's
-        code.
+        object that the reconcile had seen (``view`` outside of reconciles), what it had read, and the line of the
+        user's code.
         """
-        place, read = "", ""
-        if what in ("writes", "reads", "calls"):
+        place, reads = "", ""
+        if kind in ("writes", "reads", "calls"):
             context = current.get()
             if context is not None:
                 obj = context.object
-                saw = f"{obj.kind} {obj.key} of generation {obj.metadata.generation}"
+                view = f"{obj.kind} {obj.key} of generation {obj.metadata.generation}"
                 if context._live is None and context.age is not None:
-                    saw += " from its cache"
+                    view += " from its cache"
                 place = find_user_line()
                 if self.details:
-                    read = "; ".join([*self._incarnation(obj), *_reads(context)])
+                    reads = "; ".join([*self._incarnation(obj), *_reads(context)])
                 if self.names:
-                    who = f"{who} {context.controller}"
-        self.lines.append(Line(round(self.clock(), 6), lane, who, what, text, point, saw, content, place, did, read))
+                    actor = f"{actor} {context.controller}"
+        self.lines.append(
+            Line(round(self.clock(), 6), lane, actor, kind, text, point, view, content, place, change, reads)
+        )
 
     def _incarnation(self, obj: Object) -> Iterator[str]:
         """Sentences about an object that is not the only one of its name, or that is being deleted."""
@@ -76,12 +78,12 @@ class Trace:
     def digest(self) -> str:
         state = blake2b(digest_size=8)
         for line in self.lines:
-            state.update(f"{line.at} {line.lane} {line.what} {line.text} {line.saw} {line.content}\n".encode())
+            state.update(f"{line.at} {line.lane} {line.kind} {line.text} {line.view} {line.content}\n".encode())
         return state.hexdigest()
 
 
 def _reads(context: Context) -> Iterator[str]:
     """A sentence for each kind that the reconcile has read so far."""
     for read in (context._reads or {}).values():
-        where = "from the server" if read.age is None else f"from its cache, which was {read.age:.3g} s old"
-        yield f"it had read {int(read.objects) or 'no'} {read.kind} {where}"
+        source = "from the server" if read.age is None else f"from its cache, which was {read.age:.3g} s old"
+        yield f"it had read {int(read.objects) or 'no'} {read.kind} {source}"

@@ -219,7 +219,7 @@ class RemoteTransport:
 
     # -- for its streams -----------------------------------------------------------------------------------------------
 
-    def saw(self, raw: bytes) -> None:
+    def note_reads(self, raw: bytes) -> None:
         """Does nothing: the uids that a process has seen are needed only to judge its deletions in the near cluster."""
 
     def inject_at(self, gate: WatchGate, revision: int) -> None:

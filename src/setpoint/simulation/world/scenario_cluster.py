@@ -53,13 +53,13 @@ class SteppedCluster(Cluster):
         Raises:
             AssertionError: the condition did not hold after the second wait, either.
         """
-        await self._steps.wait_until(lambda: _held(condition), within, "")
+        await self._steps.wait_until(lambda: _is_true(condition), within, "")
 
     async def eventually(
         self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 60.0, why: str = ""
     ) -> None:
         """Waits like `until`; ``why`` is the message of the AssertionError."""
-        await self._steps.wait_until(lambda: _held(condition), within, why)
+        await self._steps.wait_until(lambda: _is_true(condition), within, why)
 
     async def apply(self, obj: K) -> K:
         """Applies the object as in a test, but first waits while an object of that kind and name is being deleted, as
@@ -128,6 +128,6 @@ class SimulatedCluster(SteppedCluster):
                 raise NotSettled(f"not settled after {patience:g} s:\n  " + "\n  ".join(restless))
 
 
-async def _held(condition: Callable[[], bool | Awaitable[bool]]) -> bool:
-    held = condition()
-    return bool(await held if inspect.isawaitable(held) else held)
+async def _is_true(condition: Callable[[], bool | Awaitable[bool]]) -> bool:
+    result = condition()
+    return bool(await result if inspect.isawaitable(result) else result)

@@ -160,12 +160,12 @@ class Supervisor:
         """The loop times at which failed keys are tried again."""
         return [at for process in self._all for at in process.retries()]
 
-    def pause(self, who: str) -> Callable[[], None]:
-        """Stops what a plan's ``who`` names: a part of the control plane, or else the leading processes. Returns a
-        function that lets it go on.
+    def pause(self, actor_name: str) -> Callable[[], None]:
+        """Stops what a plan's ``actor_name`` names: a part of the control plane, or else the leading processes. Returns
+        a function that lets it go on.
         """
         loop = self._place.loop
-        parts = [actor for actor in self._place.control_plane.actors if actor.name == who]
+        parts = [actor for actor in self._place.control_plane.actors if actor.name == actor_name]
         actors = parts or [process.actor for process in self.leading()]
         for actor in actors:
             loop.pause(actor)

@@ -240,7 +240,7 @@ class World:
         result.injected = self.injector.numbers()
         result.digest = trace.digest()
         result.desired_objects = self.desired_state.documents()
-        result.lost = self.desired_state.lost(self.history.alive)
+        result.missing_objects = self.desired_state.missing(self.history.alive)
         if self.options.trace:
             result.trace = trace.lines
         return result

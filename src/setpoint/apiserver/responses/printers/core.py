@@ -202,12 +202,12 @@ SCALE = Printer(
 
 def _api_service(obj: Wire, now: datetime) -> list[Any]:
     service = get(obj, "spec", "service")
-    where = "Local" if service is None else f"{text(service, 'namespace')}/{text(service, 'name')}"
+    location = "Local" if service is None else f"{text(service, 'namespace')}/{text(service, 'name')}"
     available = condition(obj, "Available")
     status = "Unknown" if available is None else text(available, "status")
     if status not in ("True", "Unknown") and available is not None:
         status = f"{status} ({text(available, 'reason')})"
-    return [name(obj), where, status, age(obj, now)]
+    return [name(obj), location, status, age(obj, now)]
 
 
 API_SERVICES = Printer(

@@ -35,14 +35,14 @@ def _binding(obj: Wire, now: datetime) -> list[Any]:
 
 
 def _binding_columns(kind: str) -> tuple[Column, ...]:
-    where = kind[0].lower() + kind[1:]
+    binding = kind[0].lower() + kind[1:]
     return (
         NAME,
         Column("Role", f"rbac.v1.{kind}.roleRef"),
         AGE,
-        Column("Users", priority=1, about=f"Users in the {where}"),
-        Column("Groups", priority=1, about=f"Groups in the {where}"),
-        Column("ServiceAccounts", priority=1, about=f"ServiceAccounts in the {where}"),
+        Column("Users", priority=1, about=f"Users in the {binding}"),
+        Column("Groups", priority=1, about=f"Groups in the {binding}"),
+        Column("ServiceAccounts", priority=1, about=f"ServiceAccounts in the {binding}"),
     )
 
 

@@ -45,7 +45,7 @@ def _group(place: Place) -> list[FieldError]:
     return []
 
 
-def _where(place: Place) -> list[FieldError]:
+def _api_service_errors(place: Place) -> list[FieldError]:
     spec, path = place.value or {}, place.path
     service, bundle = spec.get("service"), spec.get("caBundle")
     unchecked = f"{path}.insecureSkipTLSVerify"
@@ -132,7 +132,7 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
         row("spec.version", named(dns1035_label, empty=True)),
         row("spec.groupPriorityMinimum", between(1, 20000, "must be positive and less than 20000", missing=True)),
         row("spec.versionPriority", between(1, 1000, "must be positive and less than 1000", missing=True)),
-        row("spec", _where),
+        row("spec", _api_service_errors),
     ),
     "certificatesigningrequests.certificates.k8s.io": (
         row("spec.usages", _usages),

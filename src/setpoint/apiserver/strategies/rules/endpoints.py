@@ -29,19 +29,19 @@ def _endpoint_addresses(place: Place) -> list[FieldError]:
         return [too_many(place.path, len(addresses), 100)]
     errors: list[FieldError] = []
     for index, text in enumerate(addresses):
-        where, address = f"{place.path}[{index}]", address_of(text)
+        field_path, address = f"{place.path}[{index}]", address_of(text)
         if kind == "FQDN":
-            errors += _domain_errors(text.removesuffix("."), where)
+            errors += _domain_errors(text.removesuffix("."), field_path)
         elif kind in ("IPv4", "IPv6"):
-            wrong = address_errors(text, where)
+            wrong = address_errors(text, field_path)
             if not wrong and kind == "IPv6" and str(address) != text:
-                wrong = [invalid(where, text, f'must be in canonical form ("{address}")')]
+                wrong = [invalid(field_path, text, f'must be in canonical form ("{address}")')]
             if address is None or wrong:
                 errors += wrong
                 continue
             if address.version != int(kind[-1]):
                 errors.append(invalid(place.path, text, f"must be an {kind} address"))
-            errors += special_errors(text, where)
+            errors += special_errors(text, field_path)
     return errors
 
 
@@ -65,11 +65,11 @@ def _unique_names(check: Check) -> Check:
         errors: list[FieldError] = []
         names: set[str] = set()
         for index, item in enumerate(place.value or ()):
-            name, where = item.get("name", ""), f"{place.path}[{index}].name"
+            name, field_path = item.get("name", ""), f"{place.path}[{index}].name"
             if name in names:
-                errors.append(duplicate(where, name))
+                errors.append(duplicate(field_path, name))
             names.add(name)
-            errors += check(place.inner(name, where, item))
+            errors += check(place.inner(name, field_path, item))
         return errors
 
     return of
@@ -82,19 +82,19 @@ def _subset(place: Place) -> list[FieldError]:
         errors.append(required(place.path, "must specify `addresses` or `notReadyAddresses`"))
     for field in ("addresses", "notReadyAddresses"):
         for index, item in enumerate(subset.get(field) or ()):
-            text, where = item.get("ip", ""), f"{place.path}.{field}[{index}].ip"
-            errors += address_errors(text, where)
+            text, field_path = item.get("ip", ""), f"{place.path}.{field}[{index}].ip"
+            errors += address_errors(text, field_path)
             if address_of(text) is None:
-                errors.append(invalid(where, text, "must be a valid IP address"))
-            errors += special_errors(text, where)
+                errors.append(invalid(field_path, text, "must be a valid IP address"))
+            errors += special_errors(text, field_path)
     ports = subset.get("ports") or []
     for index, port in enumerate(ports):
-        where = f"{place.path}.ports[{index}]"
+        field_path = f"{place.path}.ports[{index}]"
         if len(ports) > 1 and not port.get("name"):
-            errors.append(required(f"{where}.name"))
+            errors.append(required(f"{field_path}.name"))
         number = port.get("port", 0)
         if not 1 <= number <= 65535:
-            errors.append(invalid(f"{where}.port", number, PORT))
+            errors.append(invalid(f"{field_path}.port", number, PORT))
     return errors
 
 

@@ -48,14 +48,14 @@ def _subject(place: Place) -> list[FieldError]:
         return [not_supported(f"{place.path}.kind", kind, ("Group", "ServiceAccount", "User"))]
     errors: list[FieldError] = []
     for other, name in _SUBJECTS.items():
-        where, value = f"{place.path}.{name}", place.value.get(name)
+        field_path, value = f"{place.path}.{name}", place.value.get(name)
         if other != kind:
             if value is not None:
-                errors.append(forbidden(where, f"{name} is forbidden when subject kind is not '{other}'"))
+                errors.append(forbidden(field_path, f"{name} is forbidden when subject kind is not '{other}'"))
         elif value is None:
-            errors.append(required(where, f"{name} is required when subject kind is '{kind}'"))
+            errors.append(required(field_path, f"{name} is required when subject kind is '{kind}'"))
         else:
-            errors += _identity(value, where, account=kind == "ServiceAccount")
+            errors += _identity(value, field_path, account=kind == "ServiceAccount")
     return errors
 
 
@@ -113,19 +113,19 @@ def _urls(place: Place) -> list[FieldError]:
     if errors or "*" in values:
         return list(errors)
     for index, url in enumerate(values):
-        where = f"{place.path}[{index}]"
+        field_path = f"{place.path}[{index}]"
         if not url:
-            errors.append(invalid(where, url, "must not be empty"))
+            errors.append(invalid(field_path, url, "must not be empty"))
         elif url == "/":
             continue
         elif not url.startswith("/"):
-            errors.append(invalid(where, url, "must start with slash"))
+            errors.append(invalid(field_path, url, "must start with slash"))
         elif " " in url:
-            errors.append(invalid(where, url, "must not contain white-space"))
+            errors.append(invalid(field_path, url, "must not contain white-space"))
         elif "//" in url:
-            errors.append(invalid(where, url, "must not contain double slash"))
+            errors.append(invalid(field_path, url, "must not contain double slash"))
         elif "*" in url and not (url.endswith("/*") and url.count("*") == 1):
-            errors.append(invalid(where, url, "wildcard can only do suffix matching"))
+            errors.append(invalid(field_path, url, "wildcard can only do suffix matching"))
     return list(errors)
 
 

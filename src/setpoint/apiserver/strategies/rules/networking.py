@@ -72,14 +72,14 @@ def _peer(place: Place) -> list[FieldError]:
     if outer is None:
         return errors
     for index, text in enumerate(block.get("except") or ()):
-        where = f"{path}.except[{index}]"
-        errors += cidr_errors(text, where, stored)
+        field_path = f"{path}.except[{index}]"
+        errors += cidr_errors(text, field_path, stored)
         inner = network_of(text)
         if inner is None:
             continue
         within = inner.version == outer.version and inner.network_address in outer
         if not within or inner.prefixlen <= outer.prefixlen:
-            errors.append(invalid(where, text, "must be a strict subset of `cidr`"))
+            errors.append(invalid(field_path, text, "must be a strict subset of `cidr`"))
     return errors
 
 
@@ -172,8 +172,8 @@ def _backend(place: Place) -> list[FieldError]:
     if port_name and number:
         errors.append(invalid(path, "", "cannot set both port name & port number"))
     elif port_name:
-        where = f"{path}.service.port.name"
-        errors += [invalid(where, port_name, text) for text in port_name_problems(port_name)]
+        field_path = f"{path}.service.port.name"
+        errors += [invalid(field_path, port_name, text) for text in port_name_problems(port_name)]
     elif not number:
         errors.append(required(path, "port name or number is required"))
     elif not 1 <= number <= 65535:
@@ -201,13 +201,13 @@ def _http_path(place: Place) -> list[FieldError]:
     if kind not in ("Exact", "ImplementationSpecific", "Prefix"):
         allowed = ("Exact", "ImplementationSpecific", "Prefix")
         return [not_supported(f"{path}.pathType", kind, allowed)]
-    where = f"{path}.path"
+    field_path = f"{path}.path"
     if not text.startswith("/") and (text or kind != "ImplementationSpecific"):
-        return [invalid(where, text, "must be an absolute path")]
+        return [invalid(field_path, text, "must be an absolute path")]
     if kind == "ImplementationSpecific":
         return []
-    errors = [invalid(where, text, f"must not contain '{part}'") for part in _PATH_PARTS if part in text]
-    return errors + [invalid(where, text, f"cannot end with '{end}'") for end in _PATH_ENDS if text.endswith(end)]
+    errors = [invalid(field_path, text, f"must not contain '{part}'") for part in _PATH_PARTS if part in text]
+    return errors + [invalid(field_path, text, f"cannot end with '{end}'") for end in _PATH_ENDS if text.endswith(end)]
 
 
 def _http(place: Place) -> list[FieldError]:

@@ -136,23 +136,23 @@ def _look(fields: list[_Field], place: Place, errors: list[FieldError]) -> None:
         value = holder.get(entry.name)
         if value is None:
             for check in entry.missing:
-                where = f"{path}.{entry.name}" if path else entry.name
-                errors += check(place.inner(None, where, holder))
+                field_path = f"{path}.{entry.name}" if path else entry.name
+                errors += check(place.inner(None, field_path, holder))
             continue
-        where = f"{path}.{entry.name}" if path else entry.name
+        field_path = f"{path}.{entry.name}" if path else entry.name
         for check in entry.checks:
-            errors += check(place.inner(value, where, holder))
+            errors += check(place.inner(value, field_path, holder))
         if entry.inner:
-            _look(entry.inner, place.inner(value, where, holder), errors)
+            _look(entry.inner, place.inner(value, field_path, holder), errors)
         if entry.item or entry.item_checks:
             for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-                one = f"{where}[{key}]"
+                item_path = f"{field_path}[{key}]"
                 for check in entry.item_checks:
-                    errors += check(place.inner(item, one, holder))
+                    errors += check(place.inner(item, item_path, holder))
                 if entry.item:
-                    _look(entry.item, place.inner(item, one, holder), errors)
+                    _look(entry.item, place.inner(item, item_path, holder), errors)
         for check in entry.last:
-            errors += check(place.inner(value, where, holder))
+            errors += check(place.inner(value, field_path, holder))
 
 
 # -- checks -----------------------------------------------------------------------------------------------------------

@@ -236,8 +236,8 @@ def _limit(limit: dict[str, dict[str, str]], kind: str, path: str) -> list[Field
                 errors.append(invalid(f"{path}.{field}[{name}]", amounts[bad_field], reason))
         ratio = amounts.get("maxLimitRequestRatio")
         if ratio is not None and Quantity(ratio) < Quantity("1"):
-            where = f"{path}.maxLimitRequestRatio[{name}]"
-            errors.append(invalid(where, ratio, f"ratio {ratio} is less than 1"))
+            field_path = f"{path}.maxLimitRequestRatio[{name}]"
+            errors.append(invalid(field_path, ratio, f"ratio {ratio} is less than 1"))
         if ratio is not None and "min" in amounts and "max" in amounts:
             least, most = (float(Quantity(amounts[side])) for side in ("min", "max"))
             if least and float(Quantity(ratio)) > most / least:

@@ -134,14 +134,14 @@ def allocated(place: Place) -> Errors:
     """The errors in the allocated size of a claim that is being resized."""
     errors: Errors = []
     for name, amount in (place.value or {}).items():
-        where = f"{place.path}[{name}]"
+        field_path = f"{place.path}[{name}]"
         unnamed = _claim_resource(name, place.path)
         if unnamed:
             errors += unnamed
         elif Quantity(amount) <= Quantity(-1):
-            errors.append(invalid(where, int(Quantity(amount).value), _NO_AMOUNT))
+            errors.append(invalid(field_path, int(Quantity(amount).value), _NO_AMOUNT))
         else:
-            errors += amount_errors("storage", amount, where)
+            errors += amount_errors("storage", amount, field_path)
     return errors
 
 
@@ -183,14 +183,14 @@ def features(place: Place) -> Errors:
     names: list[str] = place.value or []
     errors: Errors = []
     for index, name in enumerate(names):
-        where = f"{place.path}[{index}]"
+        field_path = f"{place.path}[{index}]"
         if len(name) > 253 or not _FEATURE.fullmatch(name):
             reason = "must be no more than 253 characters" if len(name) > 253 else _NOT_A_FEATURE
-            errors.append(invalid(where, name, f"invalid feature name {quote(name)}: {reason}"))
+            errors.append(invalid(field_path, name, f"invalid feature name {quote(name)}: {reason}"))
         if index and names[index - 1] == name:
-            errors.append(duplicate(where, name))
+            errors.append(duplicate(field_path, name))
         elif index and names[index - 1] > name:
-            errors.append(invalid(where, name, "list must be sorted alphabetically"))
+            errors.append(invalid(field_path, name, "list must be sorted alphabetically"))
     return errors
 
 

@@ -61,12 +61,12 @@ def _capacity(place: Place) -> list[FieldError]:
     if set(capacity) != {"storage"}:
         errors.append(not_supported(place.path, place.value, ("storage",)))
     for name, value in capacity.items():
-        where = f"{place.path}[{name}]"
+        field_path = f"{place.path}[{name}]"
         amount = Quantity(value)
         if amount < _ZERO:
-            errors.append(invalid(where, math.floor(amount), "must be a valid resource quantity"))
+            errors.append(invalid(field_path, math.floor(amount), "must be a valid resource quantity"))
         if amount <= _ZERO:
-            errors.append(invalid(where, value, _NOT_POSITIVE))
+            errors.append(invalid(field_path, value, _NOT_POSITIVE))
     return errors
 
 
@@ -83,8 +83,10 @@ def source_errors(spec: dict[str, Any], path: str) -> list[FieldError]:
     sources = [name for name in _SOURCES if spec.get(name) is not None]
     if not sources:
         return [required(path, "must specify a volume type")]
-    where = {"cephfs": "cephFS"}
-    errors = [forbidden(f"{path}.{where.get(name, name)}", _ONE_TYPE) for name in sources[1:] if name != "flexVolume"]
+    field_names = {"cephfs": "cephFS"}
+    errors = [
+        forbidden(f"{path}.{field_names.get(name, name)}", _ONE_TYPE) for name in sources[1:] if name != "flexVolume"
+    ]
     if "flexVolume" in sources[1:]:
         errors += kind_errors("flexVolume", spec["flexVolume"], f"{path}.flexVolume")
     if sources[0] == "local" and spec.get("nodeAffinity") is None:
@@ -101,35 +103,35 @@ def _class_errors(spec: dict[str, Any], path: str) -> list[FieldError]:
 
 
 def _source_errors(name: str, source: dict[str, Any], path: str) -> list[FieldError]:
-    where = f"{path}.persistentDisk" if name == "gcePersistentDisk" else f"{path}.{name}"
+    field_path = f"{path}.persistentDisk" if name == "gcePersistentDisk" else f"{path}.{name}"
     if name == "csi":
-        errors = driver_name_errors(source.get("driver") or "", f"{where}.driver")
+        errors = driver_name_errors(source.get("driver") or "", f"{field_path}.driver")
         if not source.get("volumeHandle"):
-            errors.append(required(f"{where}.volumeHandle"))
+            errors.append(required(f"{field_path}.volumeHandle"))
         for key in _CSI_SECRETS:
             if source.get(key) is not None:
-                errors += _secret_errors(source[key], f"{where}.{key}")
+                errors += _secret_errors(source[key], f"{field_path}.{key}")
         return errors
     if name == "iscsi":
-        errors = iscsi_errors(source, where, "must be valid format")
+        errors = iscsi_errors(source, field_path, "must be valid format")
         if source.get("secretRef") is not None and not source["secretRef"].get("name"):
-            errors.append(required(f"{where}.secretRef.name"))
+            errors.append(required(f"{field_path}.secretRef.name"))
         return errors
     if name == "local":
         text = source.get("path", "")
-        return no_backsteps(text, f"{where}.path") if text else [required(f"{where}.path")]
-    errors = kind_errors(name, source, where)
+        return no_backsteps(text, f"{field_path}.path") if text else [required(f"{field_path}.path")]
+    errors = kind_errors(name, source, field_path)
     secret = source.get("secretRef")
     if name in ("cinder", "storageos") and secret is not None and not secret.get("namespace"):
-        errors.append(required(f"{where}.secretRef.namespace"))
+        errors.append(required(f"{field_path}.secretRef.namespace"))
     if name == "azureFile" and source.get("secretNamespace") == "":
-        errors.append(required(f"{where}.secretNamespace"))
+        errors.append(required(f"{field_path}.secretNamespace"))
     endpoints = source.get("endpointsNamespace")
     if name == "glusterfs" and endpoints == "":
         text = "if the endpointnamespace is set, it must be a valid namespace name"
-        errors.append(invalid(f"{where}.endpointsNamespace", endpoints, text))
+        errors.append(invalid(f"{field_path}.endpointsNamespace", endpoints, text))
     elif name == "glusterfs" and endpoints is not None:
-        errors += [invalid(f"{where}.endpointsNamespace", endpoints, text) for text in dns1123_label(endpoints)]
+        errors += [invalid(f"{field_path}.endpointsNamespace", endpoints, text) for text in dns1123_label(endpoints)]
     return errors
 
 
@@ -214,8 +216,8 @@ def _claim_kept(place: Place) -> list[FieldError]:
     )
     capacity = Quantity(((place.old.get("status") or {}).get("capacity") or {}).get("storage") or "0")
     if request < before and request <= capacity:
-        where = f"{place.path}.resources.requests.storage"
-        errors.append(forbidden(where, "field can not be less than status.capacity"))
+        field_path = f"{place.path}.resources.requests.storage"
+        errors.append(forbidden(field_path, "field can not be less than status.capacity"))
     return errors
 
 
@@ -243,13 +245,13 @@ def _topologies(place: Place) -> list[FieldError]:
         path = f"{place.path}[{index}].matchLabelExpressions"
         keys: dict[str, frozenset[str]] = {}
         for number, item in enumerate(term.get("matchLabelExpressions") or ()):
-            where, key, values = f"{path}[{number}]", item.get("key", ""), item.get("values") or []
+            field_path, key, values = f"{path}[{number}]", item.get("key", ""), item.get("values") or []
             if not values:
-                errors.append(required(f"{where}.values"))
-            errors += [duplicate(f"{where}.values[{position}]", values[position]) for position in repeats(values)]
-            errors += [invalid(f"{where}.key", key, text) for text in qualified_name(key)]
+                errors.append(required(f"{field_path}.values"))
+            errors += [duplicate(f"{field_path}.values[{position}]", values[position]) for position in repeats(values)]
+            errors += [invalid(f"{field_path}.key", key, text) for text in qualified_name(key)]
             if key in keys:
-                errors.append(duplicate(f"{where}.key", key))
+                errors.append(duplicate(f"{field_path}.key", key))
             keys[key] = frozenset(values)
         shape = frozenset(keys.items())
         if shape in shapes:
