@@ -114,7 +114,7 @@ def test_a_file_with_an_operator_declares_its_parts() -> None:
 def test_a_wrong_list_and_an_option_without_default_are_told() -> None:
     with pytest.raises(TypeError, match="Operator\\(\\) takes a list of controllers"):
         sp.Operator([Garden]).controllers_for()  # type: ignore[list-item]
-    with pytest.raises(TypeError, match="one Operator, or controllers"):
+    with pytest.raises(TypeError, match="either one Operator or controllers"):
         sp.testing.cluster(sp.Operator(()), sp.Controller(ConfigMap, reconcile))
 
     @dataclass

@@ -271,7 +271,7 @@ async def test_a_name_that_several_custom_groups_have_is_ambiguous_and_one_of_ku
     server = Server(lambda request: answer(CORE if request.path == "/api" else groups))
     async with Client(InProcessTransport(server.handle)) as client:
         resource = client.rest_mapper.resource
-        text = "several resources 'database': say databases.a.example.com or databases.b.example.com"
+        text = "several resources 'database': use databases.a.example.com or databases.b.example.com"
         with pytest.raises(AmbiguousMatchError, match=text):
             await resource("database")
         assert (await resource("databases.b.example.com")).group == "b.example.com"

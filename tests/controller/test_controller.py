@@ -1159,7 +1159,7 @@ async def test_cluster_scoped_objects_are_reconciled_and_own_namespaced_ones() -
         child = config("child")
         child.metadata.namespace = obj.name
         await ctx.apply(child)
-        with pytest.raises(ValueError, match="say namespace="):
+        with pytest.raises(ValueError, match="pass namespace="):
             await ctx.get(Pod, "x")
 
     controller = sp.Controller(Namespace, reconcile, predicates=[p.named("default")]).owns(ConfigMap)

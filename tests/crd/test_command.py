@@ -60,7 +60,7 @@ def test_a_break_is_named_and_ends_with_1(old: Path, tmp_path: Path, capsys: pyt
     assert "BREAKS    mykinds.grp.example.com v1alpha2 spec.replicas: is required now" in out
     assert "[stored objects and writers break]" in out
     assert run(str(old), str(app), "-o", "json") == 1
-    assert {"version-removed", "field-removed"} <= {change["what"] for change in json.loads(capsys.readouterr().out)}
+    assert {"version-removed", "field-removed"} <= {change["code"] for change in json.loads(capsys.readouterr().out)}
 
 
 def test_files_are_read_as_kubectl_reads_them(tmp_path: Path) -> None:

@@ -331,7 +331,7 @@ class State(Model):
         ({"selectable_fields": [".spec.many"]}, r"must be a string, an integer or a boolean"),
         ({"selectable_fields": [".spec.colour"]}, r"names '\.spec\.colour', which the class does not have"),
         ({"selectable_fields": [f".spec.x{i}" for i in range(9)]}, r"has 9 fields, and API servers take 8"),
-        ({"rules": "self.spec.replicas > 0"}, r"rules= is a sequence"),
+        ({"rules": "self.spec.replicas > 0"}, r"rules= must be a sequence"),
     ],
 )
 def test_a_declaration_points_at_fields_that_are_there(words: dict[str, Any], said: str) -> None:

@@ -208,7 +208,7 @@ def test_what_a_structural_schema_cannot_say_names_class_and_field(kind: type, s
         ({"group": "example.com", "version": "1.0"}, "is not of the form v1"),
         ({"group": "example.com", "version": "v1", "plural": "Big"}, "DNS-1035"),
         ({"group": "example.com", "version": "v1", "scope": "cluster"}, "must be 'Namespaced' or 'Cluster'"),
-        ({"group": "example.com", "version": "v1", "short_names": "gd"}, "are tuples of strings"),
+        ({"group": "example.com", "version": "v1", "short_names": "gd"}, "must be tuples of strings"),
         ({"version": "v1"}, "without group="),
     ],
 )

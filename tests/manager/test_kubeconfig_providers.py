@@ -135,7 +135,7 @@ async def test_every_labelled_secret_at_home_is_a_cluster(caplog: pytest.LogCapt
             assert problem["cluster"] == "two"
             assert problem["error"] == (
                 "user 'it' in kubeconfig of Secret default/kubeconfig-two: exec is not allowed in this kubeconfig, "
-                "it must contain its credentials"
+                "which must contain its certificates and credentials"
             )
             await secret("two", kubeconfig("west"))
             await advance(1)

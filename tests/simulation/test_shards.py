@@ -90,7 +90,7 @@ def test_objects_that_a_predicate_excludes_are_not_taken_over() -> None:
 
 
 def test_a_program_has_an_election_or_shards() -> None:
-    with pytest.raises(ValueError, match="leader_election, sharding or a fleet"):
+    with pytest.raises(ValueError, match="leader_election, sharding and fleet"):
         check(lifecycle, controllers, leader_election=True, sharding=True)
 
 

@@ -46,7 +46,7 @@ def test_a_write_says_what_it_changed_and_by_which_controller_and_what_that_had_
     told = {line.actor: line for line in (first, second)}
     assert told["controller/1 sizes"].change == '{"data":{"size":"1"}}'
     assert "key" in told["controller/1 keys"].change
-    assert "it had read no Secret from its cache" in told["controller/1 keys"].read
+    assert "it had read no Secret from its cache" in told["controller/1 keys"].reads
     assert third.change == "data.size: 1 → 2"
 
 
@@ -68,7 +68,7 @@ def test_a_write_for_an_earlier_object_of_that_name_says_so() -> None:
         return [sp.Controller(App, writes_late).finalize(cleans_up)]
 
     slow = Plan((fault("slow-request", "apply configmaps default/late #1", until="step"),))
-    told = [line.read for line in writes(Setup(scenario=comes_again, factory=factory), slow)]
+    told = [line.reads for line in writes(Setup(scenario=comes_again, factory=factory), slow)]
     assert any("it is being deleted" in each for each in told)
 
 

@@ -121,7 +121,7 @@ async def test_what_never_comes_is_told_with_the_last_errors() -> None:
         text = str(told.value)
         assert text.startswith("no pods\n")
         assert "default/some: delayed: RuntimeError: some is not to my taste" in text
-        assert "default/hopeless: given up: TerminalError: there is no such flavour" in text
+        assert "default/hopeless: not retried: TerminalError: there is no such flavour" in text
 
 
 def test_waiting_looks_when_something_is_due_and_not_all_the_time() -> None:

@@ -37,7 +37,7 @@ class Reader:
         answer = await api.server.handle(Request("GET", MAPS, pairs, {"accept": accept}))
         self.format = Format.of(answer.headers["content-type"])
         self.body = GatedWatch(
-            self.gate, "configmaps", answer, initial="sendInitialEvents" in query, shown=self.shown.append
+            self.gate, "configmaps", answer, initial="sendInitialEvents" in query, on_event=self.shown.append
         )
 
     async def read(self) -> list[str]:
@@ -128,7 +128,7 @@ async def test_a_stream_that_is_not_a_watch_raises_instead_of_ending() -> None:
         yield b"\x00\x00\x00\x02\x0a\x09"
 
     held = GatedWatch(
-        WatchGate(), "pods", Response(200, {"content-type": PROTOBUF}, body()), initial=False, shown=print
+        WatchGate(), "pods", Response(200, {"content-type": PROTOBUF}, body()), initial=False, on_event=print
     )
     with pytest.raises(ValueError, match="unexpected EOF"):
         await anext(held)

@@ -148,7 +148,7 @@ def test_an_authority_signs_with_any_kind_of_key_that_can(make_key: Callable[[],
 @pytest.mark.parametrize(
     ("authority", "told"),
     [
-        (authority_with(x25519.X25519PrivateKey.generate()), "key can't sign certificates: want an RSA"),
+        (authority_with(x25519.X25519PrivateKey.generate()), "key can't sign certificates: use an RSA"),
         (authority_with(ed25519.Ed25519PrivateKey.generate(), until=NOW - DAY), "authority's certificate expired at "),
     ],
 )

@@ -23,7 +23,7 @@ SWITCHES: Final[dict[str, FaultKind]] = {
     "crash": FaultKind(
         ("crash-before", "crash-after"),
         "the process is killed before or after a write or an external call, and starts again at once, or only after "
-        "the user's next step",
+        "the user's next step or next deletion",
         "nodes fail, the kernel kills for lack of memory, rollouts replace pods: SIGKILL comes between any two "
         "instructions",
         "Sieve, intermediate state (OSDI'22); Pod lifecycle, kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle",
@@ -114,7 +114,7 @@ SWITCHES: Final[dict[str, FaultKind]] = {
     ),
     "control-plane": FaultKind(
         ("pause-plane",),
-        "the other controllers (workloads, namespaces, kubelets) are late by a step",
+        "the other controllers (workloads, namespaces, kubelets) are late by a step or two",
         "each is a process of its own, with queues of its own",
         "kubernetes.io/docs/concepts/architecture/controller",
     ),

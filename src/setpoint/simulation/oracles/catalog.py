@@ -13,10 +13,12 @@ ORACLES: Final[dict[str, str]] = {
     "destroyed": "no object is deleted that should exist",
     "quiet": "once the desired state is reached, nothing is written: not by a resync, after a restart, or within an "
     "hour",
-    "hot loop": "no object keeps returning to the same states",
+    "hot loop": "no object keeps returning to the same states, and no object with a generated name is replaced a "
+    "hundred times",
     "blind delete": "no object is deleted by name that the process has never seen, unless it was created for the same "
     "owner",
-    "error": "the program raises no TypeError or the like, and no task fails unnoticed or is never awaited",
+    "error": "the program raises no TypeError or the like, no task fails unnoticed or is never awaited, and nothing "
+    "reaches the real world",
     "predicate": "the user's predicates hold",
     "scenario": "the scenario's own assertions and waits succeed",
     "paths": "the same desired state leads to the same actual state, whatever the user did before",
