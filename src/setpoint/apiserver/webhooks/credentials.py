@@ -107,8 +107,8 @@ class WebhookUsers:
             try:
                 self._credentials(name).load(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
             except CredentialsError as problem:
-                where = "" if str(path) in str(problem) else f"{path}: the user {name!r}: "
-                raise CredentialsError(f"{where}{problem}") from None
+                prefix = "" if str(path) in str(problem) else f"{path}: the user {name!r}: "
+                raise CredentialsError(f"{prefix}{problem}") from None
 
     def of(self, host: str, port: int) -> Credentials:
         """The credentials for the webhook at ``host``:``port``. A token in a file is read at each call.
