@@ -8,7 +8,11 @@ from tests.simulation.test_check import create_and_delete
 from tests.simulation.test_external_systems import create_one
 
 import setpoint as sp
-from setpoint.simulation import Budget, Counterexample, External, call, check
+from setpoint.simulation import Budget, Counterexample, External, Setup, call, check
+from setpoint.simulation.execution.in_process import run_in_process
+from setpoint.simulation.faults.plan import Plan
+from setpoint.simulation.trace.result import Options
+from setpoint.testing import advance
 
 SOME = Budget(runs=150)
 JOURNAL = sp.Journal("cloud.example.com/machine", visible_within=5.0)
@@ -54,6 +58,52 @@ def made(cloud: Cloud) -> list[sp.Controller[App]]:
 def test_a_machine_is_made_once_and_never_left_behind_wherever_the_process_dies(scenario: object) -> None:
     cloud = Cloud()
     check(scenario, lambda: made(cloud), externals=[cloud], budget=SOME)  # type: ignore[arg-type]
+
+
+class Slots(Cloud):
+    """Machines in slots, so that a machine that is made again has the id of the one before."""
+
+    @call
+    async def create(self, tag: str) -> str:
+        slot = f"m-{len(self.machines) + 1}"
+        self.machines[slot] = "a machine"
+        self._tags = {slot: tag}
+        return slot
+
+
+def deleted_outside() -> Setup:
+    """A machine that is deleted in the cloud, and a controller that looks for it at each resync."""
+    cloud = Slots()
+    journal = sp.Journal("cloud.example.com/machine", visible_within=5.0, recheck=60.0)
+
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        await journal.ensure(ctx, create=cloud.create, find=cloud.find)
+
+    async def clean_up(app: App, ctx: sp.Context) -> None:
+        await journal.remove(ctx, find=cloud.find, delete=cloud.delete)
+
+    async def scenario(cluster: sp.testing.Cluster) -> None:
+        await create_one(cluster)
+        cloud.machines.clear()
+        await advance(1400)
+        await cluster.settle()
+
+    def factory() -> list[sp.Controller[App]]:
+        return [sp.Controller(App, reconcile, resync=1200.0).finalize(clean_up)]
+
+    return Setup(scenario=scenario, factory=factory, externals=[cloud])
+
+
+def test_a_resync_finds_that_a_machine_was_deleted_outside_and_makes_another() -> None:
+    result = run_in_process(deleted_outside(), Plan(()), Options(trace=True, quiet=False))
+    assert sum(line.text.startswith("slots.create(") for line in result.trace) == 2
+
+
+@pytest.mark.long
+def test_no_fault_leads_to_two_machines_or_none_after_a_deletion_outside() -> None:
+    setup = deleted_outside()
+    off = {"quiet": "each time at which the machine is found is written to the object"}
+    check(setup.scenario, setup.factory, externals=setup.externals, off=off, budget=Budget(runs=60))
 
 
 def test_the_same_without_looking_again_is_found_out() -> None:

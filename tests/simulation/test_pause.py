@@ -50,6 +50,26 @@ async def requests(cluster: sp.testing.Cluster) -> None:
         await annotate(cluster, value, "test.example.com/reconcile-at")
 
 
+async def switched(cluster: sp.testing.Cluster, reason: str | None) -> None:
+    await cluster.client.patch(ConfigMap, "switch", {"data": {"app": reason}}, namespace="default")
+    await cluster.settle()
+
+
+async def night(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(App.named("one", "default", spec=AppSpec(size=2)))
+    await cluster.settle()
+    await switched(cluster, "an incident at night")
+    await cluster.apply(App.named("one", "default", spec=AppSpec(size=3)))
+    await cluster.apply(App.named("two", "default", spec=AppSpec(size=1)))
+    await cluster.settle()
+    await switched(cluster, None)
+
+
+def test_no_fault_loses_what_a_paused_controller_has_put_off() -> None:
+    switch = ConfigMap.named("switch", "default")
+    check(night, controllers, objects=[switch], pause_switch="switch", budget=Budget(runs=10))
+
+
 def test_no_fault_loses_a_request_for_a_reconcile_or_its_acknowledgement() -> None:
     check(requests, controllers, budget=Budget(runs=12))
 

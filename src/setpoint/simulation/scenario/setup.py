@@ -52,6 +52,8 @@ class SetupOptions(TypedDict, total=False):
             ``far``, which faults can cut off. Users act in the same way in both. If the factory returns both
             controllers and a `setpoint.Fleet`, the controllers run only in ``near``, the fleet's controllers run in
             both clusters, and users act only in ``near``.
+        pause_switch: the name of the ConfigMap with which users pause whole controllers, as for `ManagerOptions`; by
+            default the program follows none.
         lifespan: a function that opens an object in each process of the program, as for `setpoint.Manager`.
         first_list: the version that the caches' first lists ask for, as for `InformerFactory`. With either value, the
             search tries restarts in which a process first lists an older state, from a server that can't stream lists;
@@ -71,6 +73,7 @@ class SetupOptions(TypedDict, total=False):
     leader_election: bool | Literal["standby"]
     sharding: bool
     fleet: bool
+    pause_switch: str | None
     lifespan: Lifespan | None
     first_list: FirstList
     off: Mapping[str, str] | None
@@ -94,6 +97,7 @@ class Setup:
     leader_election: bool | Literal["standby"] = False
     sharding: bool = False
     fleet: bool = False
+    pause_switch: str | None = None
     lifespan: Lifespan | None = None
     first_list: FirstList = "newest"
     ignore: Mapping[str, str] = field(default_factory=dict)

@@ -109,6 +109,7 @@ class Process(ProcessControl):
                     random=rolls,
                     instance=f"simulated-{self.number}",
                     watch_options=WatchOptions(first_list=self._first_list),
+                    pause_switch=setup.pause_switch,
                 ),
             )
             for running in self.manager.controllers.values():
