@@ -119,6 +119,8 @@ async def found_object(client: Client, target: Target, word: str) -> tuple[Objec
     except NotFound:
         scope = f" in namespace {space}" if space else ""
         raise UsageError(f"there is no {resource.kind} {short}{scope}") from None
+    except ValueError as problem:
+        raise UsageError(str(problem)) from None
 
 
 async def annotate(client: Client, obj: Object, annotations: dict[str, str | None]) -> None:

@@ -16,6 +16,7 @@ from setpoint.controller.controls import PAUSED, PAUSED_REASON, Controls
 from setpoint.controller.declaration import RECONCILED
 from setpoint.controller.explain.object_listing import ConditionEntry, conditions_of
 from setpoint.meta import Object, raw_of
+from setpoint.meta.user_error import UserError
 
 _EVERY: Final = 0.5
 """Seconds between two looks at the object."""
@@ -27,14 +28,14 @@ def reconcile(target: Target, cluster: KubeconfigFlags, timeout: float | None) -
 
     Raises:
         UsageError: the kind or the object does not exist, or the kind has no annotation of its own.
-        SystemExit: the object is paused, the reconcile failed, or there was no answer in time.
+        UserError: the object is paused, the reconcile failed, or there was no answer in time.
     """
 
     async def work(client: Client) -> None:
         obj, annotation = await found_object(client, target, "reconcile-at")
         name = f"{obj.kind} {obj.key}"
         if why := _pause(obj):
-            raise SystemExit(f"setpoint reconcile: {name} is paused: {why}")
+            raise UserError(f"{name} is paused: {why}")
         value = datetime.now(UTC).isoformat()
         await annotate(client, obj, {annotation: value})
         if timeout is None:
@@ -44,12 +45,11 @@ def reconcile(target: Target, cluster: KubeconfigFlags, timeout: float | None) -
             async with asyncio.timeout(timeout):
                 failure = await _handled(client, obj, Controls(pause="", request=annotation), value)
         except TimeoutError:
-            raise SystemExit(
-                f"setpoint reconcile: {name} was not reconciled within {timeout:g} s: see what its controller "
-                "does with setpoint explain"
+            raise UserError(
+                f"{name} was not reconciled within {timeout:g} s: see what its controller does with setpoint explain"
             ) from None
         if failure:
-            raise SystemExit(f"setpoint reconcile: {name}: {failure}")
+            raise UserError(f"{name}: {failure}")
         say(f"{name} is reconciled")
 
     with_client(cluster, work)

@@ -10,6 +10,7 @@ from setpoint.cli.pause import MANAGER, say, with_client
 from setpoint.cli.run_flags import KubeconfigFlags
 from setpoint.client import Client, NotFound
 from setpoint.manager.leader_election.leader_elector import STEP_DOWN
+from setpoint.meta.user_error import UserError
 from setpoint.models.coordination_v1 import Lease
 
 _EVERY: Final = 0.5
@@ -30,32 +31,33 @@ async def hand_over(client: Client, name: str, namespace: str | None, timeout: f
     Returns a sentence that names both processes.
 
     Raises:
-        UsageError: the Lease does not exist, or no process holds it.
-        SystemExit: no other process has taken over.
+        UserError: the Lease does not exist, no process holds it, or no other process has taken over.
     """
     space, _, short = name.rpartition("/")
     space = space or namespace or client.namespace
     place = f"the Lease {space}/{short}"
+    patch = {"metadata": {"annotations": {STEP_DOWN: "true"}}}
     try:
-        holder = _holder(await client.get(Lease, short, namespace=space))
+        # The holder is that of the patched version: an earlier one may have handed over since, and another was asked.
+        holder = _holder(await client.patch(Lease, short, patch, namespace=space, field_manager=MANAGER))
     except NotFound:
         raise UsageError(f"there is no Lease {short} in namespace {space}: kubectl get leases -A lists them") from None
+    except ValueError as problem:
+        raise UsageError(str(problem)) from None
     if not holder:
-        raise UsageError(f"no process holds {place}, so none can step down")
-    patch = {"metadata": {"annotations": {STEP_DOWN: "true"}}}
-    await client.patch(Lease, short, patch, namespace=space, field_manager=MANAGER)
+        raise UserError(f"no process holds {place}, so none can step down")
     try:
         async with asyncio.timeout(timeout):
             successor = await _successor(client, short, space, holder)
     except TimeoutError:
-        raise SystemExit(
-            f"setpoint step-down: {holder} still holds {place} after {timeout:g} s: it steps down if it runs with "
-            "--lost-lease standby, when its reconciles have ended; or delete its pod"
+        raise UserError(
+            f"no other process has taken {place} from {holder} within {timeout:g} s: if {holder} runs with "
+            "--lost-lease standby, it steps down when its reconciles have ended; otherwise delete its pod"
         ) from None
     if successor == holder:
-        raise SystemExit(
-            f"setpoint step-down: {holder} has stepped down and leads again, since no other process took {place}: "
-            "start another replica first"
+        raise UserError(
+            f"{holder} has stepped down and leads again, since no other process took {place}: start another replica "
+            "first"
         )
     return f"{holder} has handed over to {successor} ({place})"
 
