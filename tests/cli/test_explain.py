@@ -9,15 +9,20 @@ from typing import Any
 
 import aiohttp
 import pytest
+from msgspec.structs import replace
 from tests.client.certificates import make
 from tests.manager.test_secure_metrics import Judge
 from tests.programs import program
 
 import setpoint as sp
 from setpoint.apiserver import ApiServer
-from setpoint.cli.explain import explain
+from setpoint.cli.explain import explain, show
 from setpoint.client import Client, HttpTransport, InProcessTransport, TransportError
+from setpoint.controller.explain.object_listing import detail
+from setpoint.meta import ObjectKey
+from setpoint.meta.owner_tree import TreeNode
 from setpoint.models.core_v1 import ConfigMap
+from setpoint.testing import cluster, virtual_time
 
 
 async def reconcile(obj: ConfigMap, ctx: sp.Context) -> Any:
@@ -99,6 +104,21 @@ async def test_conditions_owners_and_owned_objects_are_printed_and_equal_failure
             assert len([line for line in process.out if "ConnectionError" in line]) == 2, "the verdict, and one line"
             assert " times before, since " in process.out[-1]
             assert process.out[-2].strip().startswith("read: 1 ConfigMap, ")
+
+
+@virtual_time
+async def test_a_tree_that_is_not_complete_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    async with cluster(sp.Controller(ConfigMap, reconcile), control_plane=False) as world:
+        await world.create(ConfigMap.named("a", "default"))
+        await world.settle()
+        run = world.running("configmap")
+        description = detail(run, ObjectKey("default/a"), caches=())
+        child = TreeNode(resource="", kind="Pod", key="default/p", state="", text="", ready="", owns=[])
+        for more_owned in (False, True):
+            show(description.explanation, replace(description, owned=[child], more_owned=more_owned))
+            lines = capsys.readouterr().out.splitlines()
+            at = lines.index("└── Pod default/p")
+            assert (lines[at + 1] == "it owns more objects: 200 are listed") is more_owned
 
 
 async def test_a_process_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ async def test_a_leader_without_another_replica_leads_again() -> None:
 async def test_a_leader_that_does_not_step_down_is_named() -> None:
     async with world("a", keys=1, elects=True) as made:
         await advance(3)
-        with pytest.raises(UserError, match=r"no other process has taken the Lease default/group from a within 60 s: if a"):
+        with pytest.raises(UserError, match="no other process has taken the Lease default/group from a within 60"):
             await hand_over(made.client, "group", "default", 60)
 
 
@@ -96,7 +96,7 @@ async def test_a_request_that_nobody_follows_and_an_invalid_name_are_one_line_ea
         embedded.write_kubeconfig(tmp_path / "kubeconfig")
         await embedded.client.create(Lease.named("group", "default", spec=LeaseSpec(holder_identity="x")))
         for words, line in (
-            (("default/group", "--timeout", "0.1"), "setpoint: no other process has taken the Lease default/group from"),
+            (("default/group", "--timeout", "0.1"), "setpoint: no other process has taken the Lease default/"),
             (("a/b/c",), "setpoint: the namespace 'a/b' may not contain '/'"),
         ):
             command = ("-m", "setpoint", "step-down", "--kubeconfig", str(tmp_path / "kubeconfig"), *words)

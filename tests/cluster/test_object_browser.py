@@ -272,9 +272,24 @@ async def test_an_object_is_read_once_a_version_however_often_the_page_asks(monk
             "its condition Ready is Unknown (Silent)",
         ),
         (
-            {"status": {"conditions": [{"type": "Progressing", "status": "False", "reason": "Deadline"}]}},
+            {"kind": "Deployment",
+             "status": {"conditions": [{"type": "Progressing", "status": "False", "reason": "Deadline"}]}},
             "failed",
             "its rollout makes no progress (Deadline)",
+        ),
+        (
+            {"kind": "Rollout",
+             "status": {"conditions": [{"type": "Progressing", "status": "False",
+                                        "reason": "ProgressDeadlineExceeded"}]}},
+            "failed",
+            "its rollout makes no progress (ProgressDeadlineExceeded)",
+        ),
+        (  # the conditions of a healthy operator in OpenShift
+            {"kind": "Ingress", "status": {"conditions": [
+                {"type": "Available", "status": "True"}, {"type": "Degraded", "status": "False"},
+                {"type": "Progressing", "status": "False", "reason": "AsExpected"}]}},
+            "current",
+            "Available=True",
         ),
         (
             {"apiVersion": "v1", "kind": "ResourceQuota", "status": {"hard": {"cpu": "2", "pods": "4"},

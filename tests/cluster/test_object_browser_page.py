@@ -90,7 +90,7 @@ async def test_the_picture_leads_from_a_deployment_to_its_pods_and_back() -> Non
         await embedded.client.patch(Deployment, "web", {"spec": {"replicas": 8}}, namespace="default")
         await page.get_by_label("Find by kind, namespace or name").fill("default/web")
         await link(page, "default/web").click()
-        many = picture.locator("summary").get_by_text("8 Pods")
+        many = picture.locator("summary").get_by_text("8 × Pod")
         await many.click()
         await picture.get_by_role("link", name=re.compile("web-")).nth(8).wait_for()
 

@@ -13,7 +13,7 @@ from setpoint.controller.explain import explain
 from setpoint.controller.explain.object_listing import TURN, Detail, Survey, detail, merged
 from setpoint.controller.predicates import generation_changed
 from setpoint.meta import ObjectKey, OwnerReference
-from setpoint.models.core_v1 import ConfigMap
+from setpoint.models.core_v1 import ConfigMap, Container, Pod, PodSpec
 from setpoint.testing import advance, cluster, virtual_time
 
 from .world import Widget, config, widget
@@ -220,6 +220,26 @@ async def test_an_object_stands_between_its_owners_and_what_it_owns() -> None:
         assert msgspec.json.decode(msgspec.json.encode(description), type=Detail) == description
         (below,) = detail(run, ObjectKey("default/top"), caches=run.informers.values()).owned
         assert (below.key, [node.key for node in below.owns]) == ("default/middle", ["default/lowest"])
+
+
+@virtual_time
+async def test_an_object_of_which_only_metadata_are_cached_has_no_state_unless_it_is_being_deleted() -> None:
+    async with bare(sp.Controller(Widget, by_size).reads(Pod, metadata_only=True)) as world:
+        top = await world.create(widget("top"))
+        pod = Pod.named("crashed", "default", spec=PodSpec(containers=[Container(name="c", image="i")]))
+        pod.metadata.owner_references, pod.metadata.finalizers = [top.owner_reference()], ["example.com/f"]
+        await world.create(pod)
+        await world.client.patch(
+            Pod, "crashed", {"status": {"phase": "Failed"}}, namespace="default", subresource="status"
+        )
+        await world.settle()
+        run = world.running("widget")
+        (node,) = detail(run, ObjectKey("default/top"), caches=run.informers.values()).owned
+        assert (node.resource, node.key, node.state) == ("pods", "default/crashed", "")
+        await world.client.delete(Pod, "crashed", namespace="default")
+        await world.settle()
+        (node,) = detail(run, ObjectKey("default/top"), caches=run.informers.values()).owned
+        assert node.state == "being deleted"
 
 
 @virtual_time

@@ -14,7 +14,7 @@ from setpoint.controller.explain.explanation import AttemptEntry, Explanation
 from setpoint.controller.explain.object_listing import ConditionEntry, Detail
 from setpoint.manager.debug_pages.controllers_page import PATH
 from setpoint.manager.debug_pages.manager_page import DETAILS
-from setpoint.meta.owner_tree import TreeNode
+from setpoint.meta.owner_tree import MOST, TreeNode
 from setpoint.meta.text_escaping import visible
 
 if TYPE_CHECKING:
@@ -85,6 +85,8 @@ def show(explanation: Explanation, detail: Detail | None = None, address: str = 
         if detail.owners or detail.owned:
             for line in _tree(explanation, detail, _ASCII if console.options.ascii_only else _LINES):
                 console.print(line)
+            if detail.more_owned:
+                console.print(Text(f"it owns more objects: {MOST} are listed", "dim"))
     for attempts in _runs(explanation.timeline):
         console.print(_line(attempts[-1]))
         for text in _details(attempts[-1]):

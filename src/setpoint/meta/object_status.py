@@ -192,7 +192,8 @@ def _troubles(kind: str, status: Mapping[str, Any], conditions: list[Mapping[str
     for container in conditions:
         if container.get("status") == "True" and container.get("type") in _FAILING:
             yield _condition_reason(container, kind)
-        if _is(container, "Progressing", "False"):
+        is_late = kind == "Deployment" or container.get("reason") == "ProgressDeadlineExceeded"
+        if is_late and _is(container, "Progressing", "False"):  # for other kinds it usually means that all is done
             yield _condition_reason(container)
     if status.get("phase") in _FAILED:
         yield _phase(status)

@@ -21,7 +21,7 @@ class TreeNode(msgspec.Struct, rename="camel", kw_only=True):
 
     ``state`` and ``text`` are a state and its reason, as `setpoint.meta.object_status.standing` gives them, and
     ``ready`` is the number of the object's parts that are ready. All three, and ``resource``, are ``""`` if only a
-    reference names the object.
+    reference names the object, and all three if only its metadata are known.
     """
 
     resource: str
@@ -33,27 +33,32 @@ class TreeNode(msgspec.Struct, rename="camel", kw_only=True):
     owns: list[TreeNode]
 
 
-def owned_tree(uid: str, below: Callable[[str], Iterable[tuple[str, TreeNode]]]) -> list[TreeNode]:
+def owned_tree(uid: str, below: Callable[[str], Iterable[tuple[str, TreeNode]]]) -> tuple[list[TreeNode], bool]:
     """The objects that the object with that uid owns, each with the objects that it owns in turn: at most `MOST`
-    objects and `DEPTH` generations. Each object appears once, however many owners it has.
+    objects and `DEPTH` generations; and whether there are more than `MOST`. Each object appears once, however many
+    owners it has.
 
     ``below(uid)`` yields the owned objects of one object, each with its uid and without further objects. No more of
     them are requested than fit.
     """
     met = {uid}
+    has_more = False
 
     def children(owner: str, depth: int) -> list[TreeNode]:
+        nonlocal has_more
         nodes: list[TreeNode] = []
         for child, node in below(owner) if depth and owner else ():
+            if child in met:
+                continue
             if len(met) > MOST:
+                has_more = True
                 break
-            if child not in met:
-                met.add(child)
-                node.owns = children(child, depth - 1)
-                nodes.append(node)
+            met.add(child)
+            node.owns = children(child, depth - 1)
+            nodes.append(node)
         return nodes
 
-    return children(uid, DEPTH)
+    return children(uid, DEPTH), has_more
 
 
 def owners_above(
@@ -67,11 +72,11 @@ def owners_above(
     levels: list[list[TreeNode]] = []
     met: set[str] = set()
     while len(levels) < DEPTH:
-        references = [reference for reference in references if str(reference.get("uid")) not in met]
-        if not references:
+        fresh = {uid: reference for reference in references if (uid := str(reference.get("uid"))) not in met}
+        if not fresh:
             break
-        met.update(str(reference.get("uid")) for reference in references)
-        resolved = list(resolve(references))
+        met.update(fresh)
+        resolved = list(resolve([*fresh.values()]))
         levels.append([node for node, _ in resolved])
         references = [reference for _, further in resolved for reference in further]
     return levels

@@ -174,6 +174,7 @@ class ClusterPages:
         uid = str(obj.get("metadata", {}).get("uid", ""))
         reasons, item = self._reasons(controllers), self._inventory.of(name).get(key)
         mentions = Mentions(self._inventory)
+        owned, more_owned = owned_tree(uid, partial(_owned, reasons))
         reason = None if item is None or record is None else reasons.of(name, item)
         state, text = ("unknown", self._absent(served, key, namespace)) if newest is None else _GONE
         if reason is not None:
@@ -204,7 +205,8 @@ class ClusterPages:
                 if entry.state not in ("unknown", "deleted")
             ],
             owners=owners_above(references_of(obj), partial(self._owners, namespace, reasons)),
-            owned=owned_tree(uid, partial(_owned, reasons)),
+            owned=owned,
+            more_owned=more_owned,
             events=self._events(uid),
             pairs=[
                 Pair(

@@ -89,8 +89,8 @@ class Pair(msgspec.Struct, rename="camel", kw_only=True):
 class StoredObject(msgspec.Struct, rename="camel", kw_only=True):
     """An object as it is stored, with further facts about it. ``hidden`` describes the data that are not shown.
     ``holds_up`` are the first of the objects that are not in their wanted state because of this one, and ``more`` is
-    the number of further ones. ``owners`` and ``owned`` are the objects above and below it; see `owners_above` and
-    `owned_tree`.
+    the number of further ones. ``owners`` and ``owned`` are the objects above and below it, and ``more_owned`` says
+    whether there are more below it; see `owners_above` and `owned_tree`.
     """
 
     resource: str
@@ -110,6 +110,7 @@ class StoredObject(msgspec.Struct, rename="camel", kw_only=True):
     controllers: list[By]
     owners: list[list[TreeNode]]
     owned: list[TreeNode]
+    more_owned: bool
     events: list[EventEntry]
     pairs: list[Pair]
     yaml: str

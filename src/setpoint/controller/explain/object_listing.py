@@ -250,6 +250,8 @@ class Detail(msgspec.Struct, rename="camel", kw_only=True):
     """
     owned: list[TreeNode]
     """The owned objects in the caches of this process; see `owned_tree`."""
+    more_owned: bool
+    """Whether the caches have more owned objects than `owned`."""
     events: list[EventEntry]
     """The events of the last few minutes; see `EventRecorder.about`."""
 
@@ -271,12 +273,14 @@ def detail(
     read: dict[str, Any] = msgspec.json.decode(document) if document is not None else {}
     uid = str(read.get("metadata", {}).get("uid", ""))
     trees = _Trees(caches)
+    owned, more_owned = owned_tree(uid, trees.below)
     reported = recorder.about(uid) if recorder is not None and uid else []
     return Detail(
         explanation=explain(run, key, among=among),
         conditions=list(conditions_of(read)),
         owners=owners_above(references_of(read), partial(trees.owners, key.namespace)),
-        owned=owned_tree(uid, trees.below),
+        owned=owned,
+        more_owned=more_owned,
         events=[
             EventEntry(at=at, type=event.type or "", reason=event.reason or "", note=event.note or "", count=count)
             for event, count, at in reported
@@ -320,7 +324,10 @@ class _Trees:
 def _node(resource: Resource, key: str, read: Mapping[str, Any]) -> TreeNode:
     from setpoint.meta.object_status import ready, standing  # a process that is not asked needs no rules
 
+    state: str
     state, text, _, _ = standing(read)
+    if state == "current" and "status" in resource.subresources and not read.keys() & {"spec", "status"}:
+        state = ""  # the cache has only metadata, which do not tell whether the object is as wanted
     return TreeNode(
         resource=str(resource.group_resource),
         kind=resource.kind,

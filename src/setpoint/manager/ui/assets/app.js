@@ -272,7 +272,7 @@ function Detail({ object }) {
       h('p', null, `${told.state} means: ${MEANING[told.state]}`)),
     told.caches.map((line) => h('p', { class: 'trouble', key: line }, line)),
     h('h3', null, 'Owners and owned objects ', h('span', { class: 'soft' }, 'in the caches of this process')),
-    h(Owners, { self: { kind: told.kind, key: told.key, state: told.state }, owners: detail.owners, owned: detail.owned, href: (node) => pageOf(node, told.controller) }),
+    h(Owners, { self: { kind: told.kind, key: told.key, state: told.state }, owners: detail.owners, owned: detail.owned, more: detail.moreOwned, href: (node) => pageOf(node, told.controller) }),
     h('h3', null, 'Timeline'),
     h(Timeline, { key: `${told.controller} ${told.key}`, now: told.now, marks: [...attemptMarks(told.timeline, attemptId), ...eventMarks(detail.events, eventId)] }),
     h('h3', null, 'Conditions'), h(Conditions, { conditions: detail.conditions, now: told.now }),

@@ -67,7 +67,7 @@ export function Stored({ object, view, link, stored }) {
         told.more > 0 && h('p', null, `and ${count(told.more, 'more object')}`)],
       STANDING[told.state] && h('p', null, `${told.state} means: ${STANDING[told.state]}`)),
     h('h3', null, 'Owners and owned objects'),
-    h(Owners, { self: { kind: told.kind, key: told.key, state: told.state, ready: told.ready }, owners: told.owners, owned: told.owned, href: (node) => node.resource && stored(node.resource, node.key) }),
+    h(Owners, { self: { kind: told.kind, key: told.key, state: told.state, ready: told.ready }, owners: told.owners, owned: told.owned, more: told.moreOwned, href: (node) => node.resource && stored(node.resource, node.key) }),
     h('h3', null, 'Timeline'), h(Timeline, { key: `${told.resource} ${told.key}`, now, marks: marks(told) }),
     h('h3', null, 'Wanted and there'), h(Pairs, { pairs: told.pairs }),
     h('h3', null, 'Controllers that work on it'), h(Controllers, { told, link }),
