@@ -38,6 +38,7 @@ ENVIRONMENT = {
     "OTEL_METRIC_EXPORT_INTERVAL": "with `--otlp`: milliseconds between two exports of metrics; default 60000",
     "OTEL_SERVICE_NAME": "with `--otlp`: the name of the program; default that of its objects",
     "PATH": "where `setpoint envtest` looks for its own command",
+    "PYTEST_XDIST_WORKER_COUNT": "set by pytest-xdist: a search of the simulation takes its share of the cores",
     "SETPOINT_REPLAY": "a token of a simulation's report: `sp.simulation.check` replays only that",
     "SETPOINT_ACCESS_RECORD": "set by `setpoint rbac` for its command: the file of the permissions asked for",
     "SETPOINT_CHILD_PROCESS": "set by `run --processes` for its child processes",

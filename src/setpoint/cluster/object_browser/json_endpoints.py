@@ -335,7 +335,7 @@ def _by(run: RunningController[Any], key: str, last: Report | None) -> By:
     explanation = explain(run, ObjectKey(key))
     state, text = explanation.state, explanation.text
     if last is not None and last.text not in text:
-        is_idle = state in ("idle", "filtered")
+        is_idle = state in ("idle", "filtered", "not ready") and explanation.until is None
         state, text = ("warned", "no retry is planned before something changes") if is_idle else (state, text)
         text = f"{last.text}; {text}"
     return By(controller=run.name, state=state, text=text, timeline=explanation.timeline)
