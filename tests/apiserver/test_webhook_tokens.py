@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from tests.apiserver.harness import Api, serving
 
 from setpoint.apiserver import AccountTokens
 from setpoint.apiserver.authorization.rbac import Rbac
-from setpoint.apiserver.identity.keys import PemKeys, claims_of, make_key
+from setpoint.apiserver.identity.keys import BadTokenError, PemKeys, claims_of, make_key
 from setpoint.apiserver.storage import MemoryStorage
 
 HOOKS = "/apis/admissionregistration.k8s.io/v1"
@@ -33,10 +34,12 @@ def hook(name: str, config: dict[str, Any]) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def issuing(*, webhooks: bool = True, groups: tuple[str, ...] = ("apps", "batch")) -> AsyncIterator[Api]:
+async def issuing(
+    *, webhooks: bool = True, groups: tuple[str, ...] = ("apps", "batch"), key: bytes = b""
+) -> AsyncIterator[Api]:
     """A server with a configuration of both kinds, and the account ``a``, which may attest ``groups``."""
     storage = MemoryStorage()
-    tokens = AccountTokens(PemKeys(make_key()), webhooks=webhooks)
+    tokens = AccountTokens(PemKeys(key or make_key()), webhooks=webhooks)
     async with serving(storage=storage, account_tokens=tokens, authorizer=Rbac(storage)) as api:
         service = {"namespace": "system", "name": "hooks", "port": 8443, "path": "/validate"}
         webhook_list = [hook("a.hooks.test", {"url": URL}), hook("b.hooks.test", {"service": service})]
@@ -154,3 +157,17 @@ async def test_without_the_feature_gate_no_token_is_bound_to_a_configuration() -
     async with issuing(webhooks=False) as api:
         answer = await api.post(f"{ACCOUNTS}/a/token", request())
         answer.failed(400, "BadRequest", "(feature gate APIServerWebhookAuthenticationToken is disabled)")
+
+
+async def test_a_token_that_is_bound_to_a_configuration_is_refused_after_a_restart_without_the_feature_gate() -> None:
+    key = make_key()
+    async with issuing(key=key) as api:
+        token = (await api.post(f"{ACCOUNTS}/a/token", request())).ok()["status"]["token"]
+        now = datetime.fromtimestamp(claims_of(token)[1]["iat"], UTC)
+        for webhooks in (True, False):
+            tokens = AccountTokens(PemKeys(key), webhooks=webhooks)
+            if webhooks:
+                assert tokens.user_of(api.server.storage, now, token, [URL]) is not None
+            else:
+                with pytest.raises(BadTokenError, match="is disabled, but token is webhook bound"):
+                    tokens.user_of(api.server.storage, now, token, [URL])

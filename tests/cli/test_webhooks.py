@@ -185,6 +185,16 @@ def test_flags_about_callers_that_can_not_be_meant_are_refused(
     assert f"setpoint webhook: {message}" in capsys.readouterr().err
 
 
+def test_a_file_of_authorities_without_a_usable_certificate_is_one_clear_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "ca.crt"
+    file.write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+    with pytest.raises(SystemExit):
+        command([str(APP), "--cert-dir=certificates", f"--webhook-client-ca={file}"])
+    assert f"setpoint webhook: --webhook-client-ca {file} contains no usable PEM certificate" in capsys.readouterr().err
+
+
 def test_flags_about_callers_need_webhooks_that_are_served() -> None:
     app = controller_program("mykinds.py", sp.Operator([controller], [admission]))
     with pytest.raises(UsageError, match="need --webhook-service or --webhook-cert-dir"):

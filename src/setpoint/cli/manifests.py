@@ -15,6 +15,7 @@ from cyclopts.validators import Number
 
 from setpoint.apps.error_reports import UsageError
 from setpoint.cli.default_names import program_name, webhook_name
+from setpoint.cli.run_flags import authorities_in
 from setpoint.controller import Controller, watched_kinds
 from setpoint.crd import CustomResource
 from setpoint.deploy.container_resources import GUESSED, ResourcesError, measured_in
@@ -23,7 +24,6 @@ from setpoint.deploy.file_tree import File, TreeError, recorded, write
 from setpoint.deploy.operator import Operator, WebhookCallers
 from setpoint.meta.names import dns1123_label, label_value
 from setpoint.meta.text_escaping import visible
-from setpoint.trust import certificates_in, without_mark
 from setpoint.webhook import Admission, AdmissionError, Policy, ServiceTarget, configurations, with_conversions
 from setpoint.webhook.policy import policy_documents
 from setpoint.webhook.registration import TargetError, converters_of, definition_name
@@ -116,25 +116,19 @@ class CallerDeploymentFlags:
         Raises:
             UsageError: the file can't be used, a network is not one, or names are given without authorities.
         """
-        authorities = ""
-        if (file := self.webhook_client_ca) is not None:
-            pem = file.read_bytes()
-            if not certificates_in(pem):
-                raise UsageError(f"--webhook-client-ca {file} contains no PEM certificate")
-            authorities = without_mark(pem).decode("utf-8", "replace")
-        elif self.webhook_client_name:
+        authorities = "" if self.webhook_client_ca is None else authorities_in(self.webhook_client_ca).decode()
+        if self.webhook_client_name and not authorities:
             raise UsageError("--webhook-client-name needs --webhook-client-ca: only verified certificates have names")
-        for network in self.webhook_network:
-            try:
-                ip_network(network)
-            except ValueError as problem:
-                raise UsageError(f"--webhook-network: {problem}") from None
+        try:
+            networks = [str(ip_network(network)) for network in self.webhook_network]
+        except ValueError as problem:
+            raise UsageError(f"--webhook-network: {problem}") from None
         if form == "olm" and (authorities or self.webhook_tokens != "ignore"):
             raise UsageError(
                 "--form olm can't be combined with --webhook-client-ca and --webhook-tokens: OLM itself chooses the "
                 "Service of the webhooks"
             )
-        return WebhookCallers(authorities, self.webhook_client_name, self.webhook_tokens, self.webhook_network)
+        return WebhookCallers(authorities, self.webhook_client_name, self.webhook_tokens, networks)
 
 
 _DEFAULT_DEPLOYMENT: Final = DeploymentFlags()

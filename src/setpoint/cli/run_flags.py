@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -12,7 +13,7 @@ from cyclopts.validators import Number
 from setpoint.apps.error_reports import UsageError
 from setpoint.client import Client
 from setpoint.manager.http_server import split_address
-from setpoint.trust import certificates_in
+from setpoint.trust import certificates_in, trust
 from setpoint.webhook import UrlTarget
 from setpoint.webhook.caller_tokens import CallerTokens
 from setpoint.webhook.callers import AllowedCallers
@@ -26,6 +27,7 @@ __all__ = [
     "ReplicaFlags",
     "ServingFlags",
     "WebhookFlags",
+    "authorities_in",
     "check_address",
 ]
 
@@ -297,18 +299,28 @@ class CallerFlags:
         Raises:
             UsageError: the file of the authorities can't be read, or contains no certificate.
         """
-        authorities = None
-        if (file := self.webhook_client_ca) is not None:
-            try:
-                authorities = file.read_bytes()
-            except OSError as problem:
-                raise UsageError(f"--webhook-client-ca {file}: {problem.strerror}") from None
-            if not certificates_in(authorities):
-                raise UsageError(f"--webhook-client-ca {file} contains no PEM certificate")
+        authorities = None if self.webhook_client_ca is None else authorities_in(self.webhook_client_ca)
         tokens = None
-        if self.verifies_tokens and client is not None:
+        if self.verifies_tokens:
+            assert client is not None
             tokens = CallerTokens(client, self.webhook_address or address, required=self.webhook_tokens == "require")
         return AllowedCallers(client_ca=authorities, client_names=self.webhook_client_name, tokens=tokens)
+
+
+def authorities_in(file: Path) -> bytes:
+    """The certificates in the file of ``--webhook-client-ca``, as PEM, without anything else, such as a key.
+
+    Raises:
+        UsageError: the file can't be read, or contains no certificate.
+    """
+    try:
+        pem = file.read_bytes()
+        trust(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), pem)
+    except OSError as problem:
+        raise UsageError(f"--webhook-client-ca {file}: {problem.strerror}") from None
+    except ValueError:
+        raise UsageError(f"--webhook-client-ca {file} contains no usable PEM certificate") from None
+    return "".join(map(ssl.DER_cert_to_PEM_cert, certificates_in(pem))).encode()
 
 
 @Parameter(name="*", group=Group("Log and OpenTelemetry", sort_key=6))

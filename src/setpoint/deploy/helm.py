@@ -8,6 +8,7 @@ contains, such as those in a dashboard's legends, are escaped.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from importlib.resources import files
 from typing import Any, Final
@@ -15,7 +16,7 @@ from typing import Any, Final
 from setpoint.deploy.document_groups import ABOUT, parts
 from setpoint.deploy.file_tree import File
 from setpoint.deploy.operator import Operator, WebhookCallers
-from setpoint.deploy.workload import CALLERS_FILE, CALLERS_FOLDER
+from setpoint.deploy.workload import CALLERS_FILE, CALLERS_FOLDER, CALLERS_SUM
 from setpoint.meta.yaml_text import to_yaml
 
 __all__ = ["helm"]
@@ -228,12 +229,14 @@ def _manager(documents: list[Document]) -> str:
 
 
 def _with_callers(text: str) -> str:
-    """The Deployment of an operator with webhooks; its flags, volume and mount for their callers depend on values."""
+    """The Deployment of an operator with webhooks; what it has for their callers depends on values."""
     flag = f'        - "--webhook-client-ca={CALLERS_FOLDER}/{CALLERS_FILE}"\n'
     mount = f"        - name: callers\n          mountPath: {CALLERS_FOLDER}\n          readOnly: true\n"
     name = '{{ include "operator.fullname" . }}-webhook-callers'
     volume = f"      - name: callers\n        configMap:\n          name: {name}\n"
-    for block in (flag, mount, volume):
+    total = f"        {CALLERS_SUM}: {{{{ .Values.{_AUTHORITIES} | sha256sum | quote }}}}\n"
+    text = re.sub(rf"^ +{CALLERS_SUM}: .*\n", lambda _: total, text, flags=re.MULTILINE)
+    for block in (flag, mount, volume, total):
         assert text.count(block) == 1, block
         text = text.replace(block, f"{{{{- if .Values.{_AUTHORITIES} }}}}\n{block}{{{{- end }}}}\n")
     head, _, rest = text.partition(_TOKENS)

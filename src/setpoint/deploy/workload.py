@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from math import ceil
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from setpoint.webhook.registration import address_of
 __all__ = [
     "CALLERS_FILE",
     "CALLERS_FOLDER",
+    "CALLERS_SUM",
     "CERTIFICATE_FOLDER",
     "USER",
     "callers_map",
@@ -29,6 +31,7 @@ USER: Final = 65532
 CERTIFICATE_FOLDER: Final = "/var/run/webhook-certificates"
 CALLERS_FOLDER: Final = "/var/run/webhook-callers"
 CALLERS_FILE: Final = "ca.crt"
+CALLERS_SUM: Final = "checksum/webhook-callers"
 _OLM_FOLDER: Final = "/tmp/k8s-webhook-server/serving-certs"  # noqa: S108 - OLM mounts it there
 _MARGIN: Final = 5
 """Seconds for the process to react to the signal, and to exit after the manager has stopped."""
@@ -134,6 +137,8 @@ def deployment(operator: Operator) -> Document:
     }
     template = {"metadata": {"labels": operator.labels("manager")}, "spec": pod}
     template["metadata"]["annotations"] = {"kubectl.kubernetes.io/default-container": "manager"}
+    if operator.served and operator.callers.client_ca:  # they are read at the start, so other ones need other pods
+        template["metadata"]["annotations"][CALLERS_SUM] = sha256(operator.callers.client_ca.encode()).hexdigest()
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",

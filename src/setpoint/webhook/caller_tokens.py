@@ -16,7 +16,6 @@ __all__ = ["CallerTokens"]
 
 ACCEPTED_FOR: Final = 60.0
 """Seconds for which an accepted token is not reviewed again. API servers issue it for ten minutes."""
-REFUSED_FOR: Final = 30.0
 MAX_REMEMBERED: Final = 1024
 _WITHIN: Final = 5.0
 _AT_ONCE: Final = 8
@@ -62,7 +61,8 @@ class CallerTokens:
         self.required = required
         self._client = client
         self._address = address.rstrip("/")
-        self._remembered: dict[tuple[bytes, str], tuple[float, Reply | str]] = {}
+        self._accepted: dict[tuple[bytes, str], tuple[float, str]] = {}
+        """The group of each accepted token, with its time. Refused ones are not kept: any client could fill it."""
         self._places = asyncio.Semaphore(_AT_ONCE)
 
     async def refusal(self, token: str, path: str, body: bytes) -> Reply | None:
@@ -70,23 +70,33 @@ class CallerTokens:
         review's resource, 500 if the token can't be verified. None if the token allows the review.
         """
         key = (hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest(), path)
-        now = asyncio.get_running_loop().time()
-        until, verdict = self._remembered.get(key, (now, ""))
-        if now >= until:
+        group: str | Reply | None = self._group(key)
+        if group is None:
             try:
                 async with asyncio.timeout(_WITHIN), self._places:
-                    verdict = await self._review(token, path)
+                    group = self._group(key)  # another request's review may have ended meanwhile
+                    if group is None:
+                        until = asyncio.get_running_loop().time() + ACCEPTED_FOR
+                        group = await self._review(token, path)
+                        if isinstance(group, str):
+                            self._accept(key, until, group)
             except (ApiError, TransportError, TimeoutError) as problem:
                 reason = str(problem) or f"no answer in {_WITHIN:g} s"
                 text = f"the token can't be verified, since the API server did not review it: {reason}"
                 return failed(500, "InternalError", text)
-            self._remembered.pop(key, None)
-            self._remembered[key] = (now + (ACCEPTED_FOR if isinstance(verdict, str) else REFUSED_FOR), verdict)
-            if len(self._remembered) > MAX_REMEMBERED:
-                del self._remembered[next(iter(self._remembered))]
-        if isinstance(verdict, Reply):
-            return verdict
-        return None if verdict == "*" else _group_refusal(verdict, body)
+        if isinstance(group, Reply):
+            return group
+        return None if group == "*" else _group_refusal(group, body)
+
+    def _group(self, key: tuple[bytes, str]) -> str | None:
+        until, group = self._accepted.get(key, (0.0, None))
+        return group if asyncio.get_running_loop().time() < until else None
+
+    def _accept(self, key: tuple[bytes, str], until: float, group: str) -> None:
+        self._accepted.pop(key, None)
+        self._accepted[key] = until, group
+        if len(self._accepted) > MAX_REMEMBERED:
+            del self._accepted[next(iter(self._accepted))]
 
     async def _review(self, token: str, path: str) -> Reply | str:
         """The API group that a token attests, or its refusal."""

@@ -33,7 +33,7 @@ class AllowedCallers:
         client_ca: PEM; a client must present a certificate that one of these authorities has signed. It is checked in
             the TLS handshake: the connection of a client with a certificate of another authority fails.
         client_names: common names, one of which the certificate must have; empty for any, as with kube-apiserver's
-            ``--requestheader-allowed-names``.
+            ``--requestheader-allowed-names``. Of several common names the last one counts, as in Go's ``crypto/x509``.
         tokens: verifies bearer tokens. None ignores them.
     """
 
@@ -48,9 +48,8 @@ class AllowedCallers:
         if self.client_ca is not None:
             if request.certificate is None:
                 return failed(401, "Unauthorized", _NO_CERTIFICATE)
-            names = _common_names(request.certificate)
-            if self.client_names and not any(name in self.client_names for name in names):
-                name = names[-1] if names else ""
+            name = _common_name(request.certificate)
+            if self.client_names and (not name or name not in self.client_names):
                 text = f"the client certificate is that of {name[:200]!r}, which is not among --webhook-client-name"
                 return failed(403, "Forbidden", text)
         if self.tokens is not None and self.tokens.required and not bearer_token(request):
@@ -64,5 +63,6 @@ def bearer_token(request: HttpRequest) -> str:
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def _common_names(certificate: Mapping[str, Any]) -> list[str]:
-    return [value for part in certificate.get("subject", ()) for key, value in part if key == "commonName"]
+def _common_name(certificate: Mapping[str, Any]) -> str:
+    names = [value for part in certificate.get("subject", ()) for key, value in part if key == "commonName"]
+    return str(names[-1]) if names else ""

@@ -111,6 +111,7 @@ class WebhookServer:
         self._stopping = asyncio.Event()
         self._certified = asyncio.Event()
         self._paths = frozenset(webhooks.paths)
+        self._tokenless: set[str] = set()
         self._service = HttpService(self._admit, self._answer, _complain, limits.read_timeout, limits.idle_timeout)
 
     def stop(self) -> None:
@@ -205,8 +206,16 @@ class WebhookServer:
             return self._last(Reply(503 if problem else 200, _TEXT, problem.encode() or b"ok"))
         path = request.target.partition("?")[0]
         tokens = self._callers.tokens
-        if tokens is not None and path != CONVERT_PATH and (token := bearer_token(request)):
-            return self._verified(tokens, token, path, request.target, body)
+        if tokens is not None and path != CONVERT_PATH:
+            if token := bearer_token(request):
+                return self._verified(tokens, token, path, request.target, body)
+            if path not in self._tokenless:
+                self._tokenless.add(path)
+                fields = {"webhook": path, "from": request.peer}
+                logger.warning(
+                    "a review has come without a token: --webhook-tokens=require would refuse it",
+                    extra={"fields": fields},
+                )
         started = self.webhooks.start_review(request.target, body)
         return self._last(started) if isinstance(started, Reply) else self._awaited(started)
 

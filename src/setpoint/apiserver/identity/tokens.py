@@ -120,6 +120,11 @@ class AccountTokens:
             audience_text = " ".join(map(quote, audiences_claim))
             raise BadTokenError(f"token audiences [{audience_text}] is invalid for the target audiences [{wanted}]")
         _check_times(claims, now)
+        private = claims.get("kubernetes.io") or {}
+        if not self.webhooks and any(kind.lower() in private for kind in CONFIGURATIONS):
+            raise BadTokenError(
+                'feature gate "APIServerWebhookAuthenticationToken" is disabled, but token is webhook bound'
+            )
         return _user(storage, now, claims), matching
 
     def webhook_token(
