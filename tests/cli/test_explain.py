@@ -75,10 +75,12 @@ async def test_a_verdict_and_a_timeline_are_printed_plainly_into_a_pipe(tmp_path
 async def fails(obj: ConfigMap, ctx: sp.Context) -> None:
     if obj.name == "b":
         await ctx.get(ConfigMap, "c")
-        raise ConnectionError("the till t9 can't be reached")
+        raise ConnectionError("the till in Köln can't be reached")
 
 
-async def test_conditions_owners_and_owned_objects_are_printed_and_equal_failures_are_one_line(tmp_path: Path) -> None:
+async def test_conditions_owners_and_owned_objects_are_printed_and_equal_failures_are_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with ApiServer() as server, Client(InProcessTransport(server.handle)) as client:
         a = await client.create(ConfigMap.named("a", "default"))
         for name, owner in (("b", a), ("c", None)):
@@ -102,6 +104,14 @@ async def test_conditions_owners_and_owned_objects_are_printed_and_equal_failure
                 "    └── ConfigMap default/c  current",
             ]
             assert len([line for line in process.out if "ConnectionError" in line]) == 2, "the verdict, and one line"
+            monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+            async with program(*words, home=tmp_path) as plain:
+                assert await plain.ended() == 0, plain.printed()
+            assert plain.out[tree + 1] == "`-- ConfigMap default/b  this object"
+            assert "the till in K\\xf6ln" in plain.out[1]
+            async with program("-m", "setpoint", "top", "-a", address, home=tmp_path) as plain:
+                assert await plain.ended() == 0, plain.printed()
+            assert any("the till in K\\xf6ln" in line for line in plain.out)
             assert " times before, since " in process.out[-1]
             assert process.out[-2].strip().startswith("read: 1 ConfigMap, ")
 

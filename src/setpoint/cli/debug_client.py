@@ -4,7 +4,9 @@ messages.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import urlsplit
@@ -99,6 +101,14 @@ class DebugClient:
             raise ProcessError(
                 f"{address}: the answer does not come from a manager of this version: {problem}"
             ) from problem
+
+
+def escape_output() -> None:
+    """Makes standard output escape the characters that its encoding lacks, as standard error does, instead of raising
+    an error.
+    """
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _indented(value: Any) -> Any:

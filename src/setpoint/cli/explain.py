@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from setpoint.cli.debug_client import DebugClient, ProcessError
+from setpoint.cli.debug_client import DebugClient, ProcessError, escape_output
 from setpoint.controller.explain.explanation import AttemptEntry, Explanation
 from setpoint.controller.explain.object_listing import ConditionEntry, Detail
 from setpoint.manager.debug_pages.controllers_page import PATH
@@ -40,6 +40,7 @@ def explain(
         UsageError: the token file or the CA file can't be used, or the token would be sent in plain text.
         SystemExit: no process could be reached, or none has the controller that ``kind`` names.
     """
+    escape_output()
     answers, problems, answered = asyncio.run(
         _answers(kind, key, DebugClient(addresses, token_file=token_file, ca_file=ca_file))
     )

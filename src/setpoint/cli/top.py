@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from setpoint.cli.debug_client import DebugClient, ProcessError
+from setpoint.cli.debug_client import DebugClient, ProcessError, escape_output
 from setpoint.cli.explain import COLOURS
 from setpoint.controller.explain.explanation import Summary
 from setpoint.controller.explain.object_listing import Listed, Listing
@@ -51,6 +51,7 @@ def top(
     """
     from rich.console import Console
 
+    escape_output()
     console = Console(highlight=False)
     client = DebugClient(addresses, token_file=token_file, ca_file=ca_file)
     query: dict[str, str | list[str]] = {"find": find, "state": list(states), "limit": str(MOST)}
