@@ -15,7 +15,11 @@ from typing import Any
 import pytest
 import yaml
 from tests.deploy.clusters import Cluster, clusters, helm
+from tests.deploy.shop import operator
 from tests.programs import program
+
+from setpoint.deploy.file_tree import write
+from setpoint.deploy.helm import helm as chart_of
 
 ROOT = Path(__file__).parents[2]
 APP = ROOT / "examples" / "mykind.py"
@@ -73,6 +77,42 @@ async def test_kustomize_is_applied_and_the_operator_works(tmp_path: Path) -> No
         await cluster.kubectl("delete", "--ignore-not-found", "-k", tmp_path / "deploy")
 
 
+@pytest.mark.parametrize("certificates", ["own", "cert-manager"])
+def test_the_values_of_a_chart_say_who_may_call_its_webhooks(certificates: str, tmp_path: Path) -> None:
+    tool, chart = helm(tmp_path), tmp_path / "chart"
+    write(chart, chart_of(operator(certificates=certificates)))
+
+    def rendered(*values: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        """All documents, and the pod template of the manager."""
+        words = (tool, "template", "mk", chart, "--namespace", SPACE, "--kube-version", "1.37")
+        text = subprocess.run([*words, "--set", ",".join(values)], capture_output=True, check=True).stdout
+        documents = [document for document in yaml.safe_load_all(text) if document]
+        (deployment,) = [document for document in documents if document["kind"] == "Deployment"]
+        return documents, deployment["spec"]["template"]
+
+    documents, pod = rendered("webhookCallers.clientCA=")
+    words = " ".join(pod["spec"]["containers"][0]["args"])
+    assert not any(flag in words for flag in ("--webhook-client", "--webhook-tokens", "--webhook-address"))
+    assert "checksum/webhook-callers" not in pod["metadata"]["annotations"]
+    assert not [document for document in documents if "ca.crt" in document.get("data", {})]
+
+    callers = ("webhookCallers.clientCA=a", "webhookCallers.clientNames={b}", "webhookCallers.tokens=require")
+    documents, pod = rendered(*callers, "networkPolicy.webhookNetworks={10.0.0.0/24}")
+    arguments = pod["spec"]["containers"][0]["args"]
+    flags = [
+        "--webhook-client-ca=/var/run/webhook-callers/ca.crt", "--webhook-client-name=b", "--webhook-tokens=require"
+    ]  # fmt: skip
+    assert [argument for argument in arguments if argument in flags] == flags
+    services = [document["metadata"]["name"] for document in documents if document["kind"] == "Service"]
+    (service,) = [name for name in services if name.endswith("-webhook")]
+    address = f"--webhook-address=https://{service}.{SPACE}.svc:443"
+    assert (address in arguments) is (certificates == "cert-manager"), "a program with its own certificates knows it"
+    assert [document["data"]["ca.crt"] for document in documents if "ca.crt" in document.get("data", {})] == ["a"]
+    assert pod["metadata"]["annotations"]["checksum/webhook-callers"] == sha256(b"a").hexdigest()
+    (policy,) = [document for document in documents if document["kind"] == "NetworkPolicy"]
+    assert policy["spec"]["ingress"][-1]["from"] == [{"ipBlock": {"cidr": "10.0.0.0/24"}}]
+
+
 async def test_a_chart_is_linted_installed_upgraded_and_uninstalled_and_the_operator_works(tmp_path: Path) -> None:
     tool = helm(tmp_path)
     chart = tmp_path / "chart"
@@ -89,19 +129,6 @@ async def test_a_chart_is_linted_installed_upgraded_and_uninstalled_and_the_oper
         assert (pod["priorityClassName"], pod["nodeSelector"]) == ("high", {"a": "b"})
         assert pod["containers"][0]["args"][-3:] == ["--count=1000000", "--source=rain", "--x"]
         assert {each["kind"] for each in documents} > {"ServiceMonitor", "PrometheusRule", "ConfigMap"}
-        values = "webhookCallers.clientCA=a,webhookCallers.clientNames={b},webhookCallers.tokens=require"
-        rendered = await cluster.run(*template, f"{values},networkPolicy.webhookNetworks={{10.0.0.0/24}}")
-        documents = [each for each in yaml.safe_load_all(rendered) if each]
-        (deployment,) = [each for each in documents if each["kind"] == "Deployment"]
-        arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
-        flags = [
-            "--webhook-client-ca=/var/run/webhook-callers/ca.crt", "--webhook-client-name=b", "--webhook-tokens=require"
-        ]  # fmt: skip
-        assert [argument for argument in arguments if argument in flags] == flags
-        assert [each["data"]["ca.crt"] for each in documents if "ca.crt" in each.get("data", {})] == ["a"]
-        assert '"10.0.0.0/24"' in rendered
-        annotations = deployment["spec"]["template"]["metadata"]["annotations"]
-        assert annotations["checksum/webhook-callers"] == sha256(b"a").hexdigest()
         assert "replicas" in await cluster.run(*template, "replicas=x", fails=True)
         assert "nope" in await cluster.run(*template, "nope=1", fails=True)
 
