@@ -132,6 +132,15 @@ async def test_custom_resources_tables_and_metadata_are_divided_without_saying_s
         assert "shardInfo" not in answer["metadata"]
 
 
+async def test_the_usage_of_nodes_is_not_divided_as_by_metrics_server(api: Api) -> None:
+    kubelets: Any = object()
+    api.server.kubelets = kubelets
+    for number in range(10):
+        (await api.post("/api/v1/nodes", {"metadata": {"name": f"n{number}"}})).ok()
+    listed = (await api.get("/apis/metrics.k8s.io/v1beta1/nodes", shardSelector=HALVES[0])).ok()
+    assert len(listed["items"]) == 10
+
+
 async def test_a_half_of_a_collection_can_be_deleted(api: Api) -> None:
     for number in range(20):
         (await api.post(MAPS, config_map(f"m{number}"))).ok()

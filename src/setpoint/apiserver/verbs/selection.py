@@ -58,7 +58,8 @@ class Matcher:
                     raise bad_request(fields.unsupported(resource, name, custom=custom))
                 requirements.append(FieldRequirement(field, equal, wanted))
             selector = FieldSelector(requirements)
-        text = options.shard_selector if call.state.serves_shards else ""
+        # metrics-server, which serves what is computed here, does not know shards
+        text = options.shard_selector if call.state.serves_shards and not served.computed else ""
         return cls(served, options.label_selector, selector, parse_shards(text) if text else None)
 
     def matches(self, value: bytes, versions: Versions) -> bool:
