@@ -8,7 +8,7 @@ from tests.simulation.kinds import App, AppSpec
 
 import setpoint as sp
 from setpoint.controller.predicates import objects_where
-from setpoint.models.core_v1 import ConfigMap, Secret
+from setpoint.models.core_v1 import ConfigMap, Namespace, Secret
 from setpoint.simulation import SWITCHES, Budget, Fault, Plan, Setup, check
 from setpoint.simulation.execution.in_process import run_in_process
 from setpoint.simulation.faults.plan import fault
@@ -54,6 +54,43 @@ def test_keys_change_hands_while_a_process_stands_still_and_come_back() -> None:
     killed = run_of(fault("crash-after", "apply secrets default/of-one #1"))
     assert not writers(killed, "one") <= {frozen}
     assert Reference(calm, []).judge(Plan(), killed) == []
+
+
+SPACES = ("billing", "cache", "catalog", "mail")
+
+
+async def lifecycle_in_namespaces(cluster: sp.testing.Cluster) -> None:
+    for space in SPACES:
+        await cluster.apply(Namespace.named(space))
+    for size in (2, 1):
+        for space in SPACES:
+            await cluster.apply(App.named(space, space, spec=AppSpec(size=size)))
+        await cluster.settle()
+    await cluster.delete(await cluster.get(App, SPACES[0], namespace=SPACES[0]))
+    await cluster.settle()
+
+
+def test_a_new_owner_of_a_namespace_works_on_what_its_former_owner_has_done() -> None:
+    """Its caches did not have the namespace before; a reconcile on an empty cache would differ from the calm run."""
+    setup = Setup(scenario=lifecycle_in_namespaces, factory=controllers, sharding="namespace")
+    calm = run_in_process(setup, Plan(), Options(trace=True, quiet=False))
+    assert calm.findings == []
+    owners = {space: writers(calm, space) for space in SPACES}
+    assert len(set().union(*owners.values())) == 2, "both of them work"
+    assert all(len(names) == 1 for names in owners.values())
+    for space in ("cache", "catalog"):
+        for name in ("crash-after", "freeze"):
+            seconds = {"seconds": 1000.0} if name == "freeze" else {}
+            plan = Plan((fault(name, f"apply secrets {space}/of-{space} #1", **seconds),))
+            result = run_in_process(setup, plan, Options(trace=True, quiet=False))
+            assert result.injected == [0]
+            assert not writers(result, space) <= owners[space]
+            assert Reference(calm, []).judge(plan, result) == []
+
+
+@pytest.mark.long
+def test_children_statuses_and_clean_ups_survive_every_single_fault_with_two_shards_of_namespaces() -> None:
+    check(lifecycle_in_namespaces, controllers, sharding="namespace", budget=Budget(runs=1500))
 
 
 @pytest.mark.long

@@ -17,6 +17,7 @@ from setpoint.cache.informer_scope import Scope
 from setpoint.cache.lister import AnySelector
 from setpoint.cache.lister_watcher import ListerWatcher
 from setpoint.cache.metrics import InformerMetrics
+from setpoint.cache.namespace_shard import NamespaceShard
 from setpoint.cache.object_parser import Transform
 from setpoint.cache.object_record import version_number
 from setpoint.cache.shared_informer import SharedInformer
@@ -96,13 +97,15 @@ class InformerFactory:
         projection: type[Any] | None = None,
         transform: Transform | None = None,
         keep_managed_fields: bool = False,
+        shard: NamespaceShard | None = None,
     ) -> Informer[K]:
         """A handle to the informer of this scope; all handles with the same scope share one informer.
 
         ``namespace``: None means the factory's default, ``""`` all namespaces. ``metadata_only`` requests and keeps
         only metadata. With a ``projection``, only the metadata and the fields of that class are kept. ``transform``
         receives each object as plain JSON values before it is stored, and returns the object to keep. ``managedFields``
-        are dropped unless ``keep_managed_fields`` is set.
+        are dropped unless ``keep_managed_fields`` is set. With a ``shard``, which only namespaced kinds may have, the
+        informer holds the objects of the shard's namespaces, and lists again whenever the shard has changed.
 
         Raises:
             InformerStopped: the factory has been closed.
@@ -123,6 +126,7 @@ class InformerFactory:
             projection,
             transform,
             keep_managed_fields,
+            shard,
         )
         shared = self._shared.get(scope.identity)
         if shared is None:
@@ -253,7 +257,7 @@ class InformerFactory:
     def _covering(self, kind: type[Object] | Resource, key: str) -> list[SharedInformer]:
         resource = kind if isinstance(kind, Resource) else resource_of(kind)
         namespace = ObjectKey(key).namespace
-        return [shared for shared in self._followed.get(resource.gvr, ()) if shared.scope.namespace in ("", namespace)]
+        return [shared for shared in self._followed.get(resource.gvr, ()) if shared.scope.covers(namespace)]
 
     def _on_write(self, record: WriteRecord) -> None:
         for shared in self._covering(record.resource, record.key):

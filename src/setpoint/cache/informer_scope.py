@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from setpoint.cache.namespace_shard import NamespaceShard
 from setpoint.cache.object_parser import Transform
 from setpoint.meta import FieldSelector, Resource, Selector
 
@@ -36,10 +37,18 @@ class Scope(NamedTuple):
     projection: type[Any] | None = None
     transform: Transform | None = None
     keep_managed_fields: bool = False
+    shard: NamespaceShard | None = None
 
     @property
     def identity(self) -> Hashable:
         return (self.resource.gvr, *self[1:])
+
+    def covers(self, namespace: str) -> bool:
+        """Whether all objects of the namespace are in the collection, as far as namespaces go; ``""`` stands for all
+        namespaces, and for cluster-scoped objects.
+        """
+        shard = self.shard
+        return self.namespace in ("", namespace) and (shard is None or namespace in shard.namespaces)
 
     def selects(self, labels: Mapping[str, str], document: bytes) -> bool:
         """Whether the selectors select an object. A selected field is looked up in ``document``, the object's JSON;
@@ -84,6 +93,8 @@ class Scope(NamedTuple):
             query.append(("labelSelector", str(self.selector)))
         if self.field_selector:
             query.append(("fieldSelector", str(self.field_selector)))
+        if self.shard is not None:
+            query.append(("shardSelector", str(self.shard.namespaces.ranges)))
         return tuple(query)
 
 

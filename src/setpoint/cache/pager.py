@@ -60,7 +60,7 @@ class Pager:
         self._resource = scope.resource
         self._sink = sink
         self._counters = counters
-        self._query = scope.query
+        self._scope = scope
         self._accept = scope.list_accept
         self._page_size = options.page_size
         self._idle_timeout = options.idle_timeout
@@ -106,7 +106,7 @@ class Pager:
         return 0
 
     async def _page(self, version: str, limit: int, token: str, paging: Paging) -> ListMeta:
-        query = list(self._query)
+        query = list(self._scope.query)
         if limit:
             query.append(("limit", str(limit)))
         if token:

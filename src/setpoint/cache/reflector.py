@@ -99,7 +99,7 @@ class Reflector:
         self._path = scope.path
         self._sink = sink
         self._random = random
-        self._query = scope.query
+        self._scope = scope
         self._accept = scope.accept
         self._options = options = options if options is not None else WatchOptions()
         self._min_watch_timeout = max(options.min_watch_timeout, MIN_WATCH_TIMEOUT)
@@ -221,7 +221,7 @@ class Reflector:
         """Runs one watch; returns when the server ends it normally."""
         loop, counters = asyncio.get_running_loop(), self.counters
         timeout = self._min_watch_timeout * (1 + self._random.random())
-        query = [*self._query, ("watch", "true"), ("timeoutSeconds", str(int(timeout))), *extra]
+        query = [*self._scope.query, ("watch", "true"), ("timeoutSeconds", str(int(timeout))), *extra]
         if self._options.bookmarks or initial is not None:  # a streamed list ends with one
             query.append(("allowWatchBookmarks", "true"))
         if version:

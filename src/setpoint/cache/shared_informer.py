@@ -13,6 +13,7 @@ from setpoint.cache.head_update import HeadUpdate
 from setpoint.cache.informer_scope import Scope
 from setpoint.cache.list_replacement import Replacement
 from setpoint.cache.lister_watcher import ListerWatcher
+from setpoint.cache.namespace_shard import Namespaces
 from setpoint.cache.object_parser import Item, ObjectParser, UnexpectedKind
 from setpoint.cache.object_record import version_number, version_of
 from setpoint.cache.reflector import Reflector
@@ -21,6 +22,7 @@ from setpoint.cache.store import Store
 from setpoint.cache.store_change import Stale
 from setpoint.cache.watch_options import WatchOptions
 from setpoint.client.write_record import WriteRecord
+from setpoint.concurrency import first as first_of
 from setpoint.meta import DecodeError
 from setpoint.meta.object_head import Head
 
@@ -70,6 +72,9 @@ class SharedInformer:
         self._settled = asyncio.Event()
         """Set when the informer has synced, or has stopped."""
         self._replacement: Replacement | None = None
+        self._listing: Namespaces | None = None
+        self._listed: Namespaces | None = None
+        """The namespaces of the list being received, and of the last one, if the scope has a shard."""
         self._reached_number = 0
         self._tasks: asyncio.TaskGroup | None = None
         self._work: tuple[asyncio.Task[None], ...] = ()
@@ -104,7 +109,7 @@ class SharedInformer:
                     self._start(registration)
                 name = f"informer {self.scope.resource}"
                 self._work = (
-                    tasks.create_task(self.reflector.run(), name=f"{name}: reflector"),
+                    tasks.create_task(self._reflect(), name=f"{name}: reflector"),
                     tasks.create_task(self._resync(), name=f"{name}: resync"),
                 )
                 await self._settled.wait()
@@ -113,6 +118,27 @@ class SharedInformer:
         finally:
             self._tasks = None
             self.ended()
+
+    async def _reflect(self) -> None:
+        """Follows the collection; begins again with a list whenever the namespaces of the shard have changed."""
+        shard = self.scope.shard
+        while shard is not None:
+            await first_of(self.reflector.run(), shard.changed.wait())
+        await self.reflector.run()
+
+    async def wait_listed(self) -> None:
+        """Waits until the store has the objects of the namespaces that the shard, if there is one, has now."""
+        while self.scope.shard is not None and self._listed is not self.scope.shard.namespaces:
+            await self.wait_changed()
+
+    def covers(self, namespace: str) -> bool:
+        """Whether the store has all objects of the namespace that the selectors select; ``""`` stands for all
+        namespaces, and for cluster-scoped objects. A namespace that has just been assigned is not covered until it is
+        listed.
+        """
+        listed = self._listed
+        is_listed = self.scope.shard is None or (listed is not None and namespace in listed)
+        return is_listed and self.scope.covers(namespace)
 
     def stop(self) -> None:
         """Ends the stream and all waits. `run` returns when the running calls of handlers have ended."""
@@ -125,7 +151,7 @@ class SharedInformer:
         which the object leaves the collection is a deletion for the cache.
         """
         scope, key = self.scope, record.key
-        if scope.namespace and scope.namespace != key.namespace:
+        if not scope.covers(key.namespace):
             return None
         version = version_number(record.version)
         is_deletion = record.verb == "delete"
@@ -197,6 +223,7 @@ class SharedInformer:
     # -- the reflector's sink ------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
+        self._listing = self.scope.shard.namespaces if self.scope.shard is not None else None
         # The very first objects need not wait for the end of their list: the store is not yet guaranteed to be
         # complete.
         if self.has_synced or len(self.store):
@@ -204,7 +231,7 @@ class SharedInformer:
 
     def item(self, raw: bytes) -> bool:
         item = self._read(raw)
-        if item is None:
+        if item is None or not self._has(item):
             return True
         target = self.store if self._replacement is None else self._replacement
         before = len(target)
@@ -225,6 +252,10 @@ class SharedInformer:
 
     def finish(self, resource_version: str) -> None:
         replacement, self._replacement = self._replacement, None
+        shard = self.scope.shard
+        if shard is not None and shard.namespaces is not self._listing:
+            return  # the shard has changed since: another list is about to begin
+        self._listed = self._listing
         first = not self.has_synced
         if replacement is not None:
             for key, old, new, same in replacement.finish():
@@ -255,6 +286,8 @@ class SharedInformer:
             self._reached_number = number
             if version:
                 self.store.last_sync_resource_version = version
+        if not self._has(item):
+            return version
         self.events[type] += 1
         if type == "DELETED":
             self._remove(item)
@@ -288,6 +321,11 @@ class SharedInformer:
                 "%s %s is kept, but can't be read: %s", self.scope.resource.kind, key_of(item.head), item.problem
             )
         return item
+
+    def _has(self, item: Item) -> bool:
+        """Whether the object is in a namespace of the shard. Servers that do not know shards send all objects."""
+        shard = self.scope.shard
+        return shard is None or item.head.namespace in shard.namespaces
 
     def _put(self, item: Item, *, initial: bool) -> None:
         key = key_of(item.head)

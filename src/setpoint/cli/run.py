@@ -220,7 +220,7 @@ class _Run:
         sharding = None
         if self._replicas.shards and works:
             group = self._replicas.leader_election_id or shard_group(self._lease)
-            sharding = Sharding(name=group, identity=identity, namespace=space)
+            sharding = Sharding(name=group, identity=identity, namespace=space, by=self._replicas.shards_by)
         elif self._parent is not None:
             election = self._parent
         elif self._replicas.leader_elect:

@@ -112,6 +112,9 @@ class ReplicaFlags:
     shards
         Share the objects with all other processes of this program that run with --shards, instead of electing a
         leader. The name and namespace of their Leases are set by the flags of leader election.
+    shards_by
+        With --shards: share out single objects, or namespaces. With namespace, the caches of the reconciled kinds
+        and of their children hold this process's namespaces only.
     processes
         Split the objects among this many processes, so that as many cores are used. This process starts them,
         replaces those that die, takes part in the election for them, and serves their metrics and health.
@@ -128,6 +131,7 @@ class ReplicaFlags:
     leader_election_namespace: str | None = None
     lost_lease: Literal["exit", "standby"] = "exit"
     shards: _Switch = False
+    shards_by: Literal["key", "namespace"] = "key"
     processes: Annotated[int, Parameter(validator=Number(gte=1, lte=256))] = 1
     pause_switch: str | None = None
     resync: Annotated[float, Parameter(validator=Number(gte=0))] = 0.0
@@ -141,6 +145,8 @@ class ReplicaFlags:
         """Raises `UsageError` if two of the flags exclude each other."""
         if self.shards and self.leader_elect:
             raise UsageError("--shards and --leader-elect exclude each other: with shards every process works")
+        if self.shards_by == "namespace" and not self.shards:
+            raise UsageError("--shards-by namespace needs --shards")
         if self.lost_lease == "standby" and (not self.leader_elect or self.processes > 1):
             raise UsageError("--lost-lease standby needs --leader-elect, and excludes --processes")
 

@@ -350,7 +350,7 @@ class ContextReads:
         cache covers it.
         """
         informer = self._informers.get(resource.gvr)
-        if informer is None or informer.shared.scope.namespace not in ("", namespace):
+        if informer is None or not informer.shared.covers(namespace):
             return None
         return informer.shared.scope
 

@@ -155,7 +155,7 @@ class DeclaredInformers(dict[GroupVersionResource, Informer[Any]]):
         if informer is None:
             return False
         scope = informer.shared.scope
-        if scope.namespace and key.namespace != scope.namespace:
+        if not informer.shared.covers(key.namespace):
             return False
         if not informer.shared.has_selector:
             return True

@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol, TypeVar
 import msgspec
 
 from setpoint.cache import InformerFactory
+from setpoint.cache.namespace_shard import NamespaceShard
 from setpoint.client import ApiError, Client, TransportError
 from setpoint.concurrency import Deadline
 from setpoint.controller.controls import PausedControllers
@@ -78,6 +79,11 @@ class Shard(Protocol):
     @property
     def share(self) -> Share:
         """The current share: the keys whose reconciles may begin now."""
+        ...
+
+    @property
+    def namespaces(self) -> NamespaceShard | None:
+        """The namespaces whose keys this process may have, if processes share the keys by namespace; else None."""
         ...
 
     @property

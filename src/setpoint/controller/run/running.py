@@ -60,6 +60,7 @@ class RunningController(Generic[K]):
         self.state = "new"
         self.problem = ""
         self._factory = host.factory
+        self._namespaces = host.shard.namespaces if host.shard is not None else None
         self.writer = ObjectWriter(env.client, env.informers, self.memory, env.resource, env.field_manager, env.random)
         self.threads = FunctionThreads(env.name, controller.name, controller.workers)
         functions: Functions[K] = _functions_of(controller, self.threads)
@@ -113,6 +114,7 @@ class RunningController(Generic[K]):
                     selector=watch.selector,
                     field_selector=watch.field_selector,
                     metadata_only=watch.metadata_only,
+                    shard=self._namespaces if _is_local(self.controller, watch.kind) else None,
                 )
         for index in self.controller.indexes:
             informer = self.informers.get(resource_of(index.kind).gvr)
@@ -331,6 +333,15 @@ class RunningController(Generic[K]):
 MANY_SECRETS: Final = 200
 """The number of Secrets from which a cache of all Secrets is worth a warning."""
 _SAMPLE: Final = 200
+
+
+def _is_local(declared: Declaration[Any], kind: type[Object]) -> bool:
+    """Whether changes to objects of the declared kind concern only keys of their own namespace: those of the reconciled
+    kind and of children do. A mapping function may return keys of any namespace, and a reconcile may read any.
+    """
+    gvr = resource_of(kind).gvr
+    roles = {watch.role for watch in declared.watched if resource_of(watch.kind).gvr == gvr}
+    return declared.resource.namespaced and resource_of(kind).namespaced and roles <= {"for", "owns"}
 
 
 def unneeded_secrets(

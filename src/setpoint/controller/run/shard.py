@@ -175,12 +175,14 @@ class ShardGuard:
         informer = env.informers[gvr]
         kind = next(watch.kind for watch in self._declared.watched if resource_of(watch.kind).gvr == gvr)
         scope = informer.shared.scope
+        await informer.shared.wait_listed()
+        by_hash = scope.shard.namespaces.ranges if scope.shard is not None else None
         try:
             live = await env.client.list(
                 metadata_only(resource_of(kind)),
                 namespace=scope.namespace or None,
                 selector=scope.selector,
-                field_selector=scope.field_selector,
+                field_selector=scope.field_selector or by_hash,
             )
         except (ApiError, TransportError) as problem:
             self._behind = f": {gvr.resource}: {describe(problem)}"

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
 
+from setpoint.cache.namespace_shard import NamespaceShard
 from setpoint.concurrency import Deadline
 from setpoint.controller.environment import Share
 from setpoint.manager.key_partition import WHOLE, Partition
@@ -50,6 +51,8 @@ class Leadership(ABC):
     """
 
     partition: Partition = WHOLE
+    namespaces: NamespaceShard | None = None
+    """Always None: a leader has the keys of all namespaces."""
     rejoins = False
     """Whether a process that has lost its lease may `acquire` it again."""
     rest = 0.0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from setpoint.manager.leader_election.config import LeaderElection
 from setpoint.manager.sharding.rendezvous_hashing import point
@@ -28,9 +28,13 @@ class Sharding:
     - ``retry_period``: all members renew and list this often;
     - ``drain_timeout``: a reconcile of a key that now belongs to another process is cancelled after this time.
 
+    ``by`` says what is shared out: single keys, or namespaces with all their keys. With ``"namespace"``, caches of the
+    reconciled kinds and of their children hold the process's own namespaces only. Keys of cluster-scoped kinds are
+    always shared out one by one. Members of a group may differ in it, as during a rolling update.
+
     Raises:
         ValueError: ``lease_duration > renew_deadline > 1.2 * retry_period > 0`` does not hold, ``lease_duration`` is
-            less than 1, ``drain_timeout`` is negative, or ``name`` or ``identity`` is invalid.
+            less than 1, ``drain_timeout`` is negative, or ``name``, ``identity`` or ``by`` is invalid.
     """
 
     name: str
@@ -40,6 +44,7 @@ class Sharding:
     renew_deadline: float = 10.0
     retry_period: float = 2.0
     drain_timeout: float = 10.0
+    by: Literal["key", "namespace"] = "key"
 
     def __post_init__(self) -> None:
         if not _IDENTITY.fullmatch(self.identity):
@@ -54,6 +59,8 @@ class Sharding:
                 f"sharding: name {self.name!r} is too long: it becomes the value of a label, which has at most 63 "
                 "characters"
             )
+        if self.by not in ("key", "namespace"):
+            raise ValueError(f"sharding: by={self.by!r} is neither 'key' nor 'namespace'")
         if self.drain_timeout < 0:
             raise ValueError(f"sharding: drain_timeout must be 0 s or more, not {self.drain_timeout:g}")
         LeaderElection(
@@ -68,8 +75,3 @@ class Sharding:
     def lease(self) -> str:
         """The name of this process's Lease."""
         return f"{self.name}-{point(self.identity):016x}"
-
-    @property
-    def request_timeout(self) -> float:
-        """The timeout of one request in seconds: half of the renew deadline, but at least 1."""
-        return max(1.0, self.renew_deadline / 2)

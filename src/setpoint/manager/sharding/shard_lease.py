@@ -13,7 +13,7 @@ from random import Random
 
 from setpoint.client import AlreadyExists, ApiError, Client, Conflict, NotFound, TransportError
 from setpoint.manager.sharding.config import Sharding
-from setpoint.manager.sharding.rendezvous_hashing import Members
+from setpoint.manager.sharding.rendezvous_hashing import BY_NAMESPACE, Members
 from setpoint.manager.sharding.shard_peers import LABEL, VIEW, Peer, record_of
 from setpoint.meta import MicroTime
 from setpoint.models.coordination_v1 import Lease, LeaseSpec
@@ -36,11 +36,14 @@ class ShardLease:
         self.sharding = sharding
         self.member = ""
         self.renewed_at = float("-inf")
+        self.request_timeout = max(1.0, sharding.renew_deadline / 2)
+        """The timeout of one request in seconds: half of the renew deadline, but at least 1."""
         self.problem = ""
         """The reason why `claim` has not returned yet."""
         self._client = client
         self._now = now
-        self._process = f"{sharding.identity}@{random.getrandbits(48):012x}."
+        mode = BY_NAMESPACE if sharding.by == "namespace" else ""
+        self._process = f"{sharding.identity}@{mode}{random.getrandbits(48):012x}."
         self._lives = 0
         self._lease: Lease | None = None
 
@@ -57,7 +60,7 @@ class ShardLease:
         while True:
             asked_at = asyncio.get_running_loop().time()
             try:
-                async with asyncio.timeout(self.sharding.request_timeout):
+                async with asyncio.timeout(self.request_timeout):
                     lease, peer = await self._try_to_claim(asked_at, peer)
             except (ApiError, TransportError, TimeoutError) as problem:
                 self.problem = f"could not write its Lease: {problem or 'the API server did not answer in time'}"
@@ -123,7 +126,7 @@ class ShardLease:
         deadline = loop.time() + self.sharding.renew_deadline
         while self._lives and loop.time() < deadline:
             try:
-                async with asyncio.timeout(self.sharding.request_timeout):
+                async with asyncio.timeout(self.request_timeout):
                     lease = await self._client.get(Lease, self.sharding.lease, namespace=self.sharding.namespace)
                     if not (lease.spec.holder_identity or "").startswith(self._process):
                         return

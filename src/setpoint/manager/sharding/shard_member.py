@@ -26,11 +26,12 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from random import Random
 
+from setpoint.cache.namespace_shard import NamespaceShard
 from setpoint.client import ApiError, Client, TransportError
 from setpoint.concurrency import Deadline
 from setpoint.controller.environment import Share
 from setpoint.manager.sharding.config import Sharding
-from setpoint.manager.sharding.rendezvous_hashing import Members
+from setpoint.manager.sharding.rendezvous_hashing import Members, ranges_of
 from setpoint.manager.sharding.shard_lease import Lapsed, ShardLease
 from setpoint.manager.sharding.shard_peers import LABEL, Keys, Peer, record_of
 from setpoint.meta import ObjectKey
@@ -67,6 +68,7 @@ class ShardMember:
     ) -> None:
         self.sharding = sharding
         self.joins = 0
+        self.namespaces = NamespaceShard() if sharding.by == "namespace" else None
         self._client = client
         self._random = random or Random()
         self._ready = ready
@@ -190,7 +192,7 @@ class ShardMember:
             deadline = self._lease.renewed_at + sharding.renew_deadline
             failed = ""
             try:
-                async with asyncio.timeout_at(min(deadline, loop.time() + sharding.request_timeout)):
+                async with asyncio.timeout_at(min(deadline, loop.time() + self._lease.request_timeout)):
                     await self._look()
                     await self._publish()
             except (ApiError, TransportError, TimeoutError) as problem:
@@ -290,7 +292,7 @@ class ShardMember:
         for name, peer in self._peers.items():
             if peer.uid and now - peer.observed_at >= 2 * max(peer.duration, self.sharding.lease_duration):
                 try:
-                    async with asyncio.timeout(self.sharding.request_timeout):
+                    async with asyncio.timeout(self._lease.request_timeout):
                         await self._client.delete(
                             Lease,
                             name,
@@ -306,6 +308,9 @@ class ShardMember:
 
     def _refresh(self) -> None:
         views = tuple(self._views)
+        if self.namespaces is not None and views[-1].ids:
+            # Those of all views: caches grow before keys come, and shrink after keys have gone.
+            self.namespaces.assign(ranges_of(slot for view in views for slot in view.slots(self._lease.member)))
         # Before the elders have acknowledged this life, and until its first view is published, it has no keys.
         joined = not self._elders and self._elders is not None and Members(()).ids not in [view.ids for view in views]
         self._set_share(Keys(self._lease.member, views) if joined else Keys())

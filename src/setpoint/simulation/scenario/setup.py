@@ -47,7 +47,8 @@ class SetupOptions(TypedDict, total=False):
         predicates: see `always`, `never`, `eventually`.
         leader_election: whether two processes of the program run and compete for a lease. With ``"standby"``, a
             process that loses its lease goes on as a standby (`LeaderElection`).
-        sharding: whether two processes of the program run and share the keys; each has a lease of its own.
+        sharding: whether two processes of the program run and share the keys; each has a lease of its own. With
+            ``"namespace"`` they share namespaces, and each caches its own ones (`Sharding`).
         fleet: whether the controllers run in two clusters (`setpoint.Fleet`): ``near``, which is the scenario's, and
             ``far``, which faults can cut off. Users act in the same way in both. If the factory returns both
             controllers and a `setpoint.Fleet`, the controllers run only in ``near``, the fleet's controllers run in
@@ -71,7 +72,7 @@ class SetupOptions(TypedDict, total=False):
     externals: Iterable[External]
     predicates: Iterable[Predicate]
     leader_election: bool | Literal["standby"]
-    sharding: bool
+    sharding: bool | Literal["namespace"]
     fleet: bool
     pause_switch: str | None
     lifespan: Lifespan | None
@@ -95,7 +96,7 @@ class Setup:
     externals: Sequence[External] = ()
     predicates: Sequence[Predicate] = ()
     leader_election: bool | Literal["standby"] = False
-    sharding: bool = False
+    sharding: bool | Literal["namespace"] = False
     fleet: bool = False
     pause_switch: str | None = None
     lifespan: Lifespan | None = None
@@ -132,7 +133,7 @@ class Setup:
         plane = values.get("control_plane", True)
         values["control_plane"] = plane if isinstance(plane, (bool, str)) else tuple(plane)
         setup = cls(scenario=scenario, factory=factory, **values)
-        if bool(setup.leader_election) + setup.sharding + setup.fleet > 1:
+        if bool(setup.leader_election) + bool(setup.sharding) + setup.fleet > 1:
             raise ValueError("a simulation takes one of leader_election, sharding and fleet, not several")
         return setup
 

@@ -90,6 +90,7 @@ class Process(ProcessControl):
                 sharding = Sharding(
                     name="simulated", identity=identity, namespace=setup.namespace,
                     lease_duration=LEASE, renew_deadline=0.7 * LEASE, retry_period=0.2 * LEASE,
+                    by="namespace" if setup.sharding == "namespace" else "key",
                 )  # fmt: skip
             rolls = Random(f"{world.seed} {self.number} manager")
             if fleet is not None and self.remote_transport is not None:
