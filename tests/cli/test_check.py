@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from pathlib import Path
 
@@ -42,6 +43,39 @@ def test_errors_name_the_file_the_object_and_the_field(tmp_path: Path, capsys: p
         f"{file}: Vault a: spec.size: Invalid value: 20: spec.size in body should be less than or equal to 9",
     ]
     assert printed.err == "2 objects checked, 1 refused\n"
+
+
+LIST = """apiVersion: v1
+kind: List
+items:
+- apiVersion: vaults.example.com/v1
+  kind: Vault
+  metadata: {name: b}
+  spec:
+    owner: me
+    size: 20
+"""
+
+
+def test_errors_are_json_and_sarif_with_their_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a vault.yaml").write_text(f"# a comment\n---\n{HEAD}metadata:\n  name: a\nspec:\n  colour: red\n---\n{LIST}")
+    assert check("a vault.yaml", "-o", "json") == 1
+    problems = json.loads(capsys.readouterr().out)
+    assert [(problem["rule"], problem["file"], problem["line"], problem["field"]) for problem in problems] == [
+        ("UnknownField", "a vault.yaml", 8, "spec.colour"),
+        ("FieldValueInvalid", "a vault.yaml", 18, "spec.size"),
+    ]
+    assert check("a vault.yaml", "-o", "sarif") == 1
+    log = json.loads(capsys.readouterr().out)
+    (run,) = log["runs"]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert [rules[result["ruleIndex"]] for result in run["results"]] == ["UnknownField", "FieldValueInvalid"]
+    place = {"artifactLocation": {"uri": "a%20vault.yaml"}, "region": {"startLine": 8}}
+    assert run["results"][0]["locations"] == [{"physicalLocation": place}]
+    assert (log["version"], run["results"][0]["ruleId"]) == ("2.1.0", "UnknownField")
 
 
 def test_admission_functions_decide_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ import setpoint as sp
 from setpoint.cli.program import main
 from setpoint.models.core_v1 import Container, Pod, PodSpec
 from setpoint.simulation import Counterexample, Search
+from setpoint.simulation.oracles.catalog import ORACLES
 from setpoint.testing import virtual_time
 
 KINDS = ("mykinds.grp.example.com", "pods")
@@ -76,7 +77,17 @@ def test_a_recorded_day_is_survived_by_one_version_and_not_by_the_next(
     told = capsys.readouterr().out
     assert "create mykinds.grp.example.com default/sample" in told, "what the recorded user did is in the story"
     assert "1 finding\n" in told
-    assert {each.suffix for each in (tmp_path / "counterexamples").iterdir()} == {".yaml", ".html"}
+    files = list((tmp_path / "counterexamples").iterdir())
+    assert {each.suffix for each in files} == {".yaml", ".html"}
+
+    (plan,) = [file for file in files if file.suffix == ".yaml"]
+    assert simulated(worse, path, "--replay", str(plan), "--output", "json") == 1
+    printed = capsys.readouterr()
+    problem = json.loads(printed.out)[0]
+    assert problem["rule"] in ORACLES
+    assert (Path(problem["file"]).name, problem["line"] > 0) == (Path(__file__).name, True)
+    assert problem["faults"], "the faults are in the details"
+    assert "1 finding\n" in printed.err
 
 
 @pytest.mark.parametrize(

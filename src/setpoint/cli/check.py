@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from setpoint.apps.error_reports import UsageError
+from setpoint.cli.finding_formats import Format, Location, Problem
+from setpoint.cli.finding_formats import document as document_of
 from setpoint.cli.program_arguments import Parts
+from setpoint.cli.yaml_lines import YamlLines
 from setpoint.controller import watched_kinds
 from setpoint.crd import CustomResource, Versions
 from setpoint.crd.newest_version import newest_of
@@ -20,10 +23,12 @@ from setpoint.testing.checks import check_document, unknown_fields_of
 __all__ = ["check_files"]
 
 Document = dict[str, Any]
+_UNKNOWN: Final = "UnknownField"
+_UNKNOWN_RULE: Final = "a field is not in the schema: the API server drops it, or refuses it in strict requests"
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
-def check_files(parts: Parts, files: Sequence[Path], old: Sequence[Path]) -> int:
+def check_files(parts: Parts, files: Sequence[Path], old: Sequence[Path], output: Format = "text") -> int:
     """Prints the errors in the objects of the program's kinds, and returns the exit status.
 
     Raises:
@@ -32,23 +37,33 @@ def check_files(parts: Parts, files: Sequence[Path], old: Sequence[Path]) -> int
     if not files:
         raise UsageError('name the files to check, or "-" for standard input')
     kinds = _kinds(parts)
-    stored = {_identity(document): document for _, document in _documents(old)}
+    stored = {_identity(item.document): item.document for item in _documents(old)}
     checked = refused = 0
-    for file, document in _documents(files):
+    problems: list[Problem] = []
+    for item in _documents(files):
+        document = item.document
         kind = kinds.get((str(document.get("apiVersion")), str(document.get("kind"))))
         if kind is None:
             continue
         checked += 1
-        lines = [f'unknown field "{path}"' for path in unknown_fields_of(kind, document)]
-        lines += map(str, check_document(kind, document, stored.get(_identity(document)), parts.admissions))
-        refused += bool(lines)
+        errors = [(_UNKNOWN, path, f'unknown field "{path}"') for path in unknown_fields_of(kind, document)]
+        for error in check_document(kind, document, stored.get(_identity(document)), parts.admissions):
+            errors.append((error.type.value, error.field, str(error)))
+        refused += bool(errors)
         metadata = document.get("metadata") or {}
         name = metadata.get("name") or metadata.get("generateName") or "(without a name)"
-        for line in lines:
-            print(visible(f"{file}: {document['kind']} {name}: {line}"))  # noqa: T201 - this is the user's terminal
+        for rule, path, text in errors:
+            message = f"{document['kind']} {name}: {text}"
+            if output == "text":
+                print(visible(f"{item.file}: {message}"))  # noqa: T201 - this is the user's terminal
+            else:
+                line = YamlLines(item.text).line(item.number, path, item.position)
+                problems.append(Problem(rule, message, Location(Path(item.file), line), {"field": path}))
     if not checked:
         names = ", ".join(sorted({kind for _, kind in kinds})) or "no custom resource"
         raise UsageError(f"no object in the files is of the program's kinds, which are {names}")
+    if output != "text":
+        sys.stdout.write(document_of(output, "setpoint check", {_UNKNOWN: _UNKNOWN_RULE}, problems))
     word = "object" if checked == 1 else "objects"
     print(f"{checked} {word} checked, {refused} refused", file=sys.stderr)  # noqa: T201
     return 1 if refused else 0
@@ -71,8 +86,18 @@ def _identity(document: Document) -> tuple[str, str, str, str]:
     return group, str(document.get("kind")), metadata.get("namespace") or "default", str(metadata.get("name"))
 
 
-def _documents(places: Iterable[Path]) -> Iterator[tuple[str, Document]]:
-    """The objects in the files, with the names of the files. Lists give their items."""
+class _Item(NamedTuple):
+    """An object in a file: the file's name and text, the number of the document, and the position in a list."""
+
+    file: str
+    text: bytes
+    number: int
+    position: int | None
+    document: Document
+
+
+def _documents(places: Iterable[Path]) -> Iterator[_Item]:
+    """The objects in the files. Lists give their items."""
     for place in places:
         files = sorted(file for file in place.rglob("*") if file.suffix in _SUFFIXES) if place.is_dir() else [place]
         for file in files:
@@ -84,10 +109,11 @@ def _documents(places: Iterable[Path]) -> Iterator[tuple[str, Document]]:
                 raise UsageError(f"{name}: {problem.strerror}") from None
             except ValueError as problem:
                 raise UsageError(f"{name}: not YAML: {str(problem).removeprefix('yaml: ')}") from None
-            for document in documents:
-                if not isinstance(document, dict):
-                    continue
+            for number, document in enumerate(document for document in documents if isinstance(document, dict)):
                 items = document.get("items") if str(document.get("kind")).endswith("List") else None
-                for item in items if isinstance(items, list) else [document]:
+                if not isinstance(items, list):
+                    yield _Item(name, text, number, None, document)
+                    continue
+                for index, item in enumerate(items):
                     if isinstance(item, dict):
-                        yield name, item
+                        yield _Item(name, text, number, index, item)

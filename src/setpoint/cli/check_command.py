@@ -8,6 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from setpoint.cli.finding_formats import Format
 from setpoint.cli.program_arguments import Parts
 
 
@@ -17,6 +18,7 @@ def check_command(parts: Parts) -> Callable[..., None]:
     def check(
         *files: Annotated[Path, Parameter(allow_leading_hyphen=True)],
         old: Annotated[list[Path] | None, Parameter(negative_iterable="")] = None,
+        output: Annotated[Format, Parameter(name=["--output", "-o"])] = "text",
     ) -> None:
         """Check objects in files as an API server would: schema, defaults, rules and the admission functions.
 
@@ -31,6 +33,6 @@ def check_command(parts: Parts) -> Callable[..., None]:
         """
         from setpoint.cli.check import check_files  # imports parts of the server
 
-        raise SystemExit(check_files(parts, files, old or []))
+        raise SystemExit(check_files(parts, files, old or [], output))
 
     return check

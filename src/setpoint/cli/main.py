@@ -141,6 +141,7 @@ def envtest(*, install: Path | None = None, controllers: str = "") -> None:
 
 
 app.command("setpoint.cli.webhook:command", name="webhook", help="Serve admission and conversion webhooks.")
+app.command("setpoint.cli.lint:lint_command", name="lint", help="Find mistakes in the sources of an operator.")
 app.command("setpoint.cli.crd:crd_app", name="crd", help="Compare CustomResourceDefinitions; migrate stored objects.")
 
 

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TextIO, cast
 
 from setpoint.apps.error_reports import UsageError
+from setpoint.cli.finding_formats import Format, Location, Problem, document, place_of
 from setpoint.cli.program_loader import Loaded, SourceError, loaded
 from setpoint.cli.simulate_flags import SimulateFlags
 from setpoint.controller import Controller
@@ -18,10 +19,12 @@ from setpoint.meta.text_escaping import visible
 from setpoint.simulation import Budget, Counterexample, PlanError, Recording, RecordingError, Search, Setup, SetupFailed
 from setpoint.simulation.check import read_plan, write
 from setpoint.simulation.faults.catalog import SWITCHES
+from setpoint.simulation.oracles.catalog import ORACLES
 from setpoint.simulation.report.report import Report
 from setpoint.simulation.scenario.code_digest import digest_files
 from setpoint.simulation.scenario.generator import NoScenario, generate_scenario
 from setpoint.simulation.scenario.setup import Scenario, check_scenario
+from setpoint.simulation.trace.result import Finding, Line
 from setpoint.webhook import Admission
 
 _BUDGET = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|runs?)?")
@@ -45,6 +48,7 @@ def simulate(
     plan = code = None
     search: Search | None = None
     counterexamples: list[Counterexample] = []
+    text = sys.stdout if flags.output == "text" else sys.stderr
     live = _progress if sys.stderr.isatty() else None
     try:
         if replay is not None:
@@ -69,19 +73,20 @@ def simulate(
                 if code and code != digest_files(setup):
                     _say("the code has changed since this finding, so the faults may hit other requests")
                 counterexamples += [again for again in [search.replay(plan, debug=flags.debug)] if again is not None]
-                print_counterexamples(counterexamples, directory)
+                print_counterexamples(counterexamples, directory, text)
             else:
                 best = None if flags.every else search.best()
                 likeliest = [] if best is None else [best, *best.others]
                 for counterexample in search.findings() if flags.every else likeliest:
                     counterexamples.append(counterexample)
-                    print_counterexamples([counterexample], directory)
+                    print_counterexamples([counterexample], directory, text)
     except KeyboardInterrupt:
         if search is None or plan is not None:
             raise
         search.report.ended = "the search was interrupted"
         _end_line()
-        sys.stdout.write(visible(f"{search.report}\n"))
+        text.write(visible(f"{search.report}\n"))
+        _write_document(flags.output, counterexamples, controllers)
         _say("interrupted")
         return 1 if counterexamples else 130  # as shells expect of Ctrl-C
     except SourceError as problem:
@@ -89,8 +94,9 @@ def simulate(
     except (PlanError, RecordingError, NoScenario, SetupFailed) as problem:
         raise UsageError(str(problem)) from None
     _end_line()
-    sys.stdout.write(visible(f"{search.report}\n") if plan is None else "")
-    sys.stdout.write(
+    _write_document(flags.output, counterexamples, controllers)
+    text.write(visible(f"{search.report}\n") if plan is None else "")
+    text.write(
         f"{len(counterexamples)} finding{'s' * (len(counterexamples) != 1)}\n" if counterexamples else "no findings\n"
     )
     return 1 if counterexamples else 0
@@ -136,14 +142,55 @@ def named_scenario(source: Loaded) -> Scenario:
     return scenario
 
 
-def print_counterexamples(counterexamples: Sequence[Counterexample], directory: Path) -> None:
+def print_counterexamples(
+    counterexamples: Sequence[Counterexample], directory: Path, stream: TextIO | None = None
+) -> None:
+    """Prints counter-examples, by default to stdout, and writes their files."""
+    place: TextIO = sys.stdout if stream is None else stream
     for counterexample in counterexamples:
         _end_line()
-        sys.stdout.write(visible(f"{counterexample.describe()}\n"))
+        place.write(visible(f"{counterexample.describe()}\n"))
         for file in write(counterexample, directory):
-            sys.stdout.write(f"written: {file}\n")
-        sys.stdout.write("\n")
-        sys.stdout.flush()
+            place.write(f"written: {file}\n")
+        place.write("\n")
+        place.flush()
+
+
+def _write_document(
+    output: Format, counterexamples: Sequence[Counterexample], controllers: Sequence[Controller[Any]]
+) -> None:
+    """Writes the findings to stdout, unless the output is text."""
+    if output == "text":
+        return
+    problems = []
+    for counterexample in counterexamples:
+        for finding in counterexample.findings:
+            details = {
+                "subject": finding.subject,
+                "faults": [str(fault) for fault in counterexample.plan.faults],
+                "replay": counterexample.token,
+                "files": [str(file) for file in counterexample.files],
+            }
+            cause = f" {counterexample.cause}" if counterexample.plan.faults else ""
+            message = f"{finding.message}.{cause} Replay: simulate --replay {counterexample.token}"
+            place = _place(finding, counterexample.trace, controllers)
+            problems.append(Problem(finding.oracle, message, place, details))
+    sys.stdout.write(document(output, "setpoint simulate", ORACLES, problems))
+
+
+def _place(finding: Finding, trace: Sequence[Line], controllers: Sequence[Controller[Any]]) -> Location | None:
+    """The line that wrote the finding's object last, or else the reconcile function, if there is one controller."""
+    function = place_of(controllers[0].reconcile) if len(controllers) == 1 else None
+    name = finding.subject.partition(" ")[2]
+    for line in reversed(trace):
+        file, _, number = line.place.rpartition(":")
+        if not name or name not in line.text or not number.isdecimal():
+            continue
+        if Path(file).is_file():
+            return Location(Path(file), int(number))
+        if function is not None and function.file.name == Path(file).name:
+            return Location(function.file, int(number))
+    return function
 
 
 def _progress(report: Report, phase: str) -> None:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from setpoint.cli.finding_formats import Format
+
 __all__ = ["SimulateFlags"]
 
 
@@ -39,6 +41,8 @@ class SimulateFlags:
         Continue after the first finding.
     directory
         The folder for files about findings.
+    output
+        text; or json, or sarif (2.1.0) for forges: the findings on stdout, and the text on stderr.
     own_lifespan
         Enter the program's own lifespan in every simulated process; whatever it opens in the real world is refused.
     """
@@ -53,4 +57,5 @@ class SimulateFlags:
     seed: int = 0
     every: Annotated[bool, Parameter(name="--all", negative="")] = False
     directory: Path = Path("counterexamples")
+    output: Annotated[Format, Parameter(name=["--output", "-o"])] = "text"
     own_lifespan: Annotated[bool, Parameter(name="--lifespan", negative="")] = False
