@@ -151,7 +151,7 @@ def after_a_month(predicate: Test, count: int, is_sharded: bool) -> tuple[dict[s
             await advance(MONTH)
             after = {name: size(run) for name, size in MEMORIES.items()}
             run.memory.suspects.note_write("the next child", deleted=False)
-            after["the last children"] = len(run.memory.suspects._written) - 1
+            after["the last children"] = len(run.memory.suspects._write_times) - 1
             await stop(*tasks)
             return before, after
 
