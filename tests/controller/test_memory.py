@@ -29,7 +29,7 @@ FEW = 300
 SECRETS = resource_of(Secret).gvr
 
 MEMORIES: dict[str, Callable[[Any], int]] = {
-    "the writes that caches do not show yet": lambda run: len(run.memory.barriers._written),
+    "the writes that caches do not show yet": lambda run: len(run.memory.barriers._targets),
     "the stale caches": lambda run: len(run.memory.barriers._stale),
     "the applied children": lambda run: len(run.memory.applied._keys),
     "the children without a cache": lambda run: len(run.memory.children._keys),

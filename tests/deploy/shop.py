@@ -6,7 +6,7 @@ from typing import Any
 
 import setpoint as sp
 from setpoint.controller import watched_kinds
-from setpoint.deploy.operator import Operator
+from setpoint.deploy.installation import Installation
 from setpoint.models.apps_v1 import StatefulSet
 from setpoint.models.core_v1 import Secret, Service
 from setpoint.webhook import with_conversions
@@ -51,10 +51,10 @@ controller = sp.Controller(Shop, reconcile).owns(StatefulSet).owns(Service).need
 admission = sp.Admission(Shop).defaults(fill_in)
 
 
-def operator(**changes: Any) -> Operator:
+def operator(**changes: Any) -> Installation:
     """The operator, in the namespace ``shops``."""
     served = with_conversions([admission], watched_kinds([controller]))
-    return Operator(
+    return Installation(
         **{
             "program": "shop.shop.example.com",
             "image": "registry.example.com:5000/shop:1.2.3",

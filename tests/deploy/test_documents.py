@@ -21,7 +21,7 @@ from setpoint.deploy.alerts import prometheus_rule
 from setpoint.deploy.container_resources import Measured, Resources, ResourcesError, measured_in
 from setpoint.deploy.dashboard import panels
 from setpoint.deploy.document_groups import parts
-from setpoint.deploy.operator import short_name
+from setpoint.deploy.installation import short_name
 from setpoint.deploy.plain_yaml import plain
 from setpoint.deploy.workload import grace_seconds
 from setpoint.manager import LeaderElection, Manager, Serving

@@ -19,9 +19,9 @@ from setpoint.cli.program import program
 from setpoint.deploy.document_groups import parts
 from setpoint.deploy.file_tree import File, TreeError, Written, write
 from setpoint.deploy.helm import helm
+from setpoint.deploy.installation import WebhookCallers
 from setpoint.deploy.kustomize import kustomize
 from setpoint.deploy.olm import olm
-from setpoint.deploy.operator import WebhookCallers
 from setpoint.meta.names import dns1123_subdomain
 from setpoint.operator import Operator
 

@@ -16,7 +16,7 @@ from setpoint.apiserver import Access, AccessRecord, ApiServer, MemoryStorage, R
 from setpoint.cli.manifests import operator_of
 from setpoint.client import Client, Forbidden, InProcessTransport
 from setpoint.cluster import ControlPlane
-from setpoint.deploy.operator import Operator
+from setpoint.deploy.installation import Installation
 from setpoint.deploy.plain_yaml import plain
 from setpoint.manager import LeaderElection, Manager, Sharding
 from setpoint.models.core_v1 import ConfigMap, Pod
@@ -25,7 +25,7 @@ from setpoint.testing import advance, virtual_time
 SPACE = "operators"
 
 
-async def installed(api: Api, operator: Operator) -> None:
+async def installed(api: Api, operator: Installation) -> None:
     """Applies everything but webhooks, which nothing serves here."""
     for document in yaml.safe_load_all(plain(operator)):
         if document["kind"].endswith("WebhookConfiguration"):
@@ -35,7 +35,7 @@ async def installed(api: Api, operator: Operator) -> None:
         (await api.apply(path_of(document), document, fieldValidation="Strict")).ok()
 
 
-def operator(**more: Any) -> Operator:
+def operator(**more: Any) -> Installation:
     return operator_of([mykind.controller], [], image="mykind:1", given_name=None, namespace=SPACE, **more)
 
 

@@ -14,7 +14,7 @@ from setpoint.apiserver import ApiServer
 from setpoint.cli.program import program
 from setpoint.client import Client, InProcessTransport
 from setpoint.deploy.document_groups import parts
-from setpoint.deploy.operator import Operator
+from setpoint.deploy.installation import Installation
 from setpoint.deploy.uninstallation import ObjectsRemain, Uninstallation
 from setpoint.meta import from_wire
 from setpoint.models.admissionregistration_v1 import MutatingWebhookConfiguration
@@ -25,7 +25,7 @@ from setpoint.models.rbac_v1 import ClusterRole
 from setpoint.testing import virtual_time
 
 
-async def install(client: Client, operator: Operator) -> Counter[str]:
+async def install(client: Client, operator: Installation) -> Counter[str]:
     """Creates the operator's objects, and the Secret that a running one makes. Returns their number by kind."""
     created: Counter[str] = Counter()
     for group, documents in parts(operator).items():
@@ -82,7 +82,7 @@ def site_controller(*, hangs: bool) -> sp.Controller[Site]:
 @virtual_time
 async def test_the_program_runs_until_its_finalizers_are_gone(hangs: bool) -> None:
     controller = site_controller(hangs=hangs)
-    operator = Operator(program="site.site.example.com", image="none", controllers=[controller], kinds=[Site])
+    operator = Installation(program="site.site.example.com", image="none", controllers=[controller], kinds=[Site])
     lines: list[str] = []
     async with sp.testing.cluster(controller) as cluster:
         for number in range(7):
@@ -108,7 +108,7 @@ async def test_the_program_runs_until_its_finalizers_are_gone(hangs: bool) -> No
 @virtual_time
 async def test_where_one_namespace_is_watched_the_objects_of_others_and_the_definition_stay() -> None:
     controller = site_controller(hangs=False)
-    operator = Operator(
+    operator = Installation(
         program="site.site.example.com", image="none", controllers=[controller], kinds=[Site], watch_namespace="default"
     )
     async with sp.testing.cluster(controller) as cluster:

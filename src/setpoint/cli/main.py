@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
+from setpoint.cli.pause_flags import PauseFlags
 from setpoint.cli.run_flags import KubeconfigFlags
 from setpoint.cli.security_flags import SecurityFlags
 from setpoint.cli.torture_flags import TortureFlags
@@ -20,6 +21,7 @@ Port = Annotated[int, Parameter(validator=Number(gte=0, lte=65535))]
 _DEFAULT_ACCESS = SecurityFlags()
 _DEFAULT_TORTURE = TortureFlags()
 _DEFAULT_CLUSTER = KubeconfigFlags()
+_DEFAULT_PLACE = PauseFlags()
 
 
 @Parameter(name="*")
@@ -298,9 +300,7 @@ def pause(
     name: str,
     *,
     reason: str = "",
-    namespace: Annotated[str | None, Parameter(name=["--namespace", "-n"])] = None,
-    annotation: str = "",
-    config_map: str = "",
+    place: PauseFlags = _DEFAULT_PLACE,
     cluster: KubeconfigFlags = _DEFAULT_CLUSTER,
 ) -> None:
     """Stop the reconciles of one object, or of a whole controller (pause controller NAME), until resume.
@@ -313,17 +313,11 @@ def pause(
         The name of the object (NAME or NAMESPACE/NAME) or of the controller, as in its metrics and logs.
     reason
         The reason, which the object's condition, explain and top show.
-    namespace
-        The object's namespace, or the one in which the controller's program runs; default: that of the context.
-    annotation
-        The annotation that the controller declares (pause_annotation=), if it is not GROUP/paused.
-    config_map
-        The ConfigMap that the program follows (--pause-switch), if it is not setpoint-paused.
     """
     from setpoint.cli.pause import Target
     from setpoint.cli.pause import pause as stop
 
-    stop(Target(kind=kind, name=name, namespace=namespace, annotation=annotation, switch=config_map), reason, cluster)
+    stop(Target.of(kind, name, place), reason, cluster)
 
 
 @app.command
@@ -331,9 +325,7 @@ def resume(
     kind: str,
     name: str,
     *,
-    namespace: Annotated[str | None, Parameter(name=["--namespace", "-n"])] = None,
-    annotation: str = "",
-    config_map: str = "",
+    place: PauseFlags = _DEFAULT_PLACE,
     cluster: KubeconfigFlags = _DEFAULT_CLUSTER,
 ) -> None:
     """Go on with an object or a controller that was paused.
@@ -344,17 +336,11 @@ def resume(
         The kind of the object, as in kubectl get; or the word controller.
     name
         The name of the object (NAME or NAMESPACE/NAME) or of the controller.
-    namespace
-        The object's namespace, or the one in which the controller's program runs; default: that of the context.
-    annotation
-        The annotation that the controller declares (pause_annotation=), if it is not GROUP/paused.
-    config_map
-        The ConfigMap that the program follows (--pause-switch), if it is not setpoint-paused.
     """
     from setpoint.cli.pause import Target
     from setpoint.cli.pause import resume as go_on
 
-    go_on(Target(kind=kind, name=name, namespace=namespace, annotation=annotation, switch=config_map), cluster)
+    go_on(Target.of(kind, name, place), cluster)
 
 
 @app.command(name="step-down")

@@ -21,7 +21,7 @@ from setpoint.crd import CustomResource
 from setpoint.deploy.container_resources import GUESSED, ResourcesError, measured_in
 from setpoint.deploy.crds import definitions_of, own_kinds
 from setpoint.deploy.file_tree import File, TreeError, recorded, write
-from setpoint.deploy.operator import Operator, WebhookCallers
+from setpoint.deploy.installation import Installation, WebhookCallers
 from setpoint.meta.names import dns1123_label, label_value
 from setpoint.meta.text_escaping import visible
 from setpoint.webhook import Admission, AdmissionError, Policy, ServiceTarget, configurations, with_conversions
@@ -34,7 +34,7 @@ _SCOPE: Final = "manifests "
 Form = Literal["plain", "kustomize", "helm", "olm"]
 
 
-def _files(form: Form, operator: Operator) -> dict[str, File]:
+def _files(form: Form, operator: Installation) -> dict[str, File]:
     """The files of a form that consists of a folder. The form's code is imported only here, because ``run`` does not
     need it.
     """
@@ -246,15 +246,15 @@ def operator_of(
     image: str,
     given_name: str | None,
     **more: Any,
-) -> Operator:
+) -> Installation:
     """The operator of these controllers and admissions. ``given_name`` is the name that the user or the program has
-    chosen, or None; ``more`` are fields of `Operator`.
+    chosen, or None; ``more`` are fields of `Installation`.
 
     Raises:
         UsageError: the name is not valid, or there is no unique default for it (see `program_name`, `webhook_name`).
     """
     served = with_conversions(admissions, _kinds(controllers, admissions))
-    return Operator(
+    return Installation(
         program=program_name(controllers, given_name, served),
         image=image,
         controllers=controllers,

@@ -8,6 +8,7 @@ from typing import Final
 
 from setpoint.apps.error_reports import UsageError
 from setpoint.apps.program_runner import run
+from setpoint.cli.pause_flags import PauseFlags
 from setpoint.cli.run_flags import KubeconfigFlags
 from setpoint.client import AlreadyExists, Client, NoMatchError, NotFound
 from setpoint.controller.controls import control_annotation
@@ -33,6 +34,12 @@ class Target:
     namespace: str | None = None
     annotation: str = ""
     switch: str = ""
+
+    @classmethod
+    def of(cls, kind: str, name: str, place: PauseFlags) -> Target:
+        return cls(
+            kind=kind, name=name, namespace=place.namespace, annotation=place.annotation, switch=place.config_map
+        )
 
 
 def pause(target: Target, reason: str, cluster: KubeconfigFlags) -> None:

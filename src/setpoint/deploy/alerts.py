@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from setpoint.deploy.operator import Operator
+from setpoint.deploy.installation import Installation
 
 __all__ = ["prometheus_rule", "service_monitor"]
 
@@ -14,7 +14,7 @@ Document = dict[str, Any]
 _API: Final = "monitoring.coreos.com/v1"
 
 
-def service_monitor(operator: Operator) -> Document:
+def service_monitor(operator: Installation) -> Document:
     """The ServiceMonitor of prometheus-operator, which scrapes every replica."""
     return {
         "apiVersion": _API,
@@ -27,14 +27,14 @@ def service_monitor(operator: Operator) -> Document:
     }
 
 
-def job(operator: Operator) -> str:
+def job(operator: Installation) -> str:
     """The PromQL label selector for the operator's series, by job: prometheus-operator names each job after its
     Service.
     """
     return f'job="{operator.name}-metrics",namespace="{operator.namespace}"'
 
 
-def prometheus_rule(operator: Operator) -> Document:
+def prometheus_rule(operator: Installation) -> Document:
     """The PrometheusRule. Each alert means that the operator is not doing its work and will not recover on its own."""
     series = job(operator)
     rules = [

@@ -6,7 +6,7 @@ import json
 from typing import Any, Final
 
 from setpoint.deploy.alerts import job
-from setpoint.deploy.operator import Operator
+from setpoint.deploy.installation import Installation
 
 __all__ = ["dashboard", "dashboard_map", "panels"]
 
@@ -17,7 +17,7 @@ _HEIGHT: Final = 8
 _IN_A_ROW: Final = 3
 
 
-def panels(operator: Operator) -> list[tuple[str, str, str, str]]:
+def panels(operator: Installation) -> list[tuple[str, str, str, str]]:
     """The title, query, legend and unit of each panel."""
     series = job(operator)
 
@@ -61,7 +61,7 @@ def panels(operator: Operator) -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def dashboard(operator: Operator) -> Document:
+def dashboard(operator: Installation) -> Document:
     """The dashboard as Grafana imports it."""
     source = {"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus"}
     return {
@@ -77,7 +77,7 @@ def dashboard(operator: Operator) -> Document:
     }
 
 
-def dashboard_map(operator: Operator) -> Document:
+def dashboard_map(operator: Installation) -> Document:
     """The dashboard in a ConfigMap with the label by which Grafana's sidecar finds it."""
     metadata = operator.metadata("dashboard", "metrics")
     metadata["labels"] |= {"grafana_dashboard": "1"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from setpoint.deploy import alerts, dashboard, networking, roles, webhooks, workload
-from setpoint.deploy.operator import Operator
+from setpoint.deploy.installation import Installation
 from setpoint.webhook.policy import policy_documents
 
 __all__ = ["ABOUT", "parts"]
@@ -28,7 +28,7 @@ ABOUT: Final = {
 """The parts, with a sentence for each."""
 
 
-def parts(operator: Operator) -> dict[str, list[Document]]:
+def parts(operator: Installation) -> dict[str, list[Document]]:
     """The documents of every part that is not empty, by the part's name."""
     served = networking.services(operator)
     groups: dict[str, list[Document]] = {

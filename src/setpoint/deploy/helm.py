@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from setpoint.deploy.document_groups import ABOUT, parts
 from setpoint.deploy.file_tree import File
-from setpoint.deploy.operator import Operator, WebhookCallers
+from setpoint.deploy.installation import Installation, WebhookCallers
 from setpoint.deploy.workload import CALLERS_FILE, CALLERS_FOLDER, CALLERS_SUM
 from setpoint.meta.yaml_text import to_yaml
 
@@ -61,8 +61,8 @@ _NETWORKS: Final = """\
 _API: Final = "v2"
 
 
-def helm(operator: Operator) -> dict[str, File]:
-    """The files of a chart. The chart's version is `Operator.version`, or 0.1.0 if this is empty."""
+def helm(operator: Installation) -> dict[str, File]:
+    """The files of a chart. The chart's version is `Installation.version`, or 0.1.0 if this is empty."""
     release = operator.version or "0.1.0"
     tokens = replace(
         operator,
@@ -123,7 +123,7 @@ def _packaged(name: str) -> str:
     return (files("setpoint.deploy") / "chart" / name).read_text("utf-8")
 
 
-def _values(operator: Operator) -> str:
+def _values(operator: Installation) -> str:
     repository, _, digest = operator.image.partition("@")
     name, colon, tag = repository.rpartition(":")
     if not colon or "/" in tag:

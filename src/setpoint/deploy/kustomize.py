@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from setpoint.deploy.document_groups import ABOUT, parts
 from setpoint.deploy.file_tree import File
-from setpoint.deploy.operator import Operator
+from setpoint.deploy.installation import Installation
 from setpoint.meta.yaml_text import to_yaml
 
 __all__ = ["kustomize"]
@@ -12,7 +12,7 @@ __all__ = ["kustomize"]
 _API = "kustomize.config.k8s.io/v1beta1"
 
 
-def kustomize(operator: Operator) -> dict[str, File]:
+def kustomize(operator: Installation) -> dict[str, File]:
     """The files of a folder for ``kubectl apply -k``: ``base/``, ``overlays/``, and a kustomization that belongs to the
     user.
 
@@ -40,7 +40,7 @@ def _kustomization(resources: list[str], about: str) -> str:
     return f"# {about}\n{to_yaml([document])}"
 
 
-def _small(operator: Operator) -> str:
+def _small(operator: Installation) -> str:
     document = {
         "apiVersion": _API,
         "kind": "Kustomization",

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from setpoint.deploy.operator import METRICS_PORT, WEBHOOK_PORT, Operator
+from setpoint.deploy.installation import METRICS_PORT, WEBHOOK_PORT, Installation
 
 __all__ = ["METRICS_LABEL", "network_policy", "services"]
 
@@ -15,7 +15,7 @@ METRICS_LABEL: Final = "metrics"
 """The label of namespaces whose pods may scrape the metrics; its value is ``enabled``, as in kubebuilder's projects."""
 
 
-def services(operator: Operator) -> list[Document]:
+def services(operator: Installation) -> list[Document]:
     """The Service of the metrics, for a ServiceMonitor, and the Service of the webhooks, for API servers. The latter is
     left out if there are no webhooks, and with OLM, which creates its own.
     """
@@ -25,7 +25,7 @@ def services(operator: Operator) -> list[Document]:
     return documents
 
 
-def network_policy(operator: Operator) -> Document:
+def network_policy(operator: Installation) -> Document:
     """The NetworkPolicy, which lets API servers reach the webhooks, and pods in namespaces with the label ``metrics:
     enabled`` reach the metrics.
 
@@ -51,7 +51,7 @@ def network_policy(operator: Operator) -> Document:
     }
 
 
-def _service(operator: Operator, name: str, port_name: str, port: int, target: int) -> Document:
+def _service(operator: Installation, name: str, port_name: str, port: int, target: int) -> Document:
     metadata = operator.metadata("", port_name) | {"name": name}
     ports = [{"name": port_name, "port": port, "targetPort": target, "protocol": "TCP"}]
     return {

@@ -13,7 +13,7 @@ from setpoint.crd import CustomResource, Versions
 from setpoint.crd.schema_samples import samples_of
 from setpoint.deploy.document_groups import parts
 from setpoint.deploy.file_tree import File
-from setpoint.deploy.operator import WEBHOOK_PORT, Operator
+from setpoint.deploy.installation import WEBHOOK_PORT, Installation
 from setpoint.meta import resource_of
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.webhook import configurations
@@ -34,7 +34,7 @@ _HEADS: Final = {
 }
 
 
-def olm(operator: Operator) -> dict[str, File]:
+def olm(operator: Installation) -> dict[str, File]:
     """The files of a bundle. OLM makes the account, the bindings and the webhooks' certificate itself."""
     release = operator.version or "0.1.0"
     groups = parts(replace(operator, certificates="olm", release=release))
@@ -58,7 +58,7 @@ def olm(operator: Operator) -> dict[str, File]:
     return tree
 
 
-def _version(operator: Operator, release: str, groups: dict[str, list[Document]]) -> Document:
+def _version(operator: Installation, release: str, groups: dict[str, list[Document]]) -> Document:
     deployment = groups["manager"][0]
     bound = {
         document["metadata"]["name"]: document
@@ -110,7 +110,7 @@ def _version(operator: Operator, release: str, groups: dict[str, list[Document]]
     }
 
 
-def _permissions(operator: Operator, roles: dict[str, Document], kind: str) -> list[Document]:
+def _permissions(operator: Installation, roles: dict[str, Document], kind: str) -> list[Document]:
     rules = [rule for role in roles.values() if role["kind"] == kind for rule in role["rules"]]
     return [{"serviceAccountName": operator.name, "rules": rules}] if rules else []
 
@@ -133,7 +133,7 @@ def _description(version: Document) -> str:
     return str(version["schema"]["openAPIV3Schema"].get("description", ""))
 
 
-def _examples(operator: Operator) -> list[Document]:
+def _examples(operator: Installation) -> list[Document]:
     """A minimal object of each custom resource that has a controller, in each version of the resource."""
     examples: dict[str, Document] = {}
     for kind in (controller.kind for controller in operator.controllers if issubclass(controller.kind, CustomResource)):
@@ -147,7 +147,7 @@ def _examples(operator: Operator) -> list[Document]:
     return list(examples.values())
 
 
-def _webhooks(operator: Operator) -> list[Document]:
+def _webhooks(operator: Installation) -> list[Document]:
     """The webhooks in the form that a ClusterServiceVersion uses."""
     common = {"deploymentName": operator.name, "containerPort": 443, "targetPort": WEBHOOK_PORT}
     documents: list[Document] = []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from setpoint.deploy.document_groups import parts
-from setpoint.deploy.operator import Operator
+from setpoint.deploy.installation import Installation
 from setpoint.meta.yaml_text import to_yaml
 
 __all__ = ["plain"]
 
 
-def plain(operator: Operator, *, monitoring: bool = False) -> str:
+def plain(operator: Installation, *, monitoring: bool = False) -> str:
     """All documents, in the order in which they are applied. The documents for monitoring, which need the kinds of
     prometheus-operator, are included only with ``monitoring``.
     """

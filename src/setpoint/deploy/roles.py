@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from setpoint.deploy.operator import Operator
+from setpoint.deploy.installation import Installation
 from setpoint.manager.pause_switch import PAUSE_SWITCH
 from setpoint.meta import Resource, resource_of
 from setpoint.permissions import (
@@ -39,7 +39,7 @@ def role_of_declarations(grants: Iterable[Grant], name: str) -> Document:
     return _role("ClusterRole", {"name": name}, rules(grants))
 
 
-def roles(operator: Operator) -> list[Document]:
+def roles(operator: Installation) -> list[Document]:
     """The ServiceAccount, its roles and their bindings.
 
     The controllers' permissions are in a ClusterRole. If the controllers see only one namespace, these permissions are
@@ -76,7 +76,7 @@ def roles(operator: Operator) -> list[Document]:
     return documents
 
 
-def _manager(operator: Operator) -> list[Document]:
+def _manager(operator: Installation) -> list[Document]:
     grants = declared(operator.controllers, operator.served)
     if not grants:
         return []  # a program of webhooks that look at nothing else
@@ -93,7 +93,7 @@ def _manager(operator: Operator) -> list[Document]:
     return documents
 
 
-def _kinds_without_namespaces(operator: Operator) -> set[tuple[str, str]]:
+def _kinds_without_namespaces(operator: Installation) -> set[tuple[str, str]]:
     """The groups and plurals of the cluster-scoped kinds among the built-in kinds and the watched ones."""
     from setpoint.models import BUILTIN
 
@@ -101,7 +101,7 @@ def _kinds_without_namespaces(operator: Operator) -> set[tuple[str, str]]:
     return {(resource.group, resource.plural) for resource in (*BUILTIN, *watched) if not resource.namespaced}
 
 
-def user_roles(operator: Operator) -> list[Document]:
+def user_roles(operator: Installation) -> list[Document]:
     """ClusterRoles for the users of the operator's kinds. Kubernetes aggregates them into its own roles
     admin, edit and view.
     """
@@ -128,7 +128,7 @@ def _role(kind: str, metadata: Document, rules: list[Document]) -> Document:
     return {"apiVersion": _API, "kind": kind, "metadata": metadata, "rules": rules}
 
 
-def _bound(operator: Operator, role: Document) -> list[Document]:
+def _bound(operator: Installation, role: Document) -> list[Document]:
     """The role, and its binding to the operator's account under the same name."""
     subject = {"kind": "ServiceAccount", "name": operator.name, "namespace": operator.namespace}
     binding = {

@@ -11,7 +11,7 @@ from typing import Any, Final
 from setpoint.client import Client, NoMatchError, NotFound, metadata_only
 from setpoint.deploy.crds import definitions_of
 from setpoint.deploy.document_groups import parts
-from setpoint.deploy.operator import Operator
+from setpoint.deploy.installation import Installation
 from setpoint.meta import Resource
 from setpoint.webhook.installation import uninstall
 
@@ -49,7 +49,7 @@ class Uninstallation:
     """
 
     client: Client
-    operator: Operator
+    operator: Installation
     timeout: float
     report: Callable[[str], None]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from setpoint.deploy.crds import definitions_of
-from setpoint.deploy.operator import Operator
+from setpoint.deploy.installation import Installation
 from setpoint.webhook import configurations, service_names
 from setpoint.webhook.registration import converters_of
 
@@ -16,7 +16,7 @@ _INJECT: Final = "cert-manager.io/inject-ca-from"
 _ISSUER: Final = "cert-manager.io/v1"
 
 
-def definitions(operator: Operator) -> list[Document]:
+def definitions(operator: Installation) -> list[Document]:
     """The CustomResourceDefinitions, with the address of the conversion webhook if versions need conversion. With OLM,
     the address is left out, because OLM sets it itself.
     """
@@ -29,7 +29,7 @@ def definitions(operator: Operator) -> list[Document]:
     return documents
 
 
-def registrations(operator: Operator) -> list[Document]:
+def registrations(operator: Installation) -> list[Document]:
     """The webhook configurations; none with OLM, which makes them itself. The CA in them is injected by cert-manager if
     cert-manager is chosen, and by the operator otherwise.
     """
@@ -43,7 +43,7 @@ def registrations(operator: Operator) -> list[Document]:
     return documents
 
 
-def certificate(operator: Operator) -> list[Document]:
+def certificate(operator: Installation) -> list[Document]:
     """cert-manager's Issuer and Certificate, if cert-manager is chosen and there are webhooks."""
     if not operator.served or operator.certificates != "cert-manager":
         return []
@@ -60,12 +60,12 @@ def certificate(operator: Operator) -> list[Document]:
     ]
 
 
-def is_converting(operator: Operator) -> bool:
+def is_converting(operator: Installation) -> bool:
     """Whether the operator converts versions of a kind."""
     return bool(converters_of(operator.served))
 
 
-def _trust(operator: Operator, document: Document) -> None:
+def _trust(operator: Installation, document: Document) -> None:
     if operator.certificates == "cert-manager":
         annotations = document["metadata"].setdefault("annotations", {})
         annotations[_INJECT] = f"{operator.namespace}/{operator.name}-webhook"

@@ -6,7 +6,7 @@ from hashlib import sha256
 from math import ceil
 from typing import Any, Final
 
-from setpoint.deploy.operator import HEALTH_PORT, METRICS_PORT, WEBHOOK_PORT, Operator
+from setpoint.deploy.installation import HEALTH_PORT, METRICS_PORT, WEBHOOK_PORT, Installation
 from setpoint.manager.options import SHUTDOWN_TIMEOUT
 from setpoint.manager.pause_switch import PAUSE_SWITCH
 from setpoint.manager.runnable_group import CANCEL_WITHIN
@@ -44,7 +44,7 @@ def grace_seconds() -> int:
     return ceil(SHUTDOWN_TIMEOUT + CANCEL_WITHIN) + _MARGIN
 
 
-def namespace(operator: Operator) -> Document:
+def namespace(operator: Installation) -> Document:
     """The operator's namespace, which accepts only pods that meet the ``restricted`` Pod Security Standard."""
     labels = operator.labels("namespace") | {
         "pod-security.kubernetes.io/enforce": "restricted",
@@ -53,7 +53,7 @@ def namespace(operator: Operator) -> Document:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": operator.namespace, "labels": labels}}
 
 
-def arguments(operator: Operator) -> list[str]:
+def arguments(operator: Installation) -> list[str]:
     """The arguments of the container, after the entry point of its image."""
     flags = [
         "run",
@@ -83,7 +83,7 @@ def arguments(operator: Operator) -> list[str]:
     return flags
 
 
-def deployment(operator: Operator) -> Document:
+def deployment(operator: Installation) -> Document:
     """The Deployment, with the requested number of replicas."""
     ports = [
         {"name": "metrics", "containerPort": METRICS_PORT, "protocol": "TCP"},
@@ -147,7 +147,7 @@ def deployment(operator: Operator) -> Document:
     }
 
 
-def callers_map(operator: Operator) -> Document:
+def callers_map(operator: Installation) -> Document:
     """The ConfigMap with the authorities of the clients that may call the webhooks."""
     metadata = operator.metadata("webhook-callers", "webhooks")
     return {
@@ -158,7 +158,7 @@ def callers_map(operator: Operator) -> Document:
     }
 
 
-def disruption_budget(operator: Operator) -> Document:
+def disruption_budget(operator: Installation) -> Document:
     """The PodDisruptionBudget: a drain evicts one replica at a time, and never waits for a replica that
     is not ready.
     """
@@ -174,7 +174,7 @@ def disruption_budget(operator: Operator) -> Document:
     }
 
 
-def _folder(operator: Operator) -> str:
+def _folder(operator: Installation) -> str:
     return _OLM_FOLDER if operator.certificates == "olm" else CERTIFICATE_FOLDER
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any, Final, Protocol
@@ -25,6 +25,19 @@ LEASE: Final = 300.0
 """The duration in seconds of a leader's lease, or of a process's membership among those that share the keys. It is
 longer than in production, so that virtual hours are not full of renewals, which would be most of a run's work.
 """
+
+
+class _ObservedManager(Manager):
+    """A manager that passes each of its runs to ``observe``, also those that it makes when it is a standby again."""
+
+    def __init__(self, observe: Callable[[RunningController[Any]], None], client: Client, **options: Any) -> None:
+        self._observe = observe
+        super().__init__(client, **options)
+
+    def _bind(self, controller: Controller[Any]) -> RunningController[Any]:
+        running = super()._bind(controller)
+        self._observe(running)
+        return running
 
 
 class OperatorHost(ProcessHost, NetworkHost, Protocol):
@@ -98,7 +111,8 @@ class Process(ProcessControl):
                 await fleet.engage(NEAR, client)
                 await fleet.engage(FAR, Client(self.remote_transport, namespace=setup.namespace, random=rolled))
                 fleet.listen(self)
-            self.manager = Manager(
+            self.manager = _ObservedManager(
+                self._listen,
                 client,
                 controllers=home,
                 fleet=fleet,
@@ -113,9 +127,6 @@ class Process(ProcessControl):
                     pause_switch=setup.pause_switch,
                 ),
             )
-            for running in self.manager.controllers.values():
-                self._listen(running)
-            self._listen_to_later_runs(self.manager)
             await self.manager.run()
         except Exception as problem:
             if not self._world.loop.is_running():
@@ -123,17 +134,6 @@ class Process(ProcessControl):
             self.failed = problem  # which is an event of the simulated world
             self.transport.cut()
             world.ended(self, problem)
-
-    def _listen_to_later_runs(self, manager: Manager) -> None:
-        """Listens to the runs that the manager makes when it becomes a standby again, too."""
-        bind = manager._bind
-
-        def bound(controller: Controller[Any]) -> RunningController[Any]:
-            running = bind(controller)
-            self._listen(running)
-            return running
-
-        manager._bind = bound  # type: ignore[method-assign]
 
     def _listen(self, running: RunningController[Any]) -> None:
         """Passes all exceptions from reconciles on to the judge. With the fault ``shuffle``, it also shuffles the keys

@@ -1,4 +1,4 @@
-"""Operator: the description of a program, from which the program's objects in a cluster are made."""
+"""Installation: the description of a program, from which the program's objects in a cluster are made."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from setpoint.deploy.container_resources import GUESSED, Resources
 from setpoint.meta import Resource, resource_of
 from setpoint.webhook import Admission, Converter, Policy, ServiceTarget
 
-__all__ = ["Certificates", "Operator", "short_name"]
+__all__ = ["Certificates", "Installation", "short_name"]
 
 Document = dict[str, Any]
 Certificates: TypeAlias = Literal["own", "cert-manager", "olm"]
@@ -50,7 +50,7 @@ class WebhookCallers:
 
 
 @dataclass(frozen=True)
-class Operator:
+class Installation:
     """The description from which all documents are made.
 
     ``program`` is a name that is unique in the cluster; names in the program's namespace begin with
