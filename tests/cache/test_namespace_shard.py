@@ -127,6 +127,11 @@ async def test_a_namespace_is_covered_from_its_list_until_it_leaves() -> None:
         assert [shared.covers(space) for space in SPACES] == [True] * 4
         made.shard.assign([HIGH])
         assert [shared.covers(space) for space in SPACES] == [False, False, True, True], "at once"
+        await shared.wait_listed()
+        assert not shared.covers(""), "although the hash of the empty text is in the range"
+        made.shard.assign([(0, HASHES)])
+        await shared.wait_listed()
+        assert shared.covers(""), "a process that is alone has all"
 
 
 @virtual_time

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from setpoint.meta.shard_ranges import ShardRanges
+from setpoint.meta.shard_ranges import HASHES, ShardRanges
 
 
 class Namespaces:
-    """An immutable set of namespaces: those whose hash is in one of the ``ranges``, whether they exist or not."""
+    """An immutable set of namespaces: those whose hash is in one of the ``ranges``, whether they exist or not. ``""``,
+    which stands for all namespaces, is in it if one range has all hashes.
+    """
 
     __slots__ = ("_members", "ranges")
 
     def __init__(self, ranges: Sequence[tuple[int, int]] = ()) -> None:
         self.ranges = ShardRanges("namespace", tuple(ranges))
-        self._members: dict[str, bool] = {}
+        self._members = {"": self.ranges.ranges == ((0, HASHES),)}
 
     def __contains__(self, namespace: str) -> bool:
         is_member = self._members.get(namespace)
