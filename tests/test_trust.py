@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.client.certificates import Pair, make
 
-from setpoint.apiserver.webhooks.caller import HttpCaller
+from setpoint.apiserver.webhooks.caller import HttpCaller, Target
 from setpoint.client.errors import ConfigError
 from setpoint.client.tls import ClientCertificate, TlsConfig
 from setpoint.trust import certificates_in, client_context, trust, without_mark
@@ -31,7 +31,7 @@ Client = Callable[[bytes, Path], ssl.SSLContext]
 CLIENTS: dict[str, Client] = {
     "data of a client": lambda pem, _: TlsConfig(ca_data=pem).context(),
     "file of a client": lambda pem, folder: TlsConfig(ca_file=_written(folder, pem)).context(),
-    "caBundle": lambda pem, _: HttpCaller()._context(pem),
+    "caBundle": lambda pem, _: HttpCaller()._context(Target("https://hooks.example.com", ca_bundle=pem)),
 }
 
 
