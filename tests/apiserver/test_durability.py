@@ -128,7 +128,7 @@ async def test_a_write_that_fails_after_it_was_stored_has_changed_nothing(
     before = everything(furnished)
     with monkeypatch.context() as patched:
         if where == "in the answer":
-            patched.setattr(representation.Representation, "one", fails)
+            patched.setattr(representation.Representation, "single", fails)
             patched.setattr(representation.Representation, "document", fails)
             patched.setattr("setpoint.apiserver.verbs.delete.respond", fails)
         else:

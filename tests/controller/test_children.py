@@ -356,7 +356,7 @@ async def test_what_makes_no_sense_is_said_at_once() -> None:
         assert (await world.get(Widget, "a")).status.conditions == []
         assert "is wanted twice" in problems["twice"]
         assert "neither a name nor a generate_name" in problems["nameless"]
-        assert "not alike" in problems["unlike"]
+        assert "generate_name 'x-' differ" in problems["unlike"]
         assert "don't match the selector app=web" in problems["unlabelled"]
         assert "got a Secret" in problems["another kind"]
         assert "takes a list of the wanted objects, not a ConfigMap" in problems["no list"]

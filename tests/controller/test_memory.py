@@ -73,6 +73,8 @@ def fail_at_deletions(old: Head | None, new: Head | None) -> bool:
 class Elsewhere:
     """A shard that has all keys until they go to another process."""
 
+    namespaces = None
+
     def __init__(self) -> None:
         self.share = Partition(0, 1)
         self.leave: Callable[[], None] = lambda: None
