@@ -39,7 +39,7 @@ test-strange: $(VENV)/.dev ## the suite on another day, in another zone and orde
 	$(BIN)/python tools/test_strange.py --days 400 --coverage
 
 test-days: $(VENV)/.dev ## what touches the wall clock, 400 days ahead, in another zone and order, not as root
-	$(BIN)/python tools/test_strange.py --days 400 -m "wall_clock and not generated"
+	$(BIN)/python tools/test_strange.py --days 400 -m "wall_clock and not generated" $$(grep -rl mark.wall_clock --include='*.py' tests examples)
 
 mutation: $(VENV)/.dev ## mutation testing of one module: make mutation MODULE=workqueue
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group mutation
