@@ -23,6 +23,7 @@ from setpoint.meta import ObjectKey
 from setpoint.meta.owner_tree import TreeNode
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.testing import cluster, virtual_time
+from setpoint.workqueue import ItemFastSlowRateLimiter
 
 
 async def reconcile(obj: ConfigMap, ctx: sp.Context) -> Any:
@@ -89,7 +90,8 @@ async def test_conditions_owners_and_owned_objects_are_printed_and_equal_failure
             child.metadata.owner_references = [owner.owner_reference()]
             await client.create(child)
         serving = sp.Serving(metrics_bind_address="127.0.0.1:0", ui=True)
-        async with sp.Manager(client, controllers=[sp.Controller(ConfigMap, fails)], serving=serving) as manager:
+        failing = sp.Controller(ConfigMap, fails, rate_limiter=lambda: ItemFastSlowRateLimiter(0.01, 1000, 2))
+        async with sp.Manager(client, controllers=[failing], serving=serving) as manager:
             assert manager.metrics_server is not None
             running = manager.controllers["configmap"]
             while len(running.timeline.of("default/b")) < 3:  # noqa: ASYNC110 - no event tells of an attempt
