@@ -100,7 +100,7 @@ class WorkerPool:
 
 
 def default_workers() -> int:
-    """One process for each core; where pytest-xdist shares the cores among its workers, for each core of this one."""
+    """One process for each core; under pytest-xdist, for each core of this worker's share, but at least one."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(cores // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")), 1)
 
