@@ -14,7 +14,7 @@ from setpoint.controller import OwnerError, set_controller_reference, set_owner_
 from setpoint.controller.controller import checked_name, finalizer_name
 from setpoint.controller.run.reconciler import patch_to_add, patch_to_remove
 from setpoint.controller.writes.ownership import is_owned_by, remove_owner_reference
-from setpoint.controller.writes.status import RECONCILED, StatusDraft
+from setpoint.controller.writes.status_draft import RECONCILED, StatusDraft
 from setpoint.crd import ConditionedStatus as CustomStatus
 from setpoint.crd import CustomResource
 from setpoint.meta import Condition, Model, Object, decode, is_condition_true

@@ -17,7 +17,7 @@ import setpoint as sp
 from setpoint.client import PatchType, Request
 from setpoint.client.errors import error_from_status
 from setpoint.controller import predicates as p
-from setpoint.controller.writes.status import _merged
+from setpoint.controller.writes.status_draft import _merged
 from setpoint.crd import crd_for
 from setpoint.meta import Status, find_condition
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition

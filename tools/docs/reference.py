@@ -53,7 +53,7 @@ LABELS = {
 }
 EVENTS = {
     (
-        "controller/run/activity.py",
+        "controller/run/activity_records.py",
         "reason",
     ): "a reconcile failed, such as `InvalidObject`, `StatusNotServed`; the message is that of the condition",
     ("controller/defaulting_and_validation.py", "'ValidationWarning'"): "a check (`Controller.validates`) has warned",

@@ -20,7 +20,7 @@ from setpoint.simulation import Counterexample, PlanError, Predicate, Search, Se
 from setpoint.simulation.check import read_plan
 from setpoint.simulation.oracles.catalog import check_switches
 from setpoint.simulation.report.report import Report
-from setpoint.torture import RealTimeRuns, ScenarioError, Setup
+from setpoint.torture import RealTimeRunner, ScenarioError, Setup
 from setpoint.torture.documents import read_documents
 from setpoint.torture.scenario import read_plain
 
@@ -61,7 +61,7 @@ def torture(
             )
             limits = parse_budget(flags.budget)
             with _Live() as live:
-                live.runs = RealTimeRuns(setup, workers=flags.workers, repeat=flags.repeat, tick=live.tick)
+                live.runs = RealTimeRunner(setup, workers=flags.workers, repeat=flags.repeat, tick=live.tick)
                 search = Search(live.runs, budget=limits, progress=live.note)
                 counterexamples: list[Counterexample] = []
                 if flags.replay is not None:
@@ -146,7 +146,7 @@ def _switches(texts: Sequence[str]) -> dict[str, str]:
 class _Live:
     """Shows the progress: on a terminal as a line that is rewritten, otherwise as a line from time to time."""
 
-    runs: RealTimeRuns
+    runs: RealTimeRunner
 
     def __init__(self) -> None:
         self._console: Any = None

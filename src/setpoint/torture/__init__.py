@@ -5,8 +5,8 @@ between the program and an embedded server.
 from __future__ import annotations
 
 from setpoint.torture.documents import ScenarioError
-from setpoint.torture.real_time_runs import RealTimeRuns
+from setpoint.torture.real_time_runner import RealTimeRunner
 from setpoint.torture.setup import Setup
 from setpoint.torture.supervisor import ProgramError
 
-__all__ = ["ProgramError", "RealTimeRuns", "ScenarioError", "Setup"]
+__all__ = ["ProgramError", "RealTimeRunner", "ScenarioError", "Setup"]

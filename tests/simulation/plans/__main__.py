@@ -21,7 +21,7 @@ from tests.simulation.plans.record import Made, Record
 
 from setpoint.simulation import Fault, Plan, Setup
 from setpoint.simulation.execution.worker_handle import SetupFailed
-from setpoint.simulation.search.virtual_time_runs import VirtualRuns
+from setpoint.simulation.search.virtual_time_runner import VirtualTimeRunner
 from setpoint.simulation.trace.result import Options, Result
 
 EVERY = 20
@@ -30,7 +30,7 @@ TURN = 60
 """The number of plans of one example before it is the next one's turn."""
 
 
-def drawn(runs: VirtualRuns, seed: int) -> Iterator[Plan]:
+def drawn(runs: VirtualTimeRunner, seed: int) -> Iterator[Plan]:
     """Single faults and combinations in turns, without end."""
     explorer = runs.generator()
     singles: list[Fault] = explorer.singles()
@@ -43,7 +43,7 @@ def drawn(runs: VirtualRuns, seed: int) -> Iterator[Plan]:
 
 def tried(name: str, setup: Setup, numbers: list[int], seed: int, workers: int | None) -> Iterator[Made]:
     """The plans of these numbers of one example."""
-    with VirtualRuns(setup, seed=seed, workers=workers) as runs:
+    with VirtualTimeRunner(setup, seed=seed, workers=workers) as runs:
         reference, pool = runs.reference(), runs.pool
         for found in reference.baseline.findings:
             print(f"{name}: without faults: {found}", flush=True)

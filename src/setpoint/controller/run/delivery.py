@@ -20,7 +20,7 @@ from setpoint.controller.history import Cause
 from setpoint.controller.memory import Memory
 from setpoint.controller.predicates import last_known
 from setpoint.controller.predicates import name_of as name_of_predicate
-from setpoint.controller.run.activity import Activity
+from setpoint.controller.run.activity_records import Activity
 from setpoint.meta import Object, ObjectKey, Resource, resource_of
 from setpoint.workqueue import LOW_PRIORITY, RateLimitingQueue
 from setpoint.workqueue.queue import HIGH_PRIORITY

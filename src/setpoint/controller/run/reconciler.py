@@ -40,7 +40,7 @@ from setpoint.controller.outcome import (
     ReconcileTimeout,
     Retry,
 )
-from setpoint.controller.run.activity import Activity
+from setpoint.controller.run.activity_records import Activity
 from setpoint.controller.telemetry import find_tracer, reconcile_span, sampled_trace
 from setpoint.controller.writes.ownership import ObjectWriter
 from setpoint.controller.writes.status_writer import StatusWriter

@@ -20,7 +20,7 @@ from setpoint.controller.environment import Environment, Host
 from setpoint.controller.history import Cause, Timeline
 from setpoint.controller.memory import Memory
 from setpoint.controller.outcome import describe
-from setpoint.controller.run.activity import Activity, AttemptLogger
+from setpoint.controller.run.activity_records import Activity, AttemptLogger
 from setpoint.controller.run.delivery import key_of, subscribe
 from setpoint.controller.run.reconciler import Functions, Reconciler
 from setpoint.controller.run.shard import ShardGuard

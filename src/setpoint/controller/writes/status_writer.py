@@ -12,7 +12,7 @@ from setpoint.controller.declared_caches import INSTALL
 from setpoint.controller.environment import Environment
 from setpoint.controller.memory import Memory, expect_echo
 from setpoint.controller.outcome import StatusNotServed, describe, is_conflict, is_namesake, reason_of
-from setpoint.controller.writes.status import MAX_MESSAGE, StatusDraft
+from setpoint.controller.writes.status_draft import MAX_MESSAGE, StatusDraft
 from setpoint.meta import Object
 
 K = TypeVar("K", bound=Object)

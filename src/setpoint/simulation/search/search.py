@@ -14,8 +14,8 @@ from setpoint.simulation.oracles.pre_deletion_states import PreDeletionCheck
 from setpoint.simulation.report.counterexample import Counterexample, SearchRecord
 from setpoint.simulation.report.report import Report
 from setpoint.simulation.scenario.setup import Setup
-from setpoint.simulation.search.run_interface import Confirmed, Runs
-from setpoint.simulation.search.virtual_time_runs import VirtualRuns
+from setpoint.simulation.search.runner_interface import Confirmed, Runner
+from setpoint.simulation.search.virtual_time_runner import VirtualTimeRunner
 from setpoint.simulation.trace.result import Finding, Result
 
 Progress = Callable[[Report, str], None]
@@ -53,14 +53,14 @@ class Search:
 
     def __init__(
         self,
-        subject: Setup | Runs,
+        subject: Setup | Runner,
         *,
         budget: Budget = DEFAULT_BUDGET,
         seed: int = 0,
         workers: int | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self._runs = VirtualRuns(subject, seed=seed, workers=workers) if isinstance(subject, Setup) else subject
+        self._runs = VirtualTimeRunner(subject, seed=seed, workers=workers) if isinstance(subject, Setup) else subject
         check_switches(dict(self._runs.off))
         self._budget = budget
         self._seed = seed

@@ -1,4 +1,4 @@
-"""Runs in virtual time: of controllers of this framework, in a simulated cluster."""
+"""Runner in virtual time: for controllers of this framework, in a simulated cluster."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from setpoint.simulation.oracles.path_independence import (
 from setpoint.simulation.scenario.code_digest import digest_files, name_of_function
 from setpoint.simulation.scenario.setup import Setup
 from setpoint.simulation.search.plan_generator import PlanGenerator
-from setpoint.simulation.search.run_interface import Confirmed, drop_faults
+from setpoint.simulation.search.runner_interface import Confirmed, drop_faults
 from setpoint.simulation.search.set_usage import HASH_SEEDS, uses_sets
 from setpoint.simulation.trace.result import Finding, Options, Result
 
@@ -54,7 +54,7 @@ STEP_BY_STEP: Final = "the run of the scenario, step by step"
 AT_ONCE: Final = "the run in which the user creates the final objects in one step"
 
 
-class VirtualRuns:
+class VirtualTimeRunner:
     """The runs of a search in virtual time, where all runs of one plan are the same."""
 
     replay_command = ""

@@ -1,4 +1,4 @@
-"""Runs: how a search carries out its plans, in one or another sort of world."""
+"""Runner: the interface by which a search carries out its plans, in virtual or in real time."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Confirmed(NamedTuple):
     failure_rate: tuple[int, int] | None = None
 
 
-class Runs(Protocol):
-    """Carries out the runs of a search: in virtual time (`VirtualRuns`), or in real time with a program of any language
-    (`setpoint.torture`).
+class Runner(Protocol):
+    """Carries out the runs of a search: in virtual time (`VirtualTimeRunner`), or in real time with a program of any
+    language (`setpoint.torture`).
 
     ``name`` is that of the scenario, ``code`` a digest of what is under test, ``again`` the command that replays a plan
     (with ``{token}``; ``""`` for ``simulate``), ``count`` the number of runs so far. ``notes`` become part of the

@@ -1,4 +1,4 @@
-"""The status of one object during one reconcile: changed in place, and written once at the end if it has changed."""
+"""Status draft: the status of one object during a reconcile, changed in place and written once, at the end."""
 
 from __future__ import annotations
 

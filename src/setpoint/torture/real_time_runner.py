@@ -1,4 +1,4 @@
-"""Runs in real time: of a program in any language, several at once, and again where chance may have had a part."""
+"""Runner in real time: for a program in any language, several runs at once, repeated where chance may play a part."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from setpoint.simulation.faults.plan import Fault, Plan
 from setpoint.simulation.oracles.catalog import rank_of
 from setpoint.simulation.oracles.differential import Reference
 from setpoint.simulation.search.plan_generator import Injectable, PlanGenerator
-from setpoint.simulation.search.run_interface import Confirmed, drop_faults
+from setpoint.simulation.search.runner_interface import Confirmed, drop_faults
 from setpoint.simulation.trace.result import Finding, Result
 from setpoint.torture.expectations import Expectations
 from setpoint.torture.setup import Setup
@@ -42,7 +42,7 @@ _POSSIBLE: Final = frozenset(
 """The kinds of faults that can be injected from outside of a program."""
 
 
-class RealTimeRuns:
+class RealTimeRunner:
     """The runs of a search in real time, where two runs of one plan may differ.
 
     ``workers`` is the number of runs at a time; by default twice the number of cores, since programs wait for most of
