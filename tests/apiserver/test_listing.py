@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from tests.apiserver.harness import CRDS, MAPS, MYKINDS, PODS, Api, config_map, crd, mykind, pod, serving
+from tests.apiserver.harness import CRDS, MAPS, MERGE, MYKINDS, PODS, Api, config_map, crd, mykind, pod, serving
 
 from setpoint.testing import virtual_time
 from setpoint.testing.virtual_clock import VirtualTimeLoop
@@ -275,6 +276,38 @@ async def test_metadata_alone_can_be_asked_for(api: Api) -> None:
     assert listed["kind"] == "PartialObjectMetadataList"
     assert listed["metadata"]["resourceVersion"] == str(api.revision)
     assert set(listed["items"][0]) == {"kind", "apiVersion", "metadata"}
+
+
+@pytest.mark.parametrize("kind", ["built-in", "custom"])
+async def test_an_answer_without_managed_fields_is_otherwise_the_same(api: Api, kind: str) -> None:
+    (await api.post(CRDS, crd())).ok()
+    path, obj = (MYKINDS, mykind("a", spec={"free": {"managedFields": [{"x": 1}]}}))
+    if kind == "built-in":
+        path, obj = MAPS, config_map("a", data={"managedFields": "x"})
+    (await api.apply(f"{path}/a", obj)).ok()
+    (await api.patch(f"{path}/a", {"metadata": {"labels": {"l": "1"}}})).ok()
+    table = "application/json;as=Table;v=v1;g=meta.k8s.io"
+    partial = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+    answers = {}
+    tables = []
+    for drop in ("", ";drop=metadata.managedFields", ";drop=spec.other+metadata.managedFields", ";drop=spec.other"):
+        accept = f"application/json{drop}"
+        watch = await api.send("GET", path, query={"watch": "true", "resourceVersion": "0"}, accept=accept)
+        answers[drop] = [
+            (await api.send("GET", f"{path}/a", accept=accept)).ok(),
+            (await api.send("GET", f"{path}/a", accept=partial + drop)).ok(),
+            (await api.send("GET", path, accept=accept)).ok()["items"][0],
+            (await api.send("PATCH", f"{path}/a", {}, accept=accept, content_type=MERGE)).ok(),
+            json.loads(await anext(watch.body))["object"],
+        ]
+        await watch.body.aclose()
+        tables.append((await api.send("GET", path, accept=table + drop)).ok()["rows"])
+    assert all(rows == tables[0] for rows in tables)
+    whole, dropped, among_others, other = answers.values()
+    assert whole == other
+    for obj in whole:
+        del obj["metadata"]["managedFields"]
+    assert whole == dropped == among_others
 
 
 async def test_tables_can_be_asked_for(api: Api) -> None:

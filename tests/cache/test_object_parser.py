@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from setpoint.cache import ObjectParser
 from setpoint.cache.object_parser import UnexpectedKind
 from setpoint.meta import DecodeError, Model
+from setpoint.meta.managed_fields import without_managed_fields
 from setpoint.models.core_v1 import Pod
 
 from .fakes import pod, to_bytes
@@ -48,24 +49,57 @@ def test_what_follows_managed_fields_in_the_metadata_is_kept_and_so_is_the_rest(
 @given(
     fields=FIELDS,
     annotations=st.dictionaries(TEXT, TEXT, max_size=3),
-    managed=st.booleans(),
+    place=st.sampled_from([None, "middle", "end"]),
     inner=st.booleans(),
-    rest=st.sampled_from([{}, {"spec": {}}, {"spec": {}, "status": {"managedFields": [{"a": []}]}}]),
-    bare=st.booleans(),
+    rest=st.sampled_from([{}, {"spec": {}}, {"spec": {}, "status": {"managedFields": [{"a": []}]}}, {"status": {}}]),
+    names=st.sampled_from([("kind", "apiVersion"), ("apiVersion", "kind"), ()]),
+    before=st.lists(
+        st.sampled_from(
+            [b'{"metadata":{"name":"b","managedFields":[{}]},"spec":{}}', b'{"metadata":{"name":"b"},"spec":{}}']
+        )
+    ),
 )
 def test_managed_fields_are_cut_and_nothing_else_is(
-    fields: Any, annotations: Any, managed: bool, inner: bool, rest: Any, bare: bool
+    fields: Any,
+    annotations: Any,
+    place: str | None,
+    inner: bool,
+    rest: Any,
+    names: tuple[str, ...],
+    before: list[bytes],
 ) -> None:
-    metadata: dict[str, Any] = {"name": "a", "resourceVersion": "5", "annotations": annotations}
-    document = {"kind": "Pod", "apiVersion": "v1", "metadata": dict(metadata), **rest}
+    metadata: dict[str, Any] = {"name": "a", "annotations": annotations, "resourceVersion": "5"}
+    expected = {"kind": "Pod", "apiVersion": "v1", "metadata": dict(metadata), **rest}
     if inner:
-        document["spec"] = {"template": {"metadata": {"managedFields": [{"fieldsV1": fields}]}}}
-    expected = json.loads(json.dumps(document))
-    if managed:
-        document["metadata"]["managedFields"] = [{"manager": "m", "fieldsV1": fields}, {"fieldsV1": {}}]
-    if bare:
-        del document["kind"], document["apiVersion"]
-    assert stored(ObjectParser(Pod.resource), document) == expected
+        expected["spec"] = {"template": {"metadata": {"managedFields": [{"fieldsV1": fields}]}}}
+    if place is not None:
+        metadata["managedFields"] = [{"manager": "m", "fieldsV1": fields}, {"fieldsV1": {}}]
+    if place == "middle":
+        metadata |= {"ownerReferences": [{"name": "o", "uid": "u"}], "uid": metadata.pop("uid", "x")}
+        expected["metadata"] |= {"ownerReferences": [{"name": "o", "uid": "u"}], "uid": "x"}
+    others = {name: value for name, value in expected.items() if name not in ("kind", "apiVersion", "metadata")}
+    document = {**{name: expected[name] for name in names}, "metadata": metadata, **others}
+    parser = ObjectParser(Pod.resource)
+    for raw in before:  # from which the parser learns where to expect the end of the metadata
+        parser.read(raw)
+    assert stored(parser, document) == expected
+    assert stored(parser, document) == expected
+
+
+@given(fields=FIELDS, annotations=st.dictionaries(TEXT, TEXT, max_size=3), after=st.booleans(), indent=st.booleans())
+def test_an_object_without_its_managed_fields_is_otherwise_the_same(
+    fields: Any, annotations: Any, after: bool, indent: bool
+) -> None:
+    obj: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "annotations": annotations}}
+    obj["spec"] = {"template": {"metadata": {"managedFields": [{"fieldsV1": fields}]}}}
+    expected = json.loads(json.dumps(obj))
+    obj["metadata"]["managedFields"] = [{"manager": "m", "fieldsV1": fields}]
+    if after:
+        obj["metadata"]["uid"] = expected["metadata"]["uid"] = "u"
+    raw = json.dumps(obj, indent=1).encode() if indent else to_bytes(obj)
+    cut = without_managed_fields(raw, raw.index(b'{"name"') if not indent else 0)
+    assert json.loads(cut) == expected
+    assert without_managed_fields(cut, 0) == cut
 
 
 @pytest.mark.parametrize("brackets", [1, 63, 64, 10_000])

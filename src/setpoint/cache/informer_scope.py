@@ -11,8 +11,11 @@ from setpoint.cache.namespace_shard import NamespaceShard
 from setpoint.cache.object_parser import Transform
 from setpoint.meta import FieldSelector, Resource, Selector
 
-_PARTIAL = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,application/json"
-
+_DROP = ";drop=metadata.managedFields"
+"""Asks the server to leave out managedFields, which may be half of an object (KEP-5958). Servers that do not know
+parameters of a media type ignore them.
+"""
+_PARTIAL = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
 
 _ZERO_VALUES: Final = {
     "spec.hostNetwork": "false",
@@ -66,11 +69,17 @@ class Scope(NamedTuple):
     @property
     def accept(self) -> str:
         """The media types that a watch asks for."""
-        return _PARTIAL.format("") if self.metadata_only else "application/json"
+        return self._accept("")
 
     @property
     def list_accept(self) -> str:
-        return _PARTIAL.format("List") if self.metadata_only else "application/json"
+        return self._accept("List")
+
+    def _accept(self, suffix: str) -> str:
+        # A transform may read managedFields, which are dropped after it.
+        drop = "" if self.keep_managed_fields or self.transform is not None else _DROP
+        whole = f"application/json{drop}"
+        return f"{_PARTIAL.format(suffix)}{drop},{whole}" if self.metadata_only else whole
 
     @property
     def path(self) -> str:

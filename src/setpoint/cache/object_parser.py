@@ -1,15 +1,13 @@
 """ObjectParser: turns the bytes of one object from the server into an item of the store, decoding only the metadata.
 
-The Go server writes typed objects in a fixed order: kind, apiVersion, metadata (with managedFields last), then the
-rest. For these, the head is cut out, ``managedFields`` is dropped, and the rest is copied without parsing. All other
-objects (custom resources have sorted keys; other servers use other orders) are parsed once. Both ways give the same
-result.
+Most servers write compact JSON in one of three orders: kind, apiVersion, metadata (typed objects of the Go server),
+apiVersion, kind, metadata (custom objects, and the embedded server), or metadata first (items of a typed list). From
+these, the metadata is cut out, ``managedFields`` are dropped, and the rest is copied without parsing. All other objects
+are parsed once. Both ways give the same result.
 
-The cut is exact for these reasons. It is made only when the document starts with the expected prefix, and when the text
-between the prefix and ``,"managedFields":[{`` is a complete JSON object once a ``}`` is added; so the cut begins inside
-the object's own metadata. It ends at the first ``}]},"`` that is followed by a letter, and only if no ``}],"`` comes
-before (otherwise managedFields is not the last field of the metadata). In valid JSON a quote before a letter opens a
-string and never closes one, so the end of the cut is outside any string; and field sets contain no arrays.
+The cut is exact: a text that begins where the metadata begins, and is a complete JSON object, is the metadata. Its end
+is guessed: in front of the field that followed the metadata in the last object that was parsed, or at its
+``managedFields`` (see `setpoint.meta.managed_fields`). If the guess is wrong, decoding fails, and the object is parsed.
 """
 
 from __future__ import annotations
@@ -20,16 +18,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from setpoint.meta import DecodeError, Resource, TooDeep, decode, encode, head_in, members, mended, plain
+from setpoint.meta.managed_fields import MANAGED_FIELDS, end_of_managed_fields, is_complete
 from setpoint.meta.object_head import Head
 
 Transform = Callable[[dict[str, Any]], dict[str, Any]]
 
-_MANAGED = b',"managedFields":[{'
 _BARE = b'{"metadata":'
-_BRACKETS = 64
-"""The number of closing brackets that are examined to find the end of ``managedFields``, whose keys may contain
-brackets (``k:{"name":"[x]"}``). If none of them is the end, the whole object is parsed.
-"""
+_CLOSING = ord("}")
 _IDENTITY = frozenset(("apiVersion", "kind", "metadata"))
 _decode_head = msgspec.json.Decoder(Head).decode
 
@@ -77,6 +72,12 @@ class ObjectParser:
             msgspec.json.encode(resource.kind),
             msgspec.json.encode(resource.api_version),
         )
+        self._sorted = b'{"apiVersion":%b,"kind":%b,"metadata":' % (
+            msgspec.json.encode(resource.api_version),
+            msgspec.json.encode(resource.kind),
+        )
+        self._boundary = MANAGED_FIELDS
+        """The text at which the head of the next object is expected to end."""
         self._metadata_only = metadata_only
         self._projection = projection
         self._transform = transform
@@ -92,23 +93,44 @@ class ObjectParser:
             DecodeError: ``raw`` is not an object with a name in its metadata, or the transform failed for it.
             UnexpectedKind: the object is of a different kind.
         """
-        if self._fast:
-            prefix = self._prefix
-            if raw.startswith(prefix):
-                skip = len(prefix)
-            elif raw.startswith(_BARE):  # an item of a typed list, which has the kind once for all items
-                skip = len(_BARE)
-            else:
-                return self._read_any(raw)
-            cut = raw.find(_MANAGED, skip)
-            if cut > 0 and (end := _end_of_managed(raw, cut)):
-                metadata = raw[skip:cut] + b"}"
-                try:
-                    head = _decode_head(metadata)
-                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                    return self._read_any(raw)
-                return Item(head, b"%b%b%b" % (prefix, metadata, raw[end:]), len(prefix) + len(metadata))
-        return self._read_any(raw)
+        return (self._read_fast(raw) if self._fast else None) or self._read_any(raw)
+
+    def _read_fast(self, raw: bytes) -> Item | None:
+        """The object in a document of the usual form; None if it has another form."""
+        prefix = self._prefix
+        if raw.startswith(prefix):
+            start = len(prefix)
+        elif raw.startswith(self._sorted):
+            start = len(self._sorted)
+        elif raw.startswith(_BARE):
+            start = len(_BARE)
+        else:
+            return None
+        boundary = self._boundary
+        end = raw.find(boundary, start)
+        if end < 0:
+            return None
+        if boundary is MANAGED_FIELDS:
+            cut, end = end, end_of_managed_fields(raw, end)
+            if not end:
+                return None
+            metadata = raw[start:cut] + b"}"
+            if raw[end] != _CLOSING:  # more of the metadata follows
+                stop = raw.find(b'},"', end)
+                if stop < 0 or not is_complete(metadata):
+                    return None
+                metadata, end = raw[start:cut] + raw[end : stop + 1], stop
+        else:
+            metadata = raw[start : end + 1]
+            if b'"managedFields"' in metadata:
+                return None
+        try:
+            head = _decode_head(metadata)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
+        if not head.name:
+            return None
+        return Item(head, b"%b%b%b" % (prefix, metadata, raw[end + 1 :]), len(prefix) + len(metadata))
 
     def head_of(self, document: bytes, end: int) -> Head:
         """The head of a stored document."""
@@ -130,6 +152,8 @@ class ObjectParser:
             )
         if self._transform is not None and not problem:
             raw, members, problem = self._transformed(raw, members, self._transform)
+        if self._fast:
+            self._boundary = _boundary_after(members) or self._boundary
         metadata = bytes(members.pop("metadata", b"{}"))
         try:
             if not self._keep and b'"managedFields"' in metadata:
@@ -197,20 +221,14 @@ def _members(raw: bytes) -> tuple[_Members, str]:
     return _members(better)
 
 
-def _end_of_managed(raw: bytes, start: int) -> int:
-    """The position after the brace that ends the metadata, or 0 if it can't be found."""
-    bracket = start
-    for _ in range(_BRACKETS):
-        bracket = raw.find(b"]", bracket + 1)  # a search for one byte is many times as fast as for several
-        if bracket < 0:
-            return 0
-        if raw.startswith(b'}]},"', bracket - 1):
-            return bracket + 2 if raw[bracket + 4 : bracket + 5].isalpha() else 0
-        if raw.startswith(b'}],"', bracket - 1):  # in no string, where the quote would be escaped:
-            return 0  # managedFields ends here, and more follows
-        if bracket + 3 == len(raw) and raw.startswith(b"}]}}", bracket - 1):
-            return bracket + 2
-    return 0
+def _boundary_after(fields: _Members) -> bytes:
+    """The text at which the head of an object with these members ends; empty if it can't be told from other text."""
+    metadata = fields.get("metadata")
+    if metadata is not None and MANAGED_FIELDS in bytes(metadata):
+        return MANAGED_FIELDS
+    names = iter(fields)
+    following = next(names, "") if "metadata" in names else ""  # this search ends behind the metadata
+    return b"},%b:" % _encode(following) if following and following not in _IDENTITY else b""
 
 
 def _decode_text(raw: msgspec.Raw | None) -> str:

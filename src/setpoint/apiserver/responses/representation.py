@@ -18,6 +18,7 @@ from setpoint.apiserver.requests.accept import MEDIA_TYPES, Media, accepted, has
 from setpoint.apiserver.requests.body import JSON_TYPE
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import ServedResource
+from setpoint.meta.managed_fields import without_managed_fields
 
 __all__ = ["Representation", "respond", "warning_header"]
 
@@ -91,10 +92,8 @@ class Representation:
     wanted: str = ""
     """For metadata alone, the requested kind (``PartialObjectMetadata`` or its list); otherwise empty."""
 
-    @property
-    def plain(self) -> bool:
-        """Whether objects are sent as JSON, with their bytes unchanged."""
-        return self.form == "object" and self.media == "json" and not self.pretty
+    drops_managed_fields: bool = False
+    """Whether objects are sent without managedFields (KEP-5958). Tables are not changed."""
 
     @classmethod
     def negotiate(cls, call: Call, *, stream: bool = False, tables: bool = True) -> Representation:
@@ -104,8 +103,8 @@ class Representation:
         """
         accept = call.request.headers.get("accept", "")
         pretty = call.query.get("pretty", "") not in ("", "0", "false") if call.query.pairs else False
-        if accept in ("", "*/*", JSON_TYPE) and not pretty:
-            return _PLAIN
+        if not pretty and (usual := _USUAL.get(accept)) is not None:
+            return usual
         if not call.served.custom and not has_representation(accept, MEDIA_TYPES.values()):
             lists = call.request.method == "GET" and not call.path.name
             raise no_representation([*MEDIA_TYPES.values(), *(_STREAMS if lists else ())])
@@ -114,10 +113,12 @@ class Representation:
             if media is None or (media == "yaml" and stream) or parameters.get("stream", "watch") != "watch":
                 continue
             wanted = parameters.get("as")
+            drops = _MANAGED_FIELDS in parameters.get("drop", "").split("+")  # other fields in it are ignored
             if wanted is None:
                 if media == "protobuf" and call.served.custom:
                     continue
-                return cls(media=media, pretty=pretty or parameters.get("pretty") == "1")
+                pretty = pretty or parameters.get("pretty") == "1"
+                return cls(media=media, pretty=pretty, drops_managed_fields=drops)
             version = parameters.get("v", "v1")
             if parameters.get("g") != "meta.k8s.io" or version not in _META_VERSIONS:
                 continue
@@ -127,7 +128,7 @@ class Representation:
                     raise bad_request(f'unrecognized includeObject value: "{include}"')
                 return cls("table", version, media, pretty, include)
             if wanted in ("PartialObjectMetadata", "PartialObjectMetadataList"):
-                return cls("partial", version, media, pretty, wanted=wanted)
+                return cls("partial", version, media, pretty, wanted=wanted, drops_managed_fields=drops)
         raise not_acceptable(_STREAMS if stream else MEDIA_TYPES.values())
 
     def single(self, call: Call, value: bytes, *, status: int = 200) -> Response:
@@ -155,6 +156,8 @@ class Representation:
         """One object in this form; ``value`` is the object in the served version. Without ``headers``, a table has no
         column definitions. Raises ApiStatusError (406) if the request is for the metadata of a list.
         """
+        if self.drops_managed_fields:
+            value = without_managed_fields(value, _start_of_metadata(call.served))
         if self.form == "object":
             return value
         if self.form == "partial":
@@ -175,6 +178,9 @@ class Representation:
         if self.form == "table":
             return self.table(call, _decoded(values), metadata, whole=True)
         meta = msgspec.json.encode(metadata)
+        if self.drops_managed_fields:
+            position = _start_of_metadata(served)
+            values = [without_managed_fields(value, position) for value in values]
         if self.form == "partial":
             if self.wanted != "PartialObjectMetadataList":
                 raise _not_of_that_kind(self.wanted, served, served.list_kind, "a list")
@@ -225,6 +231,11 @@ def _not_of_that_kind(wanted: str, served: ServedResource, kind: str, form: str)
     )
 
 
+def _start_of_metadata(served: ServedResource) -> int:
+    """The position of the metadata in an object as it is stored."""
+    return len(served.head) + len(b'"metadata":')
+
+
 def _decoded(values: Sequence[bytes]) -> Iterator[Any]:
     """The decoded values, one after another, so they are not all in memory at once."""
     for value in values:
@@ -241,4 +252,10 @@ def _joined(served: ServedResource, values: Sequence[bytes]) -> bytes:
     return b"{" + b",{".join([value[cut:] for value in values])
 
 
+_MANAGED_FIELDS: Final = "metadata.managedFields"
 _PLAIN: Final = Representation()
+_USUAL: Final = {
+    **dict.fromkeys(("", "*/*", JSON_TYPE), _PLAIN),
+    f"{JSON_TYPE};drop={_MANAGED_FIELDS}": Representation(drops_managed_fields=True),
+}
+"""The representations for the Accept headers of most requests."""

@@ -210,10 +210,8 @@ class Watch:
 
     def _line(self, type_: bytes, record: Record, versions: Versions) -> bytes:
         served = self._served
-        value = versions.encoded(served, record)
-        if self._shape.form != "object":
-            value = self._shape.item(self._call, value, headers=self._headers)
-            self._headers = False
+        value = self._shape.item(self._call, versions.encoded(served, record), headers=self._headers)
+        self._headers = False
         return self._shape.event(type_, value)
 
     def _bookmark(self, *, initial_end: bool = False) -> bytes:
