@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-peers test-generated test-browser corpus plans test-lowest test-newest test-strange test-days fuzz mutation docs lint types mypy basedpyright models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-apiserver bench-processes bench-instructions bench-simulation bench-cluster bench-startup dist check clean
+.PHONY: help demo test test-peers test-generated test-browser corpus plans test-lowest test-newest test-strange test-days fuzz mutation docs lint types mypy basedpyright models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-apiserver bench-processes bench-shards bench-instructions bench-simulation bench-cluster bench-startup dist check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -135,6 +135,9 @@ bench-webhook: $(VENV)/.dev ## webhook servers beside controller-runtime's and k
 
 bench-processes: $(VENV)/.dev ## reconciles that write, by the number of processes of run --processes
 	$(BIN)/python benchmarks/processes.py $(ARGS)
+
+bench-shards: $(VENV)/.dev ## the memory of the processes of run --shards, and the events they get, by their number
+	$(BIN)/python benchmarks/shards.py $(ARGS)
 
 bench-instructions: $(VENV)/.dev ## this checkout beside another one, by instructions: ARGS='--before DIR'; needs valgrind
 	$(BIN)/python benchmarks/instructions.py $(ARGS)

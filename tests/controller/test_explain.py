@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import msgspec
+import pytest
 
 import setpoint as sp
 from setpoint.client import Forbidden, Request
@@ -224,7 +225,7 @@ async def test_what_is_gone_was_never_there_or_is_held_by_somebody_else() -> Non
         found = why(world, "default/held")
         assert (found.state, found.text) == (
             "being deleted",
-            "it is being deleted, and waits for the finalizer other.example.com/hold",
+            "waits for the finalizer other.example.com/hold",
         )
         run = world.running("widget")
         found = explain(run, "default/held", among=[run])
@@ -248,7 +249,7 @@ async def test_a_controller_of_the_process_that_declares_the_finalizer_is_named(
         run = world.running("widget")
         found = explain(run, "default/a", among=[run, world.running("keeper")])
         assert found.state == "being deleted"
-        assert found.text.endswith("and waits for the finalizer keep.example.com/it, which keeper removes")
+        assert found.text == "waits for the finalizer keep.example.com/it, which keeper removes"
 
 
 @virtual_time
@@ -410,6 +411,22 @@ def test_verdicts_are_tried_in_the_order_of_their_list() -> None:
         assert found[-1] == state
     assert set(found) | {"filtered"} == set(STATES)
     assert [state for state in STATES if state != "filtered"] == sorted(set(found), key=list(STATES).index)
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        ("it is not ready (Oil): too dry", "Oil: too dry"),
+        ("it is not ready (Oil)", "Oil"),
+        ("it is not ready: too dry", "too dry"),
+        ("it is not ready", "it is not ready"),
+        ("its condition Valid is False (Oil)", "its condition Valid is False (Oil)"),
+    ],
+)
+def test_the_reason_for_not_ready_does_not_repeat_the_state(reason: str, text: str) -> None:
+    facts = Facts(key=ObjectKey("default/a"), now=10.0, cached=CachedHead(1, "5", False, ()), unready=reason)
+    rest = "; nothing to do; its last reconcile is no longer remembered"
+    assert verdict(facts) == ("not ready", text + rest, None, None)
 
 
 @virtual_time

@@ -11,7 +11,7 @@ import pytest
 import setpoint as sp
 from setpoint.controller import predicates
 from setpoint.controller.predicates import final_state_unknown, last_known
-from setpoint.controller.run.running import MANY_SECRETS
+from setpoint.controller.run.secret_caches import JUDGED_AFTER, MANY_SECRETS
 from setpoint.meta import Head
 from setpoint.models.core_v1 import ConfigMap, Pod, Secret
 from setpoint.testing import advance, cluster, virtual_time
@@ -169,6 +169,54 @@ async def test_a_controller_that_caches_all_secrets_and_owns_few_is_warned_of(ca
     async with bare(sp.Controller(Widget, _nothing).owns(Secret), objects=secrets[1:]) as world:
         await world.settle()
     assert not [record for record in caplog.records if "caches all" in record.message]
+
+
+async def _gets(obj: Widget, ctx: sp.Context) -> None:
+    await ctx.get(Secret, "s1")
+
+
+async def _lists(obj: Widget, ctx: sp.Context) -> None:
+    await ctx.list(Secret)
+
+
+async def _uses_a_lister(obj: Widget, ctx: sp.Context) -> None:
+    ctx.lister(Secret).list()
+
+
+def _all_widgets(secret: Head) -> list[str]:
+    return ["default/a", "default/b"]
+
+
+def _first(secret: Head) -> list[str]:
+    return ["default/a"] if secret.name == "s1" else []
+
+
+@virtual_time
+@pytest.mark.parametrize(
+    ("controller", "text"),
+    [
+        (sp.Controller(Widget, _gets).reads(Secret), 'about 2 of them so far: declare .reads(Secret, ..., selector="'),
+        (sp.Controller(Widget, _gets).watches(Secret, _first), "about 3 of them so far: declare .watches(Secret, "),
+        (sp.Controller(Widget, _gets).watches(Secret, _all_widgets), ""),
+        (sp.Controller(Widget, _lists).reads(Secret), ""),
+        (sp.Controller(Widget, _uses_a_lister).reads(Secret), ""),
+        (sp.Controller(Widget, _gets).reads(Secret, namespace="default"), ""),
+        (sp.Controller(Widget, _gets).watches(Secret, _first, field_selector="type=Opaque"), ""),
+        (sp.Controller(Widget, _gets).reads(Secret, metadata_only=True), ""),
+    ],
+)
+async def test_a_controller_that_caches_all_secrets_and_reads_few_is_warned_of(
+    controller: sp.Controller[Widget], text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    secrets = [Secret.named(f"s{number}", "default", string_data={"x": "y" * 100}) for number in range(MANY_SECRETS)]
+    async with bare(controller, objects=[*secrets, widget("a"), widget("b")]):
+        await advance(JUDGED_AFTER - 1)
+        assert not [record for record in caplog.records if "caches all" in record.message]
+        await advance(2)
+    texts = [record.message for record in caplog.records if "caches all" in record.message]
+    assert len(texts) == bool(text)
+    assert all(text in message for message in texts)
 
 
 @virtual_time

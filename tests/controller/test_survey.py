@@ -179,8 +179,8 @@ async def test_an_object_that_says_that_it_is_not_ready_comes_before_those_that_
             ("default/a", "idle"),
         ]
         dry, polled, *_ = listing.objects
-        assert dry.text.startswith("it is not ready (TooDry): the mill has no oil; ")
-        assert polled.text.startswith("it is not ready (TooDry): the mill has no oil; next in ")
+        assert dry.text.startswith("TooDry: the mill has no oil; ")
+        assert polled.text.startswith("TooDry: the mill has no oil; next in ")
         assert polled.until is not None
         assert listing.counts == {"not ready": 2, "waiting": 1, "idle": 1}
         for listed in listing.objects:

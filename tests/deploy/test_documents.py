@@ -33,7 +33,14 @@ from setpoint.testing import virtual_time
 from setpoint.webhook import WebhookMetrics
 
 Document = dict[str, Any]
-FORMS = [{}, {"certificates": "cert-manager"}, {"watch_namespace": "shops"}, {"shards": True}, {"served": ()}]
+FORMS = [
+    {},
+    {"certificates": "cert-manager"},
+    {"watch_namespace": "shops"},
+    {"shards": True},
+    {"shards": True, "shards_by": "namespace"},
+    {"served": ()},
+]
 _FOREIGN = ("Issuer", "Certificate")
 
 

@@ -41,8 +41,8 @@ def operator(**more: Any) -> Installation:
 
 @pytest.mark.parametrize(
     "more",
-    [{}, {"watch_namespace": "default"}, {"shards": True}],
-    ids=["everywhere", "one namespace", "shards"],
+    [{}, {"watch_namespace": "default"}, {"shards": True}, {"shards": True, "shards_by": "namespace"}],
+    ids=["everywhere", "one namespace", "shards", "shards of namespaces"],
 )
 @virtual_time
 async def test_an_operator_does_its_work_and_is_refused_nothing(more: dict[str, Any]) -> None:
@@ -60,7 +60,7 @@ async def test_an_operator_does_its_work_and_is_refused_nothing(more: dict[str, 
                     client,
                     controllers=[mykind.controller],
                     leader_election=None if made.shards else LeaderElection(**settings),
-                    sharding=Sharding(**settings) if made.shards else None,
+                    sharding=Sharding(**settings, by=made.shards_by) if made.shards else None,
                     namespace=made.watch_namespace,
                 )
                 async with manager:

@@ -113,10 +113,7 @@ async def test_why_an_object_is_stuck_is_on_the_first_page_and_two_clicks_say_ev
             ["waiting", "default/oslo"],
             ["idle", "default/berlin"],
         ]
-        held = (
-            "it is being deleted, and waits for the finalizer billing.example.com/invoices, which no controller here "
-            "is known to remove"
-        )
+        held = "waits for the finalizer billing.example.com/invoices, which no controller here is known to remove"
         await page.get_by_text(held).wait_for()
         await page.get_by_text("TillLate: the till has not been counted since yesterday").wait_for()
         await page.get_by_text("leads, by the lease default/shop").wait_for()

@@ -68,6 +68,9 @@ class DeploymentFlags:
         The number of replicas; one of them leads.
     shards
         Let all replicas work, each on its share of the objects, instead of electing a leader.
+    shards_by
+        With --shards: share out single objects, or namespaces. With namespace, each replica caches its own namespaces
+        only, so that memory divides, too.
     resources
         A file that run --measure wrote, from which requests and limits are computed; default: an estimate.
     monitoring
@@ -82,9 +85,17 @@ class DeploymentFlags:
     certificates: Literal["own", "cert-manager"] = "own"
     replicas: Annotated[int, Parameter(validator=Number(gte=0))] = 2
     shards: Annotated[bool, Parameter(negative="")] = False
+    shards_by: Literal["key", "namespace"] = "key"
     resources: Path | None = None
     monitoring: Annotated[bool, Parameter(negative="")] = False
     release: str = ""
+
+    def check(self) -> None:
+        """Raises `UsageError` if two of the flags exclude each other."""
+        if self.shards_by == "namespace" and not self.shards:
+            raise UsageError("--shards-by namespace needs --shards")
+        if self.shards_by == "namespace" and self.watch_namespace is not None:
+            raise UsageError("--shards-by namespace can't share out the one namespace of --watch-namespace")
 
 
 @Parameter(name="*")
@@ -182,6 +193,7 @@ def manifests_command(
             configurations the API group.
         """
         watch_namespace = deployment.watch_namespace
+        deployment.check()
         try:
             if image is None:
                 if form != "plain" or output is not None:
@@ -208,6 +220,7 @@ def manifests_command(
                 callers=callers.callers(form),
                 replicas=deployment.replicas,
                 shards=deployment.shards,
+                shards_by=deployment.shards_by,
                 resources=GUESSED if deployment.resources is None else measured_in(deployment.resources),
                 service=service or "",
                 name_given=name or "",

@@ -72,6 +72,7 @@ class Installation:
     callers: WebhookCallers = WebhookCallers()
     replicas: int = 2
     shards: bool = False
+    shards_by: Literal["key", "namespace"] = "key"
     resources: Resources = GUESSED
     service: str = ""
     """The name of the webhooks' Service, if it differs from the default."""

@@ -57,7 +57,7 @@ def arguments(operator: Installation) -> list[str]:
     """The arguments of the container, after the entry point of its image."""
     flags = [
         "run",
-        *(["--leader-elect"] if operator.elects else ["--shards"] if operator.controllers else []),
+        *_replication(operator),
         f"--metrics-bind-address=:{METRICS_PORT}",
         f"--health-probe-bind-address=:{HEALTH_PORT}",
         "--log-format=json",
@@ -81,6 +81,14 @@ def arguments(operator: Installation) -> list[str]:
             if operator.certificates != "own":
                 flags.append(f"--webhook-address={address_of(operator.target)}")
     return flags
+
+
+def _replication(operator: Installation) -> list[str]:
+    if operator.elects:
+        return ["--leader-elect"]
+    if not operator.controllers:
+        return []
+    return ["--shards", *(["--shards-by=namespace"] if operator.shards_by == "namespace" else [])]
 
 
 def deployment(operator: Installation) -> Document:

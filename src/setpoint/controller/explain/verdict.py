@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final, Literal, NamedTuple
 
 import msgspec
@@ -39,6 +40,8 @@ STATES: Final[dict[State, str]] = {
 """The verdicts and their meanings. The first one that applies is given."""
 
 
+_REPEATED: Final = re.compile(r"it is not ready \((.+?)\)(?=: |$)")
+"""The beginning of a reason that says no more than the state ``not ready`` and the reason of the condition."""
 LONG: Final = 60.0
 """The number of seconds after which a reconcile counts as a long one."""
 
@@ -73,8 +76,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     paused: str = ""
     """The reason why people have paused the object or the controller; ``""`` if they have not."""
     unready: str = ""
-    """The reason that the object's status gives for not being as wanted, such as the message of a condition ``Ready``
-    that is false; ``""`` if it is as wanted, or if its status does not say.
+    """The reason that the object's status gives for not being as wanted, such as ``it is not ready (NoOil): too dry`` for
+    a condition ``Ready`` that is false; ``""`` if it is as wanted, or if its status does not say.
     """
     causes: tuple[Cause, ...] = ()
     """The causes of the running reconcile or, if none is running, of the next one."""
@@ -125,7 +128,7 @@ def verdict(facts: Facts) -> Verdict:
         return Verdict("paused", facts.paused)
     if facts.cached.deleting and not facts.cleans_up:
         text = facts.finalizers_text or _finalizers_text(facts.cached.held_by)
-        return Verdict("being deleted", f"it is being deleted, and {text}")
+        return Verdict("being deleted", text)
     if last is not None and last.failed:
         text = f"terminal error, no retry until something changes: {last.detail}"
         return Verdict("failed", text, since=last.started + last.duration)
@@ -162,7 +165,7 @@ def _delayed(facts: Facts, last: Attempt | None) -> Verdict:
         return Verdict("slowed down", f"{facts.slowed}; next in {remaining}", until=until)
     since = None if last is None else last.started + last.duration
     waiting: State = "not ready" if facts.unready else "waiting"
-    because = f"{facts.unready}; " if facts.unready else ""
+    because = f"{_unready(facts)}; " if facts.unready else ""
     if last is None:
         return Verdict(waiting, f"{because}next in {remaining}", until=until)
     if last.result == "requeue_after":
@@ -204,8 +207,13 @@ def _idle(facts: Facts, head: CachedHead, last: Attempt | None) -> Verdict:
 def _unless_unready(facts: Facts, state: State, text: str, since: float | None) -> Verdict:
     """The verdict with that state or, if the object's status says that it is not as wanted, ``not ready``."""
     if facts.unready:
-        return Verdict("not ready", f"{facts.unready}; {text}", since=since)
+        return Verdict("not ready", f"{_unready(facts)}; {text}", since=since)
     return Verdict(state, text, since=since)
+
+
+def _unready(facts: Facts) -> str:
+    """The reason for the state ``not ready``, which does not repeat the state."""
+    return _REPEATED.sub(r"\1", facts.unready, count=1).removeprefix("it is not ready: ")
 
 
 def _finalizers_text(finalizers: tuple[str, ...]) -> str:

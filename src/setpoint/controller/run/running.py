@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final, Generic, TypeVar
 
@@ -23,6 +23,7 @@ from setpoint.controller.outcome import describe
 from setpoint.controller.run.activity_records import Activity, AttemptLogger
 from setpoint.controller.run.delivery import key_of, subscribe
 from setpoint.controller.run.reconciler import Functions, Reconciler
+from setpoint.controller.run.secret_caches import JUDGED_AFTER, reads_all_secrets, unneeded_secrets, unread_secrets
 from setpoint.controller.run.shard import ShardGuard
 from setpoint.controller.run.workers import UnderWay, WorkLoop
 from setpoint.controller.sync_context import FunctionThreads
@@ -169,6 +170,8 @@ class RunningController(Generic[K]):
                     if self.guard is not None:
                         beside.append(group.create_task(self.guard.follow(), name=f"{self.name} shard"))
                         await self._unless_stopped(self.guard.caught_up.wait())
+                    if reads_all_secrets(self.controller):
+                        beside.append(group.create_task(self._judge_secrets(), name=f"{self.name} secrets"))
                     if self.env.resync:
                         beside.append(group.create_task(self._resync(self.env.resync), name=f"{self.name} resync"))
                     if not self._stopping.is_set():
@@ -263,6 +266,11 @@ class RunningController(Generic[K]):
                 if number % _TURN == _TURN - 1:
                     await asyncio.sleep(0)
 
+    async def _judge_secrets(self) -> None:
+        await asyncio.sleep(JUDGED_AFTER)
+        for sentence in unread_secrets(self.controller, self.informers, self.timeline):
+            self.log.warning(sentence)
+
     def _reconsider_paused(self) -> None:
         """Looks at all paused keys again, because controllers were paused or resumed."""
         at = asyncio.get_running_loop().time()
@@ -330,11 +338,6 @@ class RunningController(Generic[K]):
         return self.guard.waits() if self.guard is not None and self.state == "syncing" else ""
 
 
-MANY_SECRETS: Final = 200
-"""The number of Secrets from which a cache of all Secrets is worth a warning."""
-_SAMPLE: Final = 200
-
-
 def _is_local(declared: Declaration[Any], kind: type[Object]) -> bool:
     """Whether changes to objects of the declared kind concern only keys of their own namespace: those of the reconciled
     kind and of children do. A mapping function may return keys of any namespace, and a reconcile may read any.
@@ -342,32 +345,6 @@ def _is_local(declared: Declaration[Any], kind: type[Object]) -> bool:
     gvr = resource_of(kind).gvr
     roles = {watch.role for watch in declared.watched if resource_of(watch.kind).gvr == gvr}
     return declared.resource.namespaced and resource_of(kind).namespaced and roles <= {"for", "owns"}
-
-
-def unneeded_secrets(
-    declaration: Declaration[Any], informers: Mapping[GroupVersionResource, Informer[Any]]
-) -> Iterator[str]:
-    """A warning for a cache with all Secrets of a cluster, of which the controller needs few: less than a tenth of a
-    sample are children of objects of its kind. Nothing is known of the Secrets that a controller watches or reads, so
-    the warning is for declarations of children only.
-    """
-    resource = declaration.resource
-    for watch in declaration.watched:
-        kind = resource_of(watch.kind)
-        if watch.role != "owns" or (kind.group, kind.plural) != ("", "secrets"):
-            continue
-        store = informers[kind.gvr].store
-        if watch.namespace or watch.selector or len(store) < MANY_SECRETS:
-            continue
-        step = max(len(store) // _SAMPLE, 1)
-        heads = [head for key in list(store)[::step] if (head := store.head(key)) is not None]
-        owned = sum(any(owner.kind == resource.kind for owner in head.owner_references) for head in heads)
-        if owned * 10 < len(heads):
-            yield (
-                f"this process caches all {len(store)} Secrets of the cluster ({store.raw_bytes / 1e6:.1f} MB from the "
-                f"server), and about {owned * 100 // len(heads)} % of them belong to a {resource.kind}: give the "
-                f'children a label, and declare .owns({watch.kind.__name__}, selector="...")'
-            )
 
 
 def _functions_of(declaration: Declaration[K], threads: FunctionThreads) -> Functions[K]:

@@ -1,0 +1,249 @@
+"""``run --shards``: the memory of each process, and what its watches bring it, by the number of shards.
+
+    python benchmarks/shards.py                              # 1, 2 and 4 shards, 20,000 pods in 48 namespaces
+    python benchmarks/shards.py --shards 1 2 --pods 50000 --changes 20000 --cases namespace
+
+Each process runs a controller of pods that does nothing. When the shards have all pods, each process's memory is read;
+then the status of some pods is changed, and what the changes brought to each process is read from its metrics. The cases:
+
+* ``key``: shards of single keys, so each process caches all pods;
+* ``namespace``: shards of namespaces, and a server that sends a part of a collection (``shardSelector``);
+* ``namespace, whole lists``: the same with a server that does not know shards and sends all pods to each process.
+
+RSS is what the system counts for a process, USS what would be free if it ended (its private pages): the processes share
+the pages of the interpreter and its libraries. ``without pods`` is the RSS of a process whose cache is empty; it is
+measured with a server without pods.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import platform
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import yaml
+from informer import HERE, Row, cpu_of
+from report import output_options, write
+
+PROGRAM = HERE / "peers" / "setpoint_shards.py"
+SERVER = HERE / "peers" / "pod_server.py"
+CASES = {"key": ("key", True), "namespace": ("namespace", True), "namespace, whole lists": ("namespace", False)}
+MB = 1 / 1024
+QUIET = 6.0
+"""Seconds for which the numbers of cached pods and of received events have to stay the same."""
+
+
+class Server:
+    """A server with pods, as a process of its own."""
+
+    def __init__(self, pods: int, knows_shards: bool) -> None:
+        words = [sys.executable, str(SERVER), str(pods), *([] if knows_shards else ["--without-shards"])]
+        self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.address = self._line()
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline().strip()
+        if not line:
+            raise RuntimeError(f"the server ended with {self._process.wait()}")
+        return line
+
+    def change(self, pods: int) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{pods}\n")
+        self._process.stdin.flush()
+        self._line()
+
+    def end(self) -> None:
+        self._process.terminate()
+        self._process.wait()
+
+
+class Shard:
+    """One process of the operator."""
+
+    def __init__(self, kubeconfig: Path, by: str, log: Path) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            address = f"127.0.0.1:{listener.getsockname()[1]}"
+        words = [sys.executable, str(PROGRAM), "run", "--kubeconfig", str(kubeconfig), "--shards", "--shards-by", by]
+        self._log = log
+        with log.open("w") as file:
+            self._process = subprocess.Popen(
+                [*words, "--metrics-bind-address", address, "--health-probe-bind-address", "0"],
+                stdout=file,
+                stderr=file,
+            )
+        self._address = f"http://{address}/metrics"
+
+    def metrics(self) -> dict[str, float]:
+        """The sum of each metric of the cache of pods; empty before the process serves metrics."""
+        if self._process.poll() is not None:
+            raise RuntimeError(f"a process ended with {self._process.returncode}: {self._log.read_text()[-2000:]}")
+        try:
+            with urllib.request.urlopen(self._address, timeout=30) as answer:
+                text = answer.read().decode()
+        except urllib.error.URLError:
+            return {}
+        sums: dict[str, float] = {}
+        for name, labels, value in re.findall(r"^(\w+)(\{.*\})? (\S+)$", text, re.MULTILINE):
+            if 'resource="pods"' in labels:
+                sums[name] = sums.get(name, 0.0) + float(value)
+        return sums
+
+    def cpu(self) -> float:
+        return cpu_of(self._process.pid)
+
+    def memory(self) -> tuple[float, float]:
+        """The RSS and the USS in MB."""
+        kilobytes: dict[str, int] = {}
+        for line in Path(f"/proc/{self._process.pid}/smaps_rollup").read_text().splitlines()[1:]:
+            name, amount, _ = line.split()
+            kilobytes[name] = int(amount)
+        return kilobytes["Rss:"] * MB, (kilobytes["Private_Clean:"] + kilobytes["Private_Dirty:"]) * MB
+
+    def end(self) -> None:
+        self._process.terminate()
+        self._process.wait()
+
+
+@contextmanager
+def shards(server: Server, number: int, by: str) -> Iterator[list[Shard]]:
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "bench",
+        "clusters": [{"name": "bench", "cluster": {"server": server.address}}],
+        "users": [{"name": "bench", "user": {}}],
+        "contexts": [
+            {"name": "bench", "context": {"cluster": "bench", "user": "bench", "namespace": "payments-review"}}
+        ],
+    }
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        file = Path(folder) / "config"
+        with file.open("w") as stream:
+            yaml.safe_dump(config, stream)
+        started: list[Shard] = []
+        for index in range(number):
+            started.append(Shard(file, by, Path(folder) / f"log-{index}"))
+            stack.callback(started[-1].end)
+        yield started
+
+
+def settled(processes: Sequence[Shard], cached: int, limit: float) -> list[dict[str, float]]:
+    """The metrics of the processes when together they cache this many pods and their caches are quiet."""
+    deadline, quiet_since, last = time.monotonic() + limit, time.monotonic(), [(0.0, 0.0)]
+    while True:
+        metrics = [process.metrics() for process in processes]
+        now = [(each.get("informer_objects", -1.0), each.get("informer_events_total", 0.0)) for each in metrics]
+        if now != last or sum(objects for objects, _ in now) != cached:
+            quiet_since, last = time.monotonic(), now
+        elif time.monotonic() - quiet_since > QUIET:
+            return metrics
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"{cached} cached pods expected within {limit:.0f} s, but there are {now}")
+        time.sleep(0.5)
+
+
+def measure(server: Server, case: str, number: int, pods: int, changes: int, limit: float) -> Row:
+    """One run."""
+    by = CASES[case][0]
+    cached = pods * number if by == "key" else pods
+    with shards(server, number, by) as processes:
+        before = settled(processes, cached, limit)
+        memory = [process.memory() for process in processes]
+        spent = [process.cpu() for process in processes]
+        server.change(changes)
+        after = settled(processes, cached, limit)
+        spent = [process.cpu() - begun for process, begun in zip(processes, spent, strict=True)]
+
+    def gained(name: str) -> list[float]:
+        return [later.get(name, 0.0) - now.get(name, 0.0) for now, later in zip(before, after, strict=True)]
+
+    return {
+        "case": case,
+        "shards": number,
+        "pods": pods,
+        "changes": changes,
+        "cached": [round(each["informer_objects"]) for each in before],
+        "rss_mb": [round(rss, 1) for rss, _ in memory],
+        "uss_mb": [round(uss, 1) for _, uss in memory],
+        "events": [round(each) for each in gained("informer_events_total")],
+        "received_mb": [round(each / 1e6, 1) for each in gained("reflector_received_bytes_total")],
+        "cpu_ms_a_change": [round(1e3 * each / max(changes, 1), 3) for each in spent],
+    }
+
+
+_COLUMNS = (
+    ("cached", "pods cached"),
+    ("rss_mb", "RSS MB"),
+    ("uss_mb", "USS MB"),
+    ("events", "events"),
+    ("received_mb", "received MB"),
+)
+
+
+def table(rows: Iterable[Row]) -> str:
+    """A line for each run, with the figures of all its processes."""
+    lines = [f"{'case':26}{'shards':>6}" + "".join(f"{title:>32}" for _, title in _COLUMNS)]
+    for row in rows:
+        cells = [", ".join(f"{value:,}" for value in row[name]) for name, _ in _COLUMNS]
+        lines.append(f"{row['case']:26}{row['shards']:>6}" + "".join(f"{cell:>32}" for cell in cells))
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--shards", type=int, nargs="+", default=[1, 2, 4], metavar="N")
+    parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
+    parser.add_argument("--pods", type=int, default=20_000, metavar="M")
+    parser.add_argument("--changes", type=int, default=10_000, metavar="K")
+    parser.add_argument("--limit", type=float, default=600.0, help="seconds that one wait may take")
+    output_options(parser, "shards")
+    arguments = parser.parse_args()
+    rows: list[Row] = []
+    for knows_shards, cases in itertools.groupby(
+        sorted(arguments.cases, key=lambda case: not CASES[case][1]), lambda case: CASES[case][1]
+    ):
+        server = Server(arguments.pods, knows_shards)
+        try:
+            for case, number in itertools.product(cases, arguments.shards):
+                print(f"{case}, {number} shards ...", file=sys.stderr, flush=True)
+                rows.append(measure(server, case, number, arguments.pods, arguments.changes, arguments.limit))
+        finally:
+            server.end()
+    server = Server(0, True)
+    try:
+        idle = measure(server, "namespace", 1, 0, 0, arguments.limit)
+    finally:
+        server.end()
+    print(table(rows))
+    print(f"without pods: RSS {idle['rss_mb'][0]} MB, USS {idle['uss_mb'][0]} MB")
+    report = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "processors": os.cpu_count(),
+        "without_pods": {"rss_mb": idle["rss_mb"][0], "uss_mb": idle["uss_mb"][0]},
+        "rows": rows,
+    }
+    write(arguments, "shards", report, _measured)
+
+
+def _measured(report: Row) -> set[str]:
+    return {f"{row['case']} {row['shards']}" for row in report["rows"]}
+
+
+if __name__ == "__main__":
+    main()
