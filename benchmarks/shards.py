@@ -4,7 +4,8 @@
     python benchmarks/shards.py --shards 1 2 --pods 50000 --changes 20000 --cases namespace
 
 Each process runs a controller of pods that does nothing. When the shards have all pods, each process's memory is read;
-then the status of some pods is changed, and what the changes brought to each process is read from its metrics. The cases:
+then the status of some pods is changed, and what the changes brought to each process is read from its metrics. The
+cases:
 
 * ``key``: shards of single keys, so each process caches all pods;
 * ``namespace``: shards of namespaces, and a server that sends a part of a collection (``shardSelector``);

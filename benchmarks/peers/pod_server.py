@@ -1,7 +1,7 @@
 """The server of shards.py: the embedded API server with N pods in 48 namespaces, with or without ``shardSelector``.
 
-It prints its address when the pods are there. For each line with a number K on stdin it changes the status of the next K
-pods and prints ``done`` when that is written.
+It prints its address when the pods are there. For each line with a number K on stdin it changes the status of the next
+K pods and prints ``done`` when that is written.
 """
 
 from __future__ import annotations
@@ -56,9 +56,7 @@ async def serve(count: int, knows_shards: bool) -> None:
         for number, raw in enumerate(pods(count)):
             pod, status = document(raw, number)
             answer = await client.create(decode(Pod, json.dumps(pod).encode()))
-            await client.patch(
-                Pod, answer.name, {"status": status}, namespace=answer.namespace, subresource="status"
-            )
+            await client.patch(Pod, answer.name, {"status": status}, namespace=answer.namespace, subresource="status")
             created.append((answer.namespace or "", answer.name))
         print(f"http://127.0.0.1:{front.port}", flush=True)
         turn = 0

@@ -50,7 +50,8 @@ class Operator(Generic[Own]):
 
     Args:
         controllers: the controllers, or a function that makes them of the program's options, for declarations that
-            depend on an option, such as a namespace. All commands but ``run`` use the options' defaults.
+            depend on an option, such as a namespace. Commands other than ``run`` use the options' defaults, or what
+            ``--option NAME=VALUE`` gives them.
         admissions: the webhooks besides the conversions of the controllers' kinds.
         lifespan: ``lifespan(program)``, an asynchronous context manager around everything that runs. It receives the
             `Program`; the object that it yields is available to reconciles as ``ctx.state(App)``.

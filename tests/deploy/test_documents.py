@@ -117,6 +117,23 @@ def test_a_program_of_one_namespace_has_no_rights_on_its_kinds_elsewhere() -> No
     assert "--namespace=others" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
 
 
+@pytest.mark.parametrize(
+    ("changes", "flags"),
+    [
+        ({}, ["--leader-elect"]),
+        ({"shards": True}, ["--shards"]),
+        ({"shards": True, "shards_by": "namespace"}, ["--shards", "--shards-by=namespace"]),
+    ],
+    ids=str,
+)
+def test_the_replicas_elect_a_leader_or_share_single_objects_or_namespaces(
+    changes: dict[str, Any], flags: list[str]
+) -> None:
+    (deployment,) = of_kind("Deployment", **changes)
+    arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert [word for word in arguments if word.startswith(("--leader", "--shards"))] == flags
+
+
 def test_status_and_finalizers_of_a_built_in_kind_are_granted_only_where_they_are_needed() -> None:
     async def reconcile(obj: Pod, ctx: sp.Context) -> None: ...
 

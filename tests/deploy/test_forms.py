@@ -275,6 +275,11 @@ def test_the_command_writes_a_folder_says_so_and_fails_if_something_was_kept(
         (["--image", "a", "--namespace", "A_B"], "--namespace 'A_B': .*RFC 1123"),
         (["--image", "a", "--resources", "nowhere.json"], "nowhere.json: No such file"),
         (["--image", "a", "--service", "A"], "the Service's name 'A'"),
+        (["--image", "a", "--shards-by", "namespace"], "--shards-by namespace needs --shards"),
+        (
+            ["--image", "a", "--shards", "--shards-by", "namespace", "--watch-namespace", "b"],
+            "can't share out the one namespace of --watch-namespace",
+        ),
         (["--webhook-tokens", "verify"], "flags about callers of webhooks need --image"),
         (["--image", "a", "--webhook-client-name", "b"], "--webhook-client-name needs --webhook-client-ca"),
         (["--image", "a", "--webhook-client-ca", __file__], "test_forms.py contains no usable PEM certificate"),

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from setpoint.cli.finding_formats import Format
 from setpoint.cli.program_arguments import Parts
+from setpoint.cli.program_options import OptionValues, with_values
 
 
 def check_command(parts: Parts) -> Callable[..., None]:
@@ -18,6 +19,7 @@ def check_command(parts: Parts) -> Callable[..., None]:
     def check(
         *files: Annotated[Path, Parameter(allow_leading_hyphen=True)],
         old: Annotated[list[Path] | None, Parameter(negative_iterable="")] = None,
+        option: OptionValues = (),
         output: Annotated[Format, Parameter(name=["--output", "-o"])] = "text",
     ) -> None:
         """Check objects in files as an API server would: schema, defaults, rules and the admission functions.
@@ -30,9 +32,11 @@ def check_command(parts: Parts) -> Callable[..., None]:
         ----------
         old
             A file or folder with the stored state: an object that is in it, too, is checked as an update. Repeatable.
+        option
+            An option of the program, NAME=VALUE, if its controllers are made of options. Repeatable.
         """
         from setpoint.cli.check import check_files  # imports parts of the server
 
-        raise SystemExit(check_files(parts, files, old or [], output))
+        raise SystemExit(check_files(with_values(parts, option)[0], files, old or [], output))
 
     return check

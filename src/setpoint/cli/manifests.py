@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -15,6 +16,8 @@ from cyclopts.validators import Number
 
 from setpoint.apps.error_reports import UsageError
 from setpoint.cli.default_names import program_name, webhook_name
+from setpoint.cli.program_arguments import Parts
+from setpoint.cli.program_options import OptionValues, with_values
 from setpoint.cli.run_flags import authorities_in
 from setpoint.controller import Controller, watched_kinds
 from setpoint.crd import CustomResource
@@ -78,6 +81,9 @@ class DeploymentFlags:
         that are folders always contain them, to be switched on as needed.
     release
         The version, such as 1.2.3; default: the image's tag.
+    option
+        An option of the program, NAME=VALUE: the controllers are made of it, and the Deployment runs with it.
+        Repeatable; default: the options' defaults.
     """
 
     namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default"
@@ -89,6 +95,7 @@ class DeploymentFlags:
     resources: Path | None = None
     monitoring: Annotated[bool, Parameter(negative="")] = False
     release: str = ""
+    option: OptionValues = ()
 
     def check(self) -> None:
         """Raises `UsageError` if two of the flags exclude each other."""
@@ -146,16 +153,9 @@ _DEFAULT_DEPLOYMENT: Final = DeploymentFlags()
 _ANY_CALLER: Final = CallerDeploymentFlags()
 
 
-def manifests_command(
-    command: str,
-    controllers: Sequence[Controller[Any]],
-    admissions: Sequence[Admission[Any]],
-    given_name: str | None,
-    policies: Sequence[Policy] = (),
-) -> Callable[..., None]:
-    """The command ``manifests`` of a program with these controllers and admissions; ``given_name`` is the name that the
-    program gives itself, or None.
-    """
+def manifests_command(program: Parts) -> Callable[..., None]:
+    """The command ``manifests`` of a program with these parts."""
+    command, given_name, policies = program.command, program.operator.name, program.operator.policies
 
     def manifests(
         *,
@@ -194,6 +194,8 @@ def manifests_command(
         """
         watch_namespace = deployment.watch_namespace
         deployment.check()
+        parts, own = with_values(program, deployment.option)
+        controllers, admissions = parts.controllers, parts.admissions
         try:
             if image is None:
                 if form != "plain" or output is not None:
@@ -226,6 +228,7 @@ def manifests_command(
                 name_given=name or "",
                 release=_release(deployment.release, form),
                 policies=policies,
+                options=_printed(program, own),
             )
             served = operator.served
             if callers != _ANY_CALLER and not served:
@@ -284,6 +287,31 @@ def _kinds(controllers: Sequence[Controller[Any]], admissions: Sequence[Admissio
     """
     kinds = list(dict.fromkeys((*watched_kinds(controllers), *(admission.kind for admission in admissions))))
     return own_kinds(kinds, controllers, admissions)
+
+
+def _printed(program: Parts, own: Any) -> dict[str, str | bool | float]:
+    """The options that differ from their defaults, as flags of ``run`` have them.
+
+    Raises:
+        UsageError: an option must not be printed, or its type has no single value.
+    """
+    if own is None:
+        return {}
+    defaults, printed = program.operator.default_options(), {}
+    for field in dataclasses.fields(own):
+        value, flag = getattr(own, field.name), field.name.replace("_", "-")
+        if value == getattr(defaults, field.name):
+            continue
+        if not field.repr:
+            variable = f"{program.operator.prefix}{field.name.upper()}"
+            raise UsageError(f"--option {flag}: it is secret (repr=False): set {variable} from a Secret")
+        if not isinstance(value, str | bool | int | float):
+            raise UsageError(
+                f"--option {flag}: a {type(value).__name__} can't be put into the Deployment: add its flags by a "
+                "patch, or in extraArgs of a chart"
+            )
+        printed[flag] = value
+    return printed
 
 
 def _check_folder(folder: Path, form: Form) -> None:

@@ -125,7 +125,7 @@ def program(command: str, operator: Operator[Any]) -> App:
         controllers = operator.controllers_for()
     except TypeError as problem:
         raise UsageError(str(problem)) from None
-    admissions, policies, name = operator.admissions, operator.policies, operator.name
+    admissions = operator.admissions
     if not controllers and not admissions:
         raise UsageError("there is neither a controller to run nor an admission to serve")
     parts = Parts(command, operator, controllers)
@@ -134,7 +134,7 @@ def program(command: str, operator: Operator[Any]) -> App:
     app = App(name=command, help=f"Controllers: {names}." if names else f"Webhooks for {kinds}.", version_flags=[])
     sources = OptionSources(operator.prefix, hidden_fields(operator.options))
     app.command(run_command(parts, sources), name="run", config=[sources])
-    app.command(manifests_command(command, controllers, admissions, name, policies), name="manifests")
+    app.command(manifests_command(parts), name="manifests")
     app.command(uninstall_command(parts), name="uninstall")
     app.command(check_command(parts), name="check")
     if controllers:

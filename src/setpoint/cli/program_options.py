@@ -1,14 +1,18 @@
-"""Options: the flags that a program adds to its ``run`` command."""
+"""Options: the flags that a program adds to its ``run`` command, and their values for its other commands."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, TypeAlias
 
-from cyclopts import Parameter
+from cyclopts import App, CycloptsError, Parameter
 
 from setpoint.apps.error_reports import UsageError
+from setpoint.cli.program_arguments import Parts
+
+OptionValues: TypeAlias = Annotated[tuple[str, ...], Parameter(name="--option", negative_iterable="")]
+"""The flag of commands other than ``run`` for an option of the program; see `with_values`."""
 
 
 def with_options(
@@ -33,3 +37,40 @@ def with_options(
     # In a program that imports pydantic, cyclopts has it check the default, which is None.
     command.__annotations__["own"] = Annotated[options | None, Parameter(name="*")]
     return command
+
+
+def with_values(parts: Parts, values: Sequence[str]) -> tuple[Parts, Any]:
+    """The program with these options (NAME=VALUE), and the options; those that are not given have their defaults.
+
+    Raises:
+        UsageError: a value is not of the option's type, or the program has no option of that name.
+    """
+    if not values:
+        return parts, None
+    options = parts.operator.options
+    names = flags_of(options)
+    if not names:
+        raise UsageError(f"--option {values[0]}: the program has no options of its own")
+    words = []
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not equals or name.replace("_", "-").partition(".")[0] not in names:
+            raise UsageError(f"--option {value}: an option is NAME=VALUE, and the names are {', '.join(names)}")
+        words.append(f"--{name.replace('_', '-')}={text}")
+
+    def take(own: Any = None) -> None: ...
+
+    take.__annotations__["own"] = Annotated[options | None, Parameter(name="*")]  # type: ignore[operator]
+    app = App(name=parts.command, version_flags=[], help_flags=[])
+    app.default(take)
+    try:
+        _, bound, _ = app.parse_args(words, print_error=False, exit_on_error=False)
+    except CycloptsError as problem:
+        raise UsageError(f"--option: {problem}") from None
+    own = bound.arguments["own"]
+    return parts.with_options(own), own
+
+
+def flags_of(options: type[Any] | None) -> list[str]:
+    """The names of a program's own options, as flags are written."""
+    return [field.name.replace("_", "-") for field in dataclasses.fields(options)] if options is not None else []

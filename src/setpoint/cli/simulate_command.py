@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from setpoint.cli.program_arguments import Parts
+from setpoint.cli.program_options import OptionValues, with_values
 from setpoint.cli.simulate_flags import SimulateFlags
 
 NOT_ENTERED: Final = (
@@ -22,18 +23,24 @@ def simulate_command(parts: Parts) -> Callable[..., None]:
     tested = parts.operator.for_tests()
     is_safe = parts.operator.stand_in is not None
 
-    def simulate(*, flags: SimulateFlags = _DEFAULT) -> None:
+    def simulate(*, flags: SimulateFlags = _DEFAULT, option: OptionValues = ()) -> None:
         """Run the controllers in virtual time under every fault that can occur in a cluster; exit with status 1 on a
         finding.
+
+        Parameters
+        ----------
+        option
+            An option of the program, NAME=VALUE; default: the options' defaults. Repeatable.
         """
         from setpoint.cli.simulate import simulate as run_simulation  # imports the server
 
+        with_options, own = with_values(parts, option)
         enters = flags.own_lifespan or is_safe
         status = run_simulation(
-            parts.controllers,
-            parts.admissions,
+            with_options.controllers,
+            with_options.admissions,
             flags,
-            lifespan=tested.lifespan_of() if enters else None,
+            lifespan=tested.lifespan_of(own) if enters else None,
             notes=[NOT_ENTERED] if tested.lifespan is not None and not enters else [],
         )
         raise SystemExit(status)

@@ -13,6 +13,7 @@ from cyclopts.validators import Number
 from setpoint.apps.error_reports import UsageError
 from setpoint.cli.manifests import operator_of
 from setpoint.cli.program_arguments import Parts
+from setpoint.cli.program_options import OptionValues, with_values
 from setpoint.meta.text_escaping import visible
 
 __all__ = ["uninstall_command"]
@@ -27,6 +28,7 @@ def uninstall_command(parts: Parts) -> Callable[..., None]:
         watch_namespace: str | None = None,
         name: str | None = None,
         service: str = "",
+        option: OptionValues = (),
         kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
         context: str | None = None,
         timeout: Annotated[float, Parameter(validator=Number(gt=0))] = 300,
@@ -47,6 +49,8 @@ def uninstall_command(parts: Parts) -> Callable[..., None]:
             The name of the program's objects, as for manifests.
         service
             The Service of the webhooks, as for manifests.
+        option
+            An option of the program, NAME=VALUE, as for manifests. Repeatable.
         kubeconfig
             The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
         context
@@ -60,9 +64,10 @@ def uninstall_command(parts: Parts) -> Callable[..., None]:
         from setpoint.client import Client
         from setpoint.deploy.uninstallation import ObjectsRemain, Uninstallation
 
+        with_options, _ = with_values(parts, option)
         operator = operator_of(
-            parts.controllers,
-            parts.admissions,
+            with_options.controllers,
+            with_options.admissions,
             image="none",  # what is deleted has the same names for every image
             given_name=name or parts.operator.name,
             namespace=namespace,

@@ -77,6 +77,7 @@ def helm(operator: Installation) -> dict[str, File]:
         callers=WebhookCallers(client_ca=_CALLERS, tokens="verify", networks=[_CALLERS])
         if operator.served
         else WebhookCallers(),
+        options={},  # they are values
         watch_namespace=_SPACE if operator.watch_namespace == operator.namespace else operator.watch_namespace,
     )
     groups = parts(tokens)
@@ -143,6 +144,7 @@ def _values(operator: Installation) -> str:
         "authorities": json.dumps(operator.callers.client_ca),
         "names": json.dumps([*operator.callers.client_names]),
         "tokens": operator.callers.tokens,
+        "options": json.dumps(dict(operator.options)),
         "networks": json.dumps([*operator.callers.networks]),
     }  # fmt: skip
     text = _packaged("values.yaml")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias
 from zlib import crc32
@@ -87,6 +87,8 @@ class Installation:
     """The version, such as ``1.2.3``; by default the one in the image's tag."""
     managed_by: str = "setpoint"
     policies: Sequence[Policy] = ()
+    options: Mapping[str, str | bool | float] = field(default_factory=dict)
+    """Values of the program's own options, by the names of their flags."""
 
     @cached_property
     def name(self) -> str:

@@ -80,7 +80,11 @@ def arguments(operator: Installation) -> list[str]:
             flags.append(f"--webhook-tokens={callers.tokens}")
             if operator.certificates != "own":
                 flags.append(f"--webhook-address={address_of(operator.target)}")
-    return flags
+    return flags + [f"--{name}={_text(value)}" for name, value in operator.options.items()]
+
+
+def _text(value: str | bool | float) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _replication(operator: Installation) -> list[str]:

@@ -76,8 +76,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     paused: str = ""
     """The reason why people have paused the object or the controller; ``""`` if they have not."""
     unready: str = ""
-    """The reason that the object's status gives for not being as wanted, such as ``it is not ready (NoOil): too dry`` for
-    a condition ``Ready`` that is false; ``""`` if it is as wanted, or if its status does not say.
+    """The reason that the object's status gives for not being as wanted, such as ``it is not ready (NoOil): too dry``
+    for a condition ``Ready`` that is false; ``""`` if it is as wanted, or if its status does not say.
     """
     causes: tuple[Cause, ...] = ()
     """The causes of the running reconcile or, if none is running, of the next one."""

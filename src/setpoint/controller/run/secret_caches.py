@@ -30,8 +30,8 @@ def reads_all_secrets(declaration: Declaration[Any]) -> bool:
 def unneeded_secrets(
     declaration: Declaration[Any], informers: Mapping[GroupVersionResource, Informer[Any]]
 ) -> Iterator[str]:
-    """A warning for a cache with all Secrets of a cluster of which less than a tenth of a sample are children of objects
-    of the controller's kind, as it declares. This is known as soon as the cache has synced.
+    """A warning for a cache with all Secrets of a cluster of which less than a tenth of a sample are children of
+    objects of the controller's kind, as it declares. This is known as soon as the cache has synced.
     """
     resource = declaration.resource
     for watch, informer in _caches_of_all(declaration, informers, ("owns",)):
