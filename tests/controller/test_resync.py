@@ -11,7 +11,7 @@ import pytest
 import setpoint as sp
 from setpoint.controller import predicates
 from setpoint.controller.predicates import final_state_unknown, last_known
-from setpoint.controller.run.secret_caches import JUDGED_AFTER, MANY_SECRETS
+from setpoint.controller.run.activity_records import JUDGED_AFTER, MANY_SECRETS
 from setpoint.meta import Head
 from setpoint.models.core_v1 import ConfigMap, Pod, Secret
 from setpoint.testing import advance, cluster, virtual_time

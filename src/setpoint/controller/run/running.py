@@ -20,10 +20,16 @@ from setpoint.controller.environment import Environment, Host
 from setpoint.controller.history import Cause, Timeline
 from setpoint.controller.memory import Memory
 from setpoint.controller.outcome import describe
-from setpoint.controller.run.activity_records import Activity, AttemptLogger
+from setpoint.controller.run.activity_records import (
+    JUDGED_AFTER,
+    Activity,
+    AttemptLogger,
+    reads_all_secrets,
+    unneeded_secrets,
+    unread_secrets,
+)
 from setpoint.controller.run.delivery import key_of, subscribe
 from setpoint.controller.run.reconciler import Functions, Reconciler
-from setpoint.controller.run.secret_caches import JUDGED_AFTER, reads_all_secrets, unneeded_secrets, unread_secrets
 from setpoint.controller.run.shard import ShardGuard
 from setpoint.controller.run.workers import UnderWay, WorkLoop
 from setpoint.controller.sync_context import FunctionThreads
