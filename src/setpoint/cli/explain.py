@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
 
 from setpoint.cli.debug_client import DebugClient, ProcessError, escape_output
 from setpoint.controller.explain.explanation import AttemptEntry, Explanation
@@ -42,7 +42,7 @@ def explain(
     """
     escape_output()
     answers, problems, answered = asyncio.run(
-        _answers(kind, key, DebugClient(addresses, token_file=token_file, ca_file=ca_file))
+        ask(kind, key, DebugClient(addresses, token_file=token_file, ca_file=ca_file))
     )
     for number, (address, explanation, detail) in enumerate(answers):
         if number:
@@ -54,14 +54,16 @@ def explain(
         raise SystemExit(1)
 
 
-def show(explanation: Explanation, detail: Detail | None = None, address: str = "") -> None:
+def show(
+    explanation: Explanation, detail: Detail | None = None, address: str = "", *, stream: TextIO | None = None
+) -> None:
     """Prints a verdict, the conditions and the tree of owners in ``detail``, and the timeline: in colour on a terminal,
-    as plain text in a pipe.
+    as plain text in a pipe or another ``stream``.
     """
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, file=stream)
     title = Text(f"{explanation.kind} {explanation.key}", "bold")
     title.append(f"  controller {explanation.controller}", "dim")
     if address:
@@ -88,13 +90,21 @@ def show(explanation: Explanation, detail: Detail | None = None, address: str = 
                 console.print(line)
             if detail.more_owned:
                 console.print(Text(f"it owns more objects: {MOST} are listed", "dim"))
-    for attempts in _runs(explanation.timeline):
-        console.print(_line(attempts[-1]))
+    for line in timeline_lines(explanation.timeline):
+        console.print(line)
+
+
+def timeline_lines(timeline: list[AttemptEntry]) -> Iterator[Text]:
+    """The attempts as lines; failures with the same error, one after the other, are one entry."""
+    from rich.text import Text
+
+    for attempts in _runs(timeline):
+        yield _line(attempts[-1])
         for text in _details(attempts[-1]):
-            console.print(Text(f"    {text}"))
+            yield Text(f"    {text}")
         if len(attempts) > 1:
             times = "once before, at" if len(attempts) == 2 else f"{len(attempts) - 1} times before, since"
-            console.print(Text(f"    the same {times} {_clock(attempts[0].at)}"))
+            yield Text(f"    the same {times} {_clock(attempts[0].at)}")
 
 
 def _condition(condition: ConditionEntry) -> Text:
@@ -209,7 +219,7 @@ def _clock(moment: datetime) -> str:
     return f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
 
 
-async def _answers(
+async def ask(
     kind: str, key: str, client: DebugClient
 ) -> tuple[list[tuple[str, Explanation, Detail | None]], list[str], bool]:
     """The explanations, each with the address of its process and, from a process that serves its page (``--ui``), with

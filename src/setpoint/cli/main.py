@@ -144,6 +144,7 @@ def envtest(*, install: Path | None = None, controllers: str = "") -> None:
 
 app.command("setpoint.cli.webhook:command", name="webhook", help="Serve admission and conversion webhooks.")
 app.command("setpoint.cli.lint:lint_command", name="lint", help="Find mistakes in the sources of an operator.")
+app.command("setpoint.cli.mcp_command:mcp_command", name="mcp", help="Answer the tool calls of an agent (MCP, stdio).")
 app.command("setpoint.cli.crd:crd_app", name="crd", help="Compare CustomResourceDefinitions; migrate stored objects.")
 
 
@@ -195,6 +196,7 @@ def rbac(
     role: Path | None = None,
     requests: Path | None = None,
     strict: Annotated[bool, Parameter(negative="")] = False,
+    output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"])] = "text",
 ) -> int:
     """Compare the permissions that a program declares, those that its tests request, and those that a role grants.
 
@@ -213,10 +215,12 @@ def rbac(
         Add the recorded requests to this file, and compare with all requests in it, so that tests can run in parts.
     strict
         Also return 1 if there are permissions that are never used.
+    output
+        text, or json for one object with four lists of permissions.
     """
     from setpoint.cli.rbac import rbac as compare
 
-    return compare(app, command, role=role, requests=requests, strict=strict)
+    return compare(app, command, role=role, requests=requests, strict=strict, output=output)
 
 
 @app.command

@@ -4,13 +4,14 @@ role grants.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -42,7 +43,15 @@ _CONFIGURATION: Final = "webhooks"
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 
-def rbac(app: str, command: Sequence[str], *, role: Path | None, requests: Path | None, strict: bool) -> int:
+def rbac(
+    app: str,
+    command: Sequence[str],
+    *,
+    role: Path | None,
+    requests: Path | None,
+    strict: bool,
+    output: Literal["text", "json"] = "text",
+) -> int:
     """See `setpoint.cli.main.rbac`."""
     try:
         with loaded(app) as program:
@@ -69,7 +78,10 @@ def rbac(app: str, command: Sequence[str], *, role: Path | None, requests: Path 
         text = f"{problem.filename}: {problem.strerror}" if isinstance(problem, OSError) else problem
         print(visible(f"setpoint rbac: {text}"), file=sys.stderr)  # noqa: T201 - this is the user's terminal
         return _TROUBLE
-    _tell(result, role, has_requests=bool(wanted))
+    if output == "json":
+        sys.stdout.write(json.dumps(_document(result), indent=2) + "\n")
+    else:
+        _tell(result, role, has_requests=bool(wanted))
     return _MISSING if result.is_missing or (strict and result.is_exceeding) else 0
 
 
@@ -101,6 +113,15 @@ def _granted(role: Path) -> list[Grant]:
     if not any(document.get("kind") in ("Role", "ClusterRole") for document in documents):
         raise SourceError(f"{role}: it contains neither a Role nor a ClusterRole")
     return granted_in(documents)
+
+
+def _document(result: Comparison) -> dict[str, list[str]]:
+    return {
+        "undeclared": _code(result.undeclared),
+        "ungranted": describe(result.ungranted),
+        "excessive": describe(result.excessive),
+        "unused": describe(result.unused),
+    }
 
 
 def _tell(result: Comparison, role: Path | None, *, has_requests: bool) -> None:

@@ -49,7 +49,7 @@ def simulate(
     search: Search | None = None
     counterexamples: list[Counterexample] = []
     text = sys.stdout if flags.output == "text" else sys.stderr
-    live = _progress if sys.stderr.isatty() else None
+    live = _progress if flags.progress or sys.stderr.isatty() else None
     try:
         if replay is not None:
             plan, code, _ = read_plan(replay)
@@ -198,7 +198,8 @@ def _progress(report: Report, phase: str) -> None:
         covered = sum(len(set().union(*switches.values())) for switches in report.disturbed.values())
         text = f"{report.runs} runs, {report.singles} of {report.all_singles} single faults"
         text += f", {report.combinations} combinations" if report.combinations else ""
-        sys.stderr.write(f"\r\x1b[K{text}, {covered} of {sum(report.points.values())} points disturbed, {phase}")
+        text += f", {covered} of {sum(report.points.values())} points disturbed, {phase}"
+        sys.stderr.write(f"\r\x1b[K{text}" if sys.stderr.isatty() else f"{text}\n")
         sys.stderr.flush()
 
 

@@ -43,6 +43,8 @@ class SimulateFlags:
         The folder for files about findings.
     output
         text; or json, or sarif (2.1.0) for forges: the findings on stdout, and the text on stderr.
+    progress
+        Write the progress to stderr even if that is not a terminal: a line after every fifth run.
     own_lifespan
         Enter the program's own lifespan in every simulated process; whatever it opens in the real world is refused.
     """
@@ -58,4 +60,5 @@ class SimulateFlags:
     every: Annotated[bool, Parameter(name="--all", negative="")] = False
     directory: Path = Path("counterexamples")
     output: Annotated[Format, Parameter(name=["--output", "-o"])] = "text"
+    progress: Annotated[bool, Parameter(negative="")] = False
     own_lifespan: Annotated[bool, Parameter(name="--lifespan", negative="")] = False

@@ -10,7 +10,7 @@ from setpoint.meta.user_error import UserError
 
 __all__ = ["Extra", "MissingExtra", "needs_extra"]
 
-Extra: TypeAlias = Literal["server", "exec", "tracing"]
+Extra: TypeAlias = Literal["server", "exec", "mcp", "tracing"]
 
 
 class MissingExtra(UserError, ImportError):
