@@ -47,7 +47,7 @@ def mcp_command(
     with reported("setpoint mcp"):
         from setpoint.meta.optional_dependencies import needs_extra
 
-        with needs_extra("mcp", "setpoint mcp"):
+        with needs_extra("mcp", "this command"):
             from setpoint.cli.mcp.session import serve
         from setpoint.cli.mcp.operator_tools import OperatorTools
         from setpoint.cli.mcp.project_files import ProjectFiles

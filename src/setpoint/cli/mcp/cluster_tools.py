@@ -60,7 +60,7 @@ class ClusterTools:
                 found_in = (namespace or None) if resource.namespaced else None
                 document = _document(resource, await client.get(model, name, namespace=found_in))
                 row = _row(document)
-                return tool_result({**row, "object": _shown(document)}, _line(resource.kind, row))
+                return tool_result({**row, "object": _without_secrets(document)}, _line(resource.kind, row))
             page = await client.list(model, namespace=namespace or None, selector=selector or None, limit=limit)
         rows = [_row(_document(resource, obj)) for obj in list(page)[:limit]]
         has_more = bool(page.metadata.continue_) or len(page) > limit
@@ -145,12 +145,12 @@ def _row(document: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value}
 
 
-def _shown(document: dict[str, Any]) -> dict[str, Any]:
+def _without_secrets(document: dict[str, Any]) -> dict[str, Any]:
     """The object without its managed fields, and without the values of a Secret."""
     metadata = {name: value for name, value in (document.get("metadata") or {}).items() if name != "managedFields"}
-    shown_object = {**document, "metadata": metadata}
-    redacted(shown_object)
-    return shown_object
+    copy = {**document, "metadata": metadata}
+    redacted(copy)
+    return copy
 
 
 def _line(kind: str, row: dict[str, Any]) -> str:

@@ -42,7 +42,7 @@ class OperatorTools:
         self._client()
 
     async def explain(self, kind: Kind, key: Key) -> CallToolResult:
-        """Why an object does not converge: the state that its controller sees, the reason, the object's conditions, its
+        """Explains why an object does not converge: its state for its controller, the reason, its conditions, its
         owners and owned objects (if the operator runs with --ui), its last reconciles and the next attempt.
         """
         answers, problems = await self._ask(kind, key)

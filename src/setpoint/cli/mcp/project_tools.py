@@ -21,6 +21,8 @@ __all__ = ["ProjectTools"]
 
 _BESIDES: Final = 240.0
 """Seconds beside its budget that a simulation may take to start, to judge a finding and to end."""
+_LONGEST: Final = 3600.0
+"""Seconds within which a number of runs has to end."""
 _NOTED: Final = 60
 """The number of lines of a report that a result has."""
 _JSON: Final = ("--output", "json")
@@ -55,6 +57,7 @@ class ProjectTools:
             Field(description="The users' actions, FILE:FUNCTION; empty: made from the first kind's schema."),
         ] = "",
         seconds: Annotated[int, Field(ge=1, le=1800, description="The limit of the search.")] = 60,
+        runs: Annotated[int, Field(ge=0, description="Another limit instead: a number of runs.")] = 0,
         faults: Annotated[str, Field(description="Only these faults, separated by commas; empty: all.")] = "",
         seed: Annotated[int, Field(ge=0, description="The seed of all random choices.")] = 0,
         replay: Annotated[str, Field(description="Try only this plan: a token or the file of a finding.")] = "",
@@ -64,7 +67,8 @@ class ProjectTools:
         and a token for replay. Reports its progress and can be cancelled. Files about findings are written to the
         project's folder counterexamples.
         """
-        words = [*self._files.command, "simulate", *_JSON, "--progress", "--budget", f"{seconds}s", "--seed", str(seed)]
+        budget = f"{runs}runs" if runs else f"{seconds}s"
+        words = [*self._files.command, "simulate", *_JSON, "--progress", "--budget", budget, "--seed", str(seed)]
         if scenario:
             words += ["--scenario", self._files.checked(scenario)]
         if faults:
@@ -77,7 +81,7 @@ class ProjectTools:
             if rest and number.isdecimal():
                 await ctx.report_progress(float(number), message=line)
 
-        done = await self.commands.run(words, timeout=seconds + _BESIDES, report=report)
+        done = await self.commands.run(words, timeout=_LONGEST if runs else seconds + _BESIDES, report=report)
         notes = [line for line in done.err if not line.partition(" runs, ")[0].isdecimal()][-_NOTED:]
         return _findings(done, notes)
 
@@ -132,7 +136,7 @@ class ProjectTools:
         words += [source if source == CLUSTER else self._files.checked(source) for source in (old, new)]
         done = await self.commands.run(words, cluster=CLUSTER in (old, new))
         changes: list[dict[str, Any]] = done.document
-        texts = [f"{change['severity'] or 'fine'}: {change['place']}: {change['text']}" for change in changes]
+        texts = [_change(change) for change in changes]
         content = {"breaks": done.status == 1, "changes": changes}
         return tool_result(content, "\n".join([*texts, f"{len(changes)} changes"]))
 
@@ -140,7 +144,12 @@ class ProjectTools:
 def _findings(done: Completed, notes: Sequence[str]) -> CallToolResult:
     findings: list[dict[str, Any]] = done.document
     texts = [_finding(finding) for finding in findings]
-    return tool_result({"findings": findings, "notes": list(notes)}, "\n".join([*texts, *notes]))
+    return tool_result({"findings": findings, "notes": list(notes)}, "\n".join([*texts, *notes]) or "no findings")
+
+
+def _change(change: dict[str, Any]) -> str:
+    place = " ".join(part for part in (change["definition"], change.get("version"), change.get("field")) if part)
+    return f"{change['severity'] or 'fine'}: {place}: {change['text']}"
 
 
 def _finding(finding: dict[str, Any]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import logging
 import os
 import signal
 from collections.abc import Awaitable, Callable
@@ -23,6 +22,7 @@ from setpoint.cli.mcp.project_tools import ProjectTools
 from setpoint.cli.mcp.throwaway_cluster import ThrowawayCluster
 from setpoint.cli.run_flags import KubeconfigFlags
 from setpoint.concurrency import TaskScope
+from setpoint.manager.logging import configure
 from setpoint.meta.text_escaping import visible
 
 __all__ = ["serve"]
@@ -42,7 +42,7 @@ Tool: TypeAlias = Callable[..., Awaitable[CallToolResult]]
 
 def serve(operators: OperatorTools, flags: KubeconfigFlags, files: ProjectFiles) -> None:
     """Serves the session until standard input ends, or a signal arrives."""
-    logging.basicConfig(level=logging.WARNING)  # to standard error
+    configure("text", "WARNING")  # to standard error, with escape sequences made visible
     asyncio.run(_session(operators, flags, files))
 
 

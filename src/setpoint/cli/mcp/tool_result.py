@@ -60,8 +60,8 @@ class _Cutter:
             return None
         if isinstance(value, dict):
             self.has_cut |= len(value) > self._entries
-            kept = list(value.items())[: self._entries]
-            return {self._text(str(key)): self.cut(item, depth + 1) for key, item in kept}
+            first = list(value.items())[: self._entries]
+            return {self._text(str(key)): self.cut(item, depth + 1) for key, item in first}
         if isinstance(value, list):
             self.has_cut |= len(value) > self._entries
             return [self.cut(item, depth + 1) for item in value[: self._entries]]
