@@ -29,6 +29,7 @@ PART = (
     "tests/cli/test_program_loader.py",
     "tests/cli/test_default_names.py",
     "tests/cli/test_program.py",
+    "tests/cli/mcp",
     "tests/client/test_http.py",
     "tests/client/test_websocket.py",
     "tests/crd/test_declarations.py",
