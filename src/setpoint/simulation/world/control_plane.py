@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from setpoint.client import Client
 from setpoint.cluster import ControlPlane, GarbageCollector
 from setpoint.cluster.controller_registry import GARBAGE_COLLECTOR, chosen, names_of
+from setpoint.cluster.first_object_watch import FirstObjects
 from setpoint.manager import Manager, ManagerOptions
 from setpoint.simulation.sandbox.actor import Actor
 from setpoint.simulation.scenario.setup import Setup
@@ -47,6 +48,7 @@ class SimulatedControlPlane:
         names = [entry.name for entry in chosen(plane or ())]
         others = self._others = cluster.control_plane = ControlPlane(
             world.connect("plane"),
+            server=cluster.server,
             nodes=0 if plane is None else world.setup.nodes,
             controllers=[name for name in names if name != GARBAGE_COLLECTOR],
             now=world.now,
@@ -60,7 +62,9 @@ class SimulatedControlPlane:
             world.connect("gc"),
             options=ManagerOptions(now=world.now, random=world.make_random("gc"), instance="garbage-collector"),
         )
-        self._collector = GarbageCollector(manager.client, manager.factory, others.resources)
+        self._collector = GarbageCollector(
+            manager.client, manager.factory, others.resources, first_objects=FirstObjects(cluster.server)
+        )
         manager.add(self._collector)
         self._collector_actor.start(manager.run(), name="garbage collector")
         await manager.started.wait()
