@@ -28,7 +28,7 @@ SKIPPED = {
     "from_kubeconfig",
     "from_environment",
     "from_config",
-    "lineage",
+    "note_write",
     "on_write",
     "over",
 }

@@ -173,7 +173,7 @@ async def test_the_blocking_client_works_where_a_loop_runs_already() -> None:
 
 def test_whatever_the_asynchronous_client_can_do_the_blocking_one_can() -> None:
     # For programs that have a loop.
-    own = {"answers", "lineage", "on_write", "over", "transport", "random", "config", "field_manager"}
+    own = {"answers", "note_write", "on_write", "over", "transport", "random", "config", "field_manager"}
     with blocked(Server(lambda request: echo(CONFIG_MAP, request))) as client:
         names = {name for name in dir(client._client) if not name.startswith("_")} - own
         assert "core_v1" in names

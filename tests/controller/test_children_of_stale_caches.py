@@ -34,7 +34,7 @@ def looking(world: Any, owner: Widget, *, age: float | None = 1.0, old: bool = T
     made._writer = ObjectWriter(world.client, informers, memory, resource, "", random)  # type: ignore[arg-type]
     caches = SimpleNamespace(client=world.client)
     env: Any = SimpleNamespace(informers=informers, caches=caches, log=None, random=random)
-    made._context = Context(env, made._writer, owner, AttemptStart(age=age), add_write=lambda *_: None)
+    made._context = Context(env, made._writer, owner, AttemptStart(age=age))
     return made
 
 

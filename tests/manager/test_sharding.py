@@ -210,7 +210,7 @@ async def test_a_reconcile_that_goes_on_after_its_key_was_handed_over_can_not_wr
         process = made.processes[0]
         running = process.manager.controllers["configmap"]
         obj = await made.client.get(ConfigMap, "0", namespace="work")
-        context = Context(running.env, running.writer, obj, add_write=running.activity.add_write)
+        context = Context(running.env, running.writer, obj)
         token = current.set(context)
         try:
             with pytest.raises(WriteRefused):

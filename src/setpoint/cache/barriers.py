@@ -29,16 +29,15 @@ class Barriers:
     def __bool__(self) -> bool:
         return bool(self._waiting or self._unseen)
 
-    def note(self, key: str, barrier: Barrier) -> Barrier:
-        """Records a write; `unseen` returns it until the cache has seen it. Returns the barrier, which for a deletion
-        also covers earlier writes to the object that the cache has not yet seen.
+    def note(self, key: str, barrier: Barrier) -> None:
+        """Records a write; `unseen` returns it until the cache has seen it. The barrier of a deletion also covers
+        earlier writes to the object that the cache has not yet seen.
         """
         last = self._unseen.get(key)
         if barrier.deleted and last is not None and last.version > barrier.version:
             barrier = barrier._replace(version=last.version, resource_version=last.resource_version)
         if (last is None or last.version <= barrier.version or not barrier.version) and not self.seen(key, barrier):
             self._unseen[key] = barrier
-        return barrier
 
     def unseen(self, key: str) -> Barrier | None:
         """The newest write to ``key`` that the cache has not yet seen, or None."""

@@ -260,7 +260,7 @@ class InformerFactory:
         return [shared for shared in self._followed.get(resource.gvr, ()) if shared.scope.covers(namespace)]
 
     def _on_write(self, record: WriteRecord) -> None:
-        for shared in self._covering(record.resource, record.key):
+        for shared in self._followed.get(record.resource.gvr, ()):
             if (barrier := shared.barrier_of(record)) is not None:
                 shared.barriers.note(record.key, barrier)
 

@@ -50,8 +50,9 @@ class Scope(NamedTuple):
         """Whether all objects of the namespace are in the collection, as far as namespaces go; ``""`` stands for all
         namespaces, and for cluster-scoped objects.
         """
-        shard = self.shard
-        return self.namespace in ("", namespace) and (shard is None or namespace in shard.namespaces)
+        return (not self.namespace or self.namespace == namespace) and (
+            self.shard is None or namespace in self.shard.namespaces
+        )
 
     def selects(self, labels: Mapping[str, str], document: bytes) -> bool:
         """Whether the selectors select an object. A selected field is looked up in ``document``, the object's JSON;

@@ -53,7 +53,7 @@ class ClientBase:
         obj = readable(kind, answer, info, named_by_server=named_by_server)
         if observed and self._observers:
             content_type = request.headers["content-type"]
-            self._observe(
+            self.note_write(
                 WriteRecord(
                     resource_of(kind),
                     obj.key,
@@ -69,7 +69,10 @@ class ClientBase:
             )
         return obj
 
-    def _observe(self, record: WriteRecord) -> None:
+    def note_write(self, record: WriteRecord) -> None:
+        """Reports a write to the observers (`Client.on_write`), as verbs do. Call this method for a write of a single
+        object that was not made by a verb, or whose answer a verb could not read.
+        """
         for observer in tuple(self._observers):
             observer(record)
 

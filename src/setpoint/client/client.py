@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -79,7 +79,6 @@ class Client(PodConnections, Clientset):
         self.random = random or Random()
         self._requester = Requester(transport, retry=retry, on_warning=on_warning, limiter=limiter)
         self._observers: list[WriteObserver] = []
-        self._made_over: Client | None = None
         self.discovery = Discovery(self)
         self.rest_mapper = RestMapper(self.discovery)
         self._names = self.rest_mapper
@@ -137,8 +136,8 @@ class Client(PodConnections, Clientset):
         return self._requester.answers
 
     def over(self, transport: Transport) -> Client:
-        """A copy of this client that uses a different transport. The two share retries, limits and warnings, but the
-        copy has its own observers of writes.
+        """A copy of this client that uses a different transport. The two share retries, limits, warnings and observers
+        of writes.
         """
         client = Client(
             transport,
@@ -148,20 +147,13 @@ class Client(PodConnections, Clientset):
             random=self.random,
         )
         client._requester = self._requester.over(transport)
-        client._made_over = self
+        client._observers = self._observers
         return client
 
-    @property
-    def lineage(self) -> Iterator[Client]:
-        """The chain of clients from which this one was made by `over`: this client first, the original client last."""
-        client: Client | None = self
-        while client is not None:
-            yield client
-            client = client._made_over
-
     def on_write(self, observer: WriteObserver) -> Callable[[], None]:
-        """Registers ``observer``, which is called with the `WriteRecord` of every successful write of a single object;
-        returns a function that removes the observer.
+        """Registers ``observer``, which is called with the `WriteRecord` of every successful write of a single object:
+        by this client, by those made `over` other transports, and by the client that it was itself made from. Returns
+        a function that removes the observer.
 
         The observer is called before the verb returns, so the caller of the verb can rely on the write having been
         noted. Dry runs, `delete_all`, `evict`, `bind`, `create_token` and `request` are not reported.

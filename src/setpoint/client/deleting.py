@@ -109,11 +109,11 @@ class Deleting(ClientBase):
                 raise error_from_status(status, verb="delete", resource=str(resource), key=key)
             if not dry_run:
                 gone_uid = uid or (status.details.uid if status.details else "")
-                self._observe(WriteRecord(resource, key, gone_uid, "", "delete"))
+                self.note_write(WriteRecord(resource, key, gone_uid, "", "delete"))
             return status
         answer: K = readable(kind, body, info)
         if not dry_run:
-            self._observe(
+            self.note_write(
                 WriteRecord(
                     resource, key, answer.uid, answer.metadata.resource_version, "delete", answer.labels, after=body
                 )

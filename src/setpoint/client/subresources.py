@@ -88,7 +88,7 @@ class Subresources(ClientBase):
         scale = readable(Scale, await self._requester.request(request, info, limit=MAX_OBJECT), info)
         if not dry_run:
             version = scale.metadata.resource_version
-            self._observe(WriteRecord(resource, key, scale.uid, version, "patch"))
+            self.note_write(WriteRecord(resource, key, scale.uid, version, "patch"))
         return scale
 
     # -- pods, service accounts and certificate requests ------------------------------------------------------------

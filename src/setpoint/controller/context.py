@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from datetime import datetime
@@ -57,21 +57,12 @@ class Context(ContextReads):
     next reconcile of the key.
     """
 
-    __slots__ = ("_add_write", "_env", "_writer")
+    __slots__ = ("_env", "_writer")
 
-    def __init__(
-        self,
-        env: Environment,
-        writer: ObjectWriter,
-        obj: Object,
-        start: AttemptStart = _NO_START,
-        *,
-        add_write: Callable[[Context, WriteRecord], None],
-    ) -> None:
+    def __init__(self, env: Environment, writer: ObjectWriter, obj: Object, start: AttemptStart = _NO_START) -> None:
         super().__init__(env.informers, env.caches, obj, start, log=env.log, random=env.random)
         self._env = env
         self._writer = writer
-        self._add_write = add_write
 
     # -- what is there -------------------------------------------------------------------------------------------------
 
@@ -295,7 +286,7 @@ class Context(ContextReads):
             if isinstance(problem, Conflict) and not obj.uid:
                 raise
             # There is none of that name, or the one of that name has another uid by now: ours is gone.
-            self._add_write(self, WriteRecord(resource_of(type(obj)), obj.key, obj.uid, "", "delete", obj.labels))
+            client.note_write(WriteRecord(resource_of(type(obj)), obj.key, obj.uid, "", "delete", obj.labels))
 
     async def patch(
         self,
@@ -328,7 +319,7 @@ class Context(ContextReads):
             # It is patched, and fits its class no more than before.
             live = await client.get(dynamic(resource_of(kind)), obj.name, namespace=obj.namespace or None)
             version = live.metadata.resource_version
-            self._add_write(self, WriteRecord(resource_of(kind), live.key, live.uid, version, "patch", live.labels))
+            client.note_write(WriteRecord(resource_of(kind), live.key, live.uid, version, "patch", live.labels))
             return decode_as_read(kind, raw_of(live) or b"{}")[0]
 
     def event(

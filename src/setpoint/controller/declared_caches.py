@@ -154,11 +154,12 @@ class DeclaredInformers(dict[GroupVersionResource, Informer[Any]]):
         informer = self.get(resource.gvr)
         if informer is None:
             return False
-        scope = informer.shared.scope
-        if not informer.shared.covers(key.namespace):
+        shared = informer.shared
+        if not shared.covers(key.namespace):
             return False
-        if not informer.shared.has_selector:
+        if not shared.has_selector:
             return True
+        scope = shared.scope
         fields = {"metadata.name": key.name, "metadata.namespace": key.namespace}
         for requirement in scope.field_selector.requirements:
             if requirement.field in fields:

@@ -222,12 +222,18 @@ class WriteBarriers:
         self._waits: dict[Deadline, None] = {}  # in their order, as sets are not
         self._abandoned = False
 
-    def note(self, key: ObjectKey, gvr: GroupVersionResource, target: ObjectKey, barrier: Barrier) -> Barrier:
-        """Notes that the cache has to show ``barrier``, a write to the object ``target``, before the next reconcile of
-        ``key`` begins. Returns the barrier with what else the cache has to show of the object.
+    def note(self, key: ObjectKey, gvr: GroupVersionResource, target: ObjectKey, barrier: Barrier) -> None:
+        """Notes that the cache has to show ``barrier``, a state of the object ``target``, before the next reconcile of
+        ``key`` begins.
+        """
+        self._informers[gvr].shared.barriers.note(target, barrier)
+        self.expect(key, gvr, target)
+
+    def expect(self, key: ObjectKey, gvr: GroupVersionResource, target: ObjectKey) -> None:
+        """Notes that the cache has to show what it has not yet seen of the object ``target`` before the next reconcile
+        of ``key`` begins.
         """
         self._targets.setdefault(key, {})[gvr, target] = None
-        return self._informers[gvr].shared.barriers.note(target, barrier)
 
     def mark_stale(self, key: ObjectKey, *gvrs: GroupVersionResource) -> None:
         """Marks the caches of the resources as stale, so `wait` returns them and they are read live. Call this method

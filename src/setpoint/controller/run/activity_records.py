@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.cache import Informer
+from setpoint.cache.barriers import Barrier
 from setpoint.client import WriteRecord
 from setpoint.client.changed_fields import changed_fields, sent_fields
 from setpoint.controller.context_reads import ContextReads
@@ -84,18 +85,19 @@ class Activity:
         return self.running.get(context.key) is context
 
     def add_write(self, context: ContextReads, record: WriteRecord) -> None:
-        """Notes that a reconcile wrote an object."""
+        """Notes that a reconcile wrote an object. The factory of the caches has noted before what they have to show."""
         env, memory = self._env, self._memory
         resource, key, verb = record.resource, record.key, record.verb
         informer = env.informers.get(resource.gvr)
-        barrier = None if informer is None else informer.shared.barrier_of(record)
-        context._writes.append(_entry_of(record, len(context._writes), barrier is not None))
-        if informer is not None and barrier is not None:
-            barrier = memory.barriers.note(context.key, resource.gvr, key, barrier)
-            context._show_write(record, barrier)
+        barrier = None if informer is None else informer.shared.barriers.unseen(key)
+        context._writes.append(_entry_of(record, len(context._writes), informer, barrier))
         is_own = key == context.key and resource.gvr == env.resource.gvr
-        if not is_own and resource.gvr in env.informers:
-            memory.suspects.note_write(record.uid, deleted=verb == "delete")
+        if informer is not None:
+            if barrier is not None:
+                memory.barriers.expect(context.key, resource.gvr, key)
+                context._show_write(record, barrier)
+            if not is_own:
+                memory.suspects.note_write(record.uid, deleted=verb == "delete")
         is_answer = any(
             cause.change == "update" and cause.key == key and cause.kind == resource.kind for cause in context.causes
         )
@@ -116,13 +118,6 @@ class Activity:
         """Notes that the key is not paused."""
         if self.paused.pop(key, None) is not None:
             self.metrics.paused = len(self.paused)
-
-    def expect_write(self, record: WriteRecord) -> None:
-        """Notes that the cache of the written kind has to show a write; see `Context.caught_up`."""
-        informer = self._env.informers.get(record.resource.gvr)
-        barrier = None if informer is None else informer.shared.barrier_of(record)
-        if informer is not None and barrier is not None:
-            informer.shared.barriers.note(record.key, barrier)
 
     def add_end(self, key: ObjectKey, end: End) -> None:
         """Notes the end of an attempt of the key."""
@@ -191,8 +186,10 @@ class AttemptLogger(BoundLogger):
         return msg, kwargs
 
 
-def _entry_of(record: WriteRecord, number: int, is_covered: bool) -> Write:
-    """The timeline's entry for the ``number``-th write of a reconcile."""
+def _entry_of(record: WriteRecord, number: int, informer: Informer[Any] | None, barrier: Barrier | None) -> Write:
+    """The timeline's entry for the ``number``-th write of a reconcile, by the cache of its kind, if there is one, and
+    the barrier, if the cache has not yet seen the write.
+    """
     resource, version, before = record.resource, record.version, record.before
     fields: tuple[str, ...] = ()
     effect = ""
@@ -202,7 +199,7 @@ def _entry_of(record: WriteRecord, number: int, is_covered: bool) -> Write:
         elif record.verb == "apply":
             if before and record.after is not None:
                 fields = tuple(changed_fields(msgspec.json.decode(before), msgspec.json.decode(record.after)))
-            elif before == b"" and is_covered:
+            elif before == b"" and (barrier or (informer is not None and informer.shared.barrier_of(record))):
                 effect = "created"
         elif record.verb == "patch":
             fields = sent_fields(record.content_type, record.body)

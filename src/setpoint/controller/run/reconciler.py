@@ -148,7 +148,7 @@ class Reconciler(Generic[K]):
         if why and (self._env.controller_pause() or self._status.shows_pause(obj, why)):
             return Paused(why)
         start = AttemptStart(causes, self._failures(key), age, cache_wait)
-        context = Context(self._env, self._writer, obj, start, add_write=activity.add_write)
+        context = Context(self._env, self._writer, obj, start)
         activity.running[key] = context
         token: Token[Context | None] | None = current.set(context)
         span = (

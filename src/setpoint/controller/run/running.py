@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
 from typing import Any, Final, Generic, TypeVar
 
 from setpoint.cache import HandlerRegistration, Informer
@@ -149,7 +149,8 @@ class RunningController(Generic[K]):
         self.state = "syncing"
         self.prepare()
         try:
-            with self._observing_writes(), ExitStack() as stack:
+            with ExitStack() as stack:
+                stack.callback(self.env.client.on_write(self._add_write))
                 stack.callback(self.env.on_controller_pause(self._reconsider_paused))
                 wants = self.guard.wants if self.guard is not None else None
                 for watch in self.controller.watched:
@@ -205,24 +206,13 @@ class RunningController(Generic[K]):
         self.loop.stop()
         self.memory.barriers.abandon()
 
-    @contextmanager
-    def _observing_writes(self) -> Iterator[None]:
-        """Counts every write within a reconcile as a write of that reconcile. It makes no difference whether the
-        write goes through the context's client or the manager's: they are the same client except for fences and
-        tracing.
-        """
-        with ExitStack() as stack:
-            for client in self.env.client.lineage:
-                stack.callback(client.on_write(self._add_write))
-            yield
-
     def _add_write(self, record: WriteRecord) -> None:
-        """Notes a write. It counts as a write of the reconcile that the current task belongs to."""
+        """Notes a write of the reconcile that the current task belongs to. It makes no difference whether the write
+        goes through the context's client or the manager's: all copies of a client have the same observers.
+        """
         context = current.get()
         if context is not None and self.activity.is_running(context):
             self.activity.add_write(context, record)
-        else:
-            self.activity.expect_write(record)
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, Any]) -> None:
         """Waits for the coroutine; returns early if this controller is stopped meanwhile."""

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Set
 from hashlib import blake2b
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -203,24 +203,23 @@ class Children(Generic[T]):
 
     def _placed(self, prepared: list[T], mine: Mapping[ObjectKey, T]) -> Iterator[_Child[T]]:
         """Every wanted object with its name and with the object that exists under that name."""
-        named: set[ObjectKey] = set()
-        for obj in prepared:
-            if obj.name:
-                if obj.key in named:
-                    raise ValueError(f"keep({self._kind.__name__}): {obj.key} is wanted twice")
-                named.add(obj.key)
+        named: dict[ObjectKey, T] = {}
         groups: dict[str, list[T]] = {}
         for obj in prepared:
-            if obj.name:
-                present = mine.get(obj.key)
-                yield self._child(obj, present if present is not None else self._cached(obj.key))
-            else:
+            if not obj.name:
                 groups.setdefault(obj.metadata.generate_name, []).append(obj)
+            elif (key := obj.key) in named:
+                raise ValueError(f"keep({self._kind.__name__}): {key} is wanted twice")
+            else:
+                named[key] = obj
+        for key, obj in named.items():
+            present = mine.get(key)
+            yield self._child(obj, present if present is not None else self._cached(key))
         for prefix, group in groups.items():
-            yield from self._grouped(prefix, group, mine, named)
+            yield from self._grouped(prefix, group, mine, named.keys())
 
     def _grouped(
-        self, prefix: str, group: list[T], mine: Mapping[ObjectKey, T], named: set[ObjectKey]
+        self, prefix: str, group: list[T], mine: Mapping[ObjectKey, T], named: Set[ObjectKey]
     ) -> Iterator[_Child[T]]:
         """The children with one ``generate_name``. They are all alike, so only their number matters."""
         if len({_encode(_body(member)) for member in group}) > 1:
