@@ -77,7 +77,8 @@ async def test_without_webhooks_the_controller_fills_in_and_judges_its_own_copy(
         assert (await c.get(Mykind, "plain")).spec.template is None  # the spec is its author's
         wrong = await c.get(Mykind, "wrong")
         assert [(condition.type, condition.status) for condition in wrong.status.conditions] == [
-            ("Reconciled", "False")
+            ("Reconciled", "False"),
+            ("Stalled", "True"),
         ]
         assert any("restartPolicy" in (event.note or "") for event in await c.list(Event))
 

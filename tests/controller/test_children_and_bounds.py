@@ -70,7 +70,10 @@ async def test_more_deletions_than_allowed_are_none_and_the_reason_is_in_conditi
             "keep(ConfigMap) would delete 7 of 7 children, but at_most_deletions is 2, so nothing was written. "
             "Correct the list, delete the children (c0, c1, c2, c3, c4 and 2 more) yourself, or raise the bound"
         )
-        assert [(condition.type, condition.reason) for condition in conditions] == [("Reconciled", "TooManyDeletions")]
+        assert [(condition.type, condition.reason) for condition in conditions] == [
+            ("Reconciled", "TooManyDeletions"),
+            ("Reconciling", "ReconcileFailed"),
+        ]
         assert expected in conditions[0].message
         assert any(expected in event.note for event in await world.list(Event))
         source.names = tuple(f"c{number}" for number in range(5))

@@ -125,7 +125,8 @@ async def test_a_misfit_is_reported_by_a_condition_and_an_event_once_and_cleaned
         await world.create(Thing.named("good"))
         await world.settle(failing=True)
         stored = await world.client.get(dynamic(resource_of(Thing)), "odd")
-        (condition,) = stored["status"]["conditions"]
+        condition, stalled = stored["status"]["conditions"]
+        assert (stalled["type"], stalled["status"], stalled["message"]) == ("Stalled", "True", condition["message"])
         assert (condition["type"], condition["status"], condition["reason"]) == ("Reconciled", "False", "InvalidObject")
         assert problem in condition["message"]
         assert stored["status"].items() >= content.get("status", {}).items()
@@ -255,7 +256,7 @@ async def test_the_report_of_a_misfit_is_written_again_after_the_server_had_trou
         await world.create(things.of({"metadata": {"name": "odd", "namespace": "default"}, "spec": {"n": 50}}))
         await world.settle(failing=True)
         assert len(trouble) == 3
-        (condition,) = (await world.client.get(things, "odd"))["status"]["conditions"]
+        condition, _ = (await world.client.get(things, "odd"))["status"]["conditions"]
         assert "spec.n" in condition["message"]
 
 
@@ -321,7 +322,7 @@ async def test_a_misfit_is_read_from_the_server_when_its_cache_is_behind(caplog:
             await world.create(Thing.named("odd"))
             await advance(45)
         assert "the cache is behind, reading live" in caplog.text
-        (condition,) = (await world.client.get(dynamic(resource_of(Thing)), "odd"))["status"]["conditions"]
+        condition, _ = (await world.client.get(dynamic(resource_of(Thing)), "odd"))["status"]["conditions"]
         assert "spec.n" in condition["message"]
 
 

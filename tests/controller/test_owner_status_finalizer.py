@@ -24,6 +24,7 @@ from setpoint.patch import json_patch, merge_patch
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
+MUCH_LATER = NOW + timedelta(hours=2)
 
 
 class WidgetSpec(Model):
@@ -180,17 +181,56 @@ def test_transition_times_move_exactly_when_the_status_does() -> None:
 def test_a_failure_is_reported_in_a_condition_and_taken_back_by_the_next_success() -> None:
     obj = widget(status={"observedGeneration": 3})
     draft = StatusDraft(obj, owned=True)
-    draft.report(reason="ValueError", message="ValueError: no such image", now=LATER)
+    draft.report(reason="ValueError", message="ValueError: no such image", final=False, now=LATER)
     assert not is_condition_true(obj.status.conditions, RECONCILED)
     patch = draft.patch(observed=False, now=lambda: LATER)
     assert patch is not None
-    (condition,) = patch["conditions"]
+    condition, state = patch["conditions"]
     assert (condition["reason"], condition["message"]) == ("ValueError", "ValueError: no such image")
-    assert condition["observedGeneration"] == 3
+    assert (state["type"], state["status"], state["message"]) == ("Reconciling", "True", condition["message"])
+    assert (condition["observedGeneration"], state["observedGeneration"]) == (3, 3)
     healed = widget(status={"observedGeneration": 3, **patch})
     draft = StatusDraft(healed, owned=True)
     draft.succeeded()
     assert draft.patch(observed=True, now=lambda: LATER) == {"conditions": None}, "as if it had never failed"
+
+
+def states(obj: Widget) -> list[tuple[str, str]]:
+    return [(condition.type, condition.reason) for condition in obj.status.conditions if condition.type != RECONCILED]
+
+
+def test_a_failure_without_a_further_attempt_is_stalled_and_one_with_it_is_reconciling() -> None:
+    draft = StatusDraft(widget(), owned=True)
+    draft.report(reason="ValueError", message="once", final=False, now=LATER)
+    patch = draft.patch(observed=False, now=lambda: LATER)
+    again = widget(status=patch)
+    draft = StatusDraft(again, owned=True)
+    draft.report(reason="ValueError", message="twice", final=False, now=MUCH_LATER)
+    assert states(again) == [("Reconciling", "ReconcileFailed")]
+    repeated = draft.patch(observed=False, now=lambda: MUCH_LATER)
+    assert {condition["lastTransitionTime"] for condition in repeated["conditions"]} == {"2026-01-01T01:00:00Z"}
+    assert {condition["message"] for condition in repeated["conditions"]} == {"twice"}
+    draft.report(reason="TerminalError", message="never", final=True, now=LATER)
+    assert states(again) == [("Stalled", "ReconcileFailed")]
+    draft.succeeded()
+    assert again.status.conditions == []
+
+
+def test_the_conditions_of_kstatus_that_a_program_sets_itself_stay() -> None:
+    own = {"type": "Reconciling", "status": "False", "reason": "Mine", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    obj = widget(status={"conditions": [{**own, "message": ""}]})
+    draft = StatusDraft(obj, owned=True)
+    draft.report(reason="ValueError", message="once", final=False, now=LATER)
+    assert states(obj) == [("Reconciling", "Mine")]
+    draft.succeeded()
+    assert states(obj) == [("Reconciling", "Mine")]
+
+
+def test_a_controller_that_is_not_named_after_its_kind_leaves_the_conditions_of_kstatus_to_others() -> None:
+    obj = widget()
+    draft = StatusDraft(obj, owned=True, failure="backup.grp.example.com/Reconciled")
+    draft.report(reason="ValueError", message="once", final=True, now=LATER)
+    assert [condition.type for condition in obj.status.conditions] == ["backup.grp.example.com/Reconciled"]
 
 
 def test_a_status_that_never_failed_gets_no_condition() -> None:

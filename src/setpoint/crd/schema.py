@@ -221,8 +221,15 @@ def _rules(kind: type, walk: _Walk) -> list[JSONSchema]:
 
 
 def _default(item: FieldInfo, walk: _Walk) -> Any:
-    """The field's default in the schema, or UNSET: statuses, absent values and empty collections need no default."""
-    if walk.in_status or (not walk.path[1:] and item.name in ("spec", "status") and _is_foreign(walk.root)):
+    """The field's default in the schema, or UNSET: statuses, absent values and empty collections need no default.
+
+    The exception is the status of an object that no controller has seen: an ``observed_generation`` of -1, which tools
+    that wait for the present generation understand (Flux's own kinds have it, too).
+    """
+    is_status = walk.path == ["status"] and issubclass(walk.root, Object)
+    if walk.in_status and not is_status:
+        return UNSET
+    if not walk.path[1:] and item.name in ("spec", "status") and _is_foreign(walk.root):
         return UNSET
     value = item.default
     if item.default_factory is not msgspec.NODEFAULT:
@@ -230,6 +237,8 @@ def _default(item: FieldInfo, walk: _Walk) -> Any:
             value = item.default_factory()
         except TypeError as problem:
             raise walk.error(f"its default can't be created: {problem}") from None
+    if is_status:
+        return {"observedGeneration": -1} if getattr(value, "observed_generation", None) == -1 else UNSET
     if value is None or isinstance(value, Object | ObjectMeta | UnsetType | type(msgspec.NODEFAULT)):
         return UNSET
     return UNSET if value in ([], {}, set()) else to_wire(value)

@@ -17,6 +17,8 @@ _HEADS: Final[Mapping[tuple[str, str], str]] = {
     ("FailureTarget", "True"): "it is no longer retried",
     ("Failed", "True"): "it has failed",
     ("Stalled", "True"): "it is stalled",
+    ("Reconciled", "False"): "its last reconcile failed",
+    ("Reconciling", "True"): "it is being reconciled",
     ("Degraded", "True"): "it is degraded",
 }
 """The meaning of a condition with that type and status."""

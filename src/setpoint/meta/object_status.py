@@ -219,6 +219,9 @@ def _lacking(obj: Mapping[str, Any], status: Mapping[str, Any], conditions: list
                 else (f"{name}: {pair.wanted_value} wanted, {pair.actual_value} there")
             )
             yield _Why(text)
+    for container in conditions:
+        if _is_unreconciled(container):
+            yield _condition_reason(container)
     for name in _NEEDED:
         for container in conditions:
             if container.get("type") == name and container.get("status") != "True":
@@ -290,6 +293,12 @@ def _conditions(status: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def _is(condition: Mapping[str, Any], type_: str, status: str = "True") -> bool:
     return condition.get("type") == type_ and condition.get("status") == status
+
+
+def _is_unreconciled(condition: Mapping[str, Any]) -> bool:
+    """Whether the condition is that of a reconcile that has failed, or has not ended: kstatus's, or setpoint's own."""
+    own = str(condition.get("type")).rpartition("/")[2] == "Reconciled" and condition.get("status") == "False"
+    return own or _is(condition, "Reconciling")
 
 
 def _condition_reason(condition: Mapping[str, Any], kind: str = "") -> _Why:

@@ -27,6 +27,13 @@ from setpoint.meta.model_fields import alternatives, bare, fields_of, is_record
 from setpoint.patch import merge_patch
 
 MAX_MESSAGE = 1024
+RECONCILING: Final = "Reconciling"
+STALLED: Final = "Stalled"
+"""With `RECONCILING`, the conditions by which kstatus tells objects that are not as wanted; other tools follow it.
+https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md
+"""
+FAILED: Final = "ReconcileFailed"
+"""The reason of these conditions if a `StatusDraft` has set them."""
 _CONDITIONS = "conditions"
 _GONE: Final = object()
 
@@ -64,15 +71,25 @@ class StatusDraft:
         status = getattr(obj, "status", None)
         self._before = _fingerprint(status) if status is not None else b""
 
-    def report(self, *, reason: str, message: str, now: datetime) -> None:
+    def report(self, *, reason: str, message: str, final: bool, now: datetime) -> None:
         """Sets this controller's condition to say that the reconcile failed, if the status has conditions and
-        belongs to this controller.
+        belongs to this controller. Without a further attempt (``final``) the object is also stalled, else reconciling:
+        tools that know only the conditions of kstatus would take it for current. A condition of these two types that
+        the program sets stays as it is.
         """
         conditions = self._conditions()
-        if conditions is not None:
-            failed = Condition(type=self._failure, status="False", reason=reason, message=message[:MAX_MESSAGE])
-            failed.observed_generation = self._generation
-            set_condition(conditions, failed, now=now)
+        if conditions is None:
+            return
+        failed = Condition(type=self._failure, status="False", reason=reason, message=message[:MAX_MESSAGE])
+        reported = [failed]
+        if self._failure == RECONCILED:
+            _withdraw(conditions)
+        state = STALLED if final else RECONCILING
+        if self._failure == RECONCILED and find_condition(conditions, state) is None:
+            reported.append(Condition(type=state, status="True", reason=FAILED, message=failed.message))
+        for condition in reported:
+            condition.observed_generation = self._generation
+            set_condition(conditions, condition, now=now)
 
     def succeeded(self) -> None:
         """Removes an earlier `report`: the status of a healthy object does not mention past failures."""
@@ -81,6 +98,8 @@ class StatusDraft:
             condition.type == self._failure and condition.status != "True" for condition in conditions
         ):
             remove_condition(conditions, self._failure)
+        if conditions and self._failure == RECONCILED:
+            _withdraw(conditions)
 
     def shows_pause(self, annotation: str, message: str) -> bool:
         """Whether the status says that ``annotation`` pauses the object, or can't say so: it has no conditions, belongs
@@ -176,6 +195,14 @@ class StatusDraft:
         conditions: Any = getattr(status, _CONDITIONS)
         is_typed = isinstance(conditions, list) and all(isinstance(condition, Condition) for condition in conditions)
         return conditions if is_typed else None
+
+
+def _withdraw(conditions: list[Any]) -> None:
+    """Removes the conditions of kstatus that `StatusDraft.report` has set."""
+    for state in (RECONCILING, STALLED):
+        present = find_condition(conditions, state)
+        if present is not None and present.reason == FAILED:
+            remove_condition(conditions, state)
 
 
 @cache

@@ -11,7 +11,7 @@ from setpoint.controller.declaration import Declaration
 from setpoint.controller.declared_caches import INSTALL
 from setpoint.controller.environment import Environment
 from setpoint.controller.memory import Memory, expect_echo
-from setpoint.controller.outcome import StatusNotServed, describe, is_conflict, is_namesake, reason_of
+from setpoint.controller.outcome import StatusNotServed, classify, describe, is_conflict, is_namesake, reason_of
 from setpoint.controller.writes.status_draft import MAX_MESSAGE, StatusDraft
 from setpoint.meta import Object
 
@@ -91,7 +91,8 @@ class StatusWriter(Generic[K]):
         """
         request = ""
         if not is_conflict(problem):
-            draft.report(reason=reason_of(problem), message=describe(problem), now=self._env.now())
+            final = not classify(problem).retry
+            draft.report(reason=reason_of(problem), message=describe(problem), final=final, now=self._env.now())
             request = self._acknowledge(draft, obj)
         try:
             await self._write(draft, obj, context, observed=False)
@@ -148,7 +149,8 @@ class StatusWriter(Generic[K]):
         obj: Any = draft.pristine()
         again = self.draft(obj)
         self._acknowledge(again, obj)
-        again.report(reason=reason_of(reported), message=message, now=self._env.now())
+        final = not classify(reported).retry
+        again.report(reason=reason_of(reported), message=message, final=final, now=self._env.now())
         try:
             await self._write(again, obj, context, observed=False)
         except Exception as problem:  # noqa: BLE001 - logged; the caller raises the first one
