@@ -211,6 +211,8 @@ manager, which is the controller's name with its API group.
 |---|---|---|---|
 | `Reconciled`, or `CONTROLLER.GROUP/Reconciled` for a controller that is not named after its kind | `False` | the \
 error's name | the last reconcile failed; the next success removes it ([status](../concepts.md#status)) |
+| `Reconciling`, `Stalled` | `True` | `ReconcileFailed` | beside `Reconciled`: there will be a further attempt, or \
+none without a change |
 
 All others are your own (`ctx.set_condition`).
 

@@ -87,15 +87,16 @@ class StatusWriter(Generic[K]):
 
     async def failed(self, problem: Exception, draft: StatusDraft, obj: K, context: ContextReads) -> Exception | None:
         """Writes the status that the function left behind, and the reason for its failure. A conflict is not reported.
+        After a failure without a further attempt the generation counts as observed: no later status will describe it.
         If the write fails, the error is logged and returned, because the caller raises the function's own failure.
         """
         request = ""
+        final = not classify(problem).retry
         if not is_conflict(problem):
-            final = not classify(problem).retry
             draft.report(reason=reason_of(problem), message=describe(problem), final=final, now=self._env.now())
             request = self._acknowledge(draft, obj)
         try:
-            await self._write(draft, obj, context, observed=False)
+            await self._write(draft, obj, context, observed=final)
             await self._annotate(request, obj, context)
         except Exception as second:  # noqa: BLE001 - logged; the caller raises the first one
             if is_conflict(second):
@@ -152,7 +153,7 @@ class StatusWriter(Generic[K]):
         final = not classify(reported).retry
         again.report(reason=reason_of(reported), message=message, final=final, now=self._env.now())
         try:
-            await self._write(again, obj, context, observed=False)
+            await self._write(again, obj, context, observed=final)
         except Exception as problem:  # noqa: BLE001 - logged; the caller raises the first one
             context.log.warning("a failure could not be reported in the status", extra={"error": describe(problem)})
 
