@@ -1,3 +1,4 @@
+// Assesses objects as Argo CD and Flux do: questions from standard input, answers to standard output.
 package main
 
 import (
@@ -5,22 +6,49 @@ import (
 	"os"
 
 	"github.com/argoproj/argo-cd/gitops-engine/pkg/health"
-	appv1 "github.com/argoproj/argo-cd/v3/pkg/apis/application/v1alpha1"
-	"github.com/argoproj/argo-cd/v3/util/lua"
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	lua "github.com/yuin/gopher-lua"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	luajson "layeh.com/gopher-json"
 )
 
 type question struct {
-	Object map[string]any    `json:"object"`
-	Lua    map[string]string `json:"lua"`
+	Object map[string]any `json:"object"`
+	Lua    string         `json:"lua"`
 }
 
 type answer struct {
 	Kstatus string `json:"kstatus"`
-	Message string `json:"message"`
 	Argo    string `json:"argo"`
 	Reason  string `json:"reason"`
+}
+
+// A question's script is run with the libraries that Argo CD gives it, and with numbers as it hands them over.
+func (asked question) GetResourceHealth(*unstructured.Unstructured) (*health.HealthStatus, error) {
+	if asked.Lua == "" {
+		return nil, nil
+	}
+	state := lua.NewState(lua.Options{SkipOpenLibs: true})
+	defer state.Close()
+	for _, library := range []struct {
+		name string
+		open lua.LGFunction
+	}{{lua.BaseLibName, lua.OpenBase}, {lua.TabLibName, lua.OpenTable}} {
+		err := state.CallByParam(lua.P{Fn: state.NewFunction(library.open), Protect: true}, lua.LString(library.name))
+		if err != nil {
+			return nil, err
+		}
+	}
+	state.SetGlobal("obj", luajson.DecodeValue(state, asked.Object))
+	if err := state.DoString(asked.Lua); err != nil {
+		return nil, err
+	}
+	encoded, err := luajson.Encode(state.Get(-1))
+	if err != nil {
+		return nil, err
+	}
+	result := &health.HealthStatus{}
+	return result, json.Unmarshal(encoded, result)
 }
 
 func main() {
@@ -34,13 +62,9 @@ func main() {
 		check(object.UnmarshalJSON(raw))
 		result, err := status.Compute(object)
 		check(err)
-		overrides := map[string]appv1.ResourceOverride{}
-		for kind, script := range question.Lua {
-			overrides[kind] = appv1.ResourceOverride{HealthLua: script}
-		}
-		assessed, err := health.GetResourceHealth(object, lua.ResourceHealthOverrides(overrides))
+		assessed, err := health.GetResourceHealth(object, question)
 		check(err)
-		one := answer{Kstatus: string(result.Status), Message: result.Message}
+		one := answer{Kstatus: string(result.Status)}
 		if assessed != nil {
 			one.Argo, one.Reason = string(assessed.Status), assessed.Message
 		}
