@@ -207,7 +207,7 @@ async def test_the_webhooks_are_declared_and_run_as_is_said() -> None:
         await world.apply(Mykind.named("b", "default", spec=TemplateSpec(template=bad)))
         await world.settle()
         assert (await world.get(Mykind, "a")).status.conditions == []
-        (condition,) = (await world.get(Mykind, "b")).status.conditions
+        condition, _ = (await world.get(Mykind, "b")).status.conditions
         assert (condition.type, condition.reason, condition.status) == ("Reconciled", "InvalidObject", "False")
 
 
