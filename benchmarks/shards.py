@@ -3,17 +3,16 @@
     python benchmarks/shards.py                              # 1, 2 and 4 shards, 20,000 pods in 48 namespaces
     python benchmarks/shards.py --shards 1 2 --pods 50000 --changes 20000 --cases namespace
 
-Each process runs a controller of pods that does nothing. When the shards have all pods, each process's memory is read;
-then the status of some pods is changed, and what the changes brought to each process is read from its metrics. The
-cases:
+Each process runs a controller of pods that does nothing. When the shards have all pods, the status of some is changed;
+what the changes brought to each process is read from its metrics, and then its memory. The cases:
 
 * ``key``: shards of single keys, so each process caches all pods;
 * ``namespace``: shards of namespaces, and a server that sends a part of a collection (``shardSelector``);
 * ``namespace, whole lists``: the same with a server that does not know shards and sends all pods to each process.
 
-RSS is what the system counts for a process, USS what would be free if it ended (its private pages): the processes share
-the pages of the interpreter and its libraries. ``without pods`` is the RSS of a process whose cache is empty; it is
-measured with a server without pods.
+``stored`` is what the cached pods take in the cache. RSS is what the system counts for a process, USS what would be free
+if it ended (its private pages): the processes share the pages of the interpreter and its libraries. ``peak`` is the
+highest RSS so far. ``without pods`` are the figures of a process whose server has none.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ SERVER = HERE / "peers" / "pod_server.py"
 CASES = {"key": ("key", True), "namespace": ("namespace", True), "namespace, whole lists": ("namespace", False)}
 MB = 1 / 1024
 QUIET = 6.0
-"""Seconds for which the numbers of cached pods and of received events have to stay the same."""
+"""Seconds for which the expected numbers of cached pods and of events have to stay the same."""
 
 
 class Server:
@@ -107,13 +106,13 @@ class Shard:
     def cpu(self) -> float:
         return cpu_of(self._process.pid)
 
-    def memory(self) -> tuple[float, float]:
-        """The RSS and the USS in MB."""
-        kilobytes: dict[str, int] = {}
-        for line in Path(f"/proc/{self._process.pid}/smaps_rollup").read_text().splitlines()[1:]:
-            name, amount, _ = line.split()
-            kilobytes[name] = int(amount)
-        return kilobytes["Rss:"] * MB, (kilobytes["Private_Clean:"] + kilobytes["Private_Dirty:"]) * MB
+    def memory(self) -> tuple[float, float, float]:
+        """The RSS, the USS and the highest RSS in MB."""
+        folder = Path(f"/proc/{self._process.pid}")
+        text = (folder / "smaps_rollup").read_text() + (folder / "status").read_text()
+        kilobytes = {name: int(amount) for name, amount in re.findall(r"^(\w+):\s+(\d+) kB$", text, re.MULTILINE)}
+        private = kilobytes["Private_Clean"] + kilobytes["Private_Dirty"]
+        return kilobytes["Rss"] * MB, private * MB, kilobytes["VmHWM"] * MB
 
     def end(self) -> None:
         self._process.terminate()
@@ -143,13 +142,16 @@ def shards(server: Server, number: int, by: str) -> Iterator[list[Shard]]:
         yield started
 
 
-def settled(processes: Sequence[Shard], cached: int, limit: float) -> list[dict[str, float]]:
-    """The metrics of the processes when together they cache this many pods and their caches are quiet."""
+def settled(processes: Sequence[Shard], cached: int, events: float, limit: float) -> list[dict[str, float]]:
+    """The metrics of the processes when together they cache this many pods, have had at least this many events, and
+    have no more of them.
+    """
     deadline, quiet_since, last = time.monotonic() + limit, time.monotonic(), [(0.0, 0.0)]
     while True:
         metrics = [process.metrics() for process in processes]
         now = [(each.get("informer_objects", -1.0), each.get("informer_events_total", 0.0)) for each in metrics]
-        if now != last or sum(objects for objects, _ in now) != cached:
+        complete = sum(objects for objects, _ in now) == cached and sum(count for _, count in now) >= events
+        if now != last or not complete:
             quiet_since, last = time.monotonic(), now
         elif time.monotonic() - quiet_since > QUIET:
             return metrics
@@ -161,14 +163,15 @@ def settled(processes: Sequence[Shard], cached: int, limit: float) -> list[dict[
 def measure(server: Server, case: str, number: int, pods: int, changes: int, limit: float) -> Row:
     """One run."""
     by = CASES[case][0]
-    cached = pods * number if by == "key" else pods
+    copies = number if by == "key" else 1
     with shards(server, number, by) as processes:
-        before = settled(processes, cached, limit)
-        memory = [process.memory() for process in processes]
+        before = settled(processes, pods * copies, 0.0, limit)
+        so_far = sum(each.get("informer_events_total", 0.0) for each in before)
         spent = [process.cpu() for process in processes]
         server.change(changes)
-        after = settled(processes, cached, limit)
+        after = settled(processes, pods * copies, so_far + changes * copies, limit)
         spent = [process.cpu() - begun for process, begun in zip(processes, spent, strict=True)]
+        memory = [process.memory() for process in processes]
 
     def gained(name: str) -> list[float]:
         return [later.get(name, 0.0) - now.get(name, 0.0) for now, later in zip(before, after, strict=True)]
@@ -179,8 +182,10 @@ def measure(server: Server, case: str, number: int, pods: int, changes: int, lim
         "pods": pods,
         "changes": changes,
         "cached": [round(each["informer_objects"]) for each in before],
-        "rss_mb": [round(rss, 1) for rss, _ in memory],
-        "uss_mb": [round(uss, 1) for _, uss in memory],
+        "stored_mb": [round(each.get("informer_stored_bytes", 0.0) / 1e6, 1) for each in after],
+        "rss_mb": [round(rss, 1) for rss, _, _ in memory],
+        "uss_mb": [round(uss, 1) for _, uss, _ in memory],
+        "peak_mb": [round(peak, 1) for _, _, peak in memory],
         "events": [round(each) for each in gained("informer_events_total")],
         "received_mb": [round(each / 1e6, 1) for each in gained("reflector_received_bytes_total")],
         "cpu_ms_a_change": [round(1e3 * each / max(changes, 1), 3) for each in spent],
@@ -189,19 +194,22 @@ def measure(server: Server, case: str, number: int, pods: int, changes: int, lim
 
 _COLUMNS = (
     ("cached", "pods cached"),
+    ("stored_mb", "stored MB"),
     ("rss_mb", "RSS MB"),
     ("uss_mb", "USS MB"),
+    ("peak_mb", "peak MB"),
     ("events", "events"),
     ("received_mb", "received MB"),
+    ("cpu_ms_a_change", "CPU ms a change"),
 )
 
 
 def table(rows: Iterable[Row]) -> str:
-    """A line for each run, with the figures of all its processes."""
-    lines = [f"{'case':26}{'shards':>6}" + "".join(f"{title:>32}" for _, title in _COLUMNS)]
+    """The figures of each run, with a column for each of its processes."""
+    lines = []
     for row in rows:
-        cells = [", ".join(f"{value:,}" for value in row[name]) for name, _ in _COLUMNS]
-        lines.append(f"{row['case']:26}{row['shards']:>6}" + "".join(f"{cell:>32}" for cell in cells))
+        lines.append(f"{row['case']}, {row['shards']}")
+        lines += [f"    {title:16} {', '.join(f'{value:,}' for value in row[name])}" for name, title in _COLUMNS]
     return "\n".join(lines)
 
 
@@ -231,12 +239,12 @@ def main() -> None:
     finally:
         server.end()
     print(table(rows))
-    print(f"without pods: RSS {idle['rss_mb'][0]} MB, USS {idle['uss_mb'][0]} MB")
+    print(f"without pods: RSS {idle['rss_mb'][0]} MB, USS {idle['uss_mb'][0]} MB, peak {idle['peak_mb'][0]} MB")
     report = {
         "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
         "processors": os.cpu_count(),
-        "without_pods": {"rss_mb": idle["rss_mb"][0], "uss_mb": idle["uss_mb"][0]},
+        "without_pods": {"rss_mb": idle["rss_mb"][0], "uss_mb": idle["uss_mb"][0], "peak_mb": idle["peak_mb"][0]},
         "rows": rows,
     }
     write(arguments, "shards", report, _measured)

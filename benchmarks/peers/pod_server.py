@@ -22,6 +22,8 @@ from setpoint.models.core_v1 import Namespace, Pod
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 from pods import pods
 
+PAUSE = 0.001
+"""Seconds after each change, in which the server sends it."""
 _SERVICES = ("payments", "search", "billing", "accounts", "catalog", "shipping", "mail", "reports", "auth", "images")
 _TEAMS = (*_SERVICES, "stock", "web")
 NAMESPACES = [f"{team}-{stage}" for stage in ("production", "staging", "review", "load-test") for team in _TEAMS]
@@ -66,6 +68,7 @@ async def serve(count: int, knows_shards: bool) -> None:
                 turn += 1
                 change = {"status": {"message": f"change {turn}"}}
                 await client.patch(Pod, name, change, namespace=namespace, subresource="status")
+                await asyncio.sleep(PAUSE)
             print("done", flush=True)
 
 
