@@ -10,9 +10,9 @@ what the changes brought to each process is read from its metrics, and then its 
 * ``namespace``: shards of namespaces, and a server that sends a part of a collection (``shardSelector``);
 * ``namespace, whole lists``: the same with a server that does not know shards and sends all pods to each process.
 
-``stored`` is what the cached pods take in the cache. RSS is what the system counts for a process, USS what would be free
-if it ended (its private pages): the processes share the pages of the interpreter and its libraries. ``peak`` is the
-highest RSS so far. ``without pods`` are the figures of a process whose server has none.
+``stored`` is what the cached pods take in the cache. RSS is what the system counts for a process, USS what would be
+free if it ended (its private pages): the processes share the pages of the interpreter and its libraries. ``peak`` is
+the highest RSS so far. ``without pods`` are the figures of a process whose server has none.
 """
 
 from __future__ import annotations

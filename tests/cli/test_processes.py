@@ -6,12 +6,16 @@ import asyncio
 import itertools
 import os
 import signal
+import socket
 import time
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from mykind import Mykind, MykindSpec
+from tests.collector import collector
 from tests.programs import DEADLINE, Program
 from tests.programs import program as program_of
 
@@ -64,6 +68,10 @@ def keys_by_process(running: Program, skip: int = 0) -> dict[str, set[str]]:
             _, _, pid, key = line.split()
             found.setdefault(pid, set()).add(key)
     return found
+
+
+def ends_by_process(running: Program) -> Counter[str]:
+    return Counter(line.split()[2] for line in running.out if line.startswith("end "))
 
 
 def turns(running: Program, killed: dict[str, float]) -> list[Turn]:
@@ -215,3 +223,63 @@ async def test_the_example_keeps_its_pods_with_two_processes(tmp_path: Path) -> 
 async def until_pods(cluster: EmbeddedCluster, names: set[str]) -> None:
     while {pod.name for pod in (await cluster.client.list(Pod, namespace="default")).items} != names:  # noqa: ASYNC110
         await asyncio.sleep(0.05)
+
+
+async def test_each_process_sends_its_own_metrics_and_spans_to_a_collector(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+    from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+    (tmp_path / "beat.py").write_text(PROGRAM)
+    with collector() as (address, bodies):
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)
+        async with EmbeddedCluster(control_plane=False) as cluster:
+            cluster.write_kubeconfig(tmp_path / "config")
+            await cluster.client.create(Namespace.named("work"))
+            for key in sorted(KEYS):
+                await cluster.client.create(ConfigMap.named(key.partition("/")[2], "work"))
+            words = (tmp_path / "beat.py", "run", "--kubeconfig", tmp_path / "config", "--namespace", "work")
+            async with program_of(*words, "--processes", "2", "--otlp", home=tmp_path) as running:
+                await running.until(
+                    lambda p: len([pid for pid, ends in ends_by_process(p).items() if ends > 1]) == 2,
+                    "work of two processes",
+                )
+                assert await running.signalled(signal.SIGTERM) == 0, running.printed()
+
+    def processes(parts: Iterable[Any]) -> set[str]:
+        resources = [{each.key: each.value.string_value for each in part.resource.attributes} for part in parts]
+        assert all(each["service.name"] == "beat.example.com" for each in resources)
+        assert {each["service.instance.id"] for each in resources} == {socket.gethostname()}
+        return {each["setpoint.process"] for each in resources}
+
+    spans = [
+        part for body in bodies["/v1/traces"] for part in ExportTraceServiceRequest.FromString(body).resource_spans
+    ]
+    logs = [part for body in bodies["/v1/logs"] for part in ExportLogsServiceRequest.FromString(body).resource_logs]
+    metrics = [
+        part for body in bodies["/v1/metrics"] for part in ExportMetricsServiceRequest.FromString(body).resource_metrics
+    ]
+    assert processes(metrics) == processes(logs) == {"0", "1", "supervisor"}
+    assert processes(spans) >= {"0", "1"}
+    reconciles = {
+        next(each.value.string_value for each in point.attributes if each.key == "process"): point
+        for part in metrics
+        for metric in part.scope_metrics[0].metrics
+        if metric.name == "controller_runtime_reconcile_time_seconds"
+        for point in metric.histogram.data_points
+    }
+    recorded = {
+        (span.trace_id, span.span_id)
+        for part in spans
+        for span in part.scope_spans[0].spans
+        if span.name == "reconcile beat"
+    }
+    points = [point for point in reconciles.values() if point.count]
+    assert len(points) == 2
+    for point in points:
+        exemplar = point.exemplars[-1]
+        assert (exemplar.trace_id, exemplar.span_id) in recorded
+        assert exemplar.as_double > 0

@@ -95,7 +95,8 @@ async def test_log_records_of_a_reconcile_and_about_its_end_have_its_trace(spans
     records = {record["msg"]: record for record in map(json.loads, stream.getvalue().splitlines())}
     trace_id, span_id = f"{root.context.trace_id:032x}", f"{root.context.span_id:016x}"
     assert (records["at work"]["trace_id"], records["at work"]["span_id"]) == (trace_id, span_id)
-    assert records["reconcile failed"]["trace_id"] == trace_id
+    failed = records["reconcile failed"]
+    assert (failed["trace_id"], failed["span_id"]) == (trace_id, span_id)
     assert "trace_id" not in records["controller started"]
 
 
@@ -112,14 +113,15 @@ async def test_the_histogram_of_reconcile_times_has_traces_as_exemplars(spans: A
     (root,) = (span for span in spans.get_finished_spans() if span.name.startswith("reconcile"))
     (line,) = (line for line in text.splitlines() if " # {" in line)
     assert line.startswith('controller_runtime_reconcile_time_seconds_bucket{controller="configmap",le="0.7"} 1.0')
-    assert f'# {{trace_id="{root.context.trace_id:032x}"}} 0.65' in line
+    ids = f'span_id="{root.context.span_id:016x}",trace_id="{root.context.trace_id:032x}"'
+    assert f"# {{{ids}}} 0.65" in line
 
 
 def test_a_trace_that_is_not_sampled_is_no_exemplar() -> None:
     provider = sdk.TracerProvider(sampler=sampling.ALWAYS_OFF)
     with provider.get_tracer("x").start_as_current_span("y") as span:
-        assert telemetry.sampled_trace(span) == ""
-    assert telemetry.sampled_trace(None) == ""
+        assert telemetry.sampled_trace(span) == {}
+    assert telemetry.sampled_trace(None) == {}
 
 
 def test_nothing_is_traced_without_a_provider() -> None:

@@ -276,6 +276,15 @@ async def test_the_metrics_of_all_processes_are_served_with_their_number() -> No
     ]
 
 
+async def test_exemplars_of_the_processes_are_served() -> None:
+    registry = CollectorRegistry()
+    Histogram("took_seconds", "Time.", registry=registry).observe(0.3, {"trace_id": "ab"})
+    headers = {"accept": "application/openmetrics-text; version=1.0.0"}
+    answer = await MergedMetrics(CollectorRegistry(), Answering({0: exported(registry)})).answer("", {}, headers)
+    (line,) = (line for line in answer.body.decode().splitlines() if " # " in line and line.startswith("took"))
+    assert '# {trace_id="ab"} 0.3' in line
+
+
 async def test_a_key_is_explained_by_the_process_that_has_it() -> None:
     def page(state: str) -> Answer:
         return Answer(200, json.dumps([{"key": "default/a", "state": state}]).encode())

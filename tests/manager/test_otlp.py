@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import os
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from tests.collector import collector
 
 from setpoint.manager.otlp import OtlpMetrics
 from setpoint.testing import virtual_time
@@ -51,33 +48,6 @@ async def work():
 asyncio.run(work())
 otlp.close()
 """
-
-
-@contextmanager
-def collector() -> Iterator[tuple[str, dict[str, list[bytes]]]]:
-    """The address of a collector, and the bodies that it gets, by path."""
-    bodies: dict[str, list[bytes]] = {}
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            bodies.setdefault(self.path, []).append(
-                gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body
-            )
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, format: str, *args: Any) -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", bodies
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def test_a_collector_gets_metrics_log_records_and_spans_of_one_service() -> None:
@@ -142,8 +112,23 @@ def test_counters_gauges_and_histograms_become_those_of_otlp() -> None:
     assert (mails.attributes, mails.value) == ({"result": "ok"}, 2.0)
     assert metrics["depth"].data_points[0].value == -1.5
     (point,) = metrics["seconds"].data_points
+    assert not point.exemplars
     assert (point.attributes, point.count, point.sum) == ({"step": "a"}, 4, 107.5)
     assert (point.explicit_bounds, point.bucket_counts) == ([1.0, 5.0], [1, 2, 1])
+
+
+def test_exemplars_have_the_ids_of_their_span_and_all_metrics_the_further_labels() -> None:
+    registry = CollectorRegistry()
+    Gauge("depth", "Depth.", registry=registry).set(1)
+    times = Histogram("seconds", "Times.", buckets=[1, 5], registry=registry)
+    times.observe(3, {"trace_id": "0af7651916cd43dd8448eb211c80319c", "span_id": "b7ad6b7169203331", "user": "a"})
+    metrics = metrics_in(OtlpMetrics(registry, Exporter(), RESOURCE, labels={"process": "1"}).snapshot())
+    assert metrics["depth"].data_points[0].attributes == {"process": "1"}
+    (point,) = metrics["seconds"].data_points
+    assert point.attributes == {"process": "1"}
+    (exemplar,) = point.exemplars
+    assert (exemplar.value, exemplar.filtered_attributes) == (3.0, {"user": "a"})
+    assert (exemplar.trace_id, exemplar.span_id) == (0x0AF7651916CD43DD8448EB211C80319C, 0xB7AD6B7169203331)
 
 
 def test_the_metrics_of_a_manager_can_be_encoded() -> None:
@@ -165,14 +150,22 @@ def test_the_metrics_of_a_manager_can_be_encoded() -> None:
 
 @virtual_time
 async def test_metrics_are_exported_at_intervals_and_once_more_at_the_end() -> None:
-    exporter = Exporter()
-    task = asyncio.ensure_future(OtlpMetrics(CollectorRegistry(), exporter, RESOURCE, 60).run())
+    exporter, registry = Exporter(), CollectorRegistry()
+    depth = Gauge("depth", "Depth.", registry=registry)
+    metrics = OtlpMetrics(registry, exporter, RESOURCE, 60)
+    task = asyncio.ensure_future(metrics.run())
     await asyncio.sleep(150)
     assert len(exporter.exported) == 2
+    depth.set(3)
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
+    registry.unregister(depth)
+    assert len(exporter.exported) == 2, "an export would block the loop, in which controllers are stopped"
+    metrics.close()
+    metrics.close()
     assert len(exporter.exported) == 3
+    assert metrics_in(exporter.exported[-1])["depth"].data_points[0].value == 3.0
 
 
 def test_without_its_packages_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,7 +164,7 @@ class _Run:
         configure(log.log_format, log.log_level.upper(), fields=fields)
         sources.log()
         try:
-            self._otlp = Otlp(self._lease or self._field_manager) if log.otlp else None
+            self._otlp = Otlp(self._lease or self._field_manager, self._process()) if log.otlp else None
         except OtlpMissing as problem:
             raise UsageError(str(problem)) from None
         try:
@@ -177,6 +177,10 @@ class _Run:
         finally:
             if self._otlp is not None:
                 self._otlp.close()
+
+    def _process(self) -> str:
+        """The index of this process among those of ``--processes``, or ``supervisor``; ``""`` without them."""
+        return str(self._seat.index) if self._seat is not None else "supervisor" if self._supervisor is not None else ""
 
     async def _work(self) -> None:
         async with connected(self._cluster, self._kinds, self._field_manager) as (client, embedded):
@@ -193,7 +197,7 @@ class _Run:
                 address = "" if isinstance(place, Path) else address_of(ServiceTarget(place, manager.client.namespace))
                 callers = self._callers.allowed(manager.client, address)
                 serve_webhooks(manager, self._served, place, port, self._configuration, callers)
-            if self._otlp is not None and self._seat is None and manager.metrics is not None:
+            if self._otlp is not None and manager.metrics is not None:
                 manager.add(self._otlp.metrics_of(manager.metrics.registry))
             if self._serving.measure is not None:
                 manager.add(Measuring(self._serving.measure))

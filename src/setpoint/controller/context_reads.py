@@ -92,8 +92,8 @@ class ContextReads:
         """The reads so far, by kind and by whether they were from a cache; None before the first read."""
         self._writes: builtins.list[Write] = []
         """The writes of this reconcile so far."""
-        self._trace = ""
-        """The id of the trace that records this reconcile; ``""`` if none does."""
+        self._trace: Mapping[str, str] = {}
+        """The ids of the span that records this reconcile; see `sampled_trace`."""
         self._warning = ""
         """The last event of this reconcile about ``object``, if its type was ``Warning``: reason and message."""
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import sys
 from bisect import bisect_left
-from collections.abc import AsyncIterator, Iterator, MutableMapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -56,8 +56,8 @@ class LoopMetrics:
         self.paused = 0
         self.seconds = 0.0
         self.buckets = [0] * (len(BUCKETS) + 1)
-        self.exemplars: dict[int, tuple[str, float, float]] = {}
-        """For each bucket, the last traced reconcile: its trace id, its seconds, and the time of its end."""
+        self.exemplars: dict[int, tuple[Mapping[str, str], float, float]] = {}
+        """For each bucket, the last traced reconcile: the ids of its span, its seconds, and the time of its end."""
 
     def observe(self, result: str, seconds: float) -> None:
         """Counts a reconcile that has ended."""
@@ -65,9 +65,9 @@ class LoopMetrics:
         self.seconds += seconds
         self.buckets[bisect_left(BUCKETS, seconds)] += 1
 
-    def note_trace(self, trace_id: str, seconds: float, ended_at: float) -> None:
-        """Notes the trace of a reconcile, as the exemplar of its bucket."""
-        self.exemplars[bisect_left(BUCKETS, seconds)] = (trace_id, seconds, ended_at)
+    def note_trace(self, ids: Mapping[str, str], seconds: float, ended_at: float) -> None:
+        """Notes the ids of a reconcile's span (see `sampled_trace`), as the exemplar of its bucket."""
+        self.exemplars[bisect_left(BUCKETS, seconds)] = (ids, seconds, ended_at)
 
 
 class ControllerMetrics:
@@ -150,7 +150,7 @@ class ControllerMetrics:
                 if trace is None:
                     cumulated.append((bound, float(running)))
                 else:
-                    cumulated.append((bound, float(running), Exemplar({"trace_id": trace[0]}, trace[1], trace[2])))
+                    cumulated.append((bound, float(running), Exemplar(dict(trace[0]), trace[1], trace[2])))
             seconds.add_metric([loop.name], cumulated, loop.seconds)
             for counter, attribute in counters:
                 counter.add_metric([loop.name], getattr(loop, attribute))
@@ -206,12 +206,14 @@ def find_tracer() -> Any:
     return provider.get_tracer("setpoint")
 
 
-def sampled_trace(span: Any) -> str:
-    """The id of the span's trace, if the trace is recorded; ``""`` if it is not, and without a span."""
+def sampled_trace(span: Any) -> Mapping[str, str]:
+    """The ``trace_id`` and ``span_id`` of a span whose trace is recorded; empty if it is not, and without a span."""
     if span is None:
-        return ""
+        return {}
     context = span.get_span_context()
-    return f"{context.trace_id:032x}" if context.is_valid and context.trace_flags.sampled else ""
+    if not (context.is_valid and context.trace_flags.sampled):
+        return {}
+    return {"trace_id": f"{context.trace_id:032x}", "span_id": f"{context.span_id:016x}"}
 
 
 def traced(client: Client, tracer: Any) -> Client:

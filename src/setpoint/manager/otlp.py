@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import socket
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from time import time_ns
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
     from prometheus_client.core import Metric as Family
+    from prometheus_client.samples import Exemplar
 
 logger = logging.getLogger("setpoint.manager")
 INTERVAL: Final = 60.0
@@ -34,7 +36,10 @@ class OtlpMissing(Exception):
 
 class Otlp:
     """The exporters of one process, which begin to work when the object is made. ``service`` is the name of the program
-    unless ``OTEL_SERVICE_NAME`` gives another one.
+    unless ``OTEL_SERVICE_NAME`` gives another one. The instance (``service.instance.id``) is the name of the host,
+    which in a cluster is that of the pod, unless ``OTEL_RESOURCE_ATTRIBUTES`` has another one. ``process`` is the index
+    of a child process, or ``supervisor``; it becomes the attribute ``setpoint.process`` of all that is sent, and the
+    attribute ``process`` of metrics, as in ``/metrics``.
 
     Make it before the controllers run: spans are made only with a tracer provider, which this object sets.
 
@@ -42,7 +47,7 @@ class Otlp:
         OtlpMissing: the packages of the extra ``otlp`` are not installed.
     """
 
-    def __init__(self, service: str) -> None:
+    def __init__(self, service: str, process: str = "") -> None:
         try:
             base = "opentelemetry.exporter.otlp.proto.http"
             spans, records, metrics = (
@@ -56,6 +61,11 @@ class Otlp:
         resources = import_module("opentelemetry.sdk.resources")
         # The variables take precedence: create() merges them over the attributes only for those that are not given.
         named = {} if os.environ.get("OTEL_SERVICE_NAME") else {"service.name": service}
+        if "service.instance.id=" not in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", ""):
+            named["service.instance.id"] = socket.gethostname()
+        if process:
+            named["setpoint.process"] = process
+        self._process = process
         self.resource = resources.Resource.create(named)
         self._tracers = sdk_trace.TracerProvider(resource=self.resource)
         self._tracers.add_span_processor(trace_export.BatchSpanProcessor(spans.OTLPSpanExporter()))
@@ -65,16 +75,21 @@ class Otlp:
         self._handler = LogHandler(self._loggers.get_logger("setpoint"))
         logging.getLogger().addHandler(self._handler)
         self._metrics = metrics.OTLPMetricExporter()
+        self._exports: list[OtlpMetrics] = []
 
     def metrics_of(self, registry: CollectorRegistry) -> OtlpMetrics:
         """The runnable that exports the metrics of the registry."""
         interval = os.environ.get("OTEL_METRIC_EXPORT_INTERVAL", "")
         seconds = float(interval) / 1000 if interval.isdecimal() and int(interval) else INTERVAL
-        return OtlpMetrics(registry, self._metrics, self.resource, seconds)
+        labels = {"process": self._process} if self._process else {}
+        self._exports.append(OtlpMetrics(registry, self._metrics, self.resource, seconds, labels))
+        return self._exports[-1]
 
     def close(self) -> None:
         """Sends what has not been sent yet. It blocks until that is done, or the exporters give up."""
         logging.getLogger().removeHandler(self._handler)
+        for export in self._exports:
+            export.close()
         self._tracers.shutdown()
         self._loggers.shutdown()
         self._metrics.shutdown()
@@ -110,13 +125,13 @@ class LogHandler(logging.Handler):
             attributes["exception.message"] = str(record.exc_info[1])
             attributes["exception.stacktrace"] = logging.Formatter().formatException(record.exc_info)
         span = self._trace.get_current_span().get_span_context()
-        trace = attributes.pop("trace_id", "")
+        ids = {name: int(str(attributes.pop(name, "")) or "0", 16) for name in ("trace_id", "span_id")}
         number = next((number for level, number in _SEVERITIES if record.levelno >= level), _DEBUG)
         return self._record(
             timestamp=int(record.created * 1e9),
             observed_timestamp=time_ns(),
-            trace_id=span.trace_id if span.is_valid else int(str(trace) or "0", 16),
-            span_id=span.span_id,
+            trace_id=span.trace_id if span.is_valid else ids["trace_id"],
+            span_id=span.span_id if span.is_valid else ids["span_id"],
             trace_flags=span.trace_flags,
             severity_text=record.levelname,
             severity_number=self._severity(number),
@@ -126,20 +141,30 @@ class LogHandler(logging.Handler):
 
 
 class OtlpMetrics:
-    """Exports the metrics of a registry every ``interval`` seconds, and once more at the end. A failed export is logged
-    by the SDK, and the next one has the same counters.
+    """Exports the metrics of a registry, with further ``labels``, every ``interval`` seconds. A failed export is logged
+    by the SDK, and the next one has the same counters. What is exported last are the metrics when the manager began to
+    stop: a controller that has ended has none.
     """
 
     name = "otlp metrics"
     leader_only = False
-    group = "servers"
+    group = "others"
 
-    def __init__(self, registry: CollectorRegistry, exporter: Any, resource: Any, interval: float = INTERVAL) -> None:
+    def __init__(
+        self,
+        registry: CollectorRegistry,
+        exporter: Any,
+        resource: Any,
+        interval: float = INTERVAL,
+        labels: Mapping[str, str] | None = None,
+    ) -> None:
         self._registry = registry
         self._exporter = exporter
         self._resource = resource
         self._interval = interval
+        self._labels = dict(labels or {})
         self._started = time_ns()
+        self._last: Any = None
 
     async def run(self) -> None:
         """Exports until the call is cancelled."""
@@ -148,7 +173,13 @@ class OtlpMetrics:
                 await asyncio.sleep(self._interval)
                 await asyncio.to_thread(self._exporter.export, self.snapshot())
         finally:
-            self._exporter.export(self.snapshot())
+            self._last = self.snapshot()
+
+    def close(self) -> None:
+        """Exports the last metrics. It blocks until that is done, or the exporter gives up."""
+        if self._last is not None:
+            self._exporter.export(self._last)
+            self._last = None
 
     def snapshot(self) -> Any:
         """The metrics as they are now, in the classes of the SDK."""
@@ -170,7 +201,7 @@ class OtlpMetrics:
         by_name: dict[str, list[Any]] = {}
         for sample in family.samples:
             if not sample.name.endswith("_created"):
-                point = sdk.NumberDataPoint(dict(sample.labels), self._started, now, float(sample.value))
+                point = sdk.NumberDataPoint(self._labels | sample.labels, self._started, now, float(sample.value))
                 by_name.setdefault(sample.name, []).append(point)
         for name, points in by_name.items():
             if family.type == "counter":
@@ -189,7 +220,9 @@ class OtlpMetrics:
         series: dict[tuple[tuple[str, str], ...], dict[str, Any]] = {}
         for sample in family.samples:
             labels = tuple(sorted((name, value) for name, value in sample.labels.items() if name != "le"))
-            parts = series.setdefault(labels, {"buckets": []})
+            parts = series.setdefault(labels, {"buckets": [], "exemplars": []})
+            if sample.exemplar is not None:
+                parts["exemplars"].append(_exemplar(sample.exemplar, now))
             if sample.name.endswith("_bucket"):
                 parts["buckets"].append((float(sample.labels["le"]), sample.value))
             elif sample.name.endswith(("_sum", "_count")):
@@ -198,7 +231,7 @@ class OtlpMetrics:
             buckets = sorted(parts["buckets"])
             counts = _differences(count for _, count in buckets)
             yield sdk.HistogramDataPoint(
-                attributes=dict(labels),
+                attributes=self._labels | dict(labels),
                 start_time_unix_nano=self._started,
                 time_unix_nano=now,
                 count=int(parts.get("count", buckets[-1][1] if buckets else 0)),
@@ -207,7 +240,23 @@ class OtlpMetrics:
                 explicit_bounds=[bound for bound, _ in buckets[:-1]],
                 min=None,
                 max=None,
+                exemplars=parts["exemplars"],
             )
+
+
+def _exemplar(exemplar: Exemplar, now: int) -> Any:
+    """An exemplar of prometheus_client in the class of the SDK, which has the ids of the span apart from its other
+    labels.
+    """
+    labels = dict(exemplar.labels)
+    ids = {name: int(labels.pop(name), 16) for name in ("trace_id", "span_id") if name in labels}
+    return import_module("opentelemetry.sdk.metrics").Exemplar(
+        filtered_attributes=labels,
+        value=float(exemplar.value),
+        time_unix_nano=now if exemplar.timestamp is None else int(float(exemplar.timestamp) * 1e9),
+        span_id=ids.get("span_id"),
+        trace_id=ids.get("trace_id"),
+    )
 
 
 def _differences(cumulated: Iterable[float]) -> list[int]:

@@ -182,7 +182,7 @@ class AttemptLogger(BoundLogger):
         fields = kwargs["extra"]["fields"]
         context = self._running.get(fields.get("key"))
         if context is not None and context._trace:
-            fields["trace_id"] = context._trace
+            fields.update(context._trace)
         return msg, kwargs
 
 

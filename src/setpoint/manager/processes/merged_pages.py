@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import msgspec
 
@@ -14,6 +14,7 @@ from setpoint.manager.http_server import Answer
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
     from prometheus_client.core import Metric
+    from prometheus_client.samples import Exemplar
 
 METRICS: Final = "/metrics"
 LABEL: Final = "process"
@@ -36,14 +37,17 @@ class Asked(Protocol):
     ) -> Mapping[int, Answer | None]: ...
 
 
+_Exemplar: TypeAlias = tuple[dict[str, str], float, float | None]
+
+
 class Family(msgspec.Struct, array_like=True):
-    """A metric and its samples, each with its name, labels, value and timestamp."""
+    """A metric and its samples, each with its name, labels, value, timestamp and exemplar: labels, value, timestamp."""
 
     name: str
     documentation: str
     type: str
     unit: str
-    samples: list[tuple[str, dict[str, str], float, float | None]]
+    samples: list[tuple[str, dict[str, str], float, float | None, _Exemplar | None]]
 
 
 _families = msgspec.msgpack.Decoder(list[Family]).decode
@@ -67,12 +71,18 @@ def _of(registry: CollectorRegistry) -> list[Family]:
                     dict(sample.labels),
                     float(sample.value),
                     None if sample.timestamp is None else float(sample.timestamp),
+                    None if sample.exemplar is None else _exemplar_of(sample.exemplar),
                 )
                 for sample in metric.samples
             ],
         )
         for metric in registry.collect()
     ]
+
+
+def _exemplar_of(exemplar: Exemplar) -> _Exemplar:
+    at = exemplar.timestamp
+    return dict(exemplar.labels), float(exemplar.value), None if at is None else float(at)
 
 
 class MergedMetrics:
@@ -98,7 +108,7 @@ class MergedMetrics:
             if answer is not None and answer.status == 200:
                 families[str(index)] = _families(answer.body)
         up = Family(_UP, "1 if the process answers, 0 if it does not.", "gauge", "", [])
-        up.samples.extend((_UP, {LABEL: str(index)}, float(str(index) in families), None) for index in answers)
+        up.samples.extend((_UP, {LABEL: str(index)}, float(str(index) in families), None, None) for index in answers)
         merged = CollectorRegistry()
         merged.register(_Collected(families, up))
         encode, content_type = choose_encoder(headers.get("accept", ""))
@@ -117,6 +127,7 @@ class _Collected:
 
     def collect(self) -> Iterator[Metric]:
         from prometheus_client.core import Metric
+        from prometheus_client.samples import Exemplar
 
         metrics: dict[str, Metric] = {}
         for process, families in [*self._families_by_process.items(), ("", [self._up])]:
@@ -124,8 +135,9 @@ class _Collected:
                 metric = metrics.get(family.name)
                 if metric is None:
                     metric = metrics[family.name] = Metric(family.name, family.documentation, family.type, family.unit)
-                for name, labels, value, timestamp in family.samples:
-                    metric.add_sample(name, {LABEL: process, **labels}, value, timestamp)
+                for name, labels, value, timestamp, exemplar in family.samples:
+                    example = None if exemplar is None else Exemplar(*exemplar)
+                    metric.add_sample(name, {LABEL: process, **labels}, value, timestamp, example)
         yield from metrics.values()
 
 
