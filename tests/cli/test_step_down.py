@@ -55,6 +55,7 @@ async def test_a_leader_without_another_replica_leads_again() -> None:
             await hand_over(made.client, "default/group", None, 60)
         await advance(1)
         assert process.manager.elected.is_set()
+        assert not (await made.client.get(Lease, "group", namespace="default")).metadata.annotations
 
 
 @virtual_time
@@ -63,6 +64,8 @@ async def test_a_leader_that_does_not_step_down_is_named() -> None:
         await advance(3)
         with pytest.raises(UserError, match="no other process has taken the Lease default/group from a within 60"):
             await hand_over(made.client, "group", "default", 60)
+        lease = await made.client.get(Lease, "group", namespace="default")
+        assert not lease.metadata.annotations, "nothing is left for a leader that would obey it later"
 
 
 @virtual_time

@@ -28,7 +28,8 @@ def step_down(name: str, namespace: str | None, cluster: KubeconfigFlags, timeou
 
 async def hand_over(client: Client, name: str, namespace: str | None, timeout: float) -> str:
     """Annotates the Lease with `STEP_DOWN`, and waits until another process holds it, for ``timeout`` seconds at most.
-    Returns a sentence that names both processes.
+    Returns a sentence that names both processes. After that time the annotation is removed, so that no later version of
+    the leader obeys it; a leader that has seen it steps down all the same.
 
     Raises:
         UserError: the Lease does not exist, no process holds it, or no other process has taken over.
@@ -50,6 +51,8 @@ async def hand_over(client: Client, name: str, namespace: str | None, timeout: f
         async with asyncio.timeout(timeout):
             successor = await _successor(client, short, space, holder)
     except TimeoutError:
+        withdrawn = {"metadata": {"annotations": {STEP_DOWN: None}}}
+        await client.patch(Lease, short, withdrawn, namespace=space, field_manager=MANAGER)
         raise UserError(
             f"no other process has taken {place} from {holder} within {timeout:g} s: if {holder} runs with "
             "--lost-lease standby, it steps down when its reconciles have ended; otherwise delete its pod"

@@ -57,7 +57,7 @@ class ProgramState:
         if value is _NOTHING:
             raise LookupError(
                 f"there is no {kind.__name__} for reconciles: give the program a lifespan that yields one, "
-                "as sp.main(..., lifespan=...), sp.Manager(..., lifespan=...) or testing.cluster(..., lifespan=...)"
+                "as lifespan= of sp.main, sp.Operator, sp.Manager or testing.cluster"
             )
         raise TypeError(f"the program's lifespan yields a {type(value).__name__}, not a {kind.__name__}")
 
