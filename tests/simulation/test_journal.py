@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import pytest
-from tests.simulation.kinds import App
+from tests.simulation.kinds import App, AppSpec
 from tests.simulation.test_check import create_and_delete
 from tests.simulation.test_external_systems import create_one
 
@@ -104,6 +106,71 @@ def test_no_fault_leads_to_two_machines_or_none_after_a_deletion_outside() -> No
     setup = deleted_outside()
     off = {"quiet": "each time at which the machine is found is written to the object"}
     check(setup.scenario, setup.factory, externals=setup.externals, off=off, budget=Budget(runs=60))
+
+
+class Machines(Slots):
+    """Machines that are started again and again; one that is gone can't be."""
+
+    @call
+    async def start(self, number: str) -> None:
+        if number not in self.machines:
+            raise LookupError(number)
+
+
+Forget = Callable[[sp.Journal, sp.Context], Awaitable[None]]
+
+
+async def forget(journal: sp.Journal, ctx: sp.Context) -> None:
+    await journal.forget(ctx)
+
+
+async def erase(journal: sp.Journal, ctx: sp.Context) -> None:
+    """What a user might do instead: the next attempt begins with an empty journal."""
+    await ctx.patch(ctx.object, {"metadata": {"annotations": {journal.name: None}}})
+
+
+def started_again(forget: Forget) -> Setup:
+    """A controller that trusts its journal, and forgets a machine when the cloud says that it is gone."""
+    cloud = Machines()
+    journal = sp.Journal("cloud.example.com/machine", visible_within=5.0, recheck=86400.0)
+
+    async def reconcile(app: App, ctx: sp.Context) -> sp.Outcome | None:
+        number = await journal.ensure(ctx, create=cloud.create, find=cloud.find)
+        try:
+            await cloud.start(number)
+        except LookupError:
+            await forget(journal, ctx)
+            return sp.retry(f"{number} is gone")
+        return None
+
+    async def clean_up(app: App, ctx: sp.Context) -> None:
+        await journal.remove(ctx, find=cloud.find, delete=cloud.delete)
+
+    async def scenario(cluster: sp.testing.Cluster) -> None:
+        await create_one(cluster)
+        await advance(60)
+        cloud.machines.clear()
+        await cluster.apply(App.named("one", "default", spec=AppSpec(size=2)))  # which wakes the controller
+        await cluster.settle()
+
+    def factory() -> list[sp.Controller[App]]:
+        return [sp.Controller(App, reconcile).finalize(clean_up)]
+
+    return Setup(scenario=scenario, factory=factory, externals=[cloud])
+
+
+@pytest.mark.long
+def test_a_machine_that_is_forgotten_because_it_is_gone_is_made_once_more_and_not_twice() -> None:
+    setup = started_again(forget)
+    report = check(setup.scenario, setup.factory, externals=setup.externals, budget=SOME)
+    assert report.singles
+
+
+def test_a_journal_that_is_erased_in_place_of_forgetting_is_found_out() -> None:
+    setup = started_again(erase)
+    with pytest.raises(Counterexample) as found:
+        check(setup.scenario, setup.factory, externals=setup.externals, budget=Budget())
+    assert "m-2" in str(found.value)
 
 
 def test_the_same_without_looking_again_is_found_out() -> None:
