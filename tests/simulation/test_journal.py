@@ -125,7 +125,7 @@ async def forget(journal: sp.Journal, ctx: sp.Context) -> None:
 
 
 async def erase(journal: sp.Journal, ctx: sp.Context) -> None:
-    """What a user might do instead: the next attempt begins with an empty journal."""
+    """A wrong way to forget: the next attempt begins with an empty journal."""
     await ctx.patch(ctx.object, {"metadata": {"annotations": {journal.name: None}}})
 
 

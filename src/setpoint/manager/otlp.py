@@ -142,8 +142,8 @@ class LogHandler(logging.Handler):
 
 class OtlpMetrics:
     """Exports the metrics of a registry, with further ``labels``, every ``interval`` seconds. A failed export is logged
-    by the SDK, and the next one has the same counters. What is exported last are the metrics when the manager began to
-    stop: a controller that has ended has none.
+    by the SDK, and the next one has the same counters. The last export has the metrics at the time at which the manager
+    began to stop, because a controller that has ended has none.
     """
 
     name = "otlp metrics"
