@@ -27,7 +27,7 @@ from setpoint.client import (
     metadata_only,
 )
 from setpoint.meta import Resource, TooDeep, raw_of
-from setpoint.testing import settle, virtual_time
+from setpoint.testing import virtual_time, wait_all_tasks_blocked
 
 RESOURCE = Resource(group="example.com", version="v1", kind="Thing", plural="things")
 PATH = "/apis/example.com/v1/things"
@@ -318,14 +318,14 @@ def test_an_informer_lives_with_all_there_is(before: list[Stored], after: list[S
             )
             await factory.wait_for_cache_sync()
             informer.add_index("content", lambda thing: [str(type(thing.content))], projection=Thing)
-            await settle()
+            await wait_all_tasks_blocked()
             for each in after:
                 shelf.put(each)
             if after:
                 shelf.remove(after[0])
             end = Stored("default", "the-end", b"1")
             shelf.put(end)
-            await settle()
+            await wait_all_tasks_blocked()
             assert informer.last_error is None
             assert informer.shared.skipped == 0
             assert heads.keys() == shelf.objects.keys() == set(informer.lister.keys())

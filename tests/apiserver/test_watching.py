@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.apiserver.harness import CRDS, MAPS, MYKINDS, PODS, Api, config_map, crd, mykind, pod, serving
 
 from setpoint.apiserver import ApiServer, MemoryStorage, SqliteStorage
-from setpoint.testing import advance, now, settle, virtual_time
+from setpoint.testing import advance, now, virtual_time, wait_all_tasks_blocked
 
 
 def seen(events: list[tuple[str, Any]]) -> list[tuple[str, str]]:
@@ -169,7 +169,7 @@ async def test_a_server_that_closes_ends_its_watches() -> None:
     api = Api(server)
     async with api.watch(MAPS, resourceVersion=str(api.revision)) as events:
         rest = asyncio.create_task(events.rest())
-        await settle()
+        await wait_all_tasks_blocked()
         await server.close()
         assert await rest == []
     assert not server.watches

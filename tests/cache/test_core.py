@@ -4,7 +4,7 @@ from random import Random
 
 from setpoint.cache import InformerFactory
 from setpoint.models.core_v1 import Pod
-from setpoint.testing import settle, virtual_time
+from setpoint.testing import virtual_time, wait_all_tasks_blocked
 
 from .fakes import FakeServer
 
@@ -33,7 +33,7 @@ async def test_list_watch_and_read() -> None:
         new = server.put("web-1", phase="Failed")["metadata"]["resourceVersion"]
         server.delete("web-2")
         server.put("new")
-        await settle()
+        await wait_all_tasks_blocked()
         assert calls == [("update", old, new), ("delete", "web-2", "False"), ("add", "new", "False")]
         pod = pods.lister.get("default/web-1")
         assert pod.status.phase == "Failed"

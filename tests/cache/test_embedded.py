@@ -19,7 +19,7 @@ from setpoint.client.errors import ApiError
 from setpoint.client.in_process_transport import InProcessTransport
 from setpoint.client.transport import Request, Response, Transport, TransportError
 from setpoint.models.core_v1 import ConfigMap
-from setpoint.testing import advance, now, settle, virtual_time
+from setpoint.testing import advance, now, virtual_time, wait_all_tasks_blocked
 
 from .test_soak import Judge
 
@@ -139,7 +139,7 @@ async def test_at_every_quiet_point_the_store_equals_the_embedded_server(
                     case "compact":
                         server.storage.compact(server.storage.revision)
                     case "wait":
-                        await (advance(argument) if argument else settle())
+                        await (advance(argument) if argument else wait_all_tasks_blocked())
                     case "quiet":
                         transport.faults.clear()
                         await advance(quiet_seconds(delay))

@@ -14,7 +14,7 @@ from setpoint.cache.factory import WriteObserver, WriteRecord
 from setpoint.client.errors import Forbidden, NotFound
 from setpoint.meta import Model, ObjectKey, Resource
 from setpoint.models.core_v1 import Node, Pod
-from setpoint.testing import advance, settle, virtual_time
+from setpoint.testing import advance, virtual_time, wait_all_tasks_blocked
 
 from .fakes import FakeServer, ScriptedSource, pod_list, refusal, refused
 
@@ -51,7 +51,7 @@ async def test_selectors_and_namespace_of_the_factory_hold_for_its_informers() -
         factory.informer(Pod, field_selector="spec.nodeName=n1")
         factory.informer(Node)
         factory.informer(Pod, namespace="")
-        await settle()
+        await wait_all_tasks_blocked()
     pods, nodes, everywhere = source.requests
     assert (pods.path, pods.query["labelSelector"]) == ("/api/v1/namespaces/prod/pods", "app=web")
     assert pods.query["fieldSelector"] == "spec.nodeName=n1"
@@ -68,7 +68,7 @@ async def test_an_informer_starts_when_the_factory_is_entered_and_nothing_outliv
     pods.add_event_handler(on_add=lambda head, initial: calls.append(head.name))
     pods.add_index("name", lambda head: [head.name])
     server.put("a")
-    await settle()
+    await wait_all_tasks_blocked()
     assert server.requests == []
     async with factory:
         await factory.wait_for_cache_sync()
@@ -117,9 +117,9 @@ async def test_an_informer_that_nobody_uses_any_more_stops() -> None:
             second.add_event_handler(on_add=lambda head, initial: calls.append(head.name))
             await factory.wait_for_cache_sync()
             server.put("a")
-            await settle()
+            await wait_all_tasks_blocked()
         server.put("b")
-        await settle()
+        await wait_all_tasks_blocked()
         assert calls == ["a"], "a closed handle's handlers are gone"
         assert len(server.watchers) == 1
         with pytest.raises(InformerStopped):
@@ -168,14 +168,14 @@ async def test_a_resource_that_appears_and_disappears_is_followed() -> None:
     server.put("a")
     async with make(server, watch_options=ORDINARY) as factory:
         pods = factory.informer(Pod)
-        await settle()
+        await wait_all_tasks_blocked()
         assert isinstance(pods.last_error, NotFound)
         await factory.wait_for_cache_sync()
         assert len(pods.lister) == 1
         assert pods.last_error is None
         server.drop_watches()
         server.gate = [refusal(404, "NotFound")] * 4
-        await settle()
+        await wait_all_tasks_blocked()
         assert len(pods.lister) == 1, "what was known is kept while the server can't say"
         server.delete("a")
         server.put("b")
@@ -250,7 +250,7 @@ async def test_a_read_of_one_moment_while_the_store_goes_on() -> None:
         with pods.snapshot() as snapshot:
             server.delete("a")
             server.put("b")
-            await settle()
+            await wait_all_tasks_blocked()
             assert pods.lister_of(snapshot).keys() == ["default/a"]
             assert pods.lister.keys() == ["default/b"]
 
@@ -306,7 +306,7 @@ async def test_a_write_is_awaited_until_the_cache_has_it() -> None:
         await advance(3)
         assert not any(wait.done() for wait in waits)
         server.release()
-        await settle()
+        await wait_all_tasks_blocked()
         assert [wait.result() for wait in waits] == [True] * 3
         assert "default/a" in pods.lister
         assert await factory.caught_up(Pod, "default/a"), "nothing is waited for any more"
@@ -338,7 +338,7 @@ async def test_a_bookmark_or_any_later_event_shows_that_a_write_has_been_seen() 
         await advance(5)
         assert not wait.done()
         server.bookmark_all()
-        await settle()
+        await wait_all_tasks_blocked()
         assert wait.result()
 
 
@@ -357,11 +357,11 @@ async def test_deletions_are_awaited_by_version_or_by_absence() -> None:
         going = asyncio.create_task(
             factory.observed(Pod, "default/b", uid=finalized["metadata"]["uid"], deleted=True, timeout=None)
         )
-        await settle()
+        await wait_all_tasks_blocked()
         assert not wait.done()
         assert not going.done()
         server.release()
-        await settle()
+        await wait_all_tasks_blocked()
         assert wait.result()
         assert going.result()
 
@@ -377,9 +377,9 @@ async def test_what_nobody_follows_counts_as_observed_and_a_stopped_cache_does_n
         handle = factory.informer(Pod)
         await factory.wait_for_cache_sync()
         wait = asyncio.create_task(factory.observed(Pod, "default/a", "100", timeout=None))
-        await settle()
+        await wait_all_tasks_blocked()
         await handle.close()
-        await settle()
+        await wait_all_tasks_blocked()
         assert wait.result() is False
     assert server.observers == []
 
@@ -451,7 +451,7 @@ async def test_who_waits_for_a_handler_that_is_removed_learns_it() -> None:
         registration = factory.informer(Pod).add_event_handler(on_add=lambda head, initial: None, name="mine")
         waiting = asyncio.create_task(registration.wait_synced())
         syncing = asyncio.create_task(factory.wait_for_cache_sync(5))
-        await settle()
+        await wait_all_tasks_blocked()
         await registration.remove()
         with pytest.raises(InformerStopped, match="handler mine was removed before"):
             await waiting
@@ -468,7 +468,7 @@ async def test_who_waits_for_an_informer_that_is_closed_learns_it(begun: bool) -
         informer = factory.informer(Pod)
         registration = informer.add_event_handler(on_add=lambda head, initial: None)
         if begun:
-            await settle()
+            await wait_all_tasks_blocked()
         tasks = [asyncio.create_task(informer.wait_synced()), asyncio.create_task(registration.wait_synced())]
         await asyncio.sleep(0)
         await informer.close()

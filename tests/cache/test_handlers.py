@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from setpoint.cache import Head, HeadUpdate, Informer, InformerFactory, InformerStopped
 from setpoint.models.core_v1 import Pod
-from setpoint.testing import advance, settle, virtual_time
+from setpoint.testing import advance, virtual_time, wait_all_tasks_blocked
 
 from .fakes import FakeServer, broken, event, status
 
@@ -78,7 +78,7 @@ async def test_the_first_list_comes_as_initial_adds_and_what_follows_does_not() 
         server.put("b")
         server.put("a")
         server.delete("b")
-        await settle()
+        await wait_all_tasks_blocked()
     assert recorder.calls == ["list a", "add b", "update a", "delete b"]
 
 
@@ -98,9 +98,9 @@ async def test_the_store_and_its_indexes_have_the_state_before_the_handler_is_to
 
         pods.add_event_handler(on_add=on_add, on_delete=lambda head, _: seen.append((head.key in pods.lister, [])))
         server.put("a", owner="me")
-        await settle()
+        await wait_all_tasks_blocked()
         server.delete("a")
-        await settle()
+        await wait_all_tasks_blocked()
     assert seen == [(True, ["a"]), (False, [])]
 
 
@@ -112,7 +112,7 @@ async def test_a_delete_carries_the_last_state_at_the_version_at_which_it_is_gon
         server.put("a", labels={"last": "words"})
         await pods.wait_synced()
         server.delete("a")
-        await settle()
+        await wait_all_tasks_blocked()
     assert (heads[0].labels, heads[0].resource_version) == ({"last": "words"}, str(server.version))
 
 
@@ -156,7 +156,7 @@ async def test_deleted_and_made_again_is_a_delete_and_an_add_never_an_update() -
         await pods.wait_synced()
         await advance(2)
         server.put("a")
-        await settle()
+        await wait_all_tasks_blocked()
         server.put("a")
         server.delete("a")
         server.put("a")
@@ -226,9 +226,9 @@ async def test_a_failing_handler_harms_nobody_and_goes_on(caplog: pytest.LogCapt
             two = pods.add_event_handler(on_add=worse, on_update=worse)
             pods.add_event_handler(**other.handlers())
             await pods.wait_synced()
-            await settle()
+            await wait_all_tasks_blocked()
             server.put("p1")
-            await settle()
+            await wait_all_tasks_blocked()
             assert one.failures == two.failures == 4
             assert one.has_synced
             assert two.has_synced
@@ -249,12 +249,12 @@ async def test_a_slow_handler_gets_the_newest_state_and_its_mailbox_one_entry_pe
         await pods.wait_synced()
         for number in range(200):
             server.put(f"p{number % 10}")
-            await settle()
+            await wait_all_tasks_blocked()
             if number % 40 == 39:
                 server.put("comes-and-goes")
-                await settle()
+                await wait_all_tasks_blocked()
                 server.delete("comes-and-goes")
-                await settle()
+                await wait_all_tasks_blocked()
         assert registration.queued <= 11
         assert len(fast.calls) == 210
         slow.gate.set()
@@ -310,11 +310,11 @@ async def test_the_same_functions_registered_twice_are_called_twice_and_removed_
         pods.add_event_handler(**recorder.handlers())
         await pods.wait_synced()
         server.put("a")
-        await settle()
+        await wait_all_tasks_blocked()
         assert recorder.calls == ["add a"] * 2
         await one.remove()
         server.put("a")
-        await settle()
+        await wait_all_tasks_blocked()
         assert recorder.calls == ["add a", "add a", "update a"]
 
 
@@ -355,7 +355,7 @@ async def test_hundreds_of_handlers_come_and_go() -> None:
                 server.put(f"p{number % 7}")
                 await asyncio.sleep(0.05)
         assert pods.shared.registrations == []
-        await settle()
+        await wait_all_tasks_blocked()
         assert not [task for task in asyncio.all_tasks() if "test_handlers" in task.get_name()]
 
 
@@ -406,18 +406,18 @@ async def test_heads_on_demand_are_the_same_heads_and_say_whether_owners_changed
             pods.add_event_handler(on_change=on_change, on_update=lambda old, new: None)
         await pods.wait_synced()
         server.put("a", phase="Failed", **owned("x", True))
-        await settle()
+        await wait_all_tasks_blocked()
         server.put("a", **owned("x", False))
-        await settle()
+        await wait_all_tasks_blocked()
         server.put("a", **owned("renamed", False))
-        await settle()
+        await wait_all_tasks_blocked()
         await advance(61)
         assert said == [(True, False), (False, False), (False, False), (True, True)]
         assert asked == given
         said.clear()
         pods.add_index("phase", lambda head: [head.name])
         server.put("a", **owned("renamed", False))
-        await settle()
+        await wait_all_tasks_blocked()
         assert said == [(False, False)], "where it can't tell, it says no"
         assert asked == given
 
@@ -449,7 +449,7 @@ async def test_a_filter_turns_updates_into_adds_and_deletes() -> None:
         server.delete("a")
         server.put("b")
         server.delete("b")
-        await settle()
+        await wait_all_tasks_blocked()
     assert recorder.calls == ["add a", "update a", "delete a", "add a", "delete a"]
 
 
@@ -462,7 +462,7 @@ async def test_a_filtered_delete_is_not_lost_when_the_last_state_no_longer_passe
         server.put("a", labels={"app": "web"})
         await advance(6)
         server.put("b", labels={"app": "web"})
-        await settle()
+        await wait_all_tasks_blocked()
         server.put("a", labels={"app": "db"})
         server.delete("a")
         await advance(30)
@@ -576,7 +576,7 @@ async def test_a_handler_that_awaits_something_cancelled_goes_on_with_the_next_e
         await pods.wait_synced()
         server.put("a")
         server.put("b")
-        await settle()
+        await wait_all_tasks_blocked()
         assert (seen, registration.failures, registration.queued) == (["b"], 1, 0)
         await registration.remove()
     assert "handler" in caplog.text
@@ -600,7 +600,7 @@ async def test_an_object_that_the_transform_fails_for_is_skipped_and_the_others_
         await factory.wait_for_cache_sync()
         server.put("bad")
         server.put("better")
-        await settle()
+        await wait_all_tasks_blocked()
         assert recorder.calls == ["list good", "add better"]
         assert pods.shared.skipped == 2
     assert "the transform failed for a Pod: KeyError('spec')" in caplog.text

@@ -19,7 +19,7 @@ from setpoint.cache.errors import is_too_large
 from setpoint.cache.reflector_sink import EventType
 from setpoint.client import CredentialsError
 from setpoint.models.core_v1 import Pod
-from setpoint.testing import advance, settle, virtual_time
+from setpoint.testing import advance, virtual_time, wait_all_tasks_blocked
 
 from .fakes import (
     ScriptedSource,
@@ -112,7 +112,7 @@ async def running(
     world.errors = errors
     task = asyncio.create_task(reflector.run())
     try:
-        await settle()
+        await wait_all_tasks_blocked()
         yield world
     finally:
         await stop(task)
@@ -442,7 +442,7 @@ async def test_a_synthetic_stream_from_version_zero_records_no_version_until_a_r
     async with running(pod_list([], "0"), stream) as world:
         assert world.reflector.last_resource_version == "0"
         stream.send(event("MODIFIED", pod("a", version=11)))
-        await settle()
+        await wait_all_tasks_blocked()
         assert world.reflector.last_resource_version == "11"
 
 
@@ -517,12 +517,12 @@ async def test_a_streamed_list_is_complete_with_its_bookmark_and_goes_on_as_a_wa
         assert asked.version == ""
         stream.send(event("MODIFIED", pod("b", version=4)), event("DELETED", pod("a", version=5)))
         stream.send(bookmark(5), bookmark(7, end=True), event("ADDED", pod("c", version=9)))
-        await settle()
+        await wait_all_tasks_blocked()
         assert world.sink.said == [("replaced", "7"), ("ADDED", "9")]
         assert world.sink.names == {"b", "c"}
         assert len(world.source.requests) == 1
         stream.close()
-        await settle()
+        await wait_all_tasks_blocked()
         assert world.source.requests[1].version == "9"
         assert not world.source.requests[1].is_streamed_list
 

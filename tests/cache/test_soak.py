@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from setpoint.cache import Head, InformerFactory, WatchOptions
 from setpoint.client.transport import Response, TransportError
 from setpoint.models.core_v1 import Pod
-from setpoint.testing import advance, settle, virtual_time
+from setpoint.testing import advance, virtual_time, wait_all_tasks_blocked
 
 from .fakes import FakeResponse, FakeServer, Stream, bookmark, broken, event, pod, refusal, refused, status
 
@@ -186,7 +186,7 @@ async def test_at_every_quiet_point_the_store_equals_the_server(
                     if f"default/p{argument}" in server.objects:
                         server.delete(f"p{argument}")
                 case "wait":
-                    await (advance(argument) if argument else settle())
+                    await (advance(argument) if argument else wait_all_tasks_blocked())
                 case "quiet":
                     server.faults.clear()
                     # An idle deadline, the longest back-off, and what the slow ones need.
@@ -247,7 +247,7 @@ async def test_an_hour_of_churn_grows_nothing() -> None:
             async with factory.informer(Pod, namespace="default") as passing:
                 await passing.wait_synced()
             with pods.snapshot():
-                await settle()
+                await wait_all_tasks_blocked()
             if minute == 2:
                 before = census()
             assert sum(each.queued for each in pods.shared.registrations) <= 110

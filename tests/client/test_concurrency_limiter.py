@@ -8,7 +8,7 @@ import pytest
 from tests.tasks import stop
 
 from setpoint.client import AdaptiveLimiter, Client, InProcessTransport, Request, TooManyRequests
-from setpoint.testing import settle, virtual_time
+from setpoint.testing import virtual_time, wait_all_tasks_blocked
 
 from .conftest import Answer, Server, Thing, answer, echo, failure
 
@@ -60,7 +60,7 @@ async def test_leases_never_wait() -> None:
 
     async with Client(InProcessTransport(Server(answering).handle), limiter=AdaptiveLimiter(most=1)) as client:
         stuck = asyncio.create_task(client.get(Thing, "a"))
-        await settle()
+        await wait_all_tasks_blocked()
         await client.request("GET", "/apis/coordination.k8s.io/v1/namespaces/x/leases/y")
         await stop(stuck)
 
@@ -70,7 +70,7 @@ async def test_a_waiter_that_is_cancelled_takes_no_place() -> None:
     limiter = AdaptiveLimiter(most=1)
     await limiter.enter()
     waiting = [asyncio.create_task(limiter.enter()) for _ in range(3)]
-    await settle()
+    await wait_all_tasks_blocked()
     waiting[0].cancel()
     limiter.leave(throttled=False)
     waiting[1].cancel()  # its place has come already
@@ -85,7 +85,7 @@ async def test_waiters_that_are_cancelled_together_are_cancelled_and_do_not_fail
     for _ in range(2):
         await limiter.enter()
     waiting = [asyncio.create_task(limiter.enter()) for _ in range(5)]
-    await settle()
+    await wait_all_tasks_blocked()
     for task in waiting:
         task.cancel()
     limiter.leave(throttled=None)  # the first of them makes place for the next, which is cancelled, too

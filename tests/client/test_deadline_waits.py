@@ -10,7 +10,7 @@ import pytest
 
 from setpoint.client import Client, ClientConfig, InProcessTransport, Request, StaticToken, TransportError
 from setpoint.client.deadline_waits import Waits
-from setpoint.testing import settle, virtual_time
+from setpoint.testing import virtual_time, wait_all_tasks_blocked
 
 from .conftest import Answer, Server, Thing, answer, listening
 
@@ -28,7 +28,7 @@ async def test_closing_in_the_turn_in_which_a_deadline_passes_ends_all_waits(fir
             await asyncio.Event().wait()
 
     tasks = [asyncio.ensure_future(wait(deadline)) for deadline in (5.0, 7.0, None)]
-    await settle()
+    await wait_all_tasks_blocked()
     if first == "deadline":
         loop.call_at(5.0, waits.close)
     await asyncio.wait(tasks)
@@ -52,7 +52,7 @@ async def test_a_transport_can_be_closed_in_the_turn_in_which_a_request_is_late(
             raise AssertionError
 
     tasks = [asyncio.ensure_future(ask(seconds)) for seconds in (5.0, 60.0)]
-    await settle()
+    await wait_all_tasks_blocked()
     closing: list[asyncio.Task[None]] = []
     loop = asyncio.get_running_loop()
     loop.call_at(5.0, lambda: closing.append(loop.create_task(transport.close())))

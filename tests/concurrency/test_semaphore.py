@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.concurrency import FairSemaphore, end
-from setpoint.testing import settle, virtual_time
+from setpoint.testing import virtual_time, wait_all_tasks_blocked
 
 
 @virtual_time
@@ -17,11 +17,11 @@ async def test_two_waiters_cancelled_together_leave_the_queue() -> None:
     semaphore = FairSemaphore(1)
     await semaphore.acquire()
     waiting = [asyncio.ensure_future(semaphore.acquire()) for _ in range(3)]
-    await settle()
+    await wait_all_tasks_blocked()
     waiting[0].cancel()
     waiting[1].cancel()
     semaphore.release()
-    await settle()
+    await wait_all_tasks_blocked()
     assert [task.cancelled() for task in waiting] == [True, True, False]
     assert waiting[2].done()
     assert (semaphore.held_places, semaphore.waiting) == (1, 0)
@@ -32,10 +32,10 @@ async def test_a_place_given_to_a_cancelled_waiter_goes_to_the_next() -> None:
     semaphore = FairSemaphore(1)
     await semaphore.acquire()
     waiting = [asyncio.ensure_future(semaphore.acquire()) for _ in range(2)]
-    await settle()
+    await wait_all_tasks_blocked()
     semaphore.release()
     waiting[0].cancel()
-    await settle()
+    await wait_all_tasks_blocked()
     assert waiting[0].cancelled()
     assert waiting[1].done()
     assert semaphore.held_places == 1
@@ -45,17 +45,17 @@ async def test_a_place_given_to_a_cancelled_waiter_goes_to_the_next() -> None:
 async def test_more_places_let_more_through_and_fewer_take_none_away() -> None:
     semaphore = FairSemaphore(1)
     tasks = [asyncio.ensure_future(semaphore.acquire()) for _ in range(5)]
-    await settle()
+    await wait_all_tasks_blocked()
     semaphore.resize(3)
-    await settle()
+    await wait_all_tasks_blocked()
     assert [task.done() for task in tasks] == [True, True, True, False, False]
     semaphore.resize(1)
     semaphore.release()
     semaphore.release()
-    await settle()
+    await wait_all_tasks_blocked()
     assert not tasks[3].done()
     semaphore.release()
-    await settle()
+    await wait_all_tasks_blocked()
     assert tasks[3].done()
     await end(tasks)
 
@@ -125,14 +125,14 @@ async def test_no_place_is_lost_and_none_is_overtaken_whoever_is_cancelled_in_wh
                 await asyncio.sleep(0)
         assert len(inside) <= most
         assert len(inside) <= semaphore.held_places
-    await settle()
+    await wait_all_tasks_blocked()
     assert semaphore.held_places == len(inside)
     unfinished = [number for number, task in enumerate(tasks) if not task.done()]
     assert semaphore.waiting == len(unfinished) - len(inside)
     assert not semaphore.waiting or semaphore.held_places >= semaphore.places, "a free place is given away"
     for event in leave:
         event.set()
-    await settle()
+    await wait_all_tasks_blocked()
     assert (semaphore.held_places, semaphore.waiting) == (0, 0)
     for task in tasks:
         assert task.done()

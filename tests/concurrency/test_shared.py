@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.concurrency import Shared
-from setpoint.testing import settle, virtual_time
+from setpoint.testing import virtual_time, wait_all_tasks_blocked
 
 
 @virtual_time
@@ -82,7 +82,7 @@ async def test_whoever_is_cancelled_the_others_get_an_answer(
         if cancel is not None:
             loop.call_at(cancel, task.cancel)
     await asyncio.sleep(20)
-    await settle()
+    await wait_all_tasks_blocked()
     for task, (_, cancel) in zip(tasks, callers, strict=True):
         assert task.done()
         if task.cancelled():

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.concurrency import TaskScope, end, every, first, stack_of, task_report, until
-from setpoint.testing import UnhandledErrors, settle, virtual_time
+from setpoint.testing import UnhandledErrors, virtual_time, wait_all_tasks_blocked
 from setpoint.testing import virtual_clock as virtual_clock
 
 
@@ -50,7 +50,7 @@ async def swallows(times: int) -> None:
 @virtual_time
 async def test_end_waits_for_the_clean_up() -> None:
     tasks = [asyncio.ensure_future(cleans_up(seconds)) for seconds in (1.0, 7.0)]
-    await settle()
+    await wait_all_tasks_blocked()
     assert await end(tasks) == set()
     assert clock() == 7.0
     assert all(task.cancelled() for task in tasks)
@@ -67,7 +67,7 @@ async def test_tasks_are_cancelled_in_the_order_in_which_they_are_given() -> Non
             order.append(number)
 
     tasks = [asyncio.ensure_future(waits(number)) for number in range(40)]
-    await settle()
+    await wait_all_tasks_blocked()
     await end(reversed(tasks))
     assert order == list(reversed(range(40)))
 
@@ -76,7 +76,7 @@ async def test_tasks_are_cancelled_in_the_order_in_which_they_are_given() -> Non
 async def test_end_returns_what_still_runs_when_its_time_is_up() -> None:
     stubborn = asyncio.ensure_future(swallows(2))
     good = asyncio.ensure_future(cleans_up(3.0))
-    await settle()
+    await wait_all_tasks_blocked()
     assert await end([stubborn, good], within=10.0) == {stubborn}
     assert clock() == 10.0
     assert good.done()
@@ -86,7 +86,7 @@ async def test_end_returns_what_still_runs_when_its_time_is_up() -> None:
 @virtual_time
 async def test_a_task_that_swallows_one_cancellation_is_cancelled_again_after_half_the_time() -> None:
     task = asyncio.ensure_future(swallows(1))
-    await settle()
+    await wait_all_tasks_blocked()
     assert await end([task], within=10.0) == set()
     assert clock() == 5.0
 
@@ -104,7 +104,7 @@ async def test_a_clean_up_within_half_the_time_is_not_disturbed() -> None:
             cleaned = True
 
     task = asyncio.ensure_future(work())
-    await settle()
+    await wait_all_tasks_blocked()
     assert await end([task], within=10.0) == set()
     assert cleaned
 
@@ -122,9 +122,9 @@ async def test_who_is_cancelled_while_it_ends_tasks_hurries_them_and_is_cancelle
         await asyncio.sleep(1)
 
     task = asyncio.ensure_future(work())
-    await settle()
+    await wait_all_tasks_blocked()
     ending = asyncio.ensure_future(end([task]))
-    await settle()
+    await wait_all_tasks_blocked()
     for _ in range(2):
         await asyncio.sleep(1)
         ending.cancel()
@@ -203,7 +203,7 @@ async def test_the_failure_of_the_block_tells_of_those_of_the_tasks() -> None:
     async def block() -> None:
         async with TaskScope() as scope:
             scope.start(cleans_up(0, ValueError("theirs")))
-            await settle()
+            await wait_all_tasks_blocked()
             raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine") as caught:
@@ -219,7 +219,7 @@ def test_a_cancellation_is_never_replaced_and_the_failure_beside_it_never_lost()
 
     async def main() -> None:
         task = asyncio.ensure_future(block())
-        await settle()
+        await wait_all_tasks_blocked()
         task.cancel()
         await asyncio.wait([task])
         assert task.cancelled()
@@ -400,7 +400,7 @@ async def test_the_stack_of_a_task_names_the_lines_it_waits_at() -> None:
                 pass
 
     task = asyncio.create_task(outer(), name="reader")
-    await settle()
+    await wait_all_tasks_blocked()
     lines = stack_of(task)
     assert [line.rpartition(".")[2] for line in lines] == ["outer", "items", "inner", "wait"]
     assert all(__file__ in line for line in lines[:3])

@@ -13,7 +13,7 @@ from setpoint.cache.barriers import Barrier, Barriers
 from setpoint.controller.memory import Abandoned, WriteBarriers
 from setpoint.meta import ObjectKey, resource_of
 from setpoint.models.core_v1 import ConfigMap
-from setpoint.testing import settle, virtual_time
+from setpoint.testing import virtual_time, wait_all_tasks_blocked
 
 
 def behind() -> Any:
@@ -35,7 +35,7 @@ async def test_a_controller_can_stop_in_the_turn_in_which_a_barrier_is_late(firs
         barriers.note(key, resource.gvr, key, Barrier(7, "7", "uid"))
         tasks.append(asyncio.ensure_future(barriers.wait(key)))
         await asyncio.sleep(1)
-    await settle()
+    await wait_all_tasks_blocked()
     if first == "deadline":
         loop.call_at(5.0, barriers.abandon)
     await asyncio.wait(tasks)

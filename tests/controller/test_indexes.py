@@ -14,7 +14,7 @@ from setpoint.cache import Head, InformerFactory
 from setpoint.client import Client, InProcessTransport
 from setpoint.controller import CacheReader, Cause
 from setpoint.models.core_v1 import ConfigMap, Namespace, Secret
-from setpoint.testing import advance, cluster, settle, virtual_time
+from setpoint.testing import advance, cluster, virtual_time, wait_all_tasks_blocked
 
 from .world import Widget, Wires, config, widget
 
@@ -391,12 +391,12 @@ async def test_a_controller_that_starts_again_has_the_index_of_all_that_is_there
             for _ in range(2):
                 run = controller.bind(client, factory)
                 task = asyncio.get_running_loop().create_task(run.run())
-                await settle()
+                await wait_all_tasks_blocked()
                 seen.names.clear()
                 made = await world.create(config("1"))
-                await settle()
+                await wait_all_tasks_blocked()
                 assert seen.names == ["a"]
                 await world.delete(made)
-                await settle()
+                await wait_all_tasks_blocked()
                 run.stop()
                 await task

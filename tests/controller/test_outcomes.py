@@ -19,7 +19,7 @@ from setpoint.controller import LoopMetrics, TerminalError, WorkLoop, after, don
 from setpoint.controller.outcome import Outdated, ReconcileTimeout, StatusNotServed, TooManyDeletions, Unconfirmed
 from setpoint.controller.writes.ownership import AdoptionError
 from setpoint.meta import Status, StatusCause, StatusDetails
-from setpoint.testing import advance, settle, virtual_time
+from setpoint.testing import advance, virtual_time, wait_all_tasks_blocked
 
 TABLE = Path(__file__).parents[2] / "docs" / "outcomes.md"
 
@@ -103,7 +103,7 @@ async def work_once(row: Row) -> tuple[WorkLoop[str], list[float]]:
     loop: WorkLoop[str] = WorkLoop(LoopMetrics("test", 1), handle)
     running = asyncio.ensure_future(loop.run())
     loop.queue.add("a")
-    await settle()
+    await wait_all_tasks_blocked()
     assert len(attempts) == 1
     assert loop.queue.num_requeues("a") == row.failures
     await advance(3600)
@@ -218,7 +218,7 @@ async def test_one_key_that_fails_does_not_hold_up_the_others() -> None:
     running = asyncio.ensure_future(loop.run())
     for key in ("bad", "a", "b", "c"):
         loop.queue.add(key)
-    await settle()
+    await wait_all_tasks_blocked()
     assert handled == ["a", "b", "c"]
     loop.stop()
     await running
@@ -319,7 +319,7 @@ async def test_an_attempt_that_swallows_the_cancellation_is_its_workers_last(how
     running = asyncio.ensure_future(loop.run())
     for key in "abc":
         loop.queue.add(key)
-    await settle()
+    await wait_all_tasks_blocked()
     assert await end([running]) == set()
     assert running.cancelled()
     assert begun == ["a"]
@@ -411,7 +411,7 @@ async def test_cancelling_the_loop_cancels_its_attempts() -> None:
     running = asyncio.ensure_future(loop.run())
     loop.queue.add("a")
     loop.queue.add("b")
-    await settle()
+    await wait_all_tasks_blocked()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -430,7 +430,7 @@ async def test_stopping_lets_attempts_end_and_takes_no_more_keys() -> None:
     running = asyncio.ensure_future(loop.run())
     for key in "abc":
         loop.queue.add(key)
-    await settle()
+    await wait_all_tasks_blocked()
     loop.stop()
     await running
     assert ended == ["a"]

@@ -15,7 +15,7 @@ from setpoint.crd import crd_for
 from setpoint.crd.diff import compare
 from setpoint.meta import from_wire, to_wire
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
-from setpoint.testing import settle, virtual_time
+from setpoint.testing import virtual_time, wait_all_tasks_blocked
 
 from . import test_conversion_direction, test_conversions, test_schema
 
@@ -34,7 +34,7 @@ KINDS: list[Any] = [
 async def installed(client: Client, kind: Any) -> CustomResourceDefinition:
     wanted = from_wire(CustomResourceDefinition, crd_for(kind))
     made = await client.create(wanted, field_validation="Strict")
-    await settle()
+    await wait_all_tasks_blocked()
     return await client.get(CustomResourceDefinition, made.name)
 
 

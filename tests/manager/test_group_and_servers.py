@@ -22,7 +22,7 @@ from setpoint.manager.logging import JsonFormatter, TextFormatter, configure
 from setpoint.manager.metrics import ProcessMetrics
 from setpoint.manager.runnable_group import Group
 from setpoint.serving import HttpService
-from setpoint.testing import advance, settle, virtual_time
+from setpoint.testing import advance, virtual_time, wait_all_tasks_blocked
 
 
 class Runs:
@@ -68,7 +68,7 @@ async def test_a_group_starts_stops_and_awaits_everything() -> None:
     group.add(Runs("a", journal))
     group.add(Drains("b", journal, 3))
     await group.start()
-    await settle()
+    await wait_all_tasks_blocked()
     assert await group.stop(asyncio.get_running_loop().time() + 10)
     assert journal == ["a starts", "b starts", "a ends", "b has drained", "b ends"]
     assert problems == []
@@ -82,7 +82,7 @@ async def test_what_does_not_end_in_time_is_cancelled() -> None:
     group = Group("test", lambda problem: None)
     group.add(Drains("slow", journal, 100))
     await group.start()
-    await settle()
+    await wait_all_tasks_blocked()
     assert not await group.stop(5)
     assert journal == ["slow starts", "slow ends"]
     assert asyncio.get_running_loop().time() == 5
@@ -115,7 +115,7 @@ async def test_a_stop_names_the_hanging_work_with_its_stack_and_no_other_runnabl
         servers.add(Runs(name, []))
     await leader.start()
     await servers.start()
-    await settle()
+    await wait_all_tasks_blocked()
     with caplog.at_level(logging.WARNING, "setpoint.manager"):
         assert not await leader.stop(5)
         assert await servers.stop(5)
@@ -168,7 +168,7 @@ async def test_what_is_added_to_a_running_group_starts_at_once() -> None:
     group = Group("test", lambda problem: None)
     await group.start()
     group.add(Runs("late", journal))
-    await settle()
+    await wait_all_tasks_blocked()
     assert journal == ["late starts"]
     await group.cancel()
 

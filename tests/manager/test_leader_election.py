@@ -20,7 +20,7 @@ from setpoint.manager import FencedTransport, LeaderElection, LeaderElector, Lea
 from setpoint.meta import MicroTime
 from setpoint.models.coordination_v1 import Lease, LeaseSpec
 from setpoint.models.core_v1 import ConfigMap
-from setpoint.testing import EPOCH, advance, run, settle, virtual_time
+from setpoint.testing import EPOCH, advance, run, virtual_time, wait_all_tasks_blocked
 
 
 def now() -> datetime:
@@ -129,7 +129,7 @@ async def lease_of(candidate: Candidate) -> Lease:
 async def test_the_first_one_leads_and_the_others_wait() -> None:
     async with candidates("a", "b", "c") as (a, b, c):
         a.start()
-        await settle()
+        await wait_all_tasks_blocked()
         b.start()
         c.start()
         await advance(300)
@@ -147,7 +147,7 @@ async def test_the_first_one_leads_and_the_others_wait() -> None:
 async def test_a_clean_exit_hands_over_at_once() -> None:
     async with candidates("a", "b") as (a, b):
         a.start()
-        await settle()
+        await wait_all_tasks_blocked()
         b.start()
         await advance(60)
         await a.stop()
@@ -165,7 +165,7 @@ async def test_a_clean_exit_hands_over_at_once() -> None:
 async def test_without_release_the_next_one_waits_for_the_lease_to_run_out() -> None:
     async with candidates("a", "b", release_on_cancel=False) as (a, b):
         a.start()
-        await settle()
+        await wait_all_tasks_blocked()
         b.start()
         await advance(60)
         await a.stop()
@@ -183,7 +183,7 @@ def test_a_process_that_dies_is_replaced_within_lease_duration_plus_retry_period
     async def scenario() -> None:
         async with candidates(*names) as (a, b, c):
             a.start()
-            await settle()
+            await wait_all_tasks_blocked()
             b.start()
             c.start()
             await advance(died_after)
@@ -203,7 +203,7 @@ def test_a_process_that_dies_is_replaced_within_lease_duration_plus_retry_period
 async def test_a_leader_whose_network_is_cut_stops_before_another_one_starts() -> None:
     async with candidates("a", "b") as (a, b):
         a.start()
-        await settle()
+        await wait_all_tasks_blocked()
         b.start()
         await advance(60)
         a.cable.cut = True
@@ -223,7 +223,7 @@ async def test_a_leader_whose_network_is_cut_stops_before_another_one_starts() -
 async def test_a_short_cut_changes_nothing() -> None:
     async with candidates("a", "b") as (a, b):
         a.start()
-        await settle()
+        await wait_all_tasks_blocked()
         b.start()
         await advance(60)
         a.cable.refuse = lambda request: True
@@ -239,7 +239,7 @@ async def test_a_process_that_was_paused_may_not_act_before_it_knows() -> None:
     """SIGSTOP for 20 s: its timers have not run, its clock has. The first thing it does may be a write."""
     async with candidates("a", "b") as (a, b):
         a.start()
-        await settle()
+        await wait_all_tasks_blocked()
         b.start()
         await advance(60)
         # As a paused process looks from outside: nothing of it runs. Its renewal is stopped here without

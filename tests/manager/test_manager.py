@@ -29,7 +29,7 @@ from setpoint.manager import (
 )
 from setpoint.models.coordination_v1 import Lease
 from setpoint.models.core_v1 import ConfigMap, Container, Pod, PodSpec, Secret
-from setpoint.testing import EPOCH, advance, cluster, settle, virtual_time
+from setpoint.testing import EPOCH, advance, cluster, virtual_time, wait_all_tasks_blocked
 
 
 def now() -> datetime:
@@ -101,7 +101,7 @@ async def test_a_standby_has_its_caches_in_sync_and_is_ready_before_it_is_electe
 
         await client.create(ConfigMap.named("a"))
         async with manager(client, leader_election=election("a")) as first:
-            await settle()
+            await wait_all_tasks_blocked()
             standby = manager(client, sp.Controller(ConfigMap, reconcile), leader_election=election("b"))
             async with standby:
                 await advance(20)
@@ -124,7 +124,7 @@ async def test_what_is_not_for_leaders_only_runs_without_being_elected() -> None
 
         await client.create(ConfigMap.named("a"))
         async with manager(client, leader_election=election("a")):
-            await settle()
+            await wait_all_tasks_blocked()
             controller = sp.Controller(ConfigMap, reconcile, leader_only=False)
             async with manager(client, controller, leader_election=election("b")) as standby:
                 await advance(5)

@@ -22,7 +22,7 @@ from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.simulation import SWITCHES, Budget, Counterexample, Recording, RecordingError, check
 from setpoint.simulation.scenario.recorder import Full, Recorder
 from setpoint.simulation.scenario.redaction import Redactor
-from setpoint.testing import settle, virtual_time
+from setpoint.testing import virtual_time, wait_all_tasks_blocked
 
 ONLY_CRASHES = {name: "this is about crashes" for name in SWITCHES if name != "crash"}
 MUCH = 10_000_000
@@ -60,10 +60,10 @@ async def recording(
     async with Client(ReadsOnly(InProcessTransport(cluster.server.handle))) as client:
         found = [await client.kind(name) for name in kinds]
         task = asyncio.create_task(recorder.record(client, found, None))
-        await settle()
+        await wait_all_tasks_blocked()
         try:
             yield task
-            await settle()
+            await wait_all_tasks_blocked()
         finally:
             if not task.done():
                 await stop(task)

@@ -27,8 +27,8 @@ from setpoint.testing import (
     advance,
     now,
     run,
-    settle,
     virtual_time,
+    wait_all_tasks_blocked,
 )
 
 
@@ -340,7 +340,7 @@ async def test_settle_runs_all_that_is_ready_and_moves_no_clock() -> None:
         steps.append(-1)
 
     task = asyncio.create_task(chain())
-    await settle()
+    await wait_all_tasks_blocked()
     assert steps == list(range(50))
     assert loop_time() == 0.0
     await task
@@ -354,7 +354,7 @@ async def test_settle_waits_for_threads() -> None:
         results.append(await asyncio.to_thread(lambda: time.sleep(0.01) or "worked"))
 
     task = asyncio.create_task(work())
-    await settle()
+    await wait_all_tasks_blocked()
     assert results == ["worked"]
     await task
 
@@ -364,7 +364,7 @@ async def test_of_several_that_settle_each_finds_the_others_idle() -> None:
     log: list[str] = []
 
     async def settler(name: str) -> None:
-        await settle()
+        await wait_all_tasks_blocked()
         for step in range(3):
             log.append(f"{name}{step}")
             await asyncio.sleep(0)
@@ -376,8 +376,8 @@ async def test_of_several_that_settle_each_finds_the_others_idle() -> None:
 
 
 @virtual_time
-async def test_a_cancelled_settle_leaves_nothing_behind() -> None:
-    task = asyncio.create_task(settle())
+async def test_a_cancelled_wait_leaves_nothing_behind() -> None:
+    task = asyncio.create_task(wait_all_tasks_blocked())
     await asyncio.sleep(0)
     task.cancel()
     await asyncio.sleep(1)
@@ -416,7 +416,7 @@ async def test_wall_clock_follows_the_loop() -> None:
 
 async def test_settle_says_what_it_needs_on_another_loop() -> None:
     with pytest.raises(RuntimeError, match="VirtualTimeLoop"):
-        await settle()
+        await wait_all_tasks_blocked()
 
 
 @given(delays=st.lists(st.floats(0, 1e6, allow_nan=False), max_size=10))

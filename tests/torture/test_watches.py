@@ -9,7 +9,7 @@ from tests.apiserver.harness import MAPS, Api, config_map, serving
 
 from setpoint.apiserver.http_types import HungUp, Request, Response
 from setpoint.simulation.injection.watch_stream import WatchGate
-from setpoint.testing import settle, virtual_time
+from setpoint.testing import virtual_time, wait_all_tasks_blocked
 from setpoint.torture.watch_formats import Format
 from setpoint.torture.watches import GatedWatch
 
@@ -42,7 +42,7 @@ class Reader:
 
     async def read(self) -> list[str]:
         """The types and names of the events that have arrived."""
-        await settle()
+        await wait_all_tasks_blocked()
         found = self.format.split(await anext(self.body))
         return [f"{each.type} {each.head.metadata.name}".rstrip() for each in found]
 
@@ -59,7 +59,7 @@ async def test_a_shut_gate_holds_changes_back_and_an_open_one_delivers_them(acce
         gate.shut(api.revision + 1)
         await api.patch(f"{MAPS}/a", {"data": {"x": "y"}})
         await api.delete(f"{MAPS}/a")
-        await settle()
+        await wait_all_tasks_blocked()
         assert len(reader.body.delayed) == 2
         assert reader.shown == ["ADDED configmaps default/a"]
         gate.open()
@@ -78,7 +78,7 @@ async def test_changes_that_were_squashed_end_the_watch_with_410(accept: str) ->
         await reader.watch(api, accept, resourceVersion=str(api.revision))
         gate.shut(api.revision + 1)
         await api.post(MAPS, config_map("a"))
-        await settle()
+        await wait_all_tasks_blocked()
         gate.open(expired=True)
         assert await reader.read() == ["ERROR"]
         with pytest.raises(StopAsyncIteration):
@@ -103,7 +103,7 @@ async def test_the_initial_list_passes_a_shut_gate_up_to_its_bookmark(accept: st
         )
         assert await reader.read() == ["ADDED a", "BOOKMARK"]
         await api.post(MAPS, config_map("b"))
-        await settle()
+        await wait_all_tasks_blocked()
         assert len(reader.body.delayed) == 1
         await reader.body.aclose()
 
@@ -115,7 +115,7 @@ async def test_a_broken_connection_loses_what_is_in_transit(accept: str) -> None
     async with serving() as api:
         await reader.watch(api, accept, resourceVersion=str(api.revision))
         await api.post(MAPS, config_map("a"))
-        await settle()
+        await wait_all_tasks_blocked()
         reader.body.hang_up()
         with pytest.raises(HungUp):
             await anext(reader.body)

@@ -20,7 +20,7 @@ from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport, TransportError
 from setpoint.models.admissionregistration_v1 import MutatingWebhookConfiguration, ValidatingWebhookConfiguration
 from setpoint.models.core_v1 import Namespace, Secret
-from setpoint.testing import advance, now, settle, virtual_time
+from setpoint.testing import advance, now, virtual_time, wait_all_tasks_blocked
 from setpoint.webhook import (
     CertificateError,
     CertificateFiles,
@@ -125,7 +125,7 @@ async def api() -> AsyncIterator[Client]:
 async def running(*sources: Any) -> AsyncIterator[None]:
     tasks = [asyncio.create_task(source.run()) for source in sources]
     try:
-        await settle()
+        await wait_all_tasks_blocked()
         yield
     finally:
         await stop(*tasks)

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from setpoint.testing import advance, settle, virtual_time
+from setpoint.testing import advance, virtual_time, wait_all_tasks_blocked
 from setpoint.workqueue import LOW_PRIORITY, DelayingQueue, Depths, ShutDown
 
 from .test_queue import taken
@@ -249,7 +249,7 @@ async def test_drain_does_not_wait_for_what_is_delayed() -> None:
     queue.add_after("foo", 3600)
     queue.add_after("bar", 3600)
     drain = asyncio.create_task(queue.shut_down_with_drain())
-    await settle()
+    await wait_all_tasks_blocked()
     queue.done("foo")
     await drain
     assert loop_time() == 0

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from setpoint.testing import VirtualTimeLoop, settle
+from setpoint.testing import VirtualTimeLoop, wait_all_tasks_blocked
 from setpoint.workqueue import DelayingQueue, Depths, ShutDown
 
 KEYS = st.sampled_from("abcdef")
@@ -80,7 +80,7 @@ class Queue(RuleBasedStateMachine):
 
     def hand_out(self) -> None:
         """Checks the keys that waiting workers have got, in the order they came."""
-        self.runner.run(settle())
+        self.runner.run(wait_all_tasks_blocked())
         while self.workers and self.ready:
             assert self.workers.pop(0).result() == self.model_get()
         assert not any(worker.done() for worker in self.workers)
@@ -140,7 +140,7 @@ class Queue(RuleBasedStateMachine):
     def wait(self) -> None:
         async def start() -> None:
             self.workers.append(asyncio.ensure_future(self.queue.get()))
-            await settle()
+            await wait_all_tasks_blocked()
 
         self.runner.run(start())
 
@@ -154,7 +154,7 @@ class Queue(RuleBasedStateMachine):
             if add:
                 self.queue.add(key)
             worker.cancel()
-            await settle()
+            await wait_all_tasks_blocked()
 
         self.runner.run(cancel())
         assert worker.cancelled()
@@ -185,7 +185,7 @@ class Queue(RuleBasedStateMachine):
         self.queue.shut_down()
         self.shut_down = True
         self.ready_at.clear()
-        self.runner.run(settle())
+        self.runner.run(wait_all_tasks_blocked())
         for worker in self.workers:
             assert isinstance(worker.exception(), ShutDown)
         self.workers.clear()

@@ -10,7 +10,7 @@ import weakref
 
 import pytest
 
-from setpoint.testing import settle, virtual_time
+from setpoint.testing import virtual_time, wait_all_tasks_blocked
 from setpoint.workqueue import DelayingQueue, Depths, ShutDown, WorkQueue
 
 
@@ -121,7 +121,7 @@ async def test_collapse_while_processing() -> None:
     for _ in range(10):
         queue.add("bar")
     second = asyncio.create_task(queue.get())
-    await settle()
+    await wait_all_tasks_blocked()
     assert not second.done()
     queue.done("bar")
     assert await second == "bar"
@@ -157,7 +157,7 @@ def test_done_needs_a_key_in_processing() -> None:
 async def test_get_is_unblocked_by_shut_down() -> None:
     queue: WorkQueue[str] = WorkQueue()
     workers = [asyncio.create_task(queue.get()) for _ in range(3)]
-    await settle()
+    await wait_all_tasks_blocked()
     queue.shut_down()
     assert queue.shutting_down
     for worker in workers:
@@ -195,11 +195,11 @@ async def test_queue_drainage_using_shut_down_with_drain() -> None:
     assert [await queue.get(), await queue.get()] == ["foo", "bar"]
     drain = asyncio.create_task(queue.shut_down_with_drain())
     for key in ("foo", "bar"):
-        await settle()
+        await wait_all_tasks_blocked()
         assert not drain.done()
         queue.done(key)
     assert await queue.get() == "still waiting"
-    await settle()
+    await wait_all_tasks_blocked()
     assert not drain.done()
     queue.done("still waiting")
     await drain
@@ -212,9 +212,9 @@ async def test_queue_drainage_using_shut_down_with_drain_with_dirty_item() -> No
     await queue.get()
     queue.add("foo")
     drain = asyncio.create_task(queue.shut_down_with_drain())
-    await settle()
+    await wait_all_tasks_blocked()
     queue.done("foo")
-    await settle()
+    await wait_all_tasks_blocked()
     assert not drain.done(), "it was added while it was processed, and must be processed again"
     assert await queue.get() == "foo"
     queue.done("foo")
@@ -227,7 +227,7 @@ async def test_force_queue_shutdown_using_shut_down() -> None:
     queue.add("foo")
     await queue.get()
     drains = [asyncio.create_task(queue.shut_down_with_drain()) for _ in range(2)]
-    await settle()
+    await wait_all_tasks_blocked()
     queue.shut_down()
     await asyncio.gather(*drains)
     queue.done("foo")
@@ -244,10 +244,10 @@ async def test_a_cancelled_drain_leaves_a_queue_that_can_be_drained_again() -> N
     queue.add("foo")
     await queue.get()
     drain = asyncio.create_task(queue.shut_down_with_drain())
-    await settle()
+    await wait_all_tasks_blocked()
     drain.cancel()
     again = asyncio.create_task(queue.shut_down_with_drain())
-    await settle()
+    await wait_all_tasks_blocked()
     assert drain.cancelled()
     queue.done("foo")
     await again
@@ -258,7 +258,7 @@ async def test_shutting_down_while_handing_out_does_not_deadlock() -> None:
     for ready in range(4):
         queue: WorkQueue[int] = WorkQueue()
         workers = [asyncio.create_task(queue.get()) for _ in range(3)]
-        await settle()
+        await wait_all_tasks_blocked()
         for key in range(ready):
             queue.add(key)
         queue.shut_down()
@@ -280,11 +280,11 @@ async def test_workers_are_served_in_the_order_they_came() -> None:
     async with asyncio.TaskGroup() as group:
         for name in "abc":
             group.create_task(worker(name))
-        await settle()
+        await wait_all_tasks_blocked()
         queue.add(0)
         queue.add(1)
         group.create_task(worker("late"))
-        await settle()
+        await wait_all_tasks_blocked()
         queue.add(2)
         queue.add(3)
     assert log == [("a", 0), ("b", 1), ("c", 2), ("late", 3)]
@@ -294,11 +294,11 @@ async def test_workers_are_served_in_the_order_they_came() -> None:
 async def test_a_worker_that_comes_late_can_not_steal_what_is_promised() -> None:
     queue: WorkQueue[str] = WorkQueue()
     first = asyncio.create_task(queue.get())
-    await settle()
+    await wait_all_tasks_blocked()
     queue.add("foo")  # wakes `first`, which has not run yet
     late = asyncio.create_task(queue.get())
     late_too = asyncio.create_task(queue.get())
-    await settle()
+    await wait_all_tasks_blocked()
     assert first.done()
     assert not late.done()
     queue.add("bar")
@@ -310,7 +310,7 @@ async def test_a_worker_that_comes_late_can_not_steal_what_is_promised() -> None
 async def test_a_woken_worker_gets_what_is_first_by_then() -> None:
     queue: WorkQueue[str] = WorkQueue()
     worker = asyncio.create_task(queue.get())
-    await settle()
+    await wait_all_tasks_blocked()
     queue.add("ordinary")
     queue.add("urgent", priority=1)
     assert await worker == "urgent"
@@ -321,9 +321,9 @@ async def test_a_woken_worker_gets_what_is_first_by_then() -> None:
 async def test_a_worker_cancelled_while_it_waits_is_forgotten() -> None:
     queue: WorkQueue[str] = WorkQueue()
     first, second = asyncio.create_task(queue.get()), asyncio.create_task(queue.get())
-    await settle()
+    await wait_all_tasks_blocked()
     first.cancel()
-    await settle()
+    await wait_all_tasks_blocked()
     queue.add("foo")
     assert await second == "foo"
     assert first.cancelled()
@@ -334,10 +334,10 @@ async def test_a_worker_cancelled_while_it_waits_is_forgotten() -> None:
 async def test_a_worker_cancelled_right_after_an_add_loses_no_key() -> None:
     queue: WorkQueue[str] = WorkQueue()
     worker = asyncio.create_task(queue.get())
-    await settle()
+    await wait_all_tasks_blocked()
     queue.add("foo")
     worker.cancel()
-    await settle()
+    await wait_all_tasks_blocked()
     assert worker.cancelled()
     assert len(queue) == 1
     assert await queue.get() == "foo"
@@ -347,7 +347,7 @@ async def test_a_worker_cancelled_right_after_an_add_loses_no_key() -> None:
 async def test_a_worker_cancelled_right_before_an_add_loses_no_key() -> None:
     queue: WorkQueue[str] = WorkQueue()
     worker, other = asyncio.create_task(queue.get()), asyncio.create_task(queue.get())
-    await settle()
+    await wait_all_tasks_blocked()
     worker.cancel()
     queue.add("foo")
     assert await other == "foo"
@@ -358,10 +358,10 @@ async def test_a_worker_cancelled_right_before_an_add_loses_no_key() -> None:
 async def test_what_was_promised_to_a_cancelled_worker_goes_to_the_next() -> None:
     queue: WorkQueue[str] = WorkQueue()
     workers = [asyncio.create_task(queue.get()) for _ in range(3)]
-    await settle()
+    await wait_all_tasks_blocked()
     queue.add("foo")
     workers[0].cancel()
-    await settle()
+    await wait_all_tasks_blocked()
     assert await workers[1] == "foo"
     workers[2].cancel()
     queue.add("bar")
@@ -372,11 +372,11 @@ async def test_what_was_promised_to_a_cancelled_worker_goes_to_the_next() -> Non
 async def test_a_worker_cancelled_during_shut_down_passes_its_promise_on() -> None:
     queue: WorkQueue[str] = WorkQueue()
     worker = asyncio.create_task(queue.get())
-    await settle()
+    await wait_all_tasks_blocked()
     queue.add("foo")
     queue.shut_down()
     worker.cancel()
-    await settle()
+    await wait_all_tasks_blocked()
     assert await queue.get() == "foo"
     with pytest.raises(ShutDown):
         await queue.get()
@@ -455,10 +455,10 @@ async def test_item_is_done_however_the_block_ends() -> None:
 
     queue.add("foo")
     holder = asyncio.create_task(hold())
-    await settle()
+    await wait_all_tasks_blocked()
     assert queue.state("foo") == "processing"
     holder.cancel()
-    await settle()
+    await wait_all_tasks_blocked()
     assert queue.state("foo") is None
 
     queue.shut_down()
@@ -537,7 +537,7 @@ def test_keys_of_any_hashable_type() -> None:
 async def test_the_end_says_which_queue_it_was() -> None:
     queue: WorkQueue[str] = WorkQueue(name="pods")
     waiting = asyncio.create_task(queue.get())
-    await settle()
+    await wait_all_tasks_blocked()
     queue.shut_down()
     with pytest.raises(ShutDown, match="queue 'pods' is shut down"):
         await waiting
@@ -549,7 +549,7 @@ async def test_the_end_says_which_queue_it_was() -> None:
 async def test_a_key_promised_to_a_worker_is_ready_until_it_has_it() -> None:
     queue: WorkQueue[str] = WorkQueue()
     waiting = asyncio.create_task(queue.get())
-    await settle()
+    await wait_all_tasks_blocked()
     queue.add("foo")
     assert queue.depths() == Depths(1, 0, 0, 0)
     await waiting
@@ -560,11 +560,11 @@ async def test_a_key_promised_to_a_worker_is_ready_until_it_has_it() -> None:
 async def test_a_worker_that_is_cancelled_leaves_its_key_to_those_that_come_later() -> None:
     queue: WorkQueue[str] = WorkQueue()
     waiting = asyncio.create_task(queue.get())
-    await settle()
+    await wait_all_tasks_blocked()
     for key in ("foo", "bar", "baz"):
         queue.add(key)
     waiting.cancel()
-    await settle()
+    await wait_all_tasks_blocked()
     assert waiting.cancelled()
     assert len(queue) == 3
     assert [await queue.get() for _ in range(3)] == ["foo", "bar", "baz"]
@@ -574,7 +574,7 @@ async def test_a_worker_that_is_cancelled_leaves_its_key_to_those_that_come_late
 async def test_a_key_that_is_promised_to_a_worker_counts_until_the_worker_takes_it() -> None:
     queue: WorkQueue[str] = WorkQueue()
     waiting = asyncio.ensure_future(queue.get())
-    await settle()
+    await wait_all_tasks_blocked()
     queue.add("promised")
     queue.add("free")
     assert len(queue) == 2

@@ -17,8 +17,8 @@ from .virtual_clock import (
     advance,
     now,
     run,
-    settle,
     virtual_time,
+    wait_all_tasks_blocked,
 )
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ __all__ = [
     "now",
     "objects_of",
     "run",
-    "settle",
     "virtual_time",
+    "wait_all_tasks_blocked",
 ]
 
 _HOMES = {

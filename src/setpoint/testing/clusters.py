@@ -46,7 +46,7 @@ from setpoint.testing.failure_reports import LostEvent, NotSettled, described, e
 from setpoint.testing.faults import Faults
 from setpoint.testing.mistakes import Mistake, Mistakes, watching
 from setpoint.testing.permissions import USER, MissingPermission, RoleOfControllers, report
-from setpoint.testing.virtual_clock import EPOCH, VirtualTimeLoop, settle
+from setpoint.testing.virtual_clock import EPOCH, VirtualTimeLoop, wait_all_tasks_blocked
 from setpoint.webhook import Admission, Converter, Policy, Webhooks, with_conversions
 from setpoint.webhook.policy import apply_policies
 
@@ -223,7 +223,7 @@ class Cluster:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience * _SLACK
         while True:
-            await settle()
+            await wait_all_tasks_blocked()
             now = loop.time()
             due = self._next_due()
             if due is None or due > deadline:
@@ -265,7 +265,7 @@ class Cluster:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + within
         while True:
-            await settle()
+            await wait_all_tasks_blocked()
             result = condition()
             if await result if inspect.isawaitable(result) else result:
                 return

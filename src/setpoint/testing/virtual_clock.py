@@ -45,8 +45,8 @@ __all__ = [
     "advance",
     "now",
     "run",
-    "settle",
     "virtual_time",
+    "wait_all_tasks_blocked",
 ]
 
 P = ParamSpec("P")
@@ -108,7 +108,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self._max_turns = max_turns
         self._turns = 0
         self._jobs = 0
-        self._settling: deque[asyncio.Future[None]] = deque()
+        self._blocked_waiters: deque[asyncio.Future[None]] = deque()
         super().__init__(_Selector(self))
         self._move_to(0.0)
 
@@ -116,17 +116,17 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         """The seconds of virtual time since the loop was made."""
         return self._now
 
-    async def settle(self) -> None:
+    async def wait_all_tasks_blocked(self) -> None:
         """Waits until no callback is ready and no thread is working, without moving the clock. See the function
-        `settle` of this module.
+        `wait_all_tasks_blocked` of this module.
         """
         waiter = self.create_future()
-        self._settling.append(waiter)
+        self._blocked_waiters.append(waiter)
         try:
             await waiter
         finally:
-            if waiter in self._settling:
-                self._settling.remove(waiter)
+            if waiter in self._blocked_waiters:
+                self._blocked_waiters.remove(waiter)
 
     def next_timer(self) -> float | None:
         """The loop time of the next timer; None if there is none. Nothing can change before this time unless a callback
@@ -185,8 +185,8 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self._turns = 0
         if self._jobs:
             return really_wait(None)
-        if self._settling:
-            waiter = self._settling.popleft()
+        if self._blocked_waiters:
+            waiter = self._blocked_waiters.popleft()
             if not waiter.done():
                 waiter.set_result(None)
             return []
@@ -323,7 +323,7 @@ async def _main(coro: Awaitable[T]) -> T:
     result = await coro
     me = asyncio.current_task()
     if asyncio.all_tasks() != {me}:
-        await settle()  # tasks that are about to end may do so
+        await wait_all_tasks_blocked()  # tasks that are about to end may do so
         if asyncio.all_tasks() != {me}:
             raise LeakedTasks(
                 f"tasks left running at the end (cancel them and await them):\n"
@@ -371,23 +371,23 @@ def now() -> datetime:
     return EPOCH + timedelta(seconds=asyncio.get_running_loop().time())
 
 
-async def settle() -> None:
+async def wait_all_tasks_blocked() -> None:
     """Runs all ready callbacks, and those that follow from them, until every other task waits; the clock stands still.
 
-    It also waits for jobs in threads. If several tasks are in `settle`, they are woken one at a time, in order, and
-    each finds all others idle. Raises `RuntimeError` on a different kind of loop.
+    It also waits for jobs in threads. If several tasks wait here, they are woken one at a time, in order, and each
+    finds all others idle. (Trio and AnyIO have functions of this name.) Raises `RuntimeError` on another kind of loop.
     """
     loop = asyncio.get_running_loop()
     if not isinstance(loop, VirtualTimeLoop):
-        raise RuntimeError(f"settle() needs a VirtualTimeLoop, the running loop is {loop!r}")
-    await loop.settle()
+        raise RuntimeError(f"wait_all_tasks_blocked() needs a VirtualTimeLoop, the running loop is {loop!r}")
+    await loop.wait_all_tasks_blocked()
 
 
 async def advance(seconds: float) -> None:
-    """Waits for ``seconds`` of virtual time, then calls `settle`: everything that is due by then is done, including its
-    consequences. Raises `ValueError` if ``seconds`` is negative.
+    """Waits for ``seconds`` of virtual time, then calls `wait_all_tasks_blocked`: everything that is due by then is
+    done, including its consequences. Raises `ValueError` if ``seconds`` is negative.
     """
     if seconds < 0:
         raise ValueError(f"time can't go backwards: advance({seconds})")
     await asyncio.sleep(seconds)
-    await settle()
+    await wait_all_tasks_blocked()

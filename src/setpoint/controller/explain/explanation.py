@@ -71,7 +71,7 @@ def facts_of(
         ready_at=run.queue.ready_at(key),
         failures=run.queue.num_requeues(key),
         running_since=since,
-        settling=since is not None and context is None and run.memory.barriers.pending(key),
+        awaits_caches=since is not None and context is None and run.memory.barriers.pending(key),
         slowed=slow.why if slow is not None else "",
         paused=run.activity.paused.get(key, ""),
         unready=unready,

@@ -71,7 +71,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     ready_at: float | None = None
     failures: int = 0
     running_since: float | None = None
-    settling: bool = False
+    awaits_caches: bool = False
     slowed: str = ""
     paused: str = ""
     """The reason why people have paused the object or the controller; ``""`` if they have not."""
@@ -145,7 +145,7 @@ def lasting(seconds: float) -> str:
 
 def _running(facts: Facts, since: float) -> Verdict:
     text = f"for {lasting(facts.now - since)}; because of {_causes(facts.causes)}"
-    if facts.settling:
+    if facts.awaits_caches:
         text = f"waits for {lasting(facts.now - since)} until the caches show what its last reconcile wrote"
     if facts.queue in ("processing+dirty", "processing+delayed"):
         text += (

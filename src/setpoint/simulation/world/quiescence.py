@@ -43,7 +43,7 @@ class Quiescence:
         began = loop.time()
         deadline = began + patience
         while True:
-            await loop.settle()
+            await loop.wait_all_tasks_blocked()
             deadline = self._extended(deadline, patience)
             due = self._next()
             if due is None or due > max(deadline, began + world.electing()):
@@ -74,7 +74,7 @@ class Quiescence:
             if world.monitor.writes >= wanted:
                 return
             if not world.busy():
-                await loop.settle()
+                await loop.wait_all_tasks_blocked()
                 if not world.busy():
                     return
             deadline = self._extended(deadline, patience)
@@ -90,7 +90,7 @@ class Quiescence:
         deadline = loop.time() + within
         pause = _STEP
         while True:
-            await loop.settle()
+            await loop.wait_all_tasks_blocked()
             if await condition():
                 return True
             if loop.time() >= deadline:
