@@ -9,10 +9,9 @@ import argparse
 import sys
 from pathlib import Path
 
-import zstandard
-
 sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a script, the folder above is not on the path
 
+from tools import zstd
 from tools.models import inputs
 from tools.models.modules import read_mixins, render_module
 from tools.models.schema_data import pack
@@ -60,8 +59,8 @@ def _same(path: Path, content: bytes) -> bool:
 
 def _unpacked(content: bytes) -> bytes | None:
     try:
-        return zstandard.ZstdDecompressor().decompress(content)
-    except zstandard.ZstdError:
+        return zstd.decompress(content)
+    except zstd.ZstdError:
         return None
 
 

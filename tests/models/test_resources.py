@@ -154,7 +154,7 @@ from setpoint.models import BUILTIN
 assert len(BUILTIN) > 90
 loaded = [name for name in sys.modules if name.startswith("setpoint.models.")]
 assert sorted(loaded) == ["setpoint.models._table", "setpoint.models.resources"], loaded
-assert "zstandard" not in sys.modules
+assert "setpoint.zstd" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 

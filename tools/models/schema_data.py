@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 
-import zstandard
-
+from tools import zstd
 from tools.models.inputs import Definition
 
-_LEVEL = 19
 _INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 _QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 
@@ -39,4 +37,4 @@ def pack(definitions: dict[str, Definition]) -> dict[str, bytes]:
 
 def _packed(content: dict[str, Definition]) -> bytes:
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(text.encode())
+    return zstd.packed(text.encode())

@@ -6,9 +6,10 @@ of what remains is random identifiers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
-import zstandard
+from setpoint.zstd import Codec, codec, dictionaries
 
 PLAIN = 0
 """The scheme of documents that are stored uncompressed, because compression gains nothing."""
@@ -18,42 +19,18 @@ UNTRAINED = 1
 DICTIONARY_BYTES = 32 * 1024
 MAX_DICTIONARIES = 32
 """The maximum number of trained dictionaries of one `Compressor`."""
-_LEVEL = 1
-_SEGMENT = (256, 3072)
-_GAIN = 0.97
-_PARAMETERS = zstandard.ZstdCompressionParameters.from_level(
-    _LEVEL,
-    format=zstandard.FORMAT_ZSTD1_MAGICLESS,
-    write_dict_id=False,
-    write_content_size=True,
-    write_checksum=False,
-)
+_GAIN: Final = 0.97
 
 
-class Dictionary:
-    """Compresses and decompresses with a trained dictionary; without ``data``, compresses without a dictionary."""
+def trained_on(samples: Sequence[bytes]) -> Iterator[Codec]:
+    """Codecs with dictionaries trained on sample documents; none if the samples are too small (less than 4 KiB
+    together) or have nothing in common.
 
-    def __init__(self, data: zstandard.ZstdCompressionDict | None = None) -> None:
-        self.compress = zstandard.ZstdCompressor(dict_data=data, compression_params=_PARAMETERS).compress
-        self.decompress = zstandard.ZstdDecompressor(dict_data=data, format=zstandard.FORMAT_ZSTD1_MAGICLESS).decompress
-
-    @classmethod
-    def trained_on(cls, samples: Sequence[bytes]) -> Dictionary | None:
-        """A dictionary trained on sample documents; None if the samples are too small (less than 4 KiB together) or
-        have nothing in common.
-
-        Training takes about 10 ms for a hundred samples of a few kilobytes.
-        """
-        total = sum(map(len, samples))
-        if total < 4096:
-            return None
-        # Segments about as long as a document: whole documents make the best dictionary for others of their kind.
-        segment = min(max(total // len(samples), _SEGMENT[0]), _SEGMENT[1])
-        size = max(min(DICTIONARY_BYTES, total // 4), segment * 2, 1024)
-        try:
-            return cls(zstandard.train_dictionary(size, list(samples), k=segment, d=8))
-        except zstandard.ZstdError:
-            return None
+    Training takes 10 to 30 ms for a hundred samples of a few kilobytes.
+    """
+    total = sum(map(len, samples))
+    if total >= 4096:
+        yield from map(codec, dictionaries(samples, max(min(DICTIONARY_BYTES, total // 4), 1024)))
 
 
 class Compressor:
@@ -66,10 +43,10 @@ class Compressor:
     """
 
     def __init__(self) -> None:
-        first = Dictionary()
+        first = codec()
         self.scheme = UNTRAINED
         self._compress = first.compress
-        self._decompress = [lambda document: document, first.decompress]
+        self._decompress: list[Callable[[bytes], bytes]] = [lambda document: document, first.decompress]
 
     def compress(self, document: bytes) -> tuple[int, bytes]:
         """The scheme and the compressed document."""
@@ -82,11 +59,12 @@ class Compressor:
         """The original document. Bytes that follow the compressed document are ignored, except with the scheme `PLAIN`,
         where they count as part of the document.
         """
-        document: bytes = self._decompress[scheme](small)
-        return document
+        return self._decompress[scheme](small)
 
-    def adopt(self, dictionary: Dictionary) -> bool:
-        """Uses ``dictionary`` from now on, unless there are already `MAX_DICTIONARIES`; returns whether it is used."""
+    def adopt(self, dictionary: Codec) -> bool:
+        """Uses the codec of a new ``dictionary`` from now on, unless there are already `MAX_DICTIONARIES`; returns
+        whether it is used.
+        """
         if self.scheme == UNTRAINED + MAX_DICTIONARIES:
             return False
         self._decompress.append(dictionary.decompress)

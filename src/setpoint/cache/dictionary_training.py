@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from setpoint.cache.compression import UNTRAINED, Compressor, Dictionary
+from setpoint.cache.compression import UNTRAINED, Compressor, trained_on
 
 _TRAIN_AT = (128, 2048, 32768)
 _WINDOW = 1024
@@ -66,18 +66,18 @@ class Training:
         return grown or drifted
 
     def train(self, documents: Sequence[bytes]) -> bool:
-        """Trains a dictionary on the documents, and adopts it if it compresses better and the compressor has room for
-        it. Returns whether it was adopted.
+        """Trains dictionaries on the documents, and adopts the best one if it compresses better and the compressor has
+        room for it. Returns whether it was adopted.
         """
         # A quarter is held out for evaluation: the samples themselves are in the dictionary.
         judges = documents[3::4]
-        candidate = Dictionary.trained_on([document for place, document in enumerate(documents) if place % 4 != 3])
+        candidates = trained_on([document for place, document in enumerate(documents) if place % 4 != 3])
         before = sum(len(self._compressor.compress(document)[1]) for document in judges)
         in_use = before
         adopted = False
-        if candidate is not None and judges:
-            after = sum(len(candidate.compress(document)) for document in judges)
-            if after < before * _WORTH and self._compressor.adopt(candidate):
-                in_use, adopted = after, True
+        sizes = {candidate: sum(len(candidate.compress(document)) for document in judges) for candidate in candidates}
+        best = min(sizes, key=sizes.__getitem__, default=None)
+        if best is not None and sizes[best] < before * _WORTH and self._compressor.adopt(best):
+            in_use, adopted = sizes[best], True
         self._ratio = in_use / max(sum(map(len, judges)), 1)
         return adopted

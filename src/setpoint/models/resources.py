@@ -84,11 +84,12 @@ def _read(package: str) -> dict[str, dict[str, Any]]:
     from pkgutil import get_data  # noqa: PLC0415 - most programs need none of these
 
     import msgspec  # noqa: PLC0415
-    import zstandard  # noqa: PLC0415
+
+    from setpoint import zstd  # noqa: PLC0415
 
     packed = get_data("setpoint.models", f"schemas/{package}.json.zst")
     assert packed is not None
-    return msgspec.json.decode(zstandard.ZstdDecompressor().decompress(packed), type=dict[str, dict[str, Any]])
+    return msgspec.json.decode(zstd.decompress(packed), type=dict[str, dict[str, Any]])
 
 
 @cache

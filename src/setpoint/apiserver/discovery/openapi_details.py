@@ -10,8 +10,8 @@ from pkgutil import get_data
 from typing import Any, Final, TypedDict
 
 import msgspec
-import zstandard
 
+from setpoint import zstd
 from setpoint.patch.merge_patch import apply
 
 __all__ = ["FILE", "amended", "parameters"]
@@ -48,4 +48,4 @@ def amended(name: str, schema: Mapping[str, Any] | None) -> Mapping[str, Any] | 
 def _details() -> _Details:
     packed = get_data("setpoint.apiserver.discovery", FILE)
     assert packed is not None
-    return msgspec.json.decode(zstandard.ZstdDecompressor().decompress(packed), type=_Details)
+    return msgspec.json.decode(zstd.decompress(packed), type=_Details)

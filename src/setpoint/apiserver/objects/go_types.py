@@ -79,9 +79,7 @@ def _go_field(name: str, text: str) -> GoField:
 @cache
 def _table() -> dict[str, dict[str, tuple[str, str]]]:
     """The fields of each message: the JSON name and the type, by number."""
-    import zstandard
+    from setpoint import zstd
 
     packed = files("setpoint.apiserver.objects").joinpath("protobuf.json.zst").read_bytes()
-    return msgspec.json.decode(
-        zstandard.ZstdDecompressor().decompress(packed), type=dict[str, dict[str, tuple[str, str]]]
-    )
+    return msgspec.json.decode(zstd.decompress(packed), type=dict[str, dict[str, tuple[str, str]]])

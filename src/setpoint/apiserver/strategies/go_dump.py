@@ -37,12 +37,10 @@ def dump(kind: str, value: Any) -> Any:
 
 @cache
 def _structs() -> dict[str, list[tuple[str, str, str]]]:
-    import zstandard
+    from setpoint import zstd
 
     packed = files("setpoint.apiserver.strategies").joinpath("go_structs.json.zst").read_bytes()
-    return msgspec.json.decode(
-        zstandard.ZstdDecompressor().decompress(packed), type=dict[str, list[tuple[str, str, str]]]
-    )
+    return msgspec.json.decode(zstd.decompress(packed), type=dict[str, list[tuple[str, str, str]]])
 
 
 def _text(kind: str, value: Any) -> str:
