@@ -25,7 +25,7 @@ pytestmark = pytest.mark.wall_clock
 
 APP = Path(__file__).parents[2] / "examples" / "mykind.py"
 WORLD = ("apiserver", "cluster", "testing", "simulation", "torture", "cel")
-OTHERS = ("aiohttp", "cryptography", "wsproto", "cloudpickle", "re2", "mcp", "pydantic")
+OTHERS = ("aiohttp", "cryptography", "wsproto", "cloudpickle", "mcp", "pydantic")
 RUNS = """
 import atexit, json, runpy, sys
 from pathlib import Path

@@ -23,7 +23,7 @@ from setpoint.crd import (
 )
 from setpoint.meta import IntOrString, Model, Quantity, resource_of
 from setpoint.models.core_v1 import Container
-from setpoint.schema import compile_pattern
+from setpoint.regexp import compile_pattern
 from setpoint.schema.builtin_patterns import OWN_PATTERNS
 
 

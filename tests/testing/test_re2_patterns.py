@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setpoint.schema import Schema, compile_pattern
+from setpoint.regexp import compile_pattern
+from setpoint.schema import Schema
 from setpoint.testing.object_strategies import values_of
 from setpoint.testing.re2_patterns import python_form
 

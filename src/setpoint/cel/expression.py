@@ -9,7 +9,7 @@ from setpoint.cel.library.formatting import clauses, problem_with
 from setpoint.cel.library.times import parse_duration, parse_timestamp
 from setpoint.cel.nodes import Call, ListLiteral, Literal, walk
 from setpoint.cel.parser import parse
-from setpoint.schema import PatternError, compile_pattern
+from setpoint.regexp import PatternError, compile_pattern
 
 __all__ = ["compile_expression"]
 

@@ -30,7 +30,7 @@ from setpoint.cel.runtime_cost import LIST_COST, MAP_COST, STRUCT_COST
 from setpoint.cel.state import State, Step, constant, local, value_or_error, variable
 from setpoint.cel.types import Type
 from setpoint.cel.values import LISTS, MISSING, MapValue, Optional, PlainMap, Value, no_overload, show, type_of_value
-from setpoint.schema import PatternError, compile_pattern
+from setpoint.regexp import PatternError, compile_pattern
 
 __all__ = ["Program", "Result", "StructMaker"]
 

@@ -13,7 +13,7 @@ from msgspec import UNSET
 from setpoint.crd.cel_rule import document_of
 from setpoint.crd.field import KUBERNETES, FieldOptions
 from setpoint.meta import to_wire
-from setpoint.schema import compile_pattern
+from setpoint.regexp import compile_pattern
 
 __all__ = ["JSONSchema", "apply", "infinite_in", "metas_of", "options_of"]
 

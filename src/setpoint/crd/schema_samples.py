@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from setpoint.schema import UNSET, Schema, apply_defaults, compile_pattern, copy_json, validate
+from setpoint.regexp import compile_pattern
+from setpoint.schema import UNSET, Schema, apply_defaults, copy_json, validate
 
 __all__ = ["samples_of"]
 

@@ -19,7 +19,6 @@ from .list_types import list_type_errors
 from .object_meta import OBJECT_META, with_object_meta
 from .openapi import Schemas, load_openapi
 from .prune import prune, unknown_fields
-from .re2_pattern import Pattern, PatternError, compile_pattern
 from .schema_node import ANYTHING, JSON, UNSET, Schema, Unset
 from .validate import validate
 from .validation_result import Denial, Verdict
@@ -32,14 +31,11 @@ __all__ = [
     "Denial",
     "ErrorType",
     "FieldError",
-    "Pattern",
-    "PatternError",
     "Schema",
     "Schemas",
     "Unset",
     "Verdict",
     "apply_defaults",
-    "compile_pattern",
     "copy_json",
     "drop_nulls",
     "fill_defaults",

@@ -1,4 +1,4 @@
-"""The patterns of Kubernetes' own types. They are valid, so no schema that has them needs RE2 before it is enforced."""
+"""The patterns of Kubernetes' own types. They are valid, so none is compiled before a schema with it is enforced."""
 
 from __future__ import annotations
 

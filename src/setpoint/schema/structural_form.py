@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from setpoint.regexp import PatternError, compile_pattern
+
 from .builtin_patterns import OWN_PATTERNS
 from .errors import FieldError, forbidden, invalid, required
-from .re2_pattern import PatternError, compile_pattern
 from .schema_node import JSON
 
 __all__ = ["form_errors"]

@@ -7,6 +7,7 @@ import math
 from typing import Final
 
 from setpoint.meta.text_escaping import quote
+from setpoint.regexp import PatternError, compile_pattern
 
 from .errors import (
     LONGEST_PATH,
@@ -25,7 +26,6 @@ from .errors import (
 from .formats import is_checked, matches_format
 from .json_values import MAX_INT64, MIN_INT64, format_json_number, json_equal, json_type, token
 from .list_types import list_type_errors
-from .re2_pattern import PatternError, compile_pattern
 from .schema_node import GO_INT_OR_STRING, JSON, UNSET, Schema
 
 __all__ = ["validate"]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.crd import Versions
 from setpoint.meta import Object, resource_of
-from setpoint.schema import Schema, compile_pattern, validate
+from setpoint.regexp import compile_pattern
+from setpoint.schema import Schema, validate
 from setpoint.testing.re2_patterns import python_form
 
 if TYPE_CHECKING:

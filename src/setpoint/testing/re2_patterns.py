@@ -1,6 +1,6 @@
-"""An approximate translation of RE2's regular expressions to Python's, for hypothesis.
+"""An approximate translation of Go's regular expressions to Python's, for hypothesis.
 
-It is used only to generate test data; the generated strings are then checked with RE2.
+It is used only to generate test data; the generated strings are then checked with `setpoint.regexp`.
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ from setpoint.cel.errors import EvaluationError
 from setpoint.cel.library.formatting import formatted
 from setpoint.cel.types import BOOL, DYN, INT, STRING, list_of
 from setpoint.cel.values import ListValue, Value, show
-from setpoint.schema import Pattern, PatternError, compile_pattern
+from setpoint.regexp import PatternError, compile_pattern
+from setpoint.regexp.pattern import Pattern
 
 __all__ = ["JSON_PATCH", "TEXTS"]
 
@@ -82,7 +83,7 @@ def _join(parts: list[Value] | ListValue, separator: str = "") -> str:
 
 
 def _pattern(work: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of a text and a regular expression in RE2's syntax. It calls ``work`` with the compiled pattern and
+    """A function of a text and a regular expression as in Go. It calls ``work`` with the compiled pattern and
     the text; an invalid pattern raises EvaluationError.
     """
 

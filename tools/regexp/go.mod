@@ -1,0 +1,3 @@
+module setpoint/regexp
+
+go 1.26.0
