@@ -9,7 +9,7 @@ from tests.client.certificates import make
 
 import setpoint as sp
 from setpoint.client import Client, ClientConfig
-from setpoint.manager import KubeconfigFolder, KubeconfigSecrets
+from setpoint.manager import ClusterApiSecrets, KubeconfigFolder, KubeconfigSecrets
 from setpoint.models.core_v1 import Secret
 from setpoint.testing import advance, virtual_time
 
@@ -144,3 +144,35 @@ async def test_every_labelled_secret_at_home_is_a_cluster(caplog: pytest.LogCapt
             await advance(1)
             assert ([cluster.name for cluster in fleet], connect.open) == (["two"], ["west"])
         assert connect.open == []
+
+
+@virtual_time
+async def test_every_kubeconfig_of_cluster_api_is_a_cluster_and_its_other_secrets_are_none(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with world("east", "west") as made:
+        connect = Connections(made)
+        home = made.admin["home"]
+
+        async def secret(name: str, cluster: str, **content: bytes) -> None:
+            labels = {"cluster.x-k8s.io/cluster-name": cluster}
+            await home.apply(Secret.named(name, "default", labels, type="cluster.x-k8s.io/secret", data=content))
+
+        fleet = sp.Fleet(made.controller(), provider=ClusterApiSecrets("default", connect=connect))
+        async with manager(made, fleet):
+            for name in ("one-ca", "one-etcd", "one-sa", "one-proxy"):
+                await secret(name, "one", **{"tls.crt": b"c", "tls.key": b"k"})
+            await secret("one-user-kubeconfig", "one", value=kubeconfig("west"))
+            await advance(1)
+            assert [cluster.name for cluster in fleet] == []
+            await secret("one-kubeconfig", "one", value=kubeconfig("east"))
+            await advance(1)
+            assert (await made.marked("east"), await made.marked("west")) == ("1", "")
+            assert ([cluster.name for cluster in fleet], connect.open) == (["one"], ["east"])
+            await secret("one-kubeconfig", "one", value=kubeconfig("west"))
+            await advance(1)
+            assert connect.open == ["west"]
+            await home.delete(Secret, "one-kubeconfig", namespace="default")
+            await advance(1)
+            assert ([cluster.name for cluster in fleet], connect.open) == ([], [])
+        assert not [record for record in caplog.records if record.message == "a cluster can't be used"]

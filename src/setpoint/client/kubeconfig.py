@@ -83,6 +83,19 @@ class Kubeconfig:
                 )
         return parsed
 
+    @classmethod
+    def merged(cls, documents: Mapping[Path, Any]) -> Kubeconfig:
+        """The merged content of documents that this program has put together, by the paths that name them in messages.
+        Commands and files in them are used.
+
+        Raises:
+            ConfigError: a document is not a kubeconfig.
+        """
+        merged = cls()
+        for path, document in documents.items():
+            merged._merge(path, document)
+        return merged
+
     @property
     def is_empty(self) -> bool:
         """Whether there is no cluster, user, context or current context. client-go treats that like missing files."""

@@ -2,9 +2,10 @@
 logging.
 """
 
+from setpoint.manager.fleet.cluster_profiles import ClusterProfiles
 from setpoint.manager.fleet.fleet import Fleet, Provider
 from setpoint.manager.fleet.fleet_cluster import FleetCluster
-from setpoint.manager.fleet.kubeconfig_providers import KubeconfigFolder, KubeconfigSecrets
+from setpoint.manager.fleet.kubeconfig_providers import ClusterApiSecrets, KubeconfigFolder, KubeconfigSecrets
 from setpoint.manager.health_checks import HealthChecks
 from setpoint.manager.leader_election.config import LeaderElection
 from setpoint.manager.leader_election.leader_elector import LeaderElector
@@ -19,6 +20,8 @@ from setpoint.manager.signals import stopping_on_signals
 from setpoint.manager.write_fence import FencedTransport, WriteRefused
 
 __all__ = [
+    "ClusterApiSecrets",
+    "ClusterProfiles",
     "FencedTransport",
     "Fleet",
     "FleetCluster",

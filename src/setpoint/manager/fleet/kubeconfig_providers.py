@@ -25,6 +25,7 @@ LOOK_EVERY: Final = 10.0
 LOOK_AGAIN: Final = 60.0
 """Seconds after which an unusable kubeconfig is tried again, because the files it refers to may have changed."""
 LABEL: Final = "fleet.setpoint.io/cluster"
+CLUSTER_API_LABEL: Final = "cluster.x-k8s.io/cluster-name"
 logger = logging.getLogger("setpoint.fleet")
 
 
@@ -38,7 +39,7 @@ class _Refused(NamedTuple):
     again: float
 
 
-class _Members:
+class Members:
     """Keeps a fleet in line with kubeconfigs, and closes the clients of removed clusters."""
 
     def __init__(self, fleet: Fleet, connect: Callable[[ClientConfig], Client]) -> None:
@@ -124,7 +125,7 @@ class KubeconfigFolder:
 
     async def run(self, fleet: Fleet, home: Client) -> None:
         """See `Provider`. Raises `OSError` if the folder cannot be read at the start."""
-        members = _Members(fleet, self._connect)
+        members = Members(fleet, self._connect)
         try:
             files = self._files()
             while True:
@@ -154,6 +155,8 @@ class KubeconfigSecrets:
     The manager needs ``get``, ``list`` and ``watch`` on Secrets in that namespace.
     """
 
+    _key = "kubeconfig"
+
     def __init__(
         self, namespace: str, *, connect: Callable[[ClientConfig], Client] = Client.from_config, label: str = LABEL
     ) -> None:
@@ -165,7 +168,7 @@ class KubeconfigSecrets:
         """See `Provider`."""
         from setpoint.models.core_v1 import Secret  # a module of models, imported only when needed
 
-        members = _Members(fleet, self._connect)
+        members = Members(fleet, self._connect)
         changed = asyncio.Event()
         try:
             async with (
@@ -183,9 +186,34 @@ class KubeconfigSecrets:
                     changed.clear()
                     kubeconfigs: dict[str, tuple[bytes, Callable[[], Kubeconfig]]] = {}
                     for secret in secrets.lister.list():
-                        text = secret.data.get("kubeconfig", b"")
-                        read = partial(Kubeconfig.parse, text, f"kubeconfig of Secret {secret.key}")
-                        kubeconfigs[secret.labels[self._label]] = text, read
+                        name = secret.labels[self._label]
+                        if self._is_kubeconfig(secret.name, name):
+                            text = secret.data.get(self._key, b"")
+                            read = partial(Kubeconfig.parse, text, f"{self._key} of Secret {secret.key}")
+                            kubeconfigs[name] = text, read
                     await members.now(kubeconfigs)
         finally:
             await members.close()
+
+    def _is_kubeconfig(self, _secret: str, _cluster: str) -> bool:
+        """Whether a Secret of that name is the one with the kubeconfig of the cluster."""
+        return True
+
+
+class ClusterApiSecrets(KubeconfigSecrets):
+    """A provider that reads the kubeconfigs that Cluster API keeps for the clusters of one namespace: the Secrets
+    ``NAME-kubeconfig`` with the label ``cluster.x-k8s.io/cluster-name: NAME``, under the key ``value``. Certificates
+    and kubeconfigs for users, which have the same label, are left out.
+
+    A cluster joins when its control plane has a kubeconfig and leaves when that is deleted. A kubeconfig that Cluster
+    API renews replaces the connection. The manager needs ``get``, ``list`` and ``watch`` on Secrets in that namespace.
+    https://cluster-api.sigs.k8s.io/developer/core/certificate-management
+    """
+
+    _key = "value"
+
+    def __init__(self, namespace: str, *, connect: Callable[[ClientConfig], Client] = Client.from_config) -> None:
+        super().__init__(namespace, connect=connect, label=CLUSTER_API_LABEL)
+
+    def _is_kubeconfig(self, secret: str, cluster: str) -> bool:
+        return secret == f"{cluster}-kubeconfig"
