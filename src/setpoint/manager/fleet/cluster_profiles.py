@@ -118,16 +118,19 @@ class ClusterProfiles:
             raise ConfigError(f"{origin} has the access providers {names}, and {self._path} none of them")
         cluster = {name: value for name, value in access[provider.name].items() if name in _FROM_PROFILE}
         context = {"cluster": provider.name, "user": provider.name}
-        return Kubeconfig.merged(
-            {
-                Path(origin): {
-                    "current-context": provider.name,
-                    "clusters": [{"name": provider.name, "cluster": cluster}],
-                    "contexts": [{"name": provider.name, "context": context}],
-                },
-                self._path: {"users": [{"name": provider.name, "user": {"exec": _plugin(provider, cluster, origin)}}]},
-            }
-        )
+        user = {"exec": _plugin(provider, cluster, origin)}
+        # A name in the same folder, so that a relative command is found. The file itself has no secrets, unlike a
+        # kubeconfig, which is warned of if others can read it.
+        place = self._path.with_name(f"{self._path.name} (access provider)")
+        documents = {
+            Path(origin): {
+                "current-context": provider.name,
+                "clusters": [{"name": provider.name, "cluster": cluster}],
+                "contexts": [{"name": provider.name, "context": context}],
+            },
+            place: {"users": [{"name": provider.name, "user": user}]},
+        }
+        return Kubeconfig.merged(documents)
 
 
 def _read(path: Path) -> list[_AccessProvider]:
