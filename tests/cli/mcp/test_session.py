@@ -171,10 +171,13 @@ async def test_a_project_is_checked_by_its_commands(tmp_path: Path) -> None:
     )
     (tmp_path / "slow.py").write_text("import time\n\n\nasync def reconcile(obj, ctx):\n    time.sleep(1)\n")
     (tmp_path / "role.yaml").write_text("kind: ClusterRole\nmetadata: {name: a}\nrules: []\n")
-    messages: list[str | None] = []
+    progress: list[float] = []
 
-    async def hear(_progress: float, _total: float | None, message: str | None) -> None:
-        messages.append(message)
+    async def hear(runs: float, total: float | None, message: str | None) -> None:
+        assert total == 40
+        assert message is not None
+        assert message.startswith(f"{runs:.0f} runs, ")
+        progress.append(runs)
 
     async with session(tmp_path, "--program", "app.py") as agent:
         answer, text = await call(agent, "check", files=["bad.yaml"])
@@ -195,7 +198,8 @@ async def test_a_project_is_checked_by_its_commands(tmp_path: Path) -> None:
         assert not result.is_error, text_of(result)
         assert result.structured_content is not None
         assert result.structured_content["findings"] == []
-        assert messages
+        assert progress
+        assert progress == sorted(set(progress))
         assert "is not in the project" in await error(agent, "lint", files=["/etc"])
         assert "is not in the project" in await error(agent, "check", files=["../x.yaml"])
         assert "is not the name" in await error(agent, "lint", files=["--help"])

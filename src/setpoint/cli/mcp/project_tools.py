@@ -76,10 +76,14 @@ class ProjectTools:
         if replay:
             words.append(f"--replay={replay if replay.startswith(PREFIX) else self._files.checked(replay)}")
 
+        reported = 0
+
         async def report(line: str) -> None:
+            nonlocal reported
             number, _, rest = line.partition(" runs, ")
-            if rest and number.isdecimal():
-                await ctx.report_progress(float(number), message=line)
+            if rest and number.isdecimal() and int(number) > reported:  # the protocol wants it to increase
+                reported = int(number)
+                await ctx.report_progress(reported, runs or None, line)
 
         done = await self.commands.run(words, timeout=_LONGEST if runs else seconds + _BESIDES, report=report)
         notes = [line for line in done.err if not line.partition(" runs, ")[0].isdecimal()][-_NOTED:]
