@@ -66,7 +66,8 @@ def small_pod() -> bytes:
             },
             "spec": {"nodeName": "node-1", "containers": [{"name": "main", "image": "registry.example.com/web:v1"}]},
             "status": {"phase": "Running", "podIP": "10.0.0.7", "hostIP": "192.0.2.1"},
-        }
+        },
+        separators=(",", ":"),  # as API servers write it
     ).encode()
 
 

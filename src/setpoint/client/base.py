@@ -112,8 +112,8 @@ def readable(
             own = resource_of(kind)
             check_kind(body, own, info.subresource if info.subresource and own == info.resource else "")
         model = decode(kind, body)
-        if isinstance(model, Object) and not named_by_server:
-            check_key(model.key, ObjectKey(info.key))
+        if isinstance(model, Object) and not named_by_server and (key := model.key) != info.key:
+            check_key(key, ObjectKey(info.key))
     except DecodeError as problem:
         raise UnreadableAnswer(problem, verb=info.verb, resource=info.target, key=info.key) from None
     return model
