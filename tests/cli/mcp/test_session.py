@@ -153,6 +153,8 @@ async def test_only_get_requests_reach_the_cluster_of_the_user(tmp_path: Path) -
             assert "ConfigMap default/a  R: m ␛]0;owned␇ (1x)" in text
             assert "the server has no resource 'nothing'" in await error(agent, "objects", kind="nothing")
             assert "not found" in await error(agent, "objects", kind="cm", name="missing")
+            assert "may not contain '/'" in await error(agent, "objects", kind="cm", name="a/b")
+            assert "may not contain '/'" in await error(agent, "events", namespace="../..")
             await error(agent, "explain", kind="cm", key="default/a")
             assert "there is no CustomResourceDefinition" not in str(
                 await call(agent, "crd_diff", old="cluster", new="app.py:Mykind")

@@ -15,7 +15,7 @@ from setpoint.cli.mcp.read_only_transport import ReadOnlyTransport
 from setpoint.cli.mcp.throwaway_cluster import ThrowawayCluster
 from setpoint.cli.mcp.tool_result import tool_result
 from setpoint.cli.run_flags import KubeconfigFlags
-from setpoint.client import Client, HttpTransport, NoMatchError, load_config
+from setpoint.client import AmbiguousMatchError, Client, HttpTransport, NoMatchError, load_config
 from setpoint.manager.debug_pages.yaml_page import redacted
 from setpoint.meta import Object, Resource, raw_of, resource_of
 from setpoint.meta.object_status import standing
@@ -51,10 +51,7 @@ class ClusterTools:
         owners and finalizers; or one whole object. Values in Secrets are hidden.
         """
         async with self._client(cluster) as client:
-            try:
-                model = await client.kind(kind)
-            except NoMatchError as problem:
-                raise ToolError(str(problem)) from None
+            model = await client.kind(kind)
             resource = resource_of(model)
             if name:
                 found_in = (namespace or None) if resource.namespaced else None
@@ -83,10 +80,7 @@ class ClusterTools:
         examined = 0
         async with self._client(cluster) as client:
             if kind:
-                try:
-                    wanted["involvedObject.kind"] = resource_of(await client.kind(kind)).kind
-                except NoMatchError as problem:
-                    raise ToolError(str(problem)) from None
+                wanted["involvedObject.kind"] = resource_of(await client.kind(kind)).kind
             fields = ",".join(f"{field}={value}" for field, value in wanted.items() if value)
             pages = client.pages(Event, namespace=namespace or None, field_selector=fields or None, limit=_PAGE)
             async for event in pages:
@@ -114,7 +108,10 @@ class ClusterTools:
             config = load_config(self._flags.kubeconfig, self._flags.context)
         transport = ReadOnlyTransport(HttpTransport(config))
         async with Client(transport, namespace=config.namespace, config=config, on_warning=lambda _: None) as client:
-            yield client
+            try:
+                yield client
+            except (NoMatchError, AmbiguousMatchError, ValueError) as problem:  # a kind, a name or a namespace
+                raise ToolError(str(problem)) from None
 
 
 def _document(resource: Resource, obj: Object) -> dict[str, Any]:
