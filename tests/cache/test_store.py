@@ -21,7 +21,6 @@ from setpoint.cache.compression import MAX_DICTIONARIES, PLAIN, UNTRAINED, Compr
 from setpoint.cache.dictionary_training import Training
 from setpoint.cache.object_parser import UnexpectedKind
 from setpoint.cache.object_record import scheme_of, version_number
-from setpoint.cache.store_change import STALE
 from setpoint.meta import Model, Selector, raw_of
 from setpoint.models.core_v1 import ConfigMap, Pod
 
@@ -32,10 +31,14 @@ def make_store(**options: Any) -> Store:
     return Store(ObjectParser(Pod.resource, **options))
 
 
+STALE = object()
+
+
 def put(store: Store, document: Any) -> Any:
     metadata = document["metadata"]
     key = f"{metadata['namespace']}/{metadata['name']}" if metadata.get("namespace") else metadata["name"]
-    return store.put(key, store.parser.read(to_bytes(document)))
+    records = store.put(key, store.parser.read(to_bytes(document)))
+    return STALE if records is None else records[0]
 
 
 def lister(store: Store | Snapshot) -> Lister[Pod]:
@@ -156,7 +159,7 @@ def test_records_are_the_same_by_their_versions_and_without_by_what_they_say() -
     def record(version: str, phase: str = "Running") -> Any:
         document = pod("a", version=0, phase=phase)
         document["metadata"]["resourceVersion"] = version
-        return store.seal(store.parser.read(to_bytes(document)), version_number(version))[0]
+        return store.seal(store.parser.read(to_bytes(document)))[0]
 
     one = record("7")
     assert store.same(one, one)

@@ -195,8 +195,8 @@ class HandlerRegistration:
         old: Record | None,
         new: Record | None,
         heads: HeadUpdate,
-        *,
         initial: bool = False,
+        *,
         unknown: bool = False,
     ) -> None:
         """Delivers a change at once if the mailbox is empty and no call is running; otherwise queues it."""

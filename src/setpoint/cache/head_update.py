@@ -17,8 +17,8 @@ class HeadUpdate:
         store: Store,
         old: Record | None,
         new: Record | None,
-        *,
         new_head: Head | None = None,
+        *,
         last: Head | None = None,
     ) -> None:
         self._store = store
@@ -45,7 +45,10 @@ class HeadUpdate:
     @property
     def same_object(self) -> bool:
         """Whether old and new are states of one object, not of two successive objects with the same name."""
-        return self.same_owners or self.old.uid == self.new.uid
+        old, new = self._old_record, self._new_record
+        assert old is not None
+        assert new is not None
+        return same_fingerprint(old, new) or self.old.uid == self.new.uid
 
     @property
     def same_owners(self) -> bool:

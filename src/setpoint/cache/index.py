@@ -102,7 +102,9 @@ def answers(function: IndexFunction) -> Callable[[Any], tuple[str, ...]]:
 def by_owner(head: Head) -> tuple[str, ...]:
     """The uids of the object's owners."""
     references = head.owner_references
-    return tuple([owner.uid for owner in references]) if references else ()
+    if len(references) == 1:
+        return (references[0].uid,)
+    return tuple([owner.uid for owner in references])
 
 
 def by_label(label: str) -> IndexFunction:

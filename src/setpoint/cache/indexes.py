@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from traceback import clear_frames
 from typing import Any
 
+from msgspec.structs import astuple
+
 from setpoint.cache.function_names import name_of, place_of
 from setpoint.cache.index import Index, IndexFunction, by_label, by_owner
 from setpoint.cache.object_record import Record
@@ -102,6 +104,8 @@ class Indexes:
 
     def values(self, head: Head, document: bytes) -> Values:
         """The values of an object in every index."""
+        if not self.epoch:  # only the index of owners, whose function raises nothing
+            return (by_owner(head),)
         return tuple([self._values(index, head, document) for index in self._all])
 
     def values_of(self, index: Index, record: Record) -> tuple[str, ...]:
@@ -112,8 +116,7 @@ class Indexes:
         """A hash that shows, without decoding, whether an object's identity, owners or index values have changed."""
         owners = head.owner_references
         if owners:
-            refs = tuple([(owner.uid, owner.controller, owner.kind, owner.name, owner.api_version) for owner in owners])
-            return hash((self.epoch, values, head.uid, refs)) & _MASK
+            return hash((self.epoch, values, head.uid, *map(astuple, owners))) & _MASK
         return hash((self.epoch, values, head.uid)) & _MASK
 
     def change(self, key: str, old: Record | None, values: Values | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from setpoint.cache.object_parser import Item
-from setpoint.cache.object_record import Record, version_number, version_of
+from setpoint.cache.object_record import Record, version_of
 from setpoint.cache.record_map import Records
 from setpoint.cache.store_change import Change
 
@@ -23,12 +23,11 @@ class Replacement:
 
     def add(self, key: str, item: Item) -> None:
         """Adds an object of the list; if the key is repeated, the later object replaces the earlier one."""
-        version = version_number(item.head.resource_version)
         record = self._store.record(key)
-        if record is not None and version and version == version_of(record):
+        if record is not None and item.version and item.version == version_of(record):
             self._fresh[key] = record
             return
-        self._fresh[key] = self._store.seal(item, version)[0]
+        self._fresh[key] = self._store.seal(item)[0]
 
     def discard(self, key: str) -> None:
         """Removes an object that was deleted while the list was being received."""

@@ -13,10 +13,12 @@ is guessed: in front of the field that followed the metadata in the last object 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
+from msgspec import Struct
 
+from setpoint.cache.object_record import version_number
 from setpoint.meta import DecodeError, Resource, TooDeep, decode, encode, head_in, members, mended, plain
 from setpoint.meta.managed_fields import MANAGED_FIELDS, end_of_managed_fields, is_complete
 from setpoint.meta.object_head import Head
@@ -33,17 +35,18 @@ class UnexpectedKind(ValueError):
     """The document is not of this cache's kind, so it is skipped."""
 
 
-class Item(NamedTuple):
+class Item(Struct, frozen=True, gc=False):
     """An object that is about to enter the store.
 
-    ``document`` is its JSON: kind, apiVersion and metadata first, in this order, then the rest.
-    ``end`` is the position in the document where the metadata ends. ``problem`` is ``""``, or the reason why the object
-    could not be transformed or projected; decoding the document of an object with a problem will fail.
+    ``document`` is its JSON: kind, apiVersion and metadata first, in this order, then the rest. ``end`` is the position
+    in the document where the metadata ends, and ``version`` the `version_number`. ``problem`` is ``""``, or the reason
+    why the object could not be transformed or projected; decoding the document of an object with a problem will fail.
     """
 
     head: Head
     document: bytes
     end: int
+    version: int
     problem: str = ""
 
 
@@ -72,6 +75,8 @@ class ObjectParser:
             msgspec.json.encode(resource.kind),
             msgspec.json.encode(resource.api_version),
         )
+        self._start = len(self._prefix)
+        """The position where the metadata begins in every document."""
         self._sorted = b'{"apiVersion":%b,"kind":%b,"metadata":' % (
             msgspec.json.encode(resource.api_version),
             msgspec.json.encode(resource.kind),
@@ -93,48 +98,36 @@ class ObjectParser:
             DecodeError: ``raw`` is not an object with a name in its metadata, or the transform failed for it.
             UnexpectedKind: the object is of a different kind.
         """
-        return (self._read_fast(raw) if self._fast else None) or self._read_any(raw)
-
-    def _read_fast(self, raw: bytes) -> Item | None:
-        """The object in a document of the usual form; None if it has another form."""
-        prefix = self._prefix
+        if not self._fast:
+            return self._read_any(raw)
+        prefix, boundary = self._prefix, self._boundary
         if raw.startswith(prefix):
-            start = len(prefix)
+            start = self._start
         elif raw.startswith(self._sorted):
-            start = len(self._sorted)
+            start = self._start  # this prefix is as long
         elif raw.startswith(_BARE):
             start = len(_BARE)
         else:
-            return None
-        boundary = self._boundary
+            return self._read_any(raw)
         end = raw.find(boundary, start)
-        if end < 0:
-            return None
         if boundary is MANAGED_FIELDS:
-            cut, end = end, end_of_managed_fields(raw, end)
-            if not end:
-                return None
-            metadata = raw[start:cut] + b"}"
-            if raw[end] != _CLOSING:  # more of the metadata follows
-                stop = raw.find(b'},"', end)
-                if stop < 0 or not is_complete(metadata):
-                    return None
-                metadata, end = raw[start:cut] + raw[end : stop + 1], stop
+            metadata, end = _cut(raw, start, end)
         else:
             metadata = raw[start : end + 1]
             if b'"managedFields"' in metadata:
-                return None
+                return self._read_any(raw)
         try:
             head = _decode_head(metadata)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return None
+            return self._read_any(raw)
         if not head.name:
-            return None
-        return Item(head, b"%b%b%b" % (prefix, metadata, raw[end + 1 :]), len(prefix) + len(metadata))
+            return self._read_any(raw)
+        document = b"%b%b%b" % (prefix, metadata, raw[end + 1 :])
+        return Item(head, document, self._start + len(metadata), version_number(head.resource_version))
 
     def head_of(self, document: bytes, end: int) -> Head:
         """The head of a stored document."""
-        return head_in(document[len(self._prefix) : end])
+        return head_in(document[self._start : end])
 
     def _read_any(self, raw: bytes) -> Item:
         """The object in a document whose keys are in any order, or that is unusual in any other way that Go's decoder
@@ -175,7 +168,8 @@ class ObjectParser:
         rest = _encode({name: value for name, value in members.items() if name not in _IDENTITY})[1:]
         separator = b"" if rest == b"}" else b","
         document = b"%b%b%b%b" % (self._prefix, metadata, separator, rest)
-        return Item(head, document, len(self._prefix) + len(metadata), problem)
+        end, version = self._start + len(metadata), version_number(head.resource_version)
+        return Item(head, document, end, version, problem)
 
     def _transformed(self, raw: bytes, members: _Members, transform: Transform) -> tuple[bytes, _Members, str]:
         """The object after the transform, and the results of `_members` for it. If the object is nested too deeply, it
@@ -219,6 +213,22 @@ def _members(raw: bytes) -> tuple[_Members, str]:
         if better is None:
             raise DecodeError(str(problem)) from None
     return _members(better)
+
+
+def _cut(raw: bytes, start: int, cut: int) -> tuple[bytes, int]:
+    """The metadata that begins at ``start``, without its managedFields, which begin at ``cut``; and the position of its
+    last byte. The metadata is empty if it can't be told from other text.
+    """
+    end = end_of_managed_fields(raw, cut) if cut > 0 else 0
+    if not end:
+        return b"", 0
+    metadata = raw[start:cut] + b"}"
+    if raw[end] == _CLOSING:
+        return metadata, end
+    stop = raw.find(b'},"', end)  # more of the metadata follows
+    if stop < 0 or not is_complete(metadata):
+        return b"", 0
+    return raw[start:cut] + raw[end : stop + 1], stop
 
 
 def _boundary_after(fields: _Members) -> bytes:

@@ -9,7 +9,7 @@ import msgspec
 
 from setpoint.cache.barriers import Barrier, Barriers
 from setpoint.cache.object_parser import UnexpectedKind
-from setpoint.cache.object_record import Record, version_number
+from setpoint.cache.object_record import Record
 from setpoint.cache.snapshot import Snapshot
 from setpoint.cache.store import Store
 from setpoint.client.write_record import WriteRecord
@@ -63,7 +63,7 @@ class Overlay(Snapshot):
                 item = store.parser.read(document)
             except (DecodeError, UnexpectedKind):
                 return  # the store will leave it out, too
-            self.saved[key] = store.seal(item, version_number(item.head.resource_version))[0]
+            self.saved[key] = store.seal(item)[0]
         self._expected[key] = barrier
 
     def record(self, key: str) -> Record | None:

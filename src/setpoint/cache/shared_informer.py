@@ -19,7 +19,6 @@ from setpoint.cache.object_record import version_number, version_of
 from setpoint.cache.reflector import Reflector
 from setpoint.cache.reflector_sink import EventType
 from setpoint.cache.store import Store
-from setpoint.cache.store_change import Stale
 from setpoint.cache.watch_options import WatchOptions
 from setpoint.client.write_record import WriteRecord
 from setpoint.concurrency import first as first_of
@@ -280,7 +279,7 @@ class SharedInformer:
             return ""
         version = item.head.resource_version
         if ordered:
-            number = version_number(version)
+            number = item.version
             if 0 < number <= self._reached_number:
                 return ""  # a repeated event: applying it again could revive a deleted object
             self._reached_number = number
@@ -329,22 +328,21 @@ class SharedInformer:
 
     def _put(self, item: Item, *, initial: bool) -> None:
         key = key_of(item.head)
-        store = self.store
-        old = store.put(key, item)
-        if isinstance(old, Stale):
+        records = self.store.put(key, item)
+        if records is None:
             return
         registrations = self.registrations
         if registrations:
-            new = store.record(key)
-            heads = HeadUpdate(store, old, new, new_head=item.head)
+            old, new = records
+            heads = HeadUpdate(self.store, old, new, item.head)
             initial = initial and old is None
             for registration in registrations if len(registrations) == 1 else list(registrations):
-                registration.offer(key, old, new, heads, initial=initial)
+                registration.offer(key, old, new, heads, initial)
 
     def _remove(self, item: Item) -> None:
         key = key_of(item.head)
         record = self.store.record(key)
-        if record is None or 0 < version_number(item.head.resource_version) < version_of(record):
+        if record is None or 0 < item.version < version_of(record):
             return
         self.store.remove(key)
         heads = HeadUpdate(self.store, record, None, last=item.head)

@@ -34,13 +34,15 @@ from setpoint.cache.object_record import (
     scheme_of,
     seal,
     unseal,
-    version_number,
     version_of,
 )
 from setpoint.cache.snapshot import Snapshot
-from setpoint.cache.store_change import STALE, Change, Stale
+from setpoint.cache.store_change import Change
 from setpoint.meta import Object, Selector, encode
 from setpoint.meta.object_head import Head
+
+_ABSENT = (-1, 0, 0, 0, 0)
+"""Stands for the parts of the record of an object that is not in the store."""
 
 
 class Store:
@@ -101,7 +103,9 @@ class Store:
 
     def head_of(self, record: Record) -> Head:
         """The metadata in ``record``, which is a current or earlier record of this store."""
-        return self.parser.head_of(self.document(record), unseal(record)[2])
+        _, _, end, _, scheme = unseal(record)
+        document = record if scheme == PLAIN else self._compressor.decompress(scheme, record)
+        return self.parser.head_of(document, end)
 
     def resource_version(self, key: str) -> int | None:
         """The object's resource version as an integer (0 if it is not an integer), or None if the object is missing."""
@@ -167,22 +171,24 @@ class Store:
 
     # -- changing ------------------------------------------------------------------------------------------------------
 
-    def put(self, key: str, item: Item) -> Record | Stale | None:
-        """Adds or replaces an object. Returns the replaced record, None if there was none, or `STALE` if the object
-        isn't newer.
+    def put(self, key: str, item: Item) -> tuple[Record | None, Record] | None:
+        """Adds or replaces an object. Returns the replaced record, which is None if there was none, and the new one; or
+        None if the object isn't newer.
         """
-        head, document = item.head, item.document
-        version = version_number(head.resource_version)
         old = self._records.get(key)
-        if old is not None and version and version <= version_of(old):
-            return STALE
-        record, small, values = self.seal(item, version)
-        length = len(document)
-        changed = old is None or not same_fingerprint(old, record)
-        self._set(key, head.namespace, old, record, length, values if changed else None)
+        version, fingerprint, _, old_length, _ = unseal(old) if old is not None else _ABSENT
+        if item.version and item.version <= version:
+            return None
+        record, small, new_fingerprint, values = self.seal(item)
+        length = len(item.document)
+        if old is None:
+            self._insert(key, item.head.namespace, record, length, values)
+        else:
+            changed = fingerprint != new_fingerprint
+            self._update(key, old, record, length - old_length, values if changed else None)
         if self._training.put(length, small, len(self._records)):
             self._consider_training()
-        return old
+        return old, record
 
     def add(self, item: Object) -> None:
         """Adds an object that did not come from a server, to fill a cache before its informer runs.
@@ -197,13 +203,16 @@ class Store:
         read = self.parser.read(encode(item))
         self.put(str(item.key), read)
 
-    def seal(self, item: Item, version: int) -> tuple[Record, int, Values]:
-        """The record of an object, the record's length without the trailer, and the object's index values."""
-        head, document, end, _ = item
-        values = self.indexes.values(head, document)
-        fingerprint = self.indexes.fingerprint(head, values)
+    def seal(self, item: Item) -> tuple[Record, int, int, Values]:
+        """The record of an object, the record's length without the trailer, its fingerprint, and the object's index
+        values.
+        """
+        head, document, indexes = item.head, item.document, self.indexes
+        values = indexes.values(head, document)
+        fingerprint = indexes.fingerprint(head, values)
         scheme, small = self._compressor.compress(document)
-        return seal(small, version, fingerprint, end, len(document), scheme), len(small), values
+        record = seal(small, item.version, fingerprint, item.end, len(document), scheme)
+        return record, len(small), fingerprint, values
 
     def remove(self, key: str) -> Record | None:
         """Removes an object; returns its last record, or None if it was missing."""
@@ -223,37 +232,31 @@ class Store:
         self.stored_bytes -= len(old)
         return old
 
-    def _set(
-        self,
-        key: str,
-        namespace: str,
-        old: Record | None,
-        record: Record,
-        length: int,
-        values: Values | None,
-    ) -> None:
-        """Stores a record and updates the indexes. ``values`` may be None if ``old`` exists and the index values are
-        unchanged.
+    def _insert(self, key: str, namespace: str, record: Record, length: int, values: Values) -> None:
+        """Stores the record of a new object, and adds the object to the indexes."""
+        if self._snapshots:
+            self._save(key, None)
+        self._records[key] = record
+        self.stored_bytes += len(record)
+        self.raw_bytes += length
+        if namespace:
+            keys = self._namespaces.get(namespace)
+            if keys is None:
+                keys = self._namespaces[namespace] = {}
+            keys[key] = None
+        self.indexes.change(key, None, values)
+
+    def _update(self, key: str, old: Record, record: Record, growth: int, values: Values | None) -> None:
+        """Replaces the record of an object, whose document has grown by ``growth`` bytes. ``values`` is None if its
+        index values are unchanged.
         """
         if self._snapshots:
             self._save(key, old)
         self._records[key] = record
-        self.stored_bytes += len(record)
-        self.raw_bytes += length
-        if old is None:
-            assert values is not None
-            if namespace:
-                keys = self._namespaces.get(namespace)
-                if keys is None:
-                    keys = self._namespaces[namespace] = {}
-                keys[key] = None
-            self.indexes.change(key, None, values)
-        else:
-            old_length = unseal(old)[3]
-            self.stored_bytes -= len(old)
-            self.raw_bytes -= old_length
-            if values is not None:
-                self.indexes.change(key, old, values)
+        self.stored_bytes += len(record) - len(old)
+        self.raw_bytes += growth
+        if values is not None:
+            self.indexes.change(key, old, values)
 
     def replacement(self) -> Replacement:
         """Begins the replacement of all objects by a new list; the store does not change until `Replacement.finish`."""
@@ -280,11 +283,14 @@ class Store:
                 changes.append(Change(key, old, old, True))
                 continue
             changes.append(Change(key, old, record))
-            values = None
-            if old is None or not indexed or not same_fingerprint(old, record):
-                values = self.indexes.values(*self._read(record))
-            namespace = key.partition("/")[0] if "/" in key else ""
-            self._set(key, namespace, old, record, unseal(record)[3], values)
+            length = unseal(record)[3]
+            if old is None:
+                namespace = key.partition("/")[0] if "/" in key else ""
+                self._insert(key, namespace, record, length, self.indexes.values(*self._read(record)))
+            else:
+                changed = not indexed or not same_fingerprint(old, record)
+                values = self.indexes.values(*self._read(record)) if changed else None
+                self._update(key, old, record, length - unseal(old)[3], values)
         self._consider_training()
         return iter(changes)
 

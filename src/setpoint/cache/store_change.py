@@ -1,4 +1,4 @@
-"""The results of a write to a store: the change of an object, or the rejection of a state that is not newer."""
+"""The change of one object in a store."""
 
 from __future__ import annotations
 
@@ -16,11 +16,3 @@ class Change(NamedTuple):
     old: Record | None
     new: Record | None
     same: bool = False
-
-
-class Stale:
-    """The type of `STALE`."""
-
-
-STALE = Stale()
-"""The result of `Store.put` for an object that is not newer than the stored one."""

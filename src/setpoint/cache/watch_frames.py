@@ -32,6 +32,7 @@ _MALFORMED = (msgspec.DecodeError, UnicodeDecodeError)
 _decode_frame = msgspec.json.Decoder(_Frame).decode
 _decode_mark = msgspec.json.Decoder(_Mark).decode
 _decode_status = msgspec.json.Decoder(Status).decode
+_MODIFIED = b'{"type":"MODIFIED","object":{'
 TYPES: dict[bytes, EventType] = {b"ADDED": "ADDED", b"MODIFIED": "MODIFIED", b"DELETED": "DELETED"}
 
 
@@ -44,6 +45,8 @@ def split_event(line: bytes) -> tuple[bytes, bytes]:
     Raises:
         WatchBroken: the line is not an event.
     """
+    if line.startswith(_MODIFIED) and line.endswith(b"}}"):  # most events
+        return b"MODIFIED", line[len(_MODIFIED) - 1 : -1]
     if line.startswith(b'{"type":"'):
         end = line.find(b'"', 9)
         if line.startswith(b'","object":{', end) and line.endswith(b"}}"):
