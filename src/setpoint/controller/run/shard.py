@@ -177,30 +177,32 @@ class ShardGuard:
         scope = informer.shared.scope
         await informer.shared.wait_listed()
         by_hash = scope.shard.namespaces.ranges if scope.shard is not None else None
+        store = informer.store
+        earlier = dict.fromkeys(store)  # an object that is created from now on does not matter
+        behind: list[tuple[ObjectKey, str, str]] = []
         try:
-            live = await env.client.list(
+            async for item in env.client.pages(
                 metadata_only(resource_of(kind)),
                 namespace=scope.namespace or None,
                 selector=scope.selector,
                 field_selector=scope.field_selector or by_hash,
-            )
+            ):
+                earlier.pop(item.key, None)
+                version = item.metadata.resource_version
+                cached_version = store.resource_version(item.key)
+                if cached_version is None or not version.isdecimal() or cached_version < int(version):
+                    behind.append((item.key, version, item.uid))
         except (ApiError, TransportError) as problem:
             self._behind = f": {gvr.resource}: {describe(problem)}"
             env.log.warning("keys wait to be taken over", extra={"error": describe(problem)})
             return False
-        store = informer.store
-        present = set()
         seen = True
         deadline = asyncio.get_running_loop().time() + CATCH_UP
-        for item in live.items:
-            present.add(item.key)
-            version = item.metadata.resource_version
-            cached_version = store.resource_version(item.key)
-            if cached_version is None or not version.isdecimal() or cached_version < int(version):
-                seen = seen and await informer.observed(item.key, version, uid=item.uid, timeout=_rest(deadline))
-        for cached in list(store):
+        for key, version, uid in behind:
+            seen = seen and await informer.observed(key, version, uid=uid, timeout=_rest(deadline))
+        for cached in earlier:  # they are gone from the server
             head = store.head(cached)
-            if cached not in present and head is not None:
+            if head is not None:
                 seen = seen and await informer.observed(cached, uid=head.uid, deleted=True, timeout=_rest(deadline))
         if not seen:
             env.log.warning("keys wait to be taken over: the cache is behind", extra={"resource": str(gvr.resource)})
