@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from setpoint.client import Request
 from setpoint.controller.explain.explanation import explain, summary
+from setpoint.models.core_v1 import ConfigMap
 from setpoint.models.events_v1 import Event
 from setpoint.testing import advance, virtual_time
 
@@ -107,3 +110,38 @@ async def test_a_new_leader_says_why_it_does_not_begin_and_stops_when_asked() ->
         assert stopped.done()
         await stopped
         assert second.error is None
+
+
+@virtual_time
+async def test_a_new_leader_lists_in_pages_and_does_not_wait_for_what_is_created_meanwhile(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    pages: list[str] = []
+
+    def late(request: Request) -> float:
+        if not request.path.endswith("/configmaps") or ("watch", "true") in request.query or request.method != "GET":
+            return 0.0
+        pages.append(dict(request.query).get("limit", ""))
+        return 2.0
+
+    async with world("a", elects=True, keys=2) as made:
+        await advance(3)
+        (first,) = made.processes
+        second = made.start("b", elects=True)
+        for number in range(700):
+            await made.client.create(ConfigMap.named(f"more-{number}", "work"))
+        await advance(1)
+        second.cable.late = late
+
+        async def create() -> None:
+            for number in range(100):
+                await asyncio.sleep(0.2)
+                await made.client.create(ConfigMap.named(f"meanwhile-{number}", "work"))
+
+        creating = asyncio.ensure_future(create())
+        await first.stop()
+        await advance(9)
+        assert pages == ["500", "500"]
+        assert summary(second.manager.controllers["configmap"]).state == "running"
+        assert "keys wait to be taken over" not in caplog.text
+        await creating
