@@ -8,7 +8,7 @@ import uuid
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Annotated, Any, Generic, Literal, NewType, TypeVar
+from typing import Annotated, Any, Generic, Literal, NewType, TypeVar, cast
 
 import msgspec
 import pydantic
@@ -534,3 +534,12 @@ def test_numbers_that_are_not_in_json_are_refused_by_class_and_field(constraints
                 "Odd", (CustomResource,), {"__annotations__": {"spec": spec}}, group="example.com", version="v1"
             )
         )
+
+
+@pytest.mark.parametrize(
+    ("keyword", "name"),
+    [("maximum", "le"), ("exclusiveMinimum", "gt"), ("maxLength", "max_length"), ("patern", "pattern")],
+)
+def test_a_wrong_keyword_of_a_field_names_the_right_one(keyword: str, name: str) -> None:
+    with pytest.raises(TypeError, match=f"Field has no keyword {keyword}=; did you mean {name}="):
+        cast("Any", Field)(**{keyword: 1})

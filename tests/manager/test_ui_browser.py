@@ -325,7 +325,10 @@ def pictures(folder: Path) -> None:
     """Writes the pictures of the docs: `python -m tests.manager.test_ui_browser docs/looking`."""
 
     async def take() -> None:
-        async with operator() as (_, address), browser(address, viewport={"width": 960, "height": 560}) as page:
+        async with (
+            operator() as (_, address),
+            browser(address, viewport={"width": 960, "height": 560}, reduced_motion="reduce") as page,
+        ):
             await page.get_by_role("link", name="default/oslo").wait_for()
             await page.wait_for_timeout(6000)
             await page.screenshot(path=folder / "objects.png")

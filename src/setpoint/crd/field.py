@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from math import isfinite
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Final, Literal, TypedDict, Unpack
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -64,6 +64,10 @@ class Constraints(TypedDict, total=False):
     extra_schema: Mapping[str, Any] | None
 
 
+_BOUNDS: Final = {"minimum": "ge", "maximum": "le", "exclusiveMinimum": "gt", "exclusiveMaximum": "lt"}
+"""Bounds of JSON Schema, and the keywords of `Field` for them."""
+
+
 def Field(**constraints: Unpack[Constraints]) -> msgspec.Meta:
     """Bounds, patterns, descriptions and merge hints of a field, for use inside ``typing.Annotated``.
 
@@ -95,7 +99,8 @@ def Field(**constraints: Unpack[Constraints]) -> msgspec.Meta:
     >>> Replicas = Annotated[int, Field(ge=0, description="how many")]
     """
     if unknown := sorted(constraints.keys() - Constraints.__annotations__.keys()):
-        near = get_close_matches(unknown[0], Constraints.__annotations__, n=1)
+        name = _BOUNDS.get(unknown[0], unknown[0])
+        near = get_close_matches(name, Constraints.__annotations__, n=1)
         raise TypeError(f"Field has no keyword {unknown[0]}=" + (f"; did you mean {near[0]}=?" if near else ""))
     options: dict[str, Any] = dict(constraints)
     field_options = {name: options.pop(name) for name in FieldOptions.__struct_fields__ if name in options}
