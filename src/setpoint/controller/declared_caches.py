@@ -234,7 +234,7 @@ def keys_of(source: Source, whose: str) -> Callable[[CacheReader], KeyStream]:
     call: Any = source
     if not callable(source):
         raise TypeError(f"{whose}: the source {source!r} is not a function")
-    with_caches = _takes_caches(source, whose)
+    with_caches = _needs_caches(source, 0, f"{whose}: the source", "has to take nothing, or the caches")
 
     def opened(caches: CacheReader) -> KeyStream:
         keys: Any = call(caches) if with_caches else call()
@@ -248,18 +248,6 @@ def keys_of(source: Source, whose: str) -> Callable[[CacheReader], KeyStream]:
         )
 
     return opened
-
-
-def _takes_caches(source: Source, whose: str) -> bool:
-    try:
-        signature = inspect.signature(source)
-    except ValueError:  # some built-in functions don't tell
-        return False
-    if binds(signature, 0):
-        return False
-    if binds(signature, 1):
-        return True
-    raise TypeError(f"{whose}: the source {name_of(source)}{signature} has to take nothing, or the caches")
 
 
 REFUSED_GRACE: Final = 10.0
@@ -322,24 +310,22 @@ def takes_caches(function: MapFunction, whose: str) -> bool:
     Raises:
         TypeError: the function can be called in neither way.
     """
+    rule = "has to take the head of the changed object, or that and the caches"
+    return _needs_caches(function, 1, f"{whose}: the mapping function", rule)
+
+
+def _needs_caches(function: Callable[..., Any], arguments: int, subject: str, rule: str) -> bool:
+    """Whether the function can be called only with the caches as an additional argument, behind that many others.
+    ``subject`` and ``rule`` are the words of the error.
+    """
     try:
         signature = inspect.signature(function)
     except ValueError:  # some built-in functions don't tell
         return False
-    if binds(signature, 1):
-        return False
-    if binds(signature, 2):
-        return True
-    raise TypeError(
-        f"{whose}: the mapping function {name_of(function)}{signature} has to take the head of the changed object, "
-        "or that and the caches"
-    )
-
-
-def binds(signature: inspect.Signature, count: int) -> bool:
-    """Whether a function with this signature can be called with that number of positional arguments."""
-    try:
-        signature.bind(*[None] * count)
-    except TypeError:
-        return False
-    return True
+    for count in (arguments, arguments + 1):
+        try:
+            signature.bind(*[None] * count)
+        except TypeError:
+            continue
+        return count > arguments
+    raise TypeError(f"{subject} {name_of(function)}{signature} {rule}")
