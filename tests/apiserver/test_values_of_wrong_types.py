@@ -102,7 +102,15 @@ async def test_a_binding_without_metadata_is_refused() -> None:
             answer.failed(400, "BadRequest", "name in URL does not match name in Binding object")
 
 
-@pytest.mark.parametrize("amount", [_HUGE, f"{_HUGE}", "1e30"])
+@pytest.mark.parametrize("amount", ["1e30", "1E18", "9223372036854775807"])
+async def test_a_quota_whose_thousandths_overflow_to_a_multiple_of_1000_is_accepted(amount: str) -> None:
+    """Upstream counts in thousandths of 64 bits; with an exponent an overflow is 0."""
+    async with serving() as api:
+        body = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": amount}}}
+        (await api.post("/api/v1/namespaces/default/resourcequotas", body)).ok()
+
+
+@pytest.mark.parametrize("amount", [_HUGE, f"{_HUGE}", "123456789012345678901", "1500m", "0.0001"])
 async def test_a_quota_of_more_pods_than_64_bits_can_count_is_refused(amount: Any) -> None:
     async with serving() as api:
         body = json.dumps({"metadata": {"name": "q"}, "spec": {"hard": {"pods": amount}}}).encode()

@@ -4,7 +4,9 @@ storage version migrations.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from decimal import ROUND_UP
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -34,6 +36,8 @@ from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, internal_error, invalid, not_supported, required
 
 _HIGHEST: Final = 1_000_000_000
+_EXPONENT: Final = re.compile(r"(?=[^eE]{1,18}[eE])\d*\.?\d*[eE]\d+", re.ASCII)
+"""An amount that upstream keeps as 64 bits and a power of ten. A plain number of more digits arrives here as ``1e+30``."""
 _SYSTEM: Final = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 _COUNTED: Final = (
     "pods", "services", "services.loadbalancers", "services.nodeports", "replicationcontrollers", "resourcequotas",
@@ -130,11 +134,19 @@ def amount_errors(name: str, amount_text: str | int, path: str) -> list[FieldErr
     if amount.value < 0:
         errors.append(invalid(path, amount_text, _NOT_NEGATIVE))
     whole = name in _COUNTED or ("/" in name and "kubernetes.io/" not in name)
-    integer = int(amount.value)
-    thousandths = (integer * 1000 + 2**63) % 2**64 - 2**63  # upstream's check, whose 64 bits overflow
-    if whole and (amount.value != integer or thousandths % 1000):
+    if whole and _thousandths(str(amount_text), amount) % 1000:
         errors.append(invalid(path, str(amount), "must be an integer"))
     return errors
+
+
+def _thousandths(text: str, amount: Quantity) -> int:
+    """The amount in thousandths, rounded up, as upstream's ``MilliValue`` computes it: an amount that does not fit 64
+    bits is 0 if it was written with an exponent and at most 18 digits, and loses its high bits otherwise.
+    """
+    exact = int((amount.value * 1000).to_integral_value(ROUND_UP))
+    if -(2**63) <= exact < 2**63:
+        return exact
+    return 0 if _EXPONENT.fullmatch(text) else (exact + 2**63) % 2**64 - 2**63
 
 
 def _scopes(place: Place) -> list[FieldError]:
