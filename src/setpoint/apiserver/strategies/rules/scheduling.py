@@ -37,7 +37,7 @@ from setpoint.schema.errors import duplicate, forbidden, internal_error, invalid
 
 _HIGHEST: Final = 1_000_000_000
 _EXPONENT: Final = re.compile(r"(?=[^eE]{1,18}[eE])\d*\.?\d*[eE]\d+", re.ASCII)
-"""An amount that upstream keeps as 64 bits and a power of ten. A plain number of more digits arrives here as ``1e+30``."""
+"""An amount that upstream keeps as 64 bits and a power of ten. A longer number arrives here as ``1e+30``."""
 _SYSTEM: Final = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 _COUNTED: Final = (
     "pods", "services", "services.loadbalancers", "services.nodeports", "replicationcontrollers", "resourcequotas",
