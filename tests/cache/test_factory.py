@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
 
+from setpoint.apiserver import ApiServer
+from setpoint.apiserver.http_types import IncomingRequest, Response
 from setpoint.cache import CacheSyncError, InformerFactory, InformerMetrics, InformerStopped, WatchOptions
 from setpoint.cache.factory import WriteObserver, WriteRecord
+from setpoint.client import Client, InProcessTransport
 from setpoint.client.errors import Forbidden, NotFound
 from setpoint.meta import Model, ObjectKey, Resource
 from setpoint.models.core_v1 import Node, Pod
@@ -235,9 +239,30 @@ async def test_leaner_stores_are_asked_for_by_scope() -> None:
         assert seen == [""]
         accepts = {each.accept for each in server.requests}
         drop = ";drop=metadata.managedFields"
-        partial = f"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1{drop},application/json{drop}"
-        assert {partial, f"application/json{drop}"} < accepts
-        assert "application/json" in accepts  # a transform may read managedFields
+        json, partial = "application/json", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+        assert {f"{partial}{drop},{partial},{json}", f"{json}{drop},{json}"} < accepts
+        assert json in accepts  # a transform may read managedFields
+
+
+class StrictServer(ApiServer):
+    """A server that refuses media types with parameters, as RFC 9110 (12.5.1) lets it."""
+
+    async def handle(self, request: IncomingRequest) -> Response:
+        types = request.headers.get("accept", "*/*").split(",")
+        if request.path.startswith("/api/v1/pods") and "application/json" not in types:
+            body = b'{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotAcceptable","code":406}'
+            return Response(406, {"content-type": "application/json"}, body)
+        return await super().handle(replace(request, headers={**request.headers, "accept": "application/json"}))
+
+
+@virtual_time
+async def test_a_server_that_refuses_the_parameter_sends_whole_objects() -> None:
+    async with StrictServer() as api, Client(InProcessTransport(api.handle)) as client:
+        await client.create(Pod.named("a", "default", spec={"containers": [{"name": "c", "image": "i"}]}))
+        async with InformerFactory(client) as factory:
+            whole, heads = factory.informer(Pod), factory.informer(Pod, metadata_only=True)
+            await factory.wait_for_cache_sync()
+            assert whole.lister.keys() == heads.lister.keys() == ["default/a"]
 
 
 @virtual_time

@@ -9,11 +9,12 @@ import msgspec
 
 from setpoint.cache.namespace_shard import NamespaceShard
 from setpoint.cache.object_parser import Transform
+from setpoint.client.requester import JSON
 from setpoint.meta import FieldSelector, Resource, Selector
 
 _DROP = ";drop=metadata.managedFields"
-"""Asks the server to leave out managedFields, which may be half of an object (KEP-5958). Servers that do not know
-parameters of a media type ignore them.
+"""Asks the server to leave out managedFields, which may be half of an object (KEP-5958). API servers ignore parameters
+that they do not know. For others, which may refuse them (406), the type without this parameter comes next.
 """
 _PARTIAL = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
 
@@ -78,9 +79,10 @@ class Scope(NamedTuple):
 
     def _accept(self, suffix: str) -> str:
         # A transform may read managedFields, which are dropped after it.
-        drop = "" if self.keep_managed_fields or self.transform is not None else _DROP
-        whole = f"application/json{drop}"
-        return f"{_PARTIAL.format(suffix)}{drop},{whole}" if self.metadata_only else whole
+        is_needed = self.keep_managed_fields or self.transform is not None
+        wanted = _PARTIAL.format(suffix) if self.metadata_only else JSON
+        types = [*([] if is_needed else [f"{wanted}{_DROP}"]), wanted]
+        return ",".join([*types, JSON] if self.metadata_only else types)
 
     @property
     def path(self) -> str:

@@ -254,8 +254,9 @@ def _joined(served: ServedResource, values: Sequence[bytes]) -> bytes:
 
 _MANAGED_FIELDS: Final = "metadata.managedFields"
 _PLAIN: Final = Representation()
+_DROPPED: Final = f"{JSON_TYPE};drop={_MANAGED_FIELDS}"
 _USUAL: Final = {
     **dict.fromkeys(("", "*/*", JSON_TYPE), _PLAIN),
-    f"{JSON_TYPE};drop={_MANAGED_FIELDS}": Representation(drops_managed_fields=True),
+    **dict.fromkeys((_DROPPED, f"{_DROPPED},{JSON_TYPE}"), Representation(drops_managed_fields=True)),
 }
 """The representations for the Accept headers of most requests."""
