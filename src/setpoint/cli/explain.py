@@ -63,7 +63,8 @@ def show(
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False, soft_wrap=True, file=stream)
+    forced = None if stream is None else False  # also if FORCE_COLOR is set
+    console = Console(highlight=False, soft_wrap=True, file=stream, force_terminal=forced)
     title = Text(f"{explanation.kind} {explanation.key}", "bold")
     title.append(f"  controller {explanation.controller}", "dim")
     if address:

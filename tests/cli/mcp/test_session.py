@@ -52,7 +52,7 @@ async def session(home: Path, *words: str | Path) -> AsyncIterator[Agent]:
     environment = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
     words = ("-m", "setpoint", "mcp", "--project", home, *words)
     parameters = StdioServerParameters(
-        command=sys.executable, args=[*map(str, words)], env={**environment, "HOME": str(home)}
+        command=sys.executable, args=[*map(str, words)], env={**environment, "HOME": str(home), "FORCE_COLOR": "1"}
     )
     async with asyncio.timeout(DEADLINE), Agent(parameters) as agent:
         yield agent
@@ -113,6 +113,7 @@ async def test_an_agent_finds_out_why_an_object_does_not_converge(tmp_path: Path
                         break
                 answer, text = await call(agent, "explain", kind="cm", key="default/broken")
                 assert "backing off" in text
+                assert "␛[" not in text  # no colours
                 (entry,) = answer["answers"]
                 assert entry["explanation"]["state"] in ("backing off", "running", "queued")
                 answer, text = await call(agent, "timeline", kind="configmap", key="default/broken", limit=1)
@@ -151,6 +152,7 @@ async def test_only_get_requests_reach_the_cluster_of_the_user(tmp_path: Path) -
             answer, text = await call(agent, "events", kind="cm", name="a", warnings=True)
             assert [row["reason"] for row in answer["events"]] == ["R"]
             assert "ConfigMap default/a  R: m ␛]0;owned␇ (1x)" in text
+            assert (await call(agent, "events", name="a,type=Normal"))[0]["events"] == []
             assert "the server has no resource 'nothing'" in await error(agent, "objects", kind="nothing")
             assert "not found" in await error(agent, "objects", kind="cm", name="missing")
             assert "may not contain '/'" in await error(agent, "objects", kind="cm", name="a/b")
@@ -207,6 +209,20 @@ async def test_a_project_is_checked_by_its_commands(tmp_path: Path) -> None:
         assert "is not the name" in await error(agent, "lint", files=["--help"])
 
 
+async def test_a_program_that_prints_is_checked_like_any_other(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(f'print("[1]")\nprint("hello")\n{EXAMPLE.read_text()}')
+    (tmp_path / "secrets.py").write_text('raise RuntimeError("this is not the module of the standard library")\n')
+    (tmp_path / "bad.yaml").write_text(
+        "apiVersion: grp.example.com/v1alpha1\nkind: Mykind\nmetadata: {name: a}\nspec:\n  numpods: -1\n"
+    )
+    async with session(tmp_path, "--program", "app.py") as agent:
+        answer, _ = await call(agent, "lint", files=["app.py"])
+        assert answer["findings"] == []
+        (tmp_path / "secrets.py").unlink()
+        answer, _ = await call(agent, "check", files=["bad.yaml"])
+        assert [finding["line"] for finding in answer["findings"]] == [5]
+
+
 async def test_a_throw_away_cluster_ends_with_the_session(tmp_path: Path) -> None:
     async with session(tmp_path) as agent:
         answer, _ = await call(agent, "server")
@@ -244,7 +260,7 @@ async def test_a_killed_client_ends_the_session_and_what_it_runs(tmp_path: Path)
             assert await asyncio.to_thread(pipe.read) == ""
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_a_signal_ends_the_session_at_once(number: signal.Signals, tmp_path: Path) -> None:
     async with _raw(tmp_path) as (process, ask):
         kubeconfig = await ask("server", {})
@@ -292,7 +308,7 @@ async def _raw(home: Path, *words: str) -> AsyncIterator[tuple[Any, Any]]:
         *("-m", "setpoint", "mcp", "--project", str(home), *words),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=lambda: [signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGHUP)],
     )
     assert process.stdin is not None
     assert process.stdout is not None

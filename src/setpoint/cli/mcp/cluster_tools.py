@@ -81,8 +81,8 @@ class ClusterTools:
         async with self._client(cluster) as client:
             if kind:
                 wanted["involvedObject.kind"] = resource_of(await client.kind(kind)).kind
-            fields = ",".join(f"{field}={value}" for field, value in wanted.items() if value)
-            pages = client.pages(Event, namespace=namespace or None, field_selector=fields or None, limit=_PAGE)
+            fields = {field: value for field, value in wanted.items() if value}
+            pages = client.pages(Event, namespace=namespace or None, field_selector=fields, limit=_PAGE)
             async for event in pages:
                 examined += 1
                 rows.append(_event(event))

@@ -11,7 +11,7 @@ import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeVar
 
 import anyio
 import msgspec
@@ -19,7 +19,10 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 __all__ = ["SETPOINT", "Completed", "ProjectCommands"]
 
-SETPOINT: Final = (sys.executable, "-m", "setpoint")
+SETPOINT: Final = (sys.executable, "-P", "-m", "setpoint")
+"""The command ``setpoint``. Like the script of that name, it does not import from the current folder (``-P``), where a
+project may have a ``secrets.py`` or ``queue.py``.
+"""
 _OUTPUT: Final = 32 << 20
 """The maximum size of the output of a command, in bytes."""
 _LINES: Final = 300
@@ -29,15 +32,17 @@ _LINE: Final = 1 << 20
 _REAPED: Final = 5.0
 """Seconds within which a killed process has to end."""
 _CLUSTER: Final = ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
+_COLOUR: Final = ("FORCE_COLOR", "CLICOLOR_FORCE", "PYTHON_COLORS")
 
 Report = Callable[[str], Awaitable[None]]
+T = TypeVar("T")
 
 
-class Completed(NamedTuple):
+class Completed(NamedTuple, Generic[T]):
     """A command that has ended: its exit status, its JSON output, and the last lines of its standard error."""
 
     status: int
-    document: Any
+    document: T
     err: list[str]
 
 
@@ -49,16 +54,24 @@ class ProjectCommands:
         self._running: set[asyncio.subprocess.Process] = set()
 
     async def run(
-        self, words: Sequence[str], *, cluster: bool = False, timeout: float = 300.0, report: Report | None = None
-    ) -> Completed:
-        """Runs a command that writes JSON, and calls ``report`` with every line that it writes to standard error.
+        self,
+        words: Sequence[str],
+        output: type[T],
+        *,
+        cluster: bool = False,
+        timeout: float = 300.0,
+        report: Report | None = None,
+    ) -> Completed[T]:
+        """Runs a command that ends with writing JSON of the type ``output``, and calls ``report`` with every line that
+        it writes to standard error. The project's code may have printed lines before the JSON.
 
         Without ``cluster`` the command finds no kubeconfig and no service account, so that the code of the project
         can't reach a cluster that it was not meant for. A command that is cancelled is killed with all processes that
         it has started.
 
         Raises:
-            ToolError: the command has failed, has not ended within ``timeout`` seconds, or its output is not JSON.
+            ToolError: the command has failed, has not ended within ``timeout`` seconds, or its output does not end with
+                such JSON.
         """
         process = await asyncio.create_subprocess_exec(
             *words,
@@ -76,7 +89,7 @@ class ProjectCommands:
         err: deque[str] = deque(maxlen=_LINES)
         try:
             async with asyncio.timeout(timeout), asyncio.TaskGroup() as group:
-                output = group.create_task(_read(process.stdout))
+                stdout = group.create_task(_read(process.stdout))
                 group.create_task(_lines(process.stderr, err, report))
                 group.create_task(process.wait())
         except TimeoutError:
@@ -89,10 +102,9 @@ class ProjectCommands:
                 await process.wait()
             self._running.discard(process)
         assert process.returncode is not None
-        try:
-            document = msgspec.json.decode(output.result())
-        except msgspec.DecodeError:
-            raise ToolError("\n".join(err) or f"the command ended with {process.returncode}") from None
+        document = _document(stdout.result(), output)
+        if document is None:
+            raise ToolError("\n".join(err) or f"{' '.join(words[1:])}: no result; it ended with {process.returncode}")
         return Completed(process.returncode, document, list(err))
 
     def kill(self) -> None:
@@ -102,10 +114,29 @@ class ProjectCommands:
 
 
 def _environment(cluster: bool) -> Mapping[str, str]:
+    environment = {name: value for name, value in os.environ.items() if name not in _COLOUR} | {"NO_COLOR": "1"}
     if cluster:
-        return os.environ
-    environment = {name: value for name, value in os.environ.items() if name not in _CLUSTER}
+        if files := environment.get("KUBECONFIG"):  # relative to this process' folder, which is not the command's
+            environment["KUBECONFIG"] = os.pathsep.join(
+                os.path.abspath(file) for file in files.split(os.pathsep) if file
+            )
+        return environment
+    environment = {name: value for name, value in environment.items() if name not in _CLUSTER}
     return environment | {"KUBECONFIG": os.path.join(os.sep, "no", "kubeconfig", "for", "tools")}
+
+
+def _document(stdout: bytes, kind: type[T]) -> T | None:
+    """The longest JSON of this type with which ``stdout`` ends."""
+    decoder = msgspec.json.Decoder(kind)
+    start = 0
+    while start < len(stdout):
+        if stdout.startswith((b"[", b"{"), start):
+            try:
+                return decoder.decode(memoryview(stdout)[start:])
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                pass  # this line is the project's
+        start = (stdout.find(b"\n", start) + 1) or len(stdout)
+    return None
 
 
 async def _read(stream: asyncio.StreamReader) -> bytes:

@@ -69,7 +69,7 @@ class ProjectFiles:
             OutsideProject: it names something else, or could be taken for a flag.
         """
         path = name.partition(":")[0] if not Path(name).is_absolute() else name
-        if not name or name.startswith("-"):
+        if not name or name.startswith("-") or "\0" in name:
             raise OutsideProject(f"{name!r} is not the name of a file or module of the project")
         if not (self.root / path).resolve().is_relative_to(self.root):
             raise OutsideProject(f"{name} is not in the project {self.root}")

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from setpoint.cli.crd_sources import CLUSTER
 from setpoint.cli.mcp.project_commands import SETPOINT, Completed, ProjectCommands
-from setpoint.cli.mcp.project_files import ProjectFiles
+from setpoint.cli.mcp.project_files import OutsideProject, ProjectFiles
 from setpoint.cli.mcp.tool_result import tool_result
 from setpoint.cli.run_flags import KubeconfigFlags
 from setpoint.simulation.faults.plan import PREFIX
@@ -26,6 +26,7 @@ _LONGEST: Final = 3600.0
 _NOTED: Final = 60
 """The number of lines of a report that a result has."""
 _JSON: Final = ("--output", "json")
+Findings = list[dict[str, Any]]
 
 Files = Annotated[list[str], Field(description="Files and folders in the project.")]
 Source = Annotated[
@@ -85,7 +86,8 @@ class ProjectTools:
                 reported = int(number)
                 await ctx.report_progress(reported, runs or None, line)
 
-        done = await self.commands.run(words, timeout=_LONGEST if runs else seconds + _BESIDES, report=report)
+        limit = _LONGEST if runs else seconds + _BESIDES
+        done = await self.commands.run(words, Findings, timeout=limit, report=report)
         notes = [line for line in done.err if not line.partition(" runs, ")[0].isdecimal()][-_NOTED:]
         return _findings(done, notes)
 
@@ -100,14 +102,14 @@ class ProjectTools:
         words = [*self._files.command, "check", *map(self._files.checked, files), *_JSON]
         for file in old:
             words += ["--old", self._files.checked(file)]
-        done = await self.commands.run(words)
+        done = await self.commands.run(words, Findings)
         return _findings(done, done.err[-1:])
 
     async def lint(self, files: Files = ["."]) -> CallToolResult:  # noqa: B006
         """Finds mistakes in an operator's Python sources that need no run to be seen, such as blocking calls in
         coroutines, random names of children, or times in the status. Nothing is imported.
         """
-        done = await self.commands.run([*SETPOINT, "lint", *map(self._files.checked, files), *_JSON])
+        done = await self.commands.run([*SETPOINT, "lint", *map(self._files.checked, files), *_JSON], Findings)
         return _findings(done, done.err[-1:])
 
     async def rbac(
@@ -122,13 +124,17 @@ class ProjectTools:
         those that the project's tests request. In a project of setpoint init, app and role are found.
         """
         files = self._files
+        if not (app or files.parts):
+            raise OutsideProject("name the file or module with the controllers: app")
+        if not (role or files.roles or tests):
+            raise OutsideProject("there is nothing to compare with: name a role, or set tests")
         words = [*SETPOINT, "rbac", files.checked(app or files.parts), *_JSON]
         if granted := role or files.roles:
             words += ["--role", files.checked(granted)]
         if tests:
             words += ["--", sys.executable, "-m", "pytest", "-q"]
-        done = await self.commands.run(words, timeout=900.0)
-        document: dict[str, list[str]] = done.document
+        done = await self.commands.run(words, dict[str, list[str]], timeout=900.0)
+        document = done.document
         texts = [f"{title}: {line}" for title, grants in document.items() for line in grants]
         return tool_result({**document, "missing": done.status == 1}, "\n".join(texts) or "nothing is missing")
 
@@ -138,15 +144,15 @@ class ProjectTools:
         """
         words = [*SETPOINT, "crd", "diff", *_JSON, *self._cluster]
         words += [source if source == CLUSTER else self._files.checked(source) for source in (old, new)]
-        done = await self.commands.run(words, cluster=CLUSTER in (old, new))
-        changes: list[dict[str, Any]] = done.document
+        done = await self.commands.run(words, Findings, cluster=CLUSTER in (old, new))
+        changes = done.document
         texts = [_change(change) for change in changes]
         content = {"breaks": done.status == 1, "changes": changes}
         return tool_result(content, "\n".join([*texts, f"{len(changes)} changes"]))
 
 
-def _findings(done: Completed, notes: Sequence[str]) -> CallToolResult:
-    findings: list[dict[str, Any]] = done.document
+def _findings(done: Completed[Findings], notes: Sequence[str]) -> CallToolResult:
+    findings = done.document
     texts = [_finding(finding) for finding in findings]
     return tool_result({"findings": findings, "notes": list(notes)}, "\n".join([*texts, *notes]) or "no findings")
 

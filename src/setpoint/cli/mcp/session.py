@@ -37,6 +37,12 @@ _READS: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _RUNS: Final = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 """For tools that write files of their own, or start processes; none writes to the user's cluster."""
 
+_SIGNALS: Final = [
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP")
+    if hasattr(signal, name)  # Windows has no SIGHUP
+]
+
 Tool: TypeAlias = Callable[..., Awaitable[CallToolResult]]
 
 
@@ -95,7 +101,7 @@ def _end_at_once_on_signals(project: ProjectTools, cluster: ThrowawayCluster) ->
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _SIGNALS:
         try:
             loop.add_signal_handler(number, leave, number)
         except NotImplementedError:  # Windows: the process just ends

@@ -10,7 +10,6 @@ import tempfile
 from pathlib import Path
 from typing import Annotated, Literal
 
-from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 from pydantic import Field
 
@@ -26,6 +25,7 @@ class ThrowawayCluster:
     def __init__(self, scope: TaskScope) -> None:
         self._scope = scope
         self._task: asyncio.Task[None] | None = None
+        """The task of the cluster, also of one whose start was cancelled with its call."""
         self._url = ""
         self._changes = asyncio.Lock()
         self._folder: Path | None = None
@@ -48,6 +48,7 @@ class ThrowawayCluster:
                 await self._stop()
                 return tool_result({"running": False}, "no throw-away cluster is running")
             if self.kubeconfig is None:
+                await self._stop()
                 await self._start(nodes)
             return tool_result(
                 {"running": True, "url": self._url, "kubeconfig": str(self.kubeconfig)},
@@ -56,17 +57,15 @@ class ThrowawayCluster:
 
     def remove_files(self) -> None:
         """Removes the kubeconfig."""
-        if self._folder is not None:
-            shutil.rmtree(self._folder)
-        self.kubeconfig = self._folder = None
+        folder, self.kubeconfig, self._folder = self._folder, None, None
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)  # a cleaner of temporary files may have been there before
 
     async def _start(self, nodes: int) -> None:
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        task = self._scope.start(self._run(nodes, ready), name="throw-away cluster")
+        task = self._task = self._scope.start(self._run(nodes, ready), name="throw-away cluster")
         await asyncio.wait((task, ready), return_when=asyncio.FIRST_COMPLETED)
-        if not ready.done():
-            raise ToolError(f"the cluster did not start: {task.exception()}")
-        self._task = task
+        ready.result()
 
     async def _stop(self) -> None:
         if self._task is not None:
@@ -74,15 +73,18 @@ class ThrowawayCluster:
             self._task = None
 
     async def _run(self, nodes: int, ready: asyncio.Future[None]) -> None:
-        from setpoint.cluster.embedded import EmbeddedCluster
-
-        folder = Path(tempfile.mkdtemp(prefix="setpoint-mcp-"))
-        self._folder = folder
+        folder = self._folder = Path(tempfile.mkdtemp(prefix="setpoint-mcp-"))
         try:
+            from setpoint.cluster.embedded import EmbeddedCluster
+
             async with EmbeddedCluster(nodes=nodes, default_objects=True) as cluster:
                 cluster.write_kubeconfig(folder / "kubeconfig")
                 self.kubeconfig, self._url = folder / "kubeconfig", cluster.url
                 ready.set_result(None)
                 await asyncio.Event().wait()
+        except Exception as problem:
+            if ready.done():
+                raise
+            ready.set_exception(problem)
         finally:
             self.remove_files()

@@ -19,13 +19,15 @@ TEXT_LENGTH: Final = 8_000
 _DEPTH: Final = 40
 _STEPS: Final = ((1_000, 8_000), (300, 4_000), (100, 2_000), (30, 1_000), (10, 500), (3, 200), (1, 100))
 """The numbers of entries and of characters at which lists, mappings and texts are cut, until the result is small."""
+_INVISIBLE: Final = dict.fromkeys([0x200B, *range(0x2060, 0x2065), 0xFEFF, *range(0xE0000, 0xE1000)], 0xFFFD)
+"""Characters without a glyph, tags among them: words in them are read by models, but not seen by people."""
 
 
 def tool_result(content: Mapping[str, Any], text: str) -> CallToolResult:
     """A result with ``content`` (JSON values) as structured content, and ``text`` for clients that show only texts.
 
-    Escape sequences in any text are made visible. If the content is too large, long lists, mappings and texts in it are
-    cut, and its entry ``truncated`` says so.
+    Escape sequences and invisible characters in any text are made visible. If the content is too large, long lists,
+    mappings and texts in it are cut, and its entry ``truncated`` says so.
     """
     structured: dict[str, Any] = {}
     for entries, characters in _STEPS:
@@ -38,10 +40,14 @@ def tool_result(content: Mapping[str, Any], text: str) -> CallToolResult:
             )
         if len(msgspec.json.encode(structured)) <= CONTENT_SIZE:
             break
-    printable = visible(unicode_text(text)).strip()
+    printable = _printable(text).strip()
     if len(printable) > TEXT_LENGTH:
         printable = f"{printable[:TEXT_LENGTH]}\n... ({len(printable) - TEXT_LENGTH} more characters)"
     return CallToolResult(content=[TextContent(type="text", text=printable)], structured_content=structured)
+
+
+def _printable(text: str) -> str:
+    return text if text.isascii() and text.isprintable() else visible(unicode_text(text)).translate(_INVISIBLE)
 
 
 class _Cutter:
@@ -69,4 +75,4 @@ class _Cutter:
 
     def _text(self, text: str) -> str:
         self.has_cut |= len(text) > self._characters
-        return visible(unicode_text(text[: self._characters]))
+        return _printable(text[: self._characters])
