@@ -50,11 +50,18 @@ class Listener:
         self._server: asyncio.Server | None = None
 
     async def open(self) -> None:
-        """Listens. Raises `OSError` if the address can't be bound; the message names it."""
+        """Listens. Raises `OSError` if the address can't be bound; the message names it. If the caller is cancelled,
+        the port is free again.
+        """
         try:
             self._server = await asyncio.get_running_loop().create_server(
-                self._connection, self._host or None, self.port, backlog=_BACKLOG
+                self._connection, self._host or None, self.port, backlog=_BACKLOG, start_serving=False
             )
+            try:
+                await self._server.start_serving()  # a cancelled `create_server` would leave the socket open
+            except BaseException:
+                self._server.close()
+                raise
         except OSError as problem:
             address = f"{self._host}:{self.port}"
             raise OSError(problem.errno, f"{self._name} can't listen on {address}: {problem}") from problem
