@@ -17,7 +17,7 @@ from setpoint.cache.factory import WriteObserver, WriteRecord
 from setpoint.client import Client, InProcessTransport
 from setpoint.client.errors import Forbidden, NotFound
 from setpoint.meta import Model, ObjectKey, Resource
-from setpoint.models.core_v1 import Node, Pod
+from setpoint.models.core_v1 import Container, Node, Pod, PodSpec
 from setpoint.testing import advance, virtual_time, wait_all_tasks_blocked
 
 from .fakes import FakeServer, ScriptedSource, pod_list, refusal, refused
@@ -258,7 +258,7 @@ class StrictServer(ApiServer):
 @virtual_time
 async def test_a_server_that_refuses_the_parameter_sends_whole_objects() -> None:
     async with StrictServer() as api, Client(InProcessTransport(api.handle)) as client:
-        await client.create(Pod.named("a", "default", spec={"containers": [{"name": "c", "image": "i"}]}))
+        await client.create(Pod.named("a", "default", spec=PodSpec(containers=[Container(name="c", image="i")])))
         async with InformerFactory(client) as factory:
             whole, heads = factory.informer(Pod), factory.informer(Pod, metadata_only=True)
             await factory.wait_for_cache_sync()

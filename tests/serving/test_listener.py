@@ -16,7 +16,7 @@ def reply(status: int, text: str) -> Reply:
     return Reply(status, {}, text.encode())
 
 
-def admit(_request: HttpRequest) -> Reply | int:
+def admit(_request: HttpRequest) -> int:
     return 0
 
 
