@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-peers test-generated test-browser corpus plans test-lowest test-newest test-strange test-days fuzz mutation docs lint types mypy basedpyright models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-apiserver bench-processes bench-shards bench-instructions bench-simulation bench-cluster bench-startup dist check clean
+.PHONY: help demo test test-peers test-generated test-browser corpus plans test-lowest test-newest wheels test-strange test-days fuzz mutation docs lint types mypy basedpyright models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-apiserver bench-processes bench-shards bench-instructions bench-simulation bench-cluster bench-startup dist check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ test-lowest: $(VENV)/.made ## a part of it with the oldest dependencies that are
 
 test-newest: $(VENV)/.made ## the same part on the newest Python here, if there is a newer one
 	$(BIN)/python tools/other_environments.py newest
+
+wheels: $(VENV)/.made ## that nothing needs a compiler, on any Python and platform; from the registry, a minute
+	$(BIN)/python tools/wheels.py $(ARGS)
 
 test-peers: $(VENV)/.dev ## programs of other people: torture of controllers, envtest, clients in five languages; needs registries
 	$(BIN)/python -m pytest -q -m peers tests/torture tests/envtest tests/clients tests/docs
