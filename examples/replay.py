@@ -86,7 +86,9 @@ def replay(readme: Path, home: Path, *, least: int) -> None:
     """Runs every command of the README; its files and programs are in ``home``. ``least`` of them have to be there."""
     opened, checked = Terminals(home), 0
     try:
-        for block in re.findall(r"^```console\n(.*?)^```$", readme.read_text(), re.MULTILINE | re.DOTALL):
+        for block in re.findall(
+            r"^```console\n(.*?)^```$", readme.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+        ):
             for part in re.split(r"^(?=\$ |\^C$)", block, flags=re.MULTILINE):
                 command, *expected = part.splitlines() or [""]
                 if command:

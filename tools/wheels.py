@@ -1,4 +1,4 @@
-"""Resolves setpoint and its extras for every Python and platform, from wheels alone and without installing anything:
+"""Resolves setpoint and its extras for every Python and platform, from wheels alone and without installing anything.
 
     python tools/wheels.py            # prints the table, exits 1 if something would need a compiler
     python tools/wheels.py --write    # and puts it into docs/releases.md
@@ -12,7 +12,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -48,8 +47,8 @@ def problem(python: str, platform: str, folder: Path) -> str:
     if failure or not python.endswith("t"):
         return failure
     words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--dry-run", "--no-deps"]
-    words += ["--only-binary=:all:", "--ignore-installed", "--target", str(folder / "nothing"), "--requirement", str(pins)]
-    words += ["--implementation", "cp", "--python-version", python.removesuffix("t")]
+    words += ["--only-binary=:all:", "--ignore-installed", "--target", str(folder / "nothing")]
+    words += ["--requirement", str(pins), "--implementation", "cp", "--python-version", python.removesuffix("t")]
     for tag in for_pip.split():
         words += ["--platform", tag]
     return run([*words, "--abi", f"cp{python.replace('.', '')}"])
@@ -71,7 +70,8 @@ def table(problems: dict[tuple[str, str], str]) -> str:
 
 def main() -> int:
     combinations = [(python, platform) for python in PYTHONS for platform in PLATFORMS]
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv>=0.8"], check=True)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "uv>=0.8"], check=True)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(6) as threads:
         answers = threads.map(lambda combination: problem(*combination, Path(folder)), combinations)
         problems = dict(zip(combinations, answers, strict=True))
@@ -84,10 +84,10 @@ def main() -> int:
         print(f"Python {python} on {platform} has all wheels now: take it out of NOT_THERE\n")
     page = PAGE.read_text(encoding="utf-8")
     before, _, rest = page.partition(START)
-    shown, _, after = rest.partition(END)
+    current, _, after = rest.partition(END)
     if "--write" in sys.argv[1:]:
         PAGE.write_text(f"{before}{START}{rows}{END}{after}", encoding="utf-8")
-    elif shown != rows:
+    elif current != rows:
         print(f"{PAGE.relative_to(ROOT)} shows another table: run tools/wheels.py --write")
         return 1
     return 1 if unexpected else 0

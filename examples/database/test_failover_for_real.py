@@ -86,7 +86,9 @@ class Machine:
         process.wait(PATIENCE)
 
     def log(self) -> str:
-        return "\n".join(f"--- {file.name}\n{file.read_text()}" for file in sorted(self.folder.glob("*.log")))
+        return "\n".join(
+            f"--- {file.name}\n{file.read_text(encoding='utf-8')}" for file in sorted(self.folder.glob("*.log"))
+        )
 
     async def exec(self, pod: str, command: Sequence[str], **options: Any) -> CommandResult:
         environment = {**self.environment(pod, pod), "PGHOST": str(self.folder / f"{pod}.sockets")}

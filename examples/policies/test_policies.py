@@ -16,7 +16,7 @@ from setpoint.meta import from_wire
 from setpoint.models.admissionregistration_v1 import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 from setpoint.models.core_v1 import Container, Namespace, Pod, PodSpec
 
-POLICY, BINDING = yaml.safe_load_all(Path(__file__).with_name("policies.yaml").read_text())
+POLICY, BINDING = yaml.safe_load_all(Path(__file__).with_name("policies.yaml").read_text(encoding="utf-8"))
 STRICT = Namespace.named("strict", "", {TEAM: "red"}, {REGISTRIES: "registry.example.com, localhost:5000"})
 
 

@@ -125,7 +125,7 @@ def _indented(value: Any) -> Any:
 def _token(file: Path, addresses: Sequence[str]) -> str:
     """The bearer token in ``file``. Raises `UsageError` if there is none, or if it would be sent in plain text."""
     try:
-        token = file.read_text().strip()
+        token = file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as problem:
         raise UsageError(f"--token-file {file} can't be read: {problem}") from None
     if not token.isascii() or not token.isprintable() or not token:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import resource
+import importlib.util
 import sys
 from pathlib import Path
 from typing import Final
@@ -12,9 +12,14 @@ import msgspec
 
 from setpoint.deploy.container_resources import Measured
 
-__all__ = ["Measuring"]
+__all__ = ["Measuring", "is_possible"]
 
 _EVERY: Final = 10.0
+
+
+def is_possible() -> bool:
+    """Whether this system has ``getrusage``, which Windows lacks."""
+    return importlib.util.find_spec("resource") is not None
 
 
 class Measuring:
@@ -55,11 +60,15 @@ class Measuring:
 
 
 def _cpu() -> float:
+    import resource
+
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
 
 
 def _memory() -> int:
     """The peak resident set size in bytes. Linux reports KiB, macOS bytes."""
+    import resource
+
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import socket
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +18,7 @@ from setpoint.cli.option_sources import OptionSources
 from setpoint.cli.processes import connect, kubeconfig_of, launcher, shared_with
 from setpoint.cli.program_arguments import Parts
 from setpoint.cli.program_options import with_options
-from setpoint.cli.resource_measurement import Measuring
+from setpoint.cli.resource_measurement import Measuring, is_possible
 from setpoint.cli.run_flags import CallerFlags, ClusterFlags, LogFlags, ReplicaFlags, ServingFlags, WebhookFlags
 from setpoint.cli.webhook_serving import serve_webhooks
 from setpoint.client import Client
@@ -141,6 +142,13 @@ class _Run:
             raise UsageError("flags about callers of webhooks need --webhook-service or --webhook-cert-dir")
         if webhooks.place and (cluster.embedded or cluster.clusters):
             raise UsageError("--webhook-cert-dir and --webhook-service can't be combined with --embedded or --clusters")
+        if serving.measure and not is_possible():
+            raise UsageError("--measure needs getrusage, which this system lacks: measure on Linux or macOS")
+        if replicas.processes > 1 and sys.platform == "win32":
+            raise UsageError(
+                "--processes needs sockets that child processes inherit, which Windows lacks: "
+                "run one process, or several programs with --shards"
+            )
         if serving.measure and cluster.embedded:
             raise UsageError("--measure and --embedded exclude each other: the measurement would include the server")
         if serving.measure and replicas.processes > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Literal
 
@@ -42,6 +43,8 @@ def serve(
     configure("text", "WARNING")
     if isinstance(nodes, int) and nodes < 0:
         raise UsageError(f"--nodes: must be a number from 0, or local, not {nodes}")
+    if nodes == "local" and sys.platform == "win32":
+        raise UsageError("--nodes: local needs process groups, which Windows lacks: name a number of hollow nodes")
     if data_dir is not None and data_dir.exists() and not data_dir.is_dir():
         raise UsageError(f"--data-dir: {data_dir} is a file; name a directory, which may be missing or empty")
 

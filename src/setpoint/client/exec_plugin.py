@@ -157,7 +157,10 @@ class ExecPlugin(Credentials):
         finally:
             if process.returncode is None or hangs:  # the plugin may have ended, but a child still holds its output
                 with suppress(ProcessLookupError):
-                    (os.kill if is_interactive else os.killpg)(process.pid, signal.SIGKILL)
+                    if is_interactive or sys.platform == "win32":
+                        process.kill()
+                    else:
+                        os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
             process._transport.close()  # type: ignore[attr-defined]
         if stdout is None:

@@ -233,7 +233,7 @@ class EmbeddedCluster:
         new = path.with_name(f".{path.name}.{os.getpid()}")
         new.touch(mode=0o600)
         try:
-            new.write_text(text)
+            new.write_text(text, encoding="utf-8")
             new.replace(path)
         finally:
             new.unlink(missing_ok=True)

@@ -41,7 +41,7 @@ def read_definitions(source: str | Path) -> list[Document]:
     definitions: list[Document] = []
     for file in files:
         try:
-            text = file.read_text()
+            text = file.read_text(encoding="utf-8")
         except FileNotFoundError:
             raise DefinitionFileError(f"{file}: there is no such file or folder") from None
         except OSError as problem:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
-SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+SIGNALS: Final = (signal.SIGINT, signal.Signals(getattr(signal, "SIGBREAK", signal.SIGTERM)))
+"""On Windows, which sends no SIGTERM, Ctrl-C and Ctrl-Break."""
 _NAMED: Final = 5
 
 
@@ -21,7 +22,8 @@ def stopping_on_signals(
     waits_for: Callable[[], Sequence[str]] | None = None,
     kill: Callable[[int], None] = os._exit,
 ) -> Iterator[None]:
-    """Within the block, the first SIGINT or SIGTERM calls ``stop()``, and the second ends the process with status 1.
+    """Within the block, the first SIGINT or SIGTERM (on Windows, SIGINT or SIGBREAK) calls ``stop()``, and the second
+    ends the process with status 1.
 
     With ``waits_for``, the first signal also prints a line to stderr, with the names of the work that the stop waits
     for.
@@ -47,10 +49,19 @@ def stopping_on_signals(
         waiting_for = f", waiting for {', '.join(waits[:_NAMED])}{more}" if waits else ""
         print(f"stopping{waiting_for}; Ctrl-C or SIGTERM again ends the program at once", file=sys.stderr, flush=True)  # noqa: T201
 
-    for number in SIGNALS:
-        loop.add_signal_handler(number, on_signal)
+    undo = [_handle(loop, number, on_signal) for number in SIGNALS]
     try:
         yield
     finally:
-        for number in SIGNALS:
-            loop.remove_signal_handler(number)
+        for restore in undo:
+            restore()
+
+
+def _handle(loop: asyncio.AbstractEventLoop, number: int, on_signal: Callable[[], None]) -> Callable[[], object]:
+    """Lets ``on_signal`` handle a signal, and returns a function that ends this."""
+    try:
+        loop.add_signal_handler(number, on_signal)
+    except NotImplementedError:  # on Windows, where a signal wakes the loop, but the loop handles none
+        before = signal.signal(number, lambda _number, _frame: loop.call_soon_threadsafe(on_signal))
+        return lambda: signal.signal(number, before)
+    return lambda: loop.remove_signal_handler(number)

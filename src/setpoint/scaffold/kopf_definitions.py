@@ -24,7 +24,7 @@ def definitions_beside(path: Path) -> list[Document]:
     definitions: list[Document] = []
     for file in files:
         try:
-            definitions += parse_definitions(file.read_text(), str(file), needed=False)
+            definitions += parse_definitions(file.read_text(encoding="utf-8"), str(file), needed=False)
         except (DefinitionFileError, OSError, UnicodeDecodeError):
             continue
     return [

@@ -143,7 +143,7 @@ class RealTimeWorld:
             await cluster.client.create(obj)
         front = await stack.enter_async_context(HttpFront(self.edge, grace=0.1))
         self.url = front.url
-        self.kubeconfig.write_text(to_yaml([front.kubeconfig()]))
+        self.kubeconfig.write_text(to_yaml([front.kubeconfig()]), encoding="utf-8")
         await self.quiescence.calm(0.1, 10.0)
         self.cluster_state.begin()
         self.history.restart(self._clock)

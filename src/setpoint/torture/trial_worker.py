@@ -104,7 +104,7 @@ class TrialWorker:
         group = self._folder / _GROUP
         if died and group.exists():
             with suppress(ProcessLookupError):
-                os.killpg(int(group.read_text()), signal.SIGKILL)
+                os.killpg(int(group.read_text(encoding="utf-8")), signal.SIGKILL)
         os.close(self.incoming)
         shutil.rmtree(self._folder, ignore_errors=True)
         self.busy = False

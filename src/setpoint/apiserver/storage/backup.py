@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
 from pathlib import Path
@@ -46,9 +45,9 @@ def back_up(directory: Path, file: Path) -> None:
         _copy(source, copy)
         _check(copy, source)
         copy.chmod(0o600)
-        _sync(copy)
+        database.sync(copy)
         copy.replace(file)
-        _sync(file.parent)
+        database.sync(file.parent)
     except OSError as problem:
         raise StorageError(f"{source} can't be copied to {file}: {problem.strerror}") from problem
     except sqlite3.Error as problem:
@@ -96,11 +95,3 @@ def _check(copy: Path, source: Path) -> None:
             connection.close()
     except DamagedError as problem:
         raise DamagedError(source, problem.reason) from None
-
-
-def _sync(path: Path) -> None:
-    opened = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

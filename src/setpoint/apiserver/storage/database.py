@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -150,7 +151,16 @@ def _make(directory: Path) -> None:
         return
     _make(directory.parent)
     directory.mkdir(exist_ok=True)
-    opened = os.open(directory.parent, os.O_RDONLY)
+    sync(directory.parent)
+
+
+def sync(path: Path) -> None:
+    """Makes the content of a file, or the entries of a directory, durable. Windows opens no directories; NTFS writes
+    their entries to its journal.
+    """
+    if sys.platform == "win32" and path.is_dir():
+        return
+    opened = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
     try:
         os.fsync(opened)
     finally:

@@ -66,11 +66,11 @@ def _path_without(folder: Path) -> str:
 
 def _write(path: Path, text: str) -> None:
     """Writes the file atomically, because another process may be starting it at the same time."""
-    if path.is_file() and os.access(path, os.X_OK) and path.read_text() == text:
+    if path.is_file() and os.access(path, os.X_OK) and path.read_text(encoding="utf-8") == text:
         return
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        new.write_text(text)
+        new.write_text(text, encoding="utf-8")
         new.chmod(0o755)
         new.replace(path)
     finally:

@@ -57,7 +57,7 @@ class PodAccess:
             context["context"]["namespace"] = pod.namespace
         path = Path(self._directory.name) / f"{pod.uid}.yaml"
         path.touch(mode=0o600)
-        path.write_text(to_yaml([document]))
+        path.write_text(to_yaml([document]), encoding="utf-8")
         return path
 
     def forget(self, uid: str) -> None:

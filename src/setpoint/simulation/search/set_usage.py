@@ -49,7 +49,7 @@ def _module_of(value: object) -> str:
 
 def _makes_sets(file: Path) -> bool:
     try:
-        tree = ast.parse(file.read_text())
+        tree = ast.parse(file.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):
         return True
     return any(_is_set(node) for node in ast.walk(tree))
