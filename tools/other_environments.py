@@ -21,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PART = (
     "tests/test_import_budget.py",
+    "tests/regexp",
     "tests/schema",
     "tests/meta",
     "tests/cache/test_core.py",
@@ -36,6 +37,7 @@ PART = (
     "tests/manager/test_secure_metrics.py",
     "tests/simulation/test_fork_server.py",
     "tests/simulation/test_threads.py",
+    "tests/test_zstd.py",
     "tests/webhook/test_certificate_authority.py",
     "tests/webhook/test_server.py",
 )

@@ -21,8 +21,8 @@ _NEWLINE, _WORD, _OTHER = 1, 2, 3
 _MAX_THREADS: Final = 100_000
 """The maximum number of threads in all states that are kept; a megabyte."""
 _MAX_CHARACTERS: Final = 1000
-_MAX_STEPS: Final = 5_000_000
-"""The maximum number of instructions that are run for one text; about a second."""
+_MAX_STEPS: Final = 2_500_000
+"""The maximum number of instructions that are run for one text; about half a second."""
 _Class = tuple[int, frozenset[int]]
 """The kind of a character, and the numbers of the sets that it is in."""
 _EDGE_CLASS: Final[_Class] = (EDGE, frozenset())
