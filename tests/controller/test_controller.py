@@ -1133,9 +1133,8 @@ async def test_the_timeline_tells_causes_writes_and_outcome() -> None:
         await world.settle()
         first, second = world.running("widget").timeline.of("default/a")
         assert [str(cause) for cause in first.causes] == ["create of Widget default/a"]
-        assert first.writes[0][:3] == (
-            "apply", "ConfigMap", "default/child",
-        )  # fmt: skip
+        write = first.writes[0]
+        assert (write.verb, write.kind, write.key) == ("apply", "ConfigMap", "default/child")
         assert "create of ConfigMap default/child" in [str(cause) for cause in second.causes]
         assert (second.result, second.detail, second.next_in) == ("requeue_after", "to look again", 600)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 import setpoint as sp
 from setpoint.client import Forbidden, Request
@@ -385,14 +386,14 @@ def test_verdicts_are_tried_in_the_order_of_their_list() -> None:
     steps: list[tuple[dict[str, Any], str]] = [
         ({"cached": CachedHead(1, "5", False, ())}, "idle"),
         ({"unready": "it is not ready (Oil): too dry"}, "not ready"),
-        ({"attempts": (attempt._replace(result="success", warning="TillMissing: it does not answer"),)}, "warned"),
+        ({"attempts": (replace(attempt, result="success", warning="TillMissing: it does not answer"),)}, "warned"),
         ({"attempts": (attempt,)}, "failed"),
         ({"cached": CachedHead(1, "5", True, ("x",))}, "being deleted"),
         ({"paused": "paused by its annotation"}, "paused"),
         ({"cached": None, "deleted_at": 3.0}, "deleted"),
         ({"deleted_at": None}, "unknown"),
-        ({"queue": "delayed", "ready_at": 12.0, "attempts": (attempt._replace(next_in=11.0),)}, "backing off"),
-        ({"attempts": (attempt._replace(result="requeue_after", next_in=11.0),)}, "not ready"),
+        ({"queue": "delayed", "ready_at": 12.0, "attempts": (replace(attempt, next_in=11.0),)}, "backing off"),
+        ({"attempts": (replace(attempt, result="requeue_after", next_in=11.0),)}, "not ready"),
         ({"unready": ""}, "waiting"),
         ({"slowed": "it changes Pod x again and again"}, "slowed down"),
         ({"queue": "ready"}, "queued"),

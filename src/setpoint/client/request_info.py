@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from setpoint.meta import Resource
 
 __all__ = ["RequestInfo"]
 
 
-class RequestInfo(NamedTuple):
+class RequestInfo(Struct, frozen=True, gc=False):
     """The verb and the object of a request, for error messages; the server never sees them.
 
     ``verb`` is one of the API's verbs (``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``, ``delete``,

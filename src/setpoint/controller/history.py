@@ -8,6 +8,8 @@ import asyncio
 from collections import deque
 from typing import Final, Literal, NamedTuple
 
+from msgspec import Struct
+
 from setpoint.meta import ObjectKey
 
 MAX_KEYS: Final = 1024
@@ -28,7 +30,7 @@ before its cause is recorded.
 Change = Literal["create", "update", "delete", "sync", "external", "after", "retry", "resume", "request"]
 
 
-class Cause(NamedTuple):
+class Cause(Struct, frozen=True, gc=False):
     """One reason for a reconcile.
 
     ``change`` is the type of the event. ``kind`` and ``key`` name the changed object, and ``resource_version`` is its
@@ -101,7 +103,7 @@ def _is_ahead(cause: Cause, now: float) -> bool:
     return cause.change in ("after", "retry") and cause.at is not None and cause.at > now + _TOLERANCE
 
 
-class Write(NamedTuple):
+class Write(Struct, frozen=True, gc=False):
     """One write of a reconcile: the verb, the object, the version that the server returned and, if known, the paths of
     the changed fields, but never their values. ``effect`` is ``created`` for an apply that created its object, ``no
     change`` for a write that led to no new version, and empty otherwise.
@@ -128,7 +130,7 @@ class Read(NamedTuple):
     age: float | None
 
 
-class Attempt(NamedTuple):
+class Attempt(Struct, frozen=True, gc=False):
     """One run of the reconcile function for a key. Times are in seconds on the loop's clock.
 
     ``result`` is the value of the metrics' label (success, requeue, requeue_after, error) or ``handed over``,

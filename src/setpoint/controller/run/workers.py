@@ -7,6 +7,8 @@ import logging
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+from msgspec import Struct
+
 from setpoint.concurrency import TaskScope, stack_of, stack_of_thread
 from setpoint.controller.outcome import (
     AWAITED_CANCELLED,
@@ -45,7 +47,7 @@ PAUSED_RESULT: Final = "paused"
 """The result of an attempt that only reported a pause. It does not count as a reconcile."""
 
 
-class End(NamedTuple):
+class End(Struct, frozen=True):
     """The end of an attempt. ``started`` is a time on the loop's clock; ``duration`` and ``next_in`` are numbers of
     seconds; ``problem`` is the exception of a failed attempt. See `Attempt`.
     """
