@@ -25,8 +25,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from pods import pods
 from report import output_options, write
+from workloads import WORKLOADS, objects
 
 HERE = Path(__file__).resolve().parent
 PEERS = HERE / ".build" / "peers"
@@ -101,7 +101,7 @@ class Replay(asyncio.Protocol):
 
 
 def serve(pipe: Connection) -> None:
-    items = b",".join(pods(LISTED))
+    items = b",".join(objects(WORKLOADS["pods"], LISTED))
     listed = b'{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"3000"},"items":[' + items + b"]}"
     bodies = {
         b"else": small_pod(),

@@ -2,10 +2,12 @@
 
     python benchmarks/informer.py                       # 10,000 pods, all systems
     python benchmarks/informer.py --objects 1000 50000 200000 --systems setpoint client-go --plot informer.svg
+    python benchmarks/informer.py --workloads unlike nodes secrets events custom
 
 One server, one machine, one system after the other. Each system gets a list (or a streamed list) of N pods, then one
 MODIFIED event for each. Measured from outside, in /proc: wall and CPU seconds until synced, the peak of resident
-memory, what it is over the idle process after a collection, and the CPU seconds of the events.
+memory, what it is over the idle process after a collection, and the CPU seconds of the events. Workloads other than
+pods (workloads.py) are followed by the systems that are generic, or have only pods in them.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from report import KEPT, output_options, write
+from workloads import WORKLOADS
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE / ".build"
@@ -46,7 +49,7 @@ class Systems:
 
     def command(self, name: str) -> list[str] | None:
         if name == "setpoint":
-            return [sys.executable, str(HERE / "peers" / "setpoint_informer.py"), "{server}", "{count}"]
+            return [sys.executable, str(HERE / "peers" / "setpoint_informer.py"), "{server}", "{count}", "{workload}"]
         if name in ("client-go", "controller-runtime"):
             binary = self._go_binary()
             return [str(binary), "{server}", "{count}", name] if binary else self._none(name, "Go is not installed")
@@ -95,6 +98,8 @@ SYSTEMS = (
 )
 STREAMERS = ("setpoint", "client-go", "controller-runtime")
 """Those that ask for streamed lists (``sendInitialEvents``) where the server has them."""
+FOLLOW_PODS = {"pods", "unlike"}
+"""The workloads for the systems whose programs here follow pods, which are all but setpoint's."""
 
 
 def cpu_of(pid: int) -> float:
@@ -148,18 +153,15 @@ class Process:
                 stream.close()
 
 
-def measure(system: str, command: Sequence[str], count: int, lists: str, limit: float) -> Row:
-    server = subprocess.Popen(
-        [sys.executable, str(HERE / "replay.py"), "--objects", str(count), "--lists", lists],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+def measure(system: str, command: Sequence[str], count: int, lists: str, limit: float, workload: str = "pods") -> Row:
+    replay = [sys.executable, str(HERE / "replay.py"), "--objects", str(count), "--lists", lists]
+    server = subprocess.Popen([*replay, "--workload", workload], stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     try:
         address = f"http://127.0.0.1:{int(server.stdout.readline())}"
-        process = Process([part.format(server=address, count=count) for part in command], limit)
+        process = Process([part.format(server=address, count=count, workload=workload) for part in command], limit)
         try:
-            return {**_measure(process, system, address, count), "lists": lists}
+            return {**_measure(process, system, address, count), "lists": lists, "workload": workload}
         finally:
             process.end()
     finally:
@@ -212,13 +214,20 @@ _COLUMNS = (
 )
 
 
+def case(row: Row) -> tuple[str, str, str, int]:
+    """The system, the list, the workload and the number of objects of a row."""
+    return row["system"], row["lists"], row["workload"], row["objects"]
+
+
 def table(rows: Iterable[Row], base: str = "client-go") -> str:
     """In columns; in brackets how many times better than ``base`` (at the same number of objects)."""
-    lines = [f"{'system':20}{'list':10}{'objects':>9}" + "".join(f"{title:>20}" for _, title, _ in _COLUMNS)]
+    lines = [
+        f"{'system':20}{'list':10}{'workload':10}{'objects':>9}" + "".join(f"{title:>20}" for _, title, _ in _COLUMNS)
+    ]
     rows = list(rows)
     for row in rows:
-        like = [each for each in rows if each["system"] == base and each["objects"] == row["objects"]]
-        other = next((each for each in like if each["lists"] == row["lists"]), None)
+        like = (other for other in rows if other["system"] == base and case(other)[1:] == case(row)[1:])
+        other = next(like, None)
         cells = []
         for name, _, more_is_better in _COLUMNS:
             ratio = ""
@@ -226,7 +235,7 @@ def table(rows: Iterable[Row], base: str = "client-go") -> str:
                 better = row[name] / other[name] if more_is_better else other[name] / max(row[name], 0.001)
                 ratio = f" ({better:.1f}x)"
             cells.append(f"{row[name]:>12,}{ratio:>8}")
-        lines.append(f"{row['system']:20}{row['lists']:10}{row['objects']:>9,}" + "".join(cells))
+        lines.append(f"{row['system']:20}{row['lists']:10}{row['workload']:10}{row['objects']:>9,}" + "".join(cells))
     return "\n".join(lines)
 
 
@@ -235,6 +244,7 @@ def main() -> None:
     parser.add_argument("--objects", type=int, nargs="+", default=[10_000], metavar="N")
     parser.add_argument("--systems", nargs="+", default=list(SYSTEMS), choices=SYSTEMS)
     parser.add_argument("--lists", nargs="+", choices=("plain", "streamed"), default=["plain", "streamed"])
+    parser.add_argument("--workloads", nargs="+", choices=list(WORKLOADS), default=["pods"])
     parser.add_argument("--repeat", type=int, default=1, help="runs of each; the one with the least CPU is kept")
     parser.add_argument("--limit", type=float, default=900.0, help="seconds that one system may take")
     output_options(parser, "informer")
@@ -242,27 +252,33 @@ def main() -> None:
     parser.add_argument("--add", action="store_true", help="add the stored figures of other systems and numbers")
     arguments = parser.parse_args()
     systems, rows = Systems(), []
-    for count in arguments.objects:
+    for count, workload in itertools.product(arguments.objects, arguments.workloads):
         for name, lists in itertools.product(arguments.systems, arguments.lists):
             command = systems.command(name)
             if command is None or (lists == "streamed" and name not in STREAMERS):
                 continue
-            print(f"{name}, {count:,} pods, {lists} list ...", file=sys.stderr, flush=True)
+            if name != "setpoint" and workload not in FOLLOW_PODS:
+                continue
+            print(f"{name}, {count:,} objects ({workload}), {lists} list ...", file=sys.stderr, flush=True)
             try:
-                runs = [measure(name, command, count, lists, arguments.limit) for _ in range(arguments.repeat)]
+                runs = [
+                    measure(name, command, count, lists, arguments.limit, workload) for _ in range(arguments.repeat)
+                ]
             except (RuntimeError, OSError) as problem:
-                systems.missing[f"{name} at {count:,}, {lists}"] = str(problem)
+                systems.missing[f"{name} at {count:,}, {workload}, {lists}"] = str(problem)
                 continue
             rows.append(min(runs, key=lambda run: run["sync_cpu_s"] + run["objects"] / run["events_per_cpu_s"]))
     if arguments.add:
-        measured = {(row["system"], row["lists"], row["objects"]) for row in rows}
-        earlier = json.loads((KEPT / "informer.json").read_text())
-        rows += [row for row in earlier if (row["system"], row["lists"], row["objects"]) not in measured]
-        rows.sort(key=lambda row: (row["objects"], SYSTEMS.index(row["system"]), row["lists"]))
+        measured = set(map(case, rows))
+        rows += [row for row in json.loads((KEPT / "informer.json").read_text()) if case(row) not in measured]
+        order = list(WORKLOADS)
+        rows.sort(
+            key=lambda row: (order.index(row["workload"]), row["objects"], SYSTEMS.index(row["system"]), row["lists"])
+        )
     print(table(rows))
     for name, why in systems.missing.items():
         print(f"{name}: not measured: {why}")
-    write(arguments, "informer", rows, lambda rows: {(row["system"], row["lists"], row["objects"]) for row in rows})
+    write(arguments, "informer", rows, lambda rows: set(map(case, rows)))
     plots = [arguments.plot] if arguments.plot is not None else []
     if arguments.keep:
         plots.append(HERE.parent / "docs" / "informer.svg")
@@ -270,7 +286,7 @@ def main() -> None:
         from plot import informer_plot
 
         for plot in plots:
-            plot.write_text(informer_plot(rows))
+            plot.write_text(informer_plot([row for row in rows if row["workload"] == "pods"]))
 
 
 if __name__ == "__main__":

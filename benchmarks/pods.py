@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import random
 import uuid
 from typing import Any
@@ -195,10 +194,3 @@ def pod(number: int, version: int, draw: random.Random) -> dict[str, Any]:
             "qosClass": "Burstable",
         },
     }
-
-
-def pods(count: int, *, round: int = 0) -> list[bytes]:
-    """The JSON of ``count`` pods; of a later ``round``, the same pods with other versions and restart counts."""
-    draw = random.Random(1)
-    first = 1000 + round * count
-    return [json.dumps(pod(number, first + number, draw), separators=(",", ":")).encode() for number in range(count)]

@@ -1,8 +1,8 @@
 """A server that only replays: prepared bytes, sent as fast as the socket takes them.
 
-It answers lists, watches and streamed lists of pods, frames each event as one HTTP chunk as the Go server does, and
-sends the second half, one MODIFIED event for every pod, when ``POST /go`` comes. ``GET /stats`` says how much CPU time
-the sending took.
+It answers lists, watches and streamed lists of the objects of one workload (workloads.py), frames each event as one
+HTTP chunk as the Go server does, and sends the second half, one MODIFIED event for every object, when ``POST /go``
+comes. ``GET /stats`` says how much CPU time the sending took.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ import threading
 import time
 from urllib.parse import parse_qs, urlsplit
 
-from pods import pods
+from workloads import WORKLOADS, Workload, objects
 
-_BARE = b'{"kind":"Pod","apiVersion":"v1",'
 _CHUNKED = (
     b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n"
 )
@@ -32,14 +31,15 @@ def event(type: bytes, raw: bytes) -> bytes:
 
 
 class Replay:
-    def __init__(self, count: int, *, streams_lists: bool) -> None:
+    def __init__(self, workload: Workload, count: int, *, streams_lists: bool) -> None:
+        self.workload = workload
         self.streams_lists = streams_lists
-        objects = pods(count)
+        documents = objects(workload, count)
         self.last = 1000 + count - 1
-        self.initial = b"".join(chunk(event(b"ADDED", raw)) for raw in objects)
+        self.initial = b"".join(chunk(event(b"ADDED", raw)) for raw in documents)
         end = {
-            "kind": "Pod",
-            "apiVersion": "v1",
+            "kind": workload.kind,
+            "apiVersion": workload.api_version,
             "metadata": {
                 "resourceVersion": str(self.last),
                 "creationTimestamp": None,
@@ -49,12 +49,16 @@ class Replay:
             "status": {},
         }
         self.end = chunk(event(b"BOOKMARK", json.dumps(end, separators=(",", ":")).encode()))
-        items = b",".join(b"{" + raw.removeprefix(_BARE) for raw in objects)
-        self.list = b'{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"%d"},"items":[%b]}\n' % (
+        kind, api_version = workload.kind.encode(), workload.api_version.encode()
+        bare = b'{"kind":"%b","apiVersion":"%b",' % (kind, api_version)  # which items of built-in kinds don't have
+        items = b",".join(b"{" + raw.removeprefix(bare) if raw.startswith(bare) else raw for raw in documents)
+        head = b'{"kind":"%bList","apiVersion":"%b","metadata":{"resourceVersion":"%d"}' % (
+            kind,
+            api_version,
             self.last,
-            items,
         )
-        self.changes = b"".join(chunk(event(b"MODIFIED", raw)) for raw in pods(count, round=1))
+        self.list = b'%b,"items":[%b]}\n' % (head, items)
+        self.changes = b"".join(chunk(event(b"MODIFIED", raw)) for raw in objects(workload, count, round=1))
         self.go = threading.Event()
         self.sending_seconds = 0.0
 
@@ -83,7 +87,7 @@ class Replay:
             return _answer(connection, {})
         if url.path == "/stats":
             return _answer(connection, {"sending_seconds": self.sending_seconds})
-        if not url.path.endswith("/pods"):
+        if not url.path.endswith(f"/{self.workload.plural}"):
             return _answer(connection, _discovery(url.path))
         if query.get("watch") in ("true", "1", "True"):
             if "fieldSelector" in query:
@@ -139,9 +143,10 @@ def _discovery(path: str) -> object:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--objects", type=int, required=True)
+    parser.add_argument("--workload", choices=list(WORKLOADS), default="pods")
     parser.add_argument("--lists", choices=("plain", "streamed"), default="plain")
     arguments = parser.parse_args()
-    replay = Replay(arguments.objects, streams_lists=arguments.lists == "streamed")
+    replay = Replay(WORKLOADS[arguments.workload], arguments.objects, streams_lists=arguments.lists == "streamed")
     listener = socket.create_server(("127.0.0.1", 0))
     print(listener.getsockname()[1], flush=True)
     while True:

@@ -20,7 +20,7 @@ from setpoint.meta.codec import decode
 from setpoint.models.core_v1 import Namespace, Pod
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from pods import pods
+from workloads import WORKLOADS, objects
 
 PAUSE = 0.001
 """Seconds after each change, in which the server sends it."""
@@ -55,7 +55,7 @@ async def serve(count: int, knows_shards: bool) -> None:
         for name in NAMESPACES:
             await client.create(Namespace.named(name))
         created: list[tuple[str, str]] = []
-        for number, raw in enumerate(pods(count)):
+        for number, raw in enumerate(objects(WORKLOADS["pods"], count)):
             pod, status = document(raw, number)
             answer = await client.create(decode(Pod, json.dumps(pod).encode()))
             await client.patch(Pod, answer.name, {"status": status}, namespace=answer.namespace, subresource="status")

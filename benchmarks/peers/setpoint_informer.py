@@ -1,4 +1,4 @@
-"""setpoint's informer, with a handler that counts."""
+"""setpoint's informer, with a handler that counts. The third argument is the workload, if it is not one of pods."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ import setpoint.client.http_transport  # noqa: F401 - what every program with a 
 from setpoint.cache import Head, InformerFactory
 from setpoint.client.client import Client
 from setpoint.client.config import ClientConfig
-from setpoint.models.core_v1 import Pod
+from setpoint.client.dynamic import dynamic
+from setpoint.meta import Resource
+from setpoint.models.core_v1 import Event, Node, Pod, Secret
+
+MYKIND = Resource(group="bench.example.com", version="v1", kind="Mykind", plural="mykinds")
+KINDS = {"nodes": Node, "secrets": Secret, "events": Event, "custom": dynamic(MYKIND)}
 
 
-async def main(server: str, count: int) -> None:
+async def main(server: str, count: int, workload: str = "pods") -> None:
     done = asyncio.Event()
     seen = 0
 
@@ -28,10 +33,10 @@ async def main(server: str, count: int) -> None:
         say("ready")
         hear("sync")
         async with InformerFactory(client) as factory:
-            pods = factory.informer(Pod)
-            pods.add_event_handler(on_add=lambda _head, _initial: None, on_update=on_update)
+            informer = factory.informer(KINDS.get(workload, Pod))
+            informer.add_event_handler(on_add=lambda _head, _initial: None, on_update=on_update)
             await factory.wait_for_cache_sync()
-            assert len(pods.store) == count
+            assert len(informer.store) == count
             say("synced")
             collected()
             say("watching")
@@ -41,4 +46,4 @@ async def main(server: str, count: int) -> None:
             hear("exit")
 
 
-asyncio.run(main(sys.argv[1], int(sys.argv[2])))
+asyncio.run(main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:]))
