@@ -35,6 +35,11 @@ class Options:
     has_ponds: bool = False
     zones: tuple[str, ...] = ()
     password: str = dataclasses.field(default="", repr=False)
+    plan: Path = Path("plan")
+
+    def __post_init__(self) -> None:
+        if self.water == "salt":
+            raise ValueError("water must not be salt")
 
 
 @asynccontextmanager
@@ -87,6 +92,27 @@ def test_a_chart_has_them_as_values(tmp_path: Path) -> None:
     run("manifests", "--image", "a:1", "--form", "helm", "--output", str(tmp_path), "--option", "has-ponds=true")
     assert yaml.safe_load((tmp_path / "values.yaml").read_text())["options"] == {"has-ponds": True}
     assert "--has-ponds=" not in (tmp_path / "templates/manager.yaml").read_text()
+
+
+@pytest.mark.parametrize("form", ["plain", "helm"])
+def test_a_pod_gets_the_text_that_the_option_has(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Kubelets expand ``$(NAME)`` in arguments, and ``$$`` to ``$``."""
+    words = ["--option", "water=@networks@ $(HOME) $$", "--option", "plan=/etc/plan"]
+    if form == "helm":
+        run("manifests", "--image", "a:1", "--form", "helm", "--output", str(tmp_path), *words)
+        options = yaml.safe_load((tmp_path / "values.yaml").read_text())["options"]
+        assert options == {"water": "@networks@ $$(HOME) $$$$", "plan": "/etc/plan"}
+        return
+    run("manifests", "--image", "a:1", *words)
+    (deployment,) = (each for each in documents(capsys.readouterr().out) if each["kind"] == "Deployment")
+    arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert arguments[-2:] == ["--water=@networks@ $$(HOME) $$$$", "--plan=/etc/plan"]
+
+
+@pytest.mark.parametrize("command", ["manifests", "check", "simulate", "uninstall"])
+def test_a_value_that_the_program_refuses_is_an_error_without_a_traceback(command: str) -> None:
+    with pytest.raises(UserError, match="--option: water must not be salt"):
+        run(command, "--option", "water=salt")
 
 
 def test_objects_of_kinds_that_an_option_adds_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

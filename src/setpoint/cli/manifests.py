@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_network
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated, Any, Final, Literal
 
 from cyclopts import Parameter
@@ -305,6 +305,10 @@ def _printed(program: Parts, own: Any) -> dict[str, str | bool | float]:
         if not field.repr:
             variable = f"{program.operator.prefix}{field.name.upper()}"
             raise UsageError(f"--option {flag}: it is secret (repr=False): set {variable} from a Secret")
+        if isinstance(value, PurePath):
+            value = value.as_posix()
+        if isinstance(value, str):
+            value = value.replace("$", "$$")  # kubelets read $$ as $, and $(NAME) as a variable
         if not isinstance(value, str | bool | int | float):
             raise UsageError(
                 f"--option {flag}: a {type(value).__name__} can't be put into the Deployment: add its flags by a "

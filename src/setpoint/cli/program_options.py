@@ -43,7 +43,8 @@ def with_values(parts: Parts, values: Sequence[str]) -> tuple[Parts, Any]:
     """The program with these options (NAME=VALUE), and the options; those that are not given have their defaults.
 
     Raises:
-        UsageError: a value is not of the option's type, or the program has no option of that name.
+        UsageError: a value is not of the option's type, the program refuses it (with a `ValueError`), or the program
+            has no option of that name.
     """
     if not values:
         return parts, None
@@ -65,10 +66,10 @@ def with_values(parts: Parts, values: Sequence[str]) -> tuple[Parts, Any]:
     app.default(take)
     try:
         _, bound, _ = app.parse_args(words, print_error=False, exit_on_error=False)
-    except CycloptsError as problem:
+        own = bound.arguments["own"]
+        return parts.with_options(own), own
+    except (CycloptsError, ValueError) as problem:
         raise UsageError(f"--option: {problem}") from None
-    own = bound.arguments["own"]
-    return parts.with_options(own), own
 
 
 def flags_of(options: type[Any] | None) -> list[str]:

@@ -147,10 +147,8 @@ def _values(operator: Installation) -> str:
         "options": json.dumps(dict(operator.options)),
         "networks": json.dumps([*operator.callers.networks]),
     }  # fmt: skip
-    text = _packaged("values.yaml")
-    for word, value in words.items():
-        text = text.replace(f"@{word}@", value)
-    return text
+    # In one pass: a value may contain such a word.
+    return re.sub("@(" + "|".join(words) + ")@", lambda match: words[match[1]], _packaged("values.yaml"))
 
 
 def _text(documents: list[Document]) -> str:
