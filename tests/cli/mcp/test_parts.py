@@ -23,6 +23,7 @@ from setpoint.cli.mcp.tool_result import CONTENT_SIZE, TEXT_LENGTH, tool_result
 from setpoint.cli.run_flags import KubeconfigFlags
 from setpoint.client import Client, InProcessTransport
 from setpoint.concurrency import TaskScope
+from setpoint.manager.debug_pages.yaml_page import redacted
 from setpoint.models.core_v1 import ConfigMap
 
 
@@ -65,6 +66,17 @@ def test_words_that_only_a_model_reads_are_made_visible() -> None:
     result = tool_result({"text": f"a{tags}b\u200bc"}, f"a{tags}")
     assert result.structured_content == {"text": "a������b�c"}
     assert [content.text for content in result.content if isinstance(content, TextContent)] == ["a������"]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [{"data": ["hunter2"]}, {"stringData": "hunter2"}, {"data": {"a": {"b": "hunter2"}}}, {"data": {"a": "hunter2"}}],
+)
+def test_the_data_of_a_secret_is_hidden_whatever_its_form(part: dict[str, Any]) -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"annotations": ["hunter2"]}, **part}
+    assert redacted(secret)
+    assert "hunter2" not in str(secret)
+    assert not redacted({"apiVersion": "v1", "kind": "Secret", "metadata": {"annotations": {}}, "data": None})
 
 
 def test_a_result_without_an_end_is_cut() -> None:

@@ -144,12 +144,9 @@ def redacted(obj: dict[str, Any]) -> bool:
     if not is_secret(obj):
         return False
     metadata = obj.get("metadata")
-    places = [
-        obj.get("data"),
-        obj.get("stringData"),
-        metadata.get("annotations") if isinstance(metadata, dict) else None,
-    ]
-    for place in places:
-        if isinstance(place, dict):
-            place.update(dict.fromkeys(place, HIDDEN))
-    return any(places)
+    has_parts = False
+    for place, name in ((obj, "data"), (obj, "stringData"), (metadata, "annotations")):
+        if isinstance(place, dict) and (part := place.get(name)):
+            place[name] = dict.fromkeys(part, HIDDEN) if isinstance(part, dict) else HIDDEN
+            has_parts = True
+    return has_parts
