@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from setpoint.client.patches import edited
-from setpoint.client.response_checks import kind_of
+from setpoint.client.response_checks import beginnings_of, kind_of
 from setpoint.crd import CustomResource, Versions
 from setpoint.meta import DecodeError, Misfit, Object, Status, StatusCause, StatusDetails, decode_as_read, to_wire
 from setpoint.schema import validate
@@ -249,6 +249,8 @@ def _objects(
 
 def _check_kind(document: bytes, admission: Admission[Any]) -> None:
     """Raises `Misdirected` for an object of another kind than the one that the request names."""
+    if document.startswith(beginnings_of(admission.kind)):  # type: ignore[arg-type]
+        return
     api_version, kind = kind_of(document)
     expected = admission.gvk
     if (api_version, kind) not in ((expected.api_version, expected.kind), ("", "")):
