@@ -129,6 +129,19 @@ def test_a_class_and_its_complement_are_all_characters(name: str) -> None:
     assert any(inside.matches(char) for char in chars)
 
 
+def test_unicode_is_that_of_go_on_each_python() -> None:
+    """Unicode 15.0, whereas Python has 14.0 to 17.0: a letter of 15.0 and one of 16.0."""
+    assert compile_pattern(r"^\p{Lo}$").matches("\U00011f04")
+    assert compile_pattern(r"^\p{Cn}$").matches("\U000105c0")
+
+
+def test_names_of_classes_are_known_as_in_go() -> None:
+    assert compile_pattern(r"^[\p{-l u}\p{uppercase-LETTER}\p{_greek}]+$").matches("AΣσ")
+    for name in ("Old_Italic", "Olditalic", "SignWriting", "Lx", ""):
+        with pytest.raises(PatternError, match="invalid character class range"):
+            compile_pattern(rf"\p{{{name}}}")
+
+
 @pytest.mark.skipif(shutil.which("go") is None, reason="needs Go")
 def test_random_patterns_find_and_fail_as_in_go(tmp_path: Path) -> None:
     draw = random.Random(1)

@@ -1,5 +1,5 @@
-// Command regexp prints the tables of Go's package unicode that Python's unicodedata lacks: the scripts, the other names
-// of categories, and the characters that are the same but for their case.
+// Command regexp prints the tables of Go's package unicode: the categories, their other names, the scripts, and the
+// characters that are the same but for their case. Python's own tables are of another Unicode in each of its versions.
 //
 //	go run -C tools/regexp . > src/setpoint/regexp/unicode.json
 package main
@@ -8,23 +8,35 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 )
 
 func main() {
-	scripts := map[string]string{}
-	for name, table := range unicode.Scripts {
-		scripts[name] = ranges(table)
+	tables := map[string]any{
+		"aliases": unicode.CategoryAliases, "categories": classes(unicode.Categories), "orbits": orbits(),
+		"scripts": classes(unicode.Scripts),
 	}
-	tables := map[string]any{"aliases": unicode.CategoryAliases, "orbits": orbits(), "scripts": scripts}
 	encoder := json.NewEncoder(os.Stdout)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", " ")
 	if err := encoder.Encode(tables); err != nil {
 		panic(err)
 	}
+}
+
+// classes are the tables by the names that patterns have for them. Go finds no script whose name has an underscore or a
+// second capital letter.
+func classes(tables map[string]*unicode.RangeTable) map[string]string {
+	texts := map[string]string{}
+	for name, table := range tables {
+		if _, err := regexp.Compile(`\p{` + name + `}`); err == nil {
+			texts[name] = ranges(table)
+		}
+	}
+	return texts
 }
 
 // ranges are the characters of a table, as "41-5a 61-7a aa".

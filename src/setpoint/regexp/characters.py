@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, Final, NamedTuple
 
 __all__ = ["ANY", "NOT_NEWLINE", "PERL", "POSIX", "Characters", "folded", "ranges", "unicode_class", "union"]
-
-Ranges = tuple[tuple[int, int], ...]
 
 
 class Characters(NamedTuple):
@@ -27,13 +25,15 @@ class Characters(NamedTuple):
 
 
 def ranges(*pairs: tuple[int, int]) -> Characters:
-    """The characters in one of the ranges of code points, whose ends are included."""
+    """The characters in one of the ranges of code points, which are in order and don't overlap. Ends are included."""
     if len(pairs) == 1 and pairs[0][0] == pairs[0][1]:
         return Characters(chr(pairs[0][0]).__eq__)
+    starts = [first for first, _ in pairs]
 
     def contains(char: str) -> bool:
         code = ord(char)
-        return any(first <= code <= last for first, last in pairs)
+        place = bisect_right(starts, code)
+        return place > 0 and code <= pairs[place - 1][1]
 
     return Characters(contains)
 
@@ -62,26 +62,15 @@ def unicode_class(name: str) -> Characters | None:
     if name == "Ascii":
         return ranges((0, 0x7F))
     if name == "Assigned":
-        return _category("Cn").inverted()
-    names = _names()
-    category = names.get(name)
-    if category is not None:
-        return _category(category)
-    script = _scripts().get(name)
-    return None if script is None else ranges(*script)
-
-
-def _category(name: str) -> Characters:
-    if name == "LC":
-        return Characters(lambda char: unicodedata.category(char) in ("Lu", "Ll", "Lt"))
-    return Characters(lambda char: unicodedata.category(char).startswith(name))
+        return _table("Cn").inverted()
+    table = _names().get(name)
+    return None if table is None else _table(table)
 
 
 def _canonical(name: str) -> str:
     """Only ASCII letters have their case changed, as in Go."""
-    first, rest = name[:1], name[1:]
-    upper = first.upper() if first.isascii() else first
-    return (upper + "".join(char.lower() if char.isascii() else char for char in rest)).translate(_NO_SEPARATORS)
+    name = "".join(char.lower() if char.isascii() else char for char in name.translate(_NO_SEPARATORS))
+    return (name[:1].upper() if name[:1].isascii() else name[:1]) + name[1:]
 
 
 @cache
@@ -101,15 +90,17 @@ def _orbits() -> dict[str, str]:
 
 @cache
 def _names() -> dict[str, str]:
-    """The categories by their canonical names."""
-    categories = [f"{letter}{second}" for letter, seconds in _CATEGORIES.items() for second in ("", *seconds)]
-    names = {_canonical(alias): category for alias, category in _tables()["aliases"].items()}
-    return names | {_canonical(category): category for category in (*categories, "LC")}
+    """The names of the tables by what patterns call them: Go looks for a category first, then for a script."""
+    tables = _tables()
+    aliases = {_canonical(alias): category for alias, category in tables["aliases"].items()}
+    return aliases | {_canonical(name): name for name in (*tables["scripts"], *tables["categories"])}
 
 
 @cache
-def _scripts() -> dict[str, Ranges]:
-    return {_canonical(name): tuple(map(_range, text.split())) for name, text in _tables()["scripts"].items()}
+def _table(name: str) -> Characters:
+    tables = _tables()
+    text: str = tables["categories"].get(name) or tables["scripts"][name]
+    return ranges(*map(_range, text.split()))
 
 
 def _range(text: str) -> tuple[int, int]:
@@ -118,7 +109,6 @@ def _range(text: str) -> tuple[int, int]:
 
 
 _NO_SEPARATORS: Final = str.maketrans("", "", "_- ")
-_CATEGORIES: Final = {"C": "cfnos", "L": "lmotu", "M": "cen", "N": "dlo", "P": "cdefios", "S": "ckmo", "Z": "lps"}
 ANY: Final = Characters(lambda char: True)
 NOT_NEWLINE: Final = Characters("\n".__ne__)
 PERL: Final = {
