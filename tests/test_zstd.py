@@ -38,6 +38,16 @@ def test_a_document_comes_back_and_what_follows_is_ignored(library: Library) -> 
         assert codec.decompress(small) == codec.decompress(small + b"trailer") == document
 
 
+def test_a_document_that_is_cut_off_is_an_error(library: Library) -> None:
+    for dictionary in (None, *library.dictionaries(documents(150), 8192)):
+        codec = library.codec(dictionary)
+        small = codec.compress(documents(200)[199])
+        for length in range(len(small)):
+            with pytest.raises(Exception, match=r"error determining|cut off|decompress") as refusal:
+                codec.decompress(small[:length])
+            assert type(refusal.value).__name__ == "ZstdError"
+
+
 def test_dictionaries_make_similar_documents_small(library: Library) -> None:
     samples = documents(200)
     dictionaries = list(library.dictionaries(samples[:150], 8192))

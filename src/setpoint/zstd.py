@@ -27,7 +27,9 @@ class Codec(Protocol):
 
     def compress(self, document: bytes) -> bytes: ...
     def decompress(self, small: bytes) -> bytes:
-        """The document of the frame that ``small`` begins with."""
+        """The document of the frame that ``small`` begins with. Raises the library's ZstdError if it is damaged or cut
+        off; without a checksum, not all damage shows.
+        """
         ...
 
 
@@ -121,13 +123,17 @@ class _StandardCodec:
         options = {zstd.CompressionParameter.compression_level: _LEVEL, zstd.CompressionParameter.dict_id_flag: 0}
         self._compressor = zstd.ZstdCompressor(options=options, zstd_dict=self._dictionary)
         self._decompressor = zstd.ZstdDecompressor
+        self._error = zstd.ZstdError
 
     def compress(self, document: bytes) -> bytes:
         frame: bytes = self._compressor.compress(document, self._compressor.FLUSH_FRAME)
         return frame[len(_MAGIC) :]
 
     def decompress(self, small: bytes) -> bytes:
-        document: bytes = self._decompressor(self._dictionary).decompress(_MAGIC + small)
+        decompressor = self._decompressor(self._dictionary)
+        document: bytes = decompressor.decompress(_MAGIC + small)
+        if not decompressor.eof:
+            raise self._error("the compressed document is cut off")
         return document
 
 
