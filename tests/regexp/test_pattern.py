@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import random
 import shutil
 import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from setpoint.regexp import PatternError, compile_pattern
+from setpoint.regexp.automaton import State
 from setpoint.schema import Schema, validate
 
 OBSERVED = json.loads((Path(__file__).parent / "observed_patterns.json").read_text())
@@ -127,6 +132,39 @@ def test_a_class_and_its_complement_are_all_characters(name: str) -> None:
     chars = [*map(chr, range(0x250)), "Ω", "漢", "\u0378", "\U0010ffff", "\ue000"]
     assert [inside.matches(char) for char in chars] == [not outside.matches(char) for char in chars]
     assert any(inside.matches(char) for char in chars)
+
+
+def test_a_long_text_with_many_characters_is_matched() -> None:
+    draw = random.Random(3)
+    text = "".join(chr(draw.randrange(0x4E00, 0x9FFF)) for _ in range(400_000))
+    assert compile_pattern("(?i)kubernetes|password").find_all(text + "PASSWORD") == ["PASSWORD"]
+
+
+def test_memory_stays_bounded_over_many_texts() -> None:
+    chars = [*map(chr, range(0x4E00, 0x4E00 + 300))]
+    pattern = compile_pattern(f"^(?:[一-鿿]*[{chars[0]}-{chars[150]}][一-鿿]{{9}}!|{'|'.join(chars)})$")
+    for seed in range(10):
+        assert not pattern.matches("".join(random.Random(seed).choices(chars, k=20_000)))
+    steps = Counter[int]()
+    for state in gc.get_objects():
+        if isinstance(state, State):
+            steps[id(state.automaton)] += len(state)
+    assert 10_000 < max(steps.values()) < 110_000
+
+
+def test_threads_share_patterns() -> None:
+    pairs = [(chr(0x4E00 + number), chr(0x5E00 + number)) for number in range(300)]
+    texts = [first + second for first, second in pairs] + [second + first for first, second in pairs]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for number in range(20):
+            pattern = compile_pattern(f"^(?:{'|'.join(first + second for first, second in pairs)}|{number})$")
+            with ThreadPoolExecutor(4) as pool:
+                answers = list(pool.map(pattern.matches, texts))
+            assert answers == [pattern.matches(text) for text in texts] == [True] * 300 + [False] * 300
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_unicode_is_that_of_go_on_each_python() -> None:

@@ -7,6 +7,7 @@ once, whatever the pattern is.
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import Final
 
 from setpoint.regexp.errors import PatternError
@@ -18,9 +19,10 @@ __all__ = ["EDGE", "Automaton", "State"]
 EDGE: Final = 0
 """The class of what is before the first and after the last character."""
 _NEWLINE, _WORD, _OTHER = 1, 2, 3
-_MAX_THREADS: Final = 100_000
-"""The maximum number of threads in all states that are kept; a megabyte."""
-_MAX_CHARACTERS: Final = 1000
+_MAX_SIZE: Final = 100_000
+"""The maximum number of threads in all states that are kept, and of steps from one to another; ten megabytes."""
+_MAX_CHARACTERS: Final = 30_000
+"""The maximum number of characters whose class is kept: enough for a long text in Chinese; five megabytes."""
 _MAX_STEPS: Final = 2_500_000
 """The maximum number of instructions that are run for one text; about half a second."""
 _Class = tuple[int, frozenset[int]]
@@ -66,7 +68,11 @@ class _Classes(dict[str, int]):
 
 
 class Automaton:
-    """Runs ``program``. With ``longest`` it goes on after a match until no longer one is possible."""
+    """Runs ``program``. With ``longest`` it goes on after a match until no longer one is possible.
+
+    Patterns are shared between threads (plain reconcile functions run in some), so a lock is held while a state or a
+    class is made.
+    """
 
     def __init__(self, program: Program, *, longest: bool = False) -> None:
         self._program = program
@@ -75,22 +81,28 @@ class Automaton:
         self._numbers: dict[_Class, int] = {_EDGE_CLASS: EDGE}
         self._members: list[_Class] = [_EDGE_CLASS]
         self.classes = _Classes(self)
-        self._threads = 0
+        self._lock = Lock()
+        self._size = 0
         self.steps = 0
 
     def start(self, before: int, *, search: bool) -> State:
         """The first state, after a character of class ``before``."""
-        entry = self._program.search if search else self._program.start
-        return self._state((entry,), self._behind(self._members[before][0]), False)
+        key = (self._program.search if search else self._program.start,), self._behind(self._members[before][0]), False
+        state = self._states.get(key)
+        if state is None:
+            with self._lock:
+                state = self._state(*key)
+        return state
 
     def classify(self, char: str) -> int:
         kind = _NEWLINE if char == "\n" else _WORD if char.isascii() and (char.isalnum() or char == "_") else _OTHER
         sets = self._program.sets
         self.spend(len(sets))
         key = (kind, frozenset(number for number, characters in enumerate(sets) if characters.has(char)))
-        number = self._numbers.setdefault(key, len(self._members))
-        if number == len(self._members):
-            self._members.append(key)
+        with self._lock:
+            number = self._numbers.setdefault(key, len(self._members))
+            if number == len(self._members):
+                self._members.append(key)
         return number
 
     def following(self, state: State, number: int) -> State:
@@ -120,8 +132,10 @@ class Automaton:
             elif isinstance(instruction, Assertion) and _holds(instruction.kind, state.behind, ahead):
                 stack.append(instruction.following)
         self.spend(len(passed))
-        ordered = sorted(threads) if self._longest else threads
-        return self._state(tuple(ordered), self._behind(ahead), matched)
+        ordered = tuple(sorted(threads) if self._longest else threads)
+        with self._lock:
+            self._size += 1
+            return self._state(ordered, self._behind(ahead), matched)
 
     def spend(self, steps: int) -> None:
         """Counts work for one text. Raises PatternError if it is too much."""
@@ -142,13 +156,14 @@ class Automaton:
         key = (threads, behind, matched)
         state = self._states.get(key)
         if state is None:
-            self._threads += len(threads) + 1
-            if self._threads > _MAX_THREADS:
-                for other in self._states.values():
-                    other.clear()
-                self._states.clear()
-                self._threads = 0
-            state = self._states[key] = State(self, threads, behind, matched)
+            self._size += len(threads) + 1
+            state = State(self, threads, behind, matched)
+        if self._size > _MAX_SIZE:
+            for other in self._states.values():
+                other.clear()
+            self._states.clear()
+            self._size = len(threads) + 1
+        self._states[key] = state
         return state
 
 
