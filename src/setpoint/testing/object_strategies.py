@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.crd import Versions
 from setpoint.meta import Object, resource_of
-from setpoint.regexp import compile_pattern
 from setpoint.schema import Schema, validate
-from setpoint.testing.re2_patterns import python_form
+from setpoint.testing.pattern_strategies import texts_of
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -151,9 +150,9 @@ def _text(schema: Schema) -> SearchStrategy[str]:
 
     low, high = schema.min_length or 0, schema.max_length
     if schema.pattern:
-        pattern = compile_pattern(schema.pattern)
-        texts = st.from_regex(python_form(pattern.text), alphabet=st.characters(codec="ascii")).filter(pattern.matches)
-        return texts.filter(lambda text: low <= len(text) <= (high if high is not None else len(text)))
+        return texts_of(schema.pattern).filter(
+            lambda text: low <= len(text) <= (high if high is not None else len(text))
+        )
     if schema.format in ("date-time", "date"):
         moments = st.datetimes().map(lambda moment: moment.replace(microsecond=0).isoformat() + "Z")
         return moments if schema.format == "date-time" else st.dates().map(str)
