@@ -37,6 +37,7 @@ ENVIRONMENT = {
     "XDG_CACHE_HOME": "where `setpoint envtest` keeps its programs; default `~/.cache`",
     "OTEL_METRIC_EXPORT_INTERVAL": "with `--otlp`: milliseconds between two exports of metrics; default 60000",
     "OTEL_SERVICE_NAME": "with `--otlp`: the name of the program; default that of its objects",
+    "OTEL_RESOURCE_ATTRIBUTES": "with `--otlp`: attributes of the process, such as `service.instance.id=a,b=c`",
     "PATH": "where `setpoint envtest` looks for its own command",
     "PYTEST_XDIST_WORKER_COUNT": "set by pytest-xdist: a search of the simulation takes its share of the cores",
     "SETPOINT_REPLAY": "a token of a simulation's report: `sp.simulation.check` replays only that",
