@@ -223,6 +223,7 @@ async def test_what_is_gone_was_never_there_or_is_held_by_somebody_else() -> Non
             "unknown",
             "there is no such object in the cache, which is limited to namespace default, selector x!=y",
         )
+        assert why(world, "held").text.endswith("; the key of a Widget is NAMESPACE/NAME")
         found = why(world, "default/held")
         assert (found.state, found.text) == (
             "being deleted",

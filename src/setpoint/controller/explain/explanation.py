@@ -53,6 +53,9 @@ def facts_of(
         )
         if value
     ]
+    scope = f", which is limited to {', '.join(limits)}" if limits else ""
+    if run.controller.resource.namespaced and not ObjectKey(key).namespace:
+        scope += f"; the key of a {run.controller.resource.kind} is NAMESPACE/NAME"
     now = asyncio.get_running_loop().time()
     context = run.activity.running.get(key)
     slow = run.activity.hot_loops.slowed.get(key)
@@ -64,7 +67,7 @@ def facts_of(
         problem=run.problem,
         unsynced=tuple(unsynced(run)),
         elsewhere=run.guard.elsewhere(key) if run.guard is not None else "",
-        scope=f", which is limited to {', '.join(limits)}" if limits else "",
+        scope=scope,
         cached=cached,
         queue=run.queue.state(key),
         ahead=len(run.queue),
