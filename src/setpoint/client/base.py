@@ -76,9 +76,9 @@ class ClientBase:
         for observer in tuple(self._observers):
             observer(record)
 
-    async def _kind(self, kind: type[Any] | str) -> type[Any]:
-        """The class of a kind, which may be given as a class or by name."""
-        return dynamic(await self._names.resource(kind)) if isinstance(kind, str) else kind
+    async def _kind(self, name: str) -> type[Any]:
+        """The class of the kind with this name; see `Client.kind`."""
+        return dynamic(await self._names.resource(name))
 
     def _manager(self, field_manager: str | None) -> str:
         return self.field_manager if field_manager is None else field_manager

@@ -92,7 +92,7 @@ class Deleting(ClientBase):
             name, namespace = obj_or_kind.name, namespace or obj_or_kind.namespace
             uid = obj_or_kind.uid if uid is None else uid
         else:
-            kind = await self._kind(obj_or_kind)
+            kind = await self._kind(obj_or_kind) if isinstance(obj_or_kind, str) else obj_or_kind
             if name is None:
                 raise TypeError(f"delete({kind.__name__}, ...) needs a name; delete_all deletes many")
         resource = resource_of(kind)
@@ -142,7 +142,7 @@ class Deleting(ClientBase):
         """
         if isinstance(field_selector, ShardRanges):
             raise TypeError("delete_all can't take ShardRanges: a server that ignores them would delete all objects")
-        resource = resource_of(await self._kind(kind))
+        resource = resource_of(await self._kind(kind) if isinstance(kind, str) else kind)
         place = self._namespace_of(resource, namespace)
         request = build_request(
             "DELETE",

@@ -123,7 +123,7 @@ class HttpTransport(Transport):
 
         ``request.timeout`` starts when the credentials are available; obtaining them has deadlines of its own.
         """
-        authorization, pool = await self._access()
+        authorization, pool = self._ready_access() or await self._access()
         again = True
         while True:
             deadline = self._deadline(request)
@@ -140,17 +140,22 @@ class HttpTransport(Transport):
             if not other:
                 return pool, connection, deadline
             pool.give_back(connection)
-            authorization, pool = await self._access()
+            authorization, pool = self._ready_access() or await self._access()
 
-    async def _access(self) -> tuple[str, Pool]:
-        """The value of ``Authorization`` to send, and the pool of connections to use."""
+    def _ready_access(self) -> tuple[str, Pool] | None:
+        """The value of ``Authorization`` to send, and the pool of connections to use; None if either must be waited
+        for.
+        """
         if self._loop is not asyncio.get_running_loop():
             self._settle()
         pool = self._pool
-        if pool is not None and pool.certificate is None and not self._waits.closed and not self._look_is_due():
-            ready = self._config.credentials.ready()
-            if ready is not None:  # nothing waits: the usual case, without the price of a deadline
-                return ready or self._own, pool
+        if pool is None or pool.certificate is not None or self._waits.closed or self._look_is_due():
+            return None
+        ready = self._config.credentials.ready()
+        return None if ready is None else (ready or self._own, pool)
+
+    async def _access(self) -> tuple[str, Pool]:
+        """As `_ready_access`; this method waits."""
         async with self._waits.until(None, ""):
             authorization = await self._config.credentials.authorization()
             return authorization or self._own, await self._current()

@@ -74,7 +74,8 @@ class Reading(ClientBase):
             UnreadableAnswer: the object does not fit its class, is nested too deeply, or is not the one that was asked
                 for.
         """
-        kind = await self._kind(kind)
+        if isinstance(kind, str):
+            kind = await self._kind(kind)
         resource = resource_of(kind)
         key = self._key(resource, namespace, name)
         request = build_request(
@@ -141,7 +142,8 @@ class Reading(ClientBase):
         Raises:
             Expired: the token in ``continue_`` is too old.
         """
-        kind = await self._kind(kind)
+        if isinstance(kind, str):
+            kind = await self._kind(kind)
         resource = resource_of(kind)
         query = list_query(
             selector,
@@ -208,7 +210,8 @@ class Reading(ClientBase):
         Raises:
             TransportError: the server sends a token twice, or ten pages in a row without a new object.
         """
-        kind = await self._kind(kind)
+        if isinstance(kind, str):
+            kind = await self._kind(kind)
         paging = Paging(resource_of(kind))
         identities: set[str] = set()
         token = ""

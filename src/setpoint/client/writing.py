@@ -198,7 +198,8 @@ class Writing(ClientBase):
             Conflict: the patch names a resource version that is not the stored one.
             Invalid: the result is not valid, or a ``test`` of a JSON patch failed.
         """
-        kind = await self._kind(kind)
+        if isinstance(kind, str):
+            kind = await self._kind(kind)
         resource = resource_of(kind)
         key = self._key(resource, namespace, name)
         if not isinstance(patch, Patch):

@@ -242,7 +242,7 @@ def _objects(
     if operation == "update" and stored not in _ABSENT:
         old, stored_misfits = decode_as_read(kind, stored)
     obj, misfits = decode_as_read(kind, new)
-    if fresh := fresh_misfits(misfits, stored_misfits):
+    if misfits and (fresh := fresh_misfits(misfits, stored_misfits)):
         raise DecodeError(f"{kind.__name__} {obj.key}: {'; '.join(map(str, fresh))}")
     return obj, old, new, not misfits
 
