@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -11,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from setpoint.cache import InformerFactory
 from setpoint.client import Client, ClientConfig, ConfigError
 from setpoint.client.kubeconfig import Kubeconfig
 from setpoint.manager.fleet.kubeconfig_providers import Members
 
 if TYPE_CHECKING:
+    from setpoint.client import DynamicObject
     from setpoint.manager.fleet.fleet import Fleet
 
 RESOURCE: Final = "clusterprofiles.multicluster.x-k8s.io"
@@ -84,30 +83,15 @@ class ClusterProfiles:
         """
         providers = _read(self._path)
         kind = await home.kind(RESOURCE)
-        members = Members(fleet, self._connect)
-        changed = asyncio.Event()
-        try:
-            async with (
-                InformerFactory(home, random=home.random) as factory,
-                factory.informer(kind, namespace=self._namespace) as profiles,
-            ):
-                profiles.add_event_handler(
-                    on_add=lambda _head, _initial: changed.set(),
-                    on_update=lambda _old, _new: changed.set(),
-                    on_delete=lambda _head, _unknown: changed.set(),
-                    name="fleet",
-                )
-                while True:
-                    await changed.wait()
-                    changed.clear()
-                    kubeconfigs: dict[str, tuple[bytes, Callable[[], Kubeconfig]]] = {}
-                    for profile in profiles.lister.list():
-                        if access := _access(profile.raw.get("status")):
-                            read = partial(self._kubeconfig, f"ClusterProfile {profile.key}", access, providers)
-                            kubeconfigs[profile.name] = msgspec.json.encode(access, order="sorted"), read
-                    await members.now(kubeconfigs)
-        finally:
-            await members.close()
+
+        def member_of(profile: DynamicObject) -> tuple[str, bytes, Callable[[], Kubeconfig]] | None:
+            access = _access(profile.raw.get("status"))
+            if not access:
+                return None
+            read = partial(self._kubeconfig, f"ClusterProfile {profile.key}", access, providers)
+            return profile.name, msgspec.json.encode(access, order="sorted"), read
+
+        await Members(fleet, self._connect).follow(home, kind, member_of, namespace=self._namespace)
 
     def _kubeconfig(
         self, origin: str, access: Mapping[str, dict[str, Any]], providers: list[_AccessProvider]

@@ -9,16 +9,20 @@ import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from setpoint.cache import InformerFactory
 from setpoint.client import Client, ClientConfig, ConfigError
 from setpoint.client.kubeconfig import Kubeconfig
 from setpoint.concurrency import every
+from setpoint.meta import Object
 
 if TYPE_CHECKING:
     from setpoint.manager.fleet.fleet import Fleet
+    from setpoint.models.core_v1 import Secret
+
+K = TypeVar("K", bound=Object)
 
 LOOK_EVERY: Final = 10.0
 """Seconds between two checks of a folder."""
@@ -58,6 +62,39 @@ class Members:
             *(self._add(name, text, read) for name, (text, read) in kubeconfigs.items()),
             *(self._remove(name) for name in removed),
         )
+
+    async def follow(
+        self,
+        home: Client,
+        kind: type[K],
+        member_of: Callable[[K], tuple[str, bytes, Callable[[], Kubeconfig]] | None],
+        *,
+        namespace: str,
+        selector: str | None = None,
+    ) -> None:
+        """Makes the fleet match the objects of a kind at each of their changes, until it is cancelled; then it closes
+        all clients. ``member_of`` returns the name of an object's cluster and its kubeconfig as `now` takes it, or None
+        for an object that has none.
+        """
+        changed = asyncio.Event()
+        try:
+            async with (
+                InformerFactory(home, random=home.random) as factory,
+                factory.informer(kind, namespace=namespace, selector=selector) as informer,
+            ):
+                informer.add_event_handler(
+                    on_add=lambda _head, _initial: changed.set(),
+                    on_update=lambda _old, _new: changed.set(),
+                    on_delete=lambda _head, _unknown: changed.set(),
+                    name="fleet",
+                )
+                while True:
+                    await changed.wait()
+                    changed.clear()
+                    members = [member for obj in informer.lister.list() if (member := member_of(obj)) is not None]
+                    await self.now({name: (text, read) for name, text, read in members})
+        finally:
+            await self.close()
 
     async def _add(self, name: str, text: bytes, read: Callable[[], Kubeconfig]) -> None:
         """Updates one cluster. An unusable kubeconfig leaves the last usable one in place."""
@@ -169,31 +206,14 @@ class KubeconfigSecrets:
         from setpoint.models.core_v1 import Secret  # a module of models, imported only when needed
 
         members = Members(fleet, self._connect)
-        changed = asyncio.Event()
-        try:
-            async with (
-                InformerFactory(home, random=home.random) as factory,
-                factory.informer(Secret, namespace=self._namespace, selector=self._label) as secrets,
-            ):
-                secrets.add_event_handler(
-                    on_add=lambda _head, _initial: changed.set(),
-                    on_update=lambda _old, _new: changed.set(),
-                    on_delete=lambda _head, _unknown: changed.set(),
-                    name="fleet",
-                )
-                while True:
-                    await changed.wait()
-                    changed.clear()
-                    kubeconfigs: dict[str, tuple[bytes, Callable[[], Kubeconfig]]] = {}
-                    for secret in secrets.lister.list():
-                        name = secret.labels[self._label]
-                        if self._is_kubeconfig(secret.name, name):
-                            text = secret.data.get(self._key, b"")
-                            read = partial(Kubeconfig.parse, text, f"{self._key} of Secret {secret.key}")
-                            kubeconfigs[name] = text, read
-                    await members.now(kubeconfigs)
-        finally:
-            await members.close()
+        await members.follow(home, Secret, self._member_of, namespace=self._namespace, selector=self._label)
+
+    def _member_of(self, secret: Secret) -> tuple[str, bytes, Callable[[], Kubeconfig]] | None:
+        name = secret.labels[self._label]
+        if not self._is_kubeconfig(secret.name, name):
+            return None
+        text = secret.data.get(self._key, b"")
+        return name, text, partial(Kubeconfig.parse, text, f"{self._key} of Secret {secret.key}")
 
     def _is_kubeconfig(self, _secret: str, _cluster: str) -> bool:
         """Whether a Secret of that name is the one with the kubeconfig of the cluster."""
