@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 from collections.abc import Iterator
 
@@ -28,6 +29,17 @@ settings.load_profile("setpoint")
 def pytest_xdist_auto_num_workers() -> int:
     """One worker more than processors: a third of the time a test waits for a process that it started."""
     return (os.cpu_count() or 1) + 1
+
+
+@pytest.fixture(autouse=True)
+def root_logger() -> Iterator[None]:
+    """Leaves the root logger as it was: a command sends records to standard error, and other tests count them."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    for handler in set(root.handlers) - set(handlers):
+        root.removeHandler(handler)
+    root.setLevel(level)
 
 
 @settings(max_examples=1, database=None)
