@@ -93,7 +93,7 @@ class EventRecorder:
         self, client: Client, *, now: Callable[[], datetime], random: Random, instance: str = "setpoint"
     ) -> None:
         self.dropped = 0
-        self.sent_count = 0
+        self.sent = 0
         self._client = client
         self._now = now
         self._random = random
@@ -272,7 +272,7 @@ class EventRecorder:
                     level = logging.DEBUG if is_terminating(problem) or _has_no_namespace(problem) else level
                     break
             else:
-                self.sent_count += 1
+                self.sent += 1
                 return True
             if attempt + 1 < tries:
                 await asyncio.sleep(RETRY_PERIOD * (self._random.random() if attempt == 0 else 1.0))
