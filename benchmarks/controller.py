@@ -1,4 +1,4 @@
-"""Controllers compared: what a reconcile costs, in setpoint and in controller-runtime.
+"""Controllers compared: what a reconcile costs, in setpoint, controller-runtime, kube-rs and the Java Operator SDK.
 
     python benchmarks/controller.py                             # everything
     python benchmarks/controller.py --systems setpoint --work pods --repeat 3
@@ -25,13 +25,11 @@ import http.client
 import json
 import os
 import platform
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
-import venv
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -40,52 +38,26 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import informer
-from informer import BUILD, HERE, Process, Row
+import systems
+from informer import HERE, Process, Row
 from report import output_options, write
 
-SYSTEMS = ("setpoint", "controller-runtime", "kopf")
+COMMANDS: dict[str, Callable[[], Sequence[str]]] = {
+    "setpoint": lambda: systems.setpoint("setpoint_controller.py", "{server}", "{count}", "{work}"),
+    "controller-runtime": lambda: [systems.go("controller"), "{server}", "{count}", "{work}"],
+    "kube-rs": lambda: [systems.rust(), "{server}", "{work}", "{lists}", "{parts}"],
+    "java-operator-sdk": lambda: [*systems.java(), "{server}", "{work}", "{lists}", "{parts}"],
+    "kopf": lambda: [
+        systems.python("kopf", "kopf"),
+        *(str(HERE / "peers" / "kopf_controller.py"), "{server}", "{count}", "{work}"),
+    ],
+}
+SYSTEMS = tuple(COMMANDS)
 WORKS = ("pods", "create", "apply", "keep")
-DONE_BY = {"setpoint": WORKS, "controller-runtime": ("pods", "create", "apply"), "kopf": ("create", "apply")}
+DONE_BY = dict.fromkeys(SYSTEMS, ("pods", "create", "apply")) | {"setpoint": WORKS, "kopf": ("create", "apply")}
 CHILDREN = 5
 QUIET = 60.0
 """Seconds without any news after which nothing more is expected."""
-
-
-class Systems(informer.Systems):
-    """The same peers in another role."""
-
-    def command(self, name: str) -> list[str] | None:
-        if name == "setpoint":
-            return [sys.executable, str(HERE / "peers" / "setpoint_controller.py"), "{server}", "{count}", "{work}"]
-        if name == "kopf":
-            python = self._kopf_python()
-            script = str(HERE / "peers" / "kopf_controller.py")
-            if python is None:
-                return self._none(name, "it can't be installed")
-            return [str(python), script, "{server}", "{count}", "{work}"]
-        binary = self._go_binary()
-        return [str(binary), "{server}", "{count}", "{work}"] if binary else self._none(name, "Go is not installed")
-
-    def _kopf_python(self) -> Path | None:
-        place = BUILD / "kopf"
-        python = place / "bin" / "python"
-        if not python.exists():
-            venv.create(place, with_pip=True)
-        install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "kopf"]
-        return python if subprocess.run(install, check=False).returncode == 0 else None
-
-    def _go_binary(self) -> Path | None:
-        if self._go is False:
-            self._go = None
-            if shutil.which("go"):
-                BUILD.mkdir(exist_ok=True)
-                binary = BUILD / "controller"
-                subprocess.run(
-                    ["go", "build", "-o", str(binary), "."], cwd=HERE / "peers" / "go" / "controller", check=True
-                )
-                self._go = binary
-        assert not isinstance(self._go, bool)
-        return self._go
 
 
 # -- pods --------------------------------------------------------------------------------------------------------------
@@ -199,8 +171,8 @@ def children(system: str, command: Sequence[str], count: int, how: str, limit: f
             }
             post(connection, path, document)
         connection.close()
-        words = [part.format(server=address, count=count, work=how) for part in command]
-        process = Process(words, limit)
+        words = {"server": address, "count": count, "work": how, "lists": "streamed", "parts": f"custom={count}"}
+        process = Process([part.format(**words) for part in command], limit)
         try:
             process.hear("ready")
             cpu, server_cpu, started = process.cpu(), informer.cpu_of(server), time.perf_counter()
@@ -274,12 +246,12 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=600.0, help="seconds that one system may take")
     output_options(parser, "controller")
     arguments = parser.parse_args()
-    systems, rows, limit = Systems(), [], arguments.limit
+    peers, rows, limit = systems.Systems(COMMANDS), [], arguments.limit
     for work in arguments.work:
         for name in arguments.systems:
             if work not in DONE_BY[name]:
                 continue
-            command = systems.command(name)
+            command = peers.command(name)
             if command is None:
                 continue
             runs: list[Callable[[], Row]]
@@ -287,6 +259,7 @@ def main() -> None:
                 runs = [
                     lambda form=form, name=name, command=command: pods(name, command, arguments.pods, form, limit)
                     for form in arguments.lists
+                    if form == "plain" or name != "java-operator-sdk"
                 ]
             else:
                 runs = [
@@ -299,9 +272,9 @@ def main() -> None:
                 try:
                     rows.append(best(run, arguments.repeat))
                 except (RuntimeError, OSError) as problem:
-                    systems.missing[f"{name}, {work}"] = str(problem)
+                    peers.missing[f"{name}, {work}"] = str(problem)
     print(table(rows))
-    for name, why in systems.missing.items():
+    for name, why in peers.missing.items():
         print(f"{name}: not measured: {why}")
     report = {
         "date": datetime.now(UTC).date().isoformat(),

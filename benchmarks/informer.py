@@ -16,90 +16,77 @@ import argparse
 import itertools
 import json
 import os
-import shutil
+import statistics
 import subprocess
 import sys
 import threading
 import time
 import urllib.request
-import venv
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import systems
 from report import KEPT, output_options, write
-from workloads import WORKLOADS
+from workloads import CLUSTER, WORKLOADS, parts
 
 HERE = Path(__file__).resolve().parent
-BUILD = HERE / ".build"
-PEER_PACKAGES = ("kubernetes", "lightkube", "kubernetes_asyncio")
+BUILD = systems.BUILD
 TICK = os.sysconf("SC_CLK_TCK")
 PAGE_KB = 1 / 1024
+MEMORY_MB = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**21
+"""Half of the machine's memory, which no system under test may exceed unless it is told so."""
 
 Row = dict[str, Any]
 
 
-class Systems:
-    """The commands of the systems under test; each gets the server's address and the number of pods as arguments."""
-
-    def __init__(self) -> None:
-        self.missing: dict[str, str] = {}
-        self._go: Path | bool | None = False
-        self._peers: Path | bool | None = False
-
-    def command(self, name: str) -> list[str] | None:
-        if name == "setpoint":
-            return [sys.executable, str(HERE / "peers" / "setpoint_informer.py"), "{server}", "{count}", "{workload}"]
-        if name in ("client-go", "controller-runtime"):
-            binary = self._go_binary()
-            return [str(binary), "{server}", "{count}", name] if binary else self._none(name, "Go is not installed")
-        python = self._peer_python()
-        script = HERE / "peers" / f"{name}_informer.py"
-        if python is None:
-            return self._none(name, "its packages can't be installed")
-        return [str(python), str(script), "{server}", "{count}"]
-
-    def _none(self, name: str, why: str) -> None:
-        self.missing[name] = why
-
-    def _go_binary(self) -> Path | None:
-        if self._go is False:
-            self._go = None
-            if shutil.which("go"):
-                BUILD.mkdir(exist_ok=True)
-                binary = BUILD / "informer"
-                subprocess.run(
-                    ["go", "build", "-o", str(binary), "."], cwd=HERE / "peers" / "go" / "informer", check=True
-                )
-                self._go = binary
-        assert not isinstance(self._go, bool)
-        return self._go
-
-    def _peer_python(self) -> Path | None:
-        if self._peers is False:
-            self._peers = None
-            python = BUILD / "peers" / "bin" / "python"
-            if not python.exists():
-                venv.create(BUILD / "peers", with_pip=True)
-            install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PEER_PACKAGES]
-            if subprocess.run(install, check=False).returncode == 0:
-                self._peers = python
-        assert not isinstance(self._peers, bool)
-        return self._peers
-
-
-SYSTEMS = (
-    "setpoint",
+_PYTHON_PEERS = ("kubernetes", "lightkube", "kubernetes_asyncio")
+_GO_PEERS = (
     "client-go",
+    "client-go+strip",
+    "client-go+protobuf",
+    "client-go+protobuf+strip",
     "controller-runtime",
-    "kubernetes",
-    "lightkube",
-    "kubernetes_asyncio",
 )
-STREAMERS = ("setpoint", "client-go", "controller-runtime")
-"""Those that ask for streamed lists (``sendInitialEvents``) where the server has them."""
-FOLLOW_PODS = {"pods", "unlike"}
-"""The workloads for the systems whose programs here follow pods, which are all but setpoint's."""
+
+
+def _python_peer(name: str) -> Sequence[str]:
+    return [systems.python("peers", *_PYTHON_PEERS), str(HERE / "peers" / f"{name}_informer.py"), "{server}", "{count}"]
+
+
+COMMANDS: dict[str, Callable[[], Sequence[str]]] = {
+    "setpoint": lambda: systems.setpoint("setpoint_informer.py", "{server}", "{parts}"),
+    "setpoint+metadata": lambda: systems.setpoint("setpoint_informer.py", "{server}", "{parts}", "metadata"),
+    **{name: partial(lambda name: [systems.go("informer"), "{server}", "{parts}", name], name) for name in _GO_PEERS},
+    "kube-rs": lambda: [systems.rust(), "{server}", "informer", "{lists}", "{parts}"],
+    "kube-rs+metadata": lambda: [systems.rust(), "{server}", "metadata", "{lists}", "{parts}"],
+    "fabric8": lambda: [*systems.java(), "{server}", "informer", "{lists}", "{parts}"],
+    **{name: partial(_python_peer, name) for name in _PYTHON_PEERS},
+}
+"""``+metadata``: ``PartialObjectMetadata`` is asked for; ``+strip``: a transform drops managedFields."""
+SYSTEMS = tuple(COMMANDS)
+_FOLLOWED = {"pods", "unlike", "nodes", "custom", CLUSTER}
+
+
+def follows(system: str, workload: str) -> bool:
+    """Whether the program of a system can follow the objects of a workload."""
+    if system.startswith("setpoint"):
+        return True
+    if system in _PYTHON_PEERS:
+        return workload in {"pods", "unlike"}
+    if workload == "custom" and ("+protobuf" in system or system == "controller-runtime"):
+        return False
+    return workload in _FOLLOWED
+
+
+def streams(system: str) -> bool:
+    """Whether a system asks for streamed lists (``sendInitialEvents``) where the server has them."""
+    return system != "fabric8" and system not in _PYTHON_PEERS
+
+
+def form_of(system: str) -> str:
+    return next((form for form in ("metadata", "protobuf") if f"+{form}" in system), "json")
 
 
 def cpu_of(pid: int) -> float:
@@ -111,18 +98,32 @@ def cpu_of(pid: int) -> float:
 class Process:
     """A system under test, spoken to by words and looked at in /proc."""
 
-    def __init__(self, command: Sequence[str], limit: float) -> None:
+    def __init__(self, command: Sequence[str], limit: float, memory_mb: float = MEMORY_MB) -> None:
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONHASHSEED": "0"}
         )
-        self._watchdog = threading.Timer(limit, self._process.kill)
+        self._ended = threading.Event()
+        self._excess = ""
+        self._watchdog = threading.Thread(target=self._watch, args=(limit, memory_mb), daemon=True)
         self._watchdog.start()
+
+    def _watch(self, limit: float, memory_mb: float) -> None:
+        """Ends the process when it has taken too long or too much."""
+        started = time.monotonic()
+        while not self._ended.wait(0.2):
+            if time.monotonic() - started > limit:
+                self._excess = f"more than {limit:,.0f} seconds"
+            elif self.memory_mb("VmRSS") > memory_mb:
+                self._excess = f"more than {memory_mb:,.0f} MB of memory"
+            if self._excess:
+                self._process.kill()
+                return
 
     def hear(self, word: str) -> None:
         assert self._process.stdout is not None
         heard = self._process.stdout.readline().strip()
         if heard != word:
-            raise RuntimeError(f"it said {heard!r} instead of {word!r}")
+            raise RuntimeError(f"it took {self._excess}" if self._excess else f"it said {heard!r} instead of {word!r}")
 
     def say(self, word: str) -> None:
         assert self._process.stdin is not None
@@ -141,25 +142,36 @@ class Process:
         for line in Path(f"/proc/{self._process.pid}/status").read_text().splitlines():
             if line.startswith(name):
                 return int(line.split()[1]) * PAGE_KB
-        raise KeyError(name)
+        return 0.0  # of a process that has ended
 
     def end(self) -> None:
         """Ends the process, so that valgrind writes what it has counted if it runs under valgrind."""
+        self._ended.set()
+        self._watchdog.join()
         self._process.terminate()
         self._process.wait()
-        self._watchdog.cancel()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 stream.close()
 
 
-def measure(system: str, command: Sequence[str], count: int, lists: str, limit: float, workload: str = "pods") -> Row:
-    replay = [sys.executable, str(HERE / "replay.py"), "--objects", str(count), "--lists", lists]
-    server = subprocess.Popen([*replay, "--workload", workload], stdout=subprocess.PIPE, text=True)
+def measure(
+    system: str,
+    command: Sequence[str],
+    count: int,
+    lists: str,
+    limit: float,
+    workload: str = "pods",
+    memory_mb: float = MEMORY_MB,
+) -> Row:
+    joined = ",".join(f"{name}={number}" for name, number in parts(workload, count).items())
+    replay = [sys.executable, str(HERE / "replay.py"), joined, "--lists", lists, "--form", form_of(system)]
+    server = subprocess.Popen(replay, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     try:
         address = f"http://127.0.0.1:{int(server.stdout.readline())}"
-        process = Process([part.format(server=address, count=count, workload=workload) for part in command], limit)
+        words = {"server": address, "count": count, "parts": joined, "lists": lists}
+        process = Process([part.format(**words) for part in command], limit, memory_mb)
         try:
             return {**_measure(process, system, address, count), "lists": lists, "workload": workload}
         finally:
@@ -214,6 +226,14 @@ _COLUMNS = (
 )
 
 
+def median(turns: Sequence[Row]) -> Row:
+    """The median of each figure of some runs of one case."""
+    return {
+        name: value if isinstance(value, str) else round(statistics.median(row[name] for row in turns), 3)
+        for name, value in turns[0].items()
+    }
+
+
 def case(row: Row) -> tuple[str, str, str, int]:
     """The system, the list, the workload and the number of objects of a row."""
     return row["system"], row["lists"], row["workload"], row["objects"]
@@ -222,7 +242,7 @@ def case(row: Row) -> tuple[str, str, str, int]:
 def table(rows: Iterable[Row], base: str = "client-go") -> str:
     """In columns; in brackets how many times better than ``base`` (at the same number of objects)."""
     lines = [
-        f"{'system':20}{'list':10}{'workload':10}{'objects':>9}" + "".join(f"{title:>20}" for _, title, _ in _COLUMNS)
+        f"{'system':26}{'list':10}{'workload':10}{'objects':>9}" + "".join(f"{title:>20}" for _, title, _ in _COLUMNS)
     ]
     rows = list(rows)
     for row in rows:
@@ -235,7 +255,7 @@ def table(rows: Iterable[Row], base: str = "client-go") -> str:
                 better = row[name] / other[name] if more_is_better else other[name] / max(row[name], 0.001)
                 ratio = f" ({better:.1f}x)"
             cells.append(f"{row[name]:>12,}{ratio:>8}")
-        lines.append(f"{row['system']:20}{row['lists']:10}{row['workload']:10}{row['objects']:>9,}" + "".join(cells))
+        lines.append(f"{row['system']:26}{row['lists']:10}{row['workload']:10}{row['objects']:>9,}" + "".join(cells))
     return "\n".join(lines)
 
 
@@ -244,39 +264,46 @@ def main() -> None:
     parser.add_argument("--objects", type=int, nargs="+", default=[10_000], metavar="N")
     parser.add_argument("--systems", nargs="+", default=list(SYSTEMS), choices=SYSTEMS)
     parser.add_argument("--lists", nargs="+", choices=("plain", "streamed"), default=["plain", "streamed"])
-    parser.add_argument("--workloads", nargs="+", choices=list(WORKLOADS), default=["pods"])
-    parser.add_argument("--repeat", type=int, default=1, help="runs of each; the one with the least CPU is kept")
+    parser.add_argument("--workloads", nargs="+", choices=[*WORKLOADS, CLUSTER], default=["pods"])
+    parser.add_argument("--repeat", type=int, default=1, help="runs of each, in turns; medians are kept")
     parser.add_argument("--limit", type=float, default=900.0, help="seconds that one system may take")
+    parser.add_argument(
+        "--memory", type=float, default=MEMORY_MB, metavar="MB", help="memory that one system may take; default: half"
+    )
     output_options(parser, "informer")
     parser.add_argument("--plot", type=Path, help="write the results as an SVG; with --keep also as docs/informer.svg")
     parser.add_argument("--add", action="store_true", help="add the stored figures of other systems and numbers")
     arguments = parser.parse_args()
-    systems, rows = Systems(), []
+    peers, rows = systems.Systems(COMMANDS), []
     for count, workload in itertools.product(arguments.objects, arguments.workloads):
-        for name, lists in itertools.product(arguments.systems, arguments.lists):
-            command = systems.command(name)
-            if command is None or (lists == "streamed" and name not in STREAMERS):
+        runs: dict[tuple[str, str], list[Row]] = {}
+        pairs = [
+            (name, lists)
+            for name, lists in itertools.product(arguments.systems, arguments.lists)
+            if follows(name, workload) and (lists == "plain" or streams(name)) and peers.command(name) is not None
+        ]
+        for turn, (name, lists) in itertools.product(range(arguments.repeat), pairs):
+            command = peers.command(name)
+            what = f"{name} at {count:,}, {workload}, {lists}"
+            if command is None or what in peers.missing:
                 continue
-            if name != "setpoint" and workload not in FOLLOW_PODS:
-                continue
-            print(f"{name}, {count:,} objects ({workload}), {lists} list ...", file=sys.stderr, flush=True)
+            print(f"{what}, turn {turn + 1} ...", file=sys.stderr, flush=True)
             try:
-                runs = [
-                    measure(name, command, count, lists, arguments.limit, workload) for _ in range(arguments.repeat)
-                ]
+                row = measure(name, command, count, lists, arguments.limit, workload, arguments.memory)
             except (RuntimeError, OSError) as problem:
-                systems.missing[f"{name} at {count:,}, {workload}, {lists}"] = str(problem)
+                peers.missing[what] = str(problem)
                 continue
-            rows.append(min(runs, key=lambda run: run["sync_cpu_s"] + run["objects"] / run["events_per_cpu_s"]))
+            runs.setdefault((name, lists), []).append(row)
+        rows += [median(turns) for turns in runs.values()]
     if arguments.add:
         measured = set(map(case, rows))
         rows += [row for row in json.loads((KEPT / "informer.json").read_text()) if case(row) not in measured]
-        order = list(WORKLOADS)
+        order = [*WORKLOADS, CLUSTER]
         rows.sort(
             key=lambda row: (order.index(row["workload"]), row["objects"], SYSTEMS.index(row["system"]), row["lists"])
         )
     print(table(rows))
-    for name, why in systems.missing.items():
+    for name, why in peers.missing.items():
         print(f"{name}: not measured: {why}")
     write(arguments, "informer", rows, lambda rows: set(map(case, rows)))
     plots = [arguments.plot] if arguments.plot is not None else []

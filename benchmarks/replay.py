@@ -1,8 +1,9 @@
-"""A server that only replays: prepared bytes, sent as fast as the socket takes them.
+"""A server that only replays: recordings, sent as fast as the socket takes them.
 
-It answers lists, watches and streamed lists of the objects of one workload (workloads.py), frames each event as one
+It answers lists, watches and streamed lists of the objects of its workloads (workloads.py), frames each event as one
 HTTP chunk as the Go server does, and sends the second half, one MODIFIED event for every object, when ``POST /go``
-comes. ``GET /stats`` says how much CPU time the sending took.
+comes. A list has pages if a limit is asked for, except at version 0, as API servers do it. ``GET /stats`` says how much
+CPU time the sending took.
 """
 
 from __future__ import annotations
@@ -13,52 +14,16 @@ import socket
 import sys
 import threading
 import time
+from typing import BinaryIO
 from urllib.parse import parse_qs, urlsplit
 
-from workloads import WORKLOADS, Workload, objects
-
-_CHUNKED = (
-    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n"
-)
-
-
-def chunk(data: bytes) -> bytes:
-    return b"%x\r\n%b\r\n" % (len(data), data)
-
-
-def event(type: bytes, raw: bytes) -> bytes:
-    return b'{"type":"%b","object":%b}\n' % (type, raw)
+from recording import ACCEPTED, CONTENT_TYPES, Recording
 
 
 class Replay:
-    def __init__(self, workload: Workload, count: int, *, streams_lists: bool) -> None:
-        self.workload = workload
+    def __init__(self, recordings: list[Recording], *, streams_lists: bool) -> None:
+        self.recordings = {recording.plural: recording for recording in recordings}
         self.streams_lists = streams_lists
-        documents = objects(workload, count)
-        self.last = 1000 + count - 1
-        self.initial = b"".join(chunk(event(b"ADDED", raw)) for raw in documents)
-        end = {
-            "kind": workload.kind,
-            "apiVersion": workload.api_version,
-            "metadata": {
-                "resourceVersion": str(self.last),
-                "creationTimestamp": None,
-                "annotations": {"k8s.io/initial-events-end": "true"},
-            },
-            "spec": {"containers": None},
-            "status": {},
-        }
-        self.end = chunk(event(b"BOOKMARK", json.dumps(end, separators=(",", ":")).encode()))
-        kind, api_version = workload.kind.encode(), workload.api_version.encode()
-        bare = b'{"kind":"%b","apiVersion":"%b",' % (kind, api_version)  # which items of built-in kinds don't have
-        items = b",".join(b"{" + raw.removeprefix(bare) if raw.startswith(bare) else raw for raw in documents)
-        head = b'{"kind":"%bList","apiVersion":"%b","metadata":{"resourceVersion":"%d"}' % (
-            kind,
-            api_version,
-            self.last,
-        )
-        self.list = b'%b,"items":[%b]}\n' % (head, items)
-        self.changes = b"".join(chunk(event(b"MODIFIED", raw)) for raw in objects(workload, count, round=1))
         self.go = threading.Event()
         self.sending_seconds = 0.0
 
@@ -73,13 +38,15 @@ class Replay:
         finally:
             connection.close()
 
-    def _exchange(self, connection: socket.socket, reader: object) -> bool:
-        line = reader.readline()  # type: ignore[attr-defined]
+    def _exchange(self, connection: socket.socket, reader: BinaryIO) -> bool:
+        line = reader.readline()
         if not line:
             return False
         _, target, _ = line.split()
-        while reader.readline() not in (b"\r\n", b""):  # type: ignore[attr-defined]
-            pass
+        accept = ""
+        while (header := reader.readline()) not in (b"\r\n", b""):
+            name, _, value = header.decode().partition(":")
+            accept = value if name.lower() == "accept" else accept
         url = urlsplit(target.decode())
         query = {name: values[0] for name, values in parse_qs(url.query).items()}
         if url.path == "/go":
@@ -87,38 +54,53 @@ class Replay:
             return _answer(connection, {})
         if url.path == "/stats":
             return _answer(connection, {"sending_seconds": self.sending_seconds})
-        if not url.path.endswith(f"/{self.workload.plural}"):
+        recording = self.recordings.get(url.path.rpartition("/")[2])
+        if recording is None:
             return _answer(connection, _discovery(url.path))
+        if ACCEPTED[recording.form] not in accept and accept.strip() not in ("", "*/*"):
+            return _answer(
+                connection, _status(406, "NotAcceptable", "that form was not prepared"), b"406 Not Acceptable"
+            )
         if query.get("watch") in ("true", "1", "True"):
             if "fieldSelector" in query:
                 return _answer(connection, {})
             if "sendInitialEvents" in query and not self.streams_lists:
-                refusal = {
-                    "kind": "Status",
-                    "apiVersion": "v1",
-                    "status": "Failure",
-                    "message": "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
-                    "reason": "Invalid",
-                    "code": 422,
-                }
-                return _answer(connection, refusal, b"422 Unprocessable Entity")
-            connection.sendall(_CHUNKED)
-            if query.get("sendInitialEvents") == "true":
-                self._send(connection, self.initial)
-                self._send(connection, self.end)
-            self.go.wait()
-            self._send(connection, self.changes)
-            time.sleep(3600)
+                message = "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"
+                return _answer(connection, _status(422, "Invalid", message), b"422 Unprocessable Entity")
+            self._watch(connection, recording, initial=query.get("sendInitialEvents") == "true")
             return False
-        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(self.list)
-        connection.sendall(head)
-        self._send(connection, self.list)
+        limit = 0 if query.get("resourceVersion") == "0" else int(query.get("limit", 0))
+        before, items, begin, end, after = recording.list(int(query.get("continue", 0)), limit)
+        _head(connection, recording, b"", b"Content-Length: %d" % (len(before) + end - begin + len(after)))
+        self._send(connection, before)
+        self._send_file(connection, items, begin, end)
+        self._send(connection, after)
         return True
+
+    def _watch(self, connection: socket.socket, recording: Recording, *, initial: bool) -> None:
+        _head(connection, recording, b";stream=watch", b"Transfer-Encoding: chunked\r\nConnection: keep-alive")
+        if initial:
+            self._send_file(connection, recording.added())
+            self._send(connection, recording.bookmark())
+        self.go.wait()
+        self._send_file(connection, recording.changes())
+        time.sleep(3600)
 
     def _send(self, connection: socket.socket, data: bytes) -> None:
         started = time.thread_time()
         connection.sendall(data)
         self.sending_seconds += time.thread_time() - started
+
+    def _send_file(self, connection: socket.socket, file: BinaryIO, begin: int = 0, end: int | None = None) -> None:
+        started = time.thread_time()
+        with file:
+            connection.sendfile(file, begin, None if end is None else end - begin)
+        self.sending_seconds += time.thread_time() - started
+
+
+def _head(connection: socket.socket, recording: Recording, suffix: bytes, length: bytes) -> None:
+    kind = CONTENT_TYPES[recording.form].encode() + (suffix if recording.form == "protobuf" else b"")
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\n%b\r\n\r\n" % (kind, length))
 
 
 def _answer(connection: socket.socket, document: object, status: bytes = b"200 OK") -> bool:
@@ -126,6 +108,11 @@ def _answer(connection: socket.socket, document: object, status: bytes = b"200 O
     head = b"HTTP/1.1 %b\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (status, len(body))
     connection.sendall(head + body)
     return True
+
+
+def _status(code: int, reason: str, message: str) -> object:
+    words = {"status": "Failure", "message": message, "reason": reason, "code": code}
+    return {"kind": "Status", "apiVersion": "v1", **words}
 
 
 def _discovery(path: str) -> object:
@@ -142,11 +129,15 @@ def _discovery(path: str) -> object:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--objects", type=int, required=True)
-    parser.add_argument("--workload", choices=list(WORKLOADS), default="pods")
+    parser.add_argument("parts", help="workloads and their numbers of objects, such as nodes=100,pods=1200")
     parser.add_argument("--lists", choices=("plain", "streamed"), default="plain")
+    parser.add_argument("--form", choices=list(CONTENT_TYPES), default="json")
     arguments = parser.parse_args()
-    replay = Replay(WORKLOADS[arguments.workload], arguments.objects, streams_lists=arguments.lists == "streamed")
+    parts = [part.split("=") for part in arguments.parts.split(",")]
+    recordings = [Recording(name, int(count), arguments.form) for name, count in parts]
+    for recording in recordings:
+        recording.prepare(arguments.lists)
+    replay = Replay(recordings, streams_lists=arguments.lists == "streamed")
     listener = socket.create_server(("127.0.0.1", 0))
     print(listener.getsockname()[1], flush=True)
     while True:

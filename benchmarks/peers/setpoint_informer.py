@@ -1,4 +1,6 @@
-"""setpoint's informer, with a handler that counts. The third argument is the workload, if it is not one of pods."""
+"""setpoint's informers, with a handler that counts. The second argument says which objects there are, such as
+``nodes=100,pods=1200`` (a number alone: pods); ``metadata`` behind it asks for their metadata only.
+"""
 
 from __future__ import annotations
 
@@ -19,31 +21,43 @@ MYKIND = Resource(group="bench.example.com", version="v1", kind="Mykind", plural
 KINDS = {"nodes": Node, "secrets": Secret, "events": Event, "custom": dynamic(MYKIND)}
 
 
-async def main(server: str, count: int, workload: str = "pods") -> None:
-    done = asyncio.Event()
-    seen = 0
+class Counter:
+    """Counts the events of one informer; ``done`` is set when each of its objects has changed."""
 
-    def on_update(_old: Head, _new: Head) -> None:
-        nonlocal seen
-        seen += 1
-        if seen == count:
-            done.set()
+    def __init__(self, count: int) -> None:
+        self.count, self.seen, self.done = count, 0, asyncio.Event()
 
+    def update(self, _old: Head, _new: Head) -> None:
+        self.seen += 1
+        if self.seen == self.count:
+            self.done.set()
+
+
+async def main(server: str, parts: str, form: str = "") -> None:
+    counts = {"pods": int(parts)} if parts.isdigit() else {}
+    for part in [] if counts else parts.split(","):
+        workload, _, count = part.partition("=")
+        counts[workload] = int(count)
     async with Client.from_config(ClientConfig(server=server)) as client:
         say("ready")
         hear("sync")
         async with InformerFactory(client) as factory:
-            informer = factory.informer(KINDS.get(workload, Pod))
-            informer.add_event_handler(on_add=lambda _head, _initial: None, on_update=on_update)
+            counters = []
+            for workload, number in counts.items():
+                informer = factory.informer(KINDS.get(workload, Pod), metadata_only=form == "metadata")
+                counter = Counter(number)
+                informer.add_event_handler(on_add=lambda _head, _initial: None, on_update=counter.update)
+                counters.append((informer, counter))
             await factory.wait_for_cache_sync()
-            assert len(informer.store) == count
+            assert all(len(informer.store) == counter.count for informer, counter in counters)
             say("synced")
             collected()
             say("watching")
-            await done.wait()
+            for _, counter in counters:
+                await counter.done.wait()
             say("done")
             collected()
             hear("exit")
 
 
-asyncio.run(main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:]))
+asyncio.run(main(*sys.argv[1:]))

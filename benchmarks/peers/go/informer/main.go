@@ -1,4 +1,8 @@
-// The informers of client-go and controller-runtime, with a handler that counts.
+// The informers of client-go and controller-runtime, with a handler that counts: informer SERVER PARTS SYSTEM.
+// PARTS are the kinds and numbers of objects, such as nodes=100,pods=1200. SYSTEM is controller-runtime or client-go, the
+// latter also with +protobuf and with +strip, a transform that drops managedFields.
+//
+// "informer encode KIND" turns lines of JSON into protobuf, for the recordings of the replaying server.
 package main
 
 import (
@@ -10,11 +14,9 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 )
@@ -45,59 +47,66 @@ func must(err error) {
 	}
 }
 
-func main() {
-	server, system := os.Args[1], os.Args[3]
-	count, err := strconv.Atoi(os.Args[2])
-	must(err)
-	config := &rest.Config{Host: server, QPS: -1}
-	config.ContentType = "application/json"
-	config.AcceptContentTypes = "application/json"
-
-	done := make(chan struct{})
+// counter counts the events of one informer and closes done when each of its objects has changed.
+func counter(count int, done *sync.WaitGroup) cache.ResourceEventHandler {
 	var seen atomic.Int64
-	handler := cache.ResourceEventHandlerFuncs{
+	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) {},
 		UpdateFunc: func(_, _ any) {
 			if seen.Add(1) == int64(count) {
-				close(done)
+				done.Done()
 			}
 		},
 	}
+}
+
+func main() {
+	if os.Args[1] == "encode" {
+		encode(os.Args[2])
+		return
+	}
+	server, system := os.Args[1], os.Args[3]
+	config := &rest.Config{Host: server, QPS: -1}
+	config.ContentType = "application/json"
+	if strings.Contains(system, "+protobuf") {
+		config.ContentType = "application/vnd.kubernetes.protobuf"
+	}
+	config.AcceptContentTypes = config.ContentType
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 
-	var sync func() int
-	switch system {
-	case "client-go":
-		clients, err := kubernetes.NewForConfig(config)
+	var synced, done sync.WaitGroup
+	var starts []func()
+	for part := range strings.SplitSeq(os.Args[2], ",") {
+		workload, number, _ := strings.Cut(part, "=")
+		count, err := strconv.Atoi(number)
 		must(err)
-		sync = func() int {
-			factory := informers.NewSharedInformerFactory(clients, 0)
-			informer := factory.Core().V1().Pods().Informer()
-			registration, err := informer.AddEventHandler(handler)
-			must(err)
-			factory.Start(ctx.Done())
-			if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced, registration.HasSynced) {
-				must(fmt.Errorf("not synced"))
-			}
-			return len(informer.GetStore().ListKeys())
+		synced.Add(1)
+		done.Add(1)
+		handler := counter(count, &done)
+		var sync func() int
+		if system == "controller-runtime" {
+			sync = controllerRuntime(ctx, config, workload, handler)
+		} else {
+			sync = clientGo(ctx, config, workload, strings.Contains(system, "+strip"), handler)
 		}
-	case "controller-runtime":
-		sync = controllerRuntime(ctx, config, handler)
-	default:
-		must(fmt.Errorf("unknown system %q", system))
+		starts = append(starts, func() {
+			if have := sync(); have != count {
+				must(fmt.Errorf("%d objects instead of %d", have, count))
+			}
+			synced.Done()
+		})
 	}
-	_ = corev1.Pod{}
-
 	say("ready")
 	hear("sync")
-	if have := sync(); have != count {
-		must(fmt.Errorf("%d objects instead of %d", have, count))
+	for _, start := range starts {
+		go start()
 	}
+	synced.Wait()
 	say("synced")
 	collected()
 	say("watching")
-	<-done
+	done.Wait()
 	say("done")
 	collected()
 	hear("exit")

@@ -9,24 +9,30 @@ import (
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-func controllerRuntime(ctx context.Context, config *rest.Config, handler toolscache.ResourceEventHandler) func() int {
+func controllerRuntime(ctx context.Context, config *rest.Config, workload string, handler toolscache.ResourceEventHandler) func() int {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Pod"), meta.RESTScopeNamespace)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Node"), meta.RESTScopeRoot)
+	var object client.Object = &corev1.Pod{}
+	var list client.ObjectList = &corev1.PodList{}
+	if workload == "nodes" {
+		object, list = &corev1.Node{}, &corev1.NodeList{}
+	}
 	return func() int {
-		pods, err := cache.New(config, cache.Options{Scheme: scheme.Scheme, Mapper: mapper})
+		objects, err := cache.New(config, cache.Options{Scheme: scheme.Scheme, Mapper: mapper})
 		must(err)
-		go func() { must(pods.Start(ctx)) }()
-		informer, err := pods.GetInformer(ctx, &corev1.Pod{})
+		go func() { must(objects.Start(ctx)) }()
+		informer, err := objects.GetInformer(ctx, object)
 		must(err)
 		registration, err := informer.AddEventHandler(handler)
 		must(err)
 		if !toolscache.WaitForCacheSync(ctx.Done(), informer.HasSynced, registration.HasSynced) {
 			panic("not synced")
 		}
-		var list corev1.PodList
-		must(pods.List(ctx, &list))
-		return len(list.Items)
+		must(objects.List(ctx, list))
+		return meta.LenList(list)
 	}
 }
