@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,3 +64,45 @@ def test_figures_are_kept_only_if_all_that_is_stored_was_measured(
     assert json.loads(options.output.read_text()) == {"a": 3}
     report.write(options, "x", {"a": 3, "b": 4, "c": 5}, set)
     assert json.loads(stored.read_text()) == {"a": 3, "b": 4, "c": 5}
+
+
+def test_pages_of_a_recording_have_the_objects_of_the_whole_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    module = importlib.import_module("recording")
+    monkeypatch.setattr(module, "BUILD", tmp_path)
+    recording = module.Recording("custom", 7, "json")
+
+    def page(first: int, limit: int) -> dict[str, Any]:
+        before, items, begin, end, after = recording.list(first, limit)
+        with items:
+            items.seek(begin)
+            document: dict[str, Any] = json.loads(before + items.read(end - begin) + after)
+        return document
+
+    whole = page(0, 0)
+    assert len(whole["items"]) == 7
+    assert "continue" not in whole["metadata"]
+    read, token = [], "0"
+    while token:
+        part = page(int(token), 3)
+        read += part["items"]
+        token = part["metadata"].get("continue", "")
+    assert read == whole["items"]
+
+
+def test_a_cluster_has_nodes_and_pods_as_in_the_report_that_it_is_compared_with(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    assert importlib.import_module("workloads").parts("cluster", 696_050) == {"nodes": 53_513, "pods": 642_537}
+
+
+def test_a_system_whose_tools_are_missing_is_left_out_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    module = importlib.import_module("systems")
+    monkeypatch.setenv("PATH", "")
+    systems = module.Systems({"kube-rs": lambda: [module.rust()]})
+    assert systems.command("kube-rs") is None
+    assert systems.missing == {"kube-rs": "cargo is not installed"}
