@@ -61,11 +61,11 @@ async def _until_signalled(
     at_once: Callable[[], None] | None,
 ) -> None:
     task = asyncio.get_running_loop().create_task(work)
-    asked = False
+    is_stopping = False
 
     def stop() -> None:
-        nonlocal asked
-        asked = True
+        nonlocal is_stopping
+        is_stopping = True
         task.cancel()
 
     def kill(status: int) -> None:
@@ -77,7 +77,7 @@ async def _until_signalled(
         try:
             await task
         except asyncio.CancelledError:
-            if not asked:
+            if not is_stopping:
                 raise
 
 

@@ -76,7 +76,7 @@ class Connection(asyncio.Protocol):
         self.disconnected = loop.create_future()
         self.status = 0
         self.headers: dict[str, str] = {}
-        self.heard = False
+        self.has_received = False
         self.complete = True
         self.reusable = True
         self.exchanges = 0
@@ -110,7 +110,7 @@ class Connection(asyncio.Protocol):
         """
         self.status = 0
         self.headers = {}
-        self.heard = self.complete = self._began = False
+        self.has_received = self.complete = self._began = False
         self._headless = True
         self._bare_head = bare_head
         self._upgrades = upgrades
@@ -177,7 +177,7 @@ class Connection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        self.heard = True
+        self.has_received = True
         if self._after is not None:
             self._after += data
             return

@@ -212,7 +212,7 @@ class HttpTransport(Transport):
                 connection.send(head, request.body, bare_head=request.method == "HEAD", upgrades=upgrades)
                 await connection.head(deadline, request.idle_timeout)
             except Broken as problem:
-                if connection.exchanges > 1 and not connection.heard and request.method in ("GET", "HEAD"):
+                if connection.exchanges > 1 and not connection.has_received and request.method in ("GET", "HEAD"):
                     connection = pool.take()
                     continue
                 raise self.explained(problem, request, deadline, idle=request.idle_timeout) from None

@@ -249,7 +249,7 @@ class RealTimeWorld:
         self.call_later(0.0, self.steps.end_faults)
         return True
 
-    # -- what the parts use --------------------------------------------------------------------------------------------
+    # -- services of the parts -----------------------------------------------------------------------------------------
 
     def call_later(self, seconds: float, call: Callable[[], None]) -> object:
         return asyncio.get_running_loop().call_later(seconds, call)

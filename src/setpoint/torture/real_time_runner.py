@@ -156,7 +156,7 @@ class RealTimeRunner:
     def _count(self) -> None:
         self.count += 1
 
-    # -- what was found ------------------------------------------------------------------------------------------------
+    # -- findings ------------------------------------------------------------------------------------------------------
 
     def confirm(self, plan: Plan, findings: list[Finding]) -> Confirmed | None:
         """Repeats the plan, without those of its faults that it can do without, and beside it a run without faults.

@@ -126,7 +126,7 @@ class Admission:
         ):
             self._warn(text)
 
-    # -- what is known ------------------------------------------------------------------------------------------------
+    # -- matching webhooks --------------------------------------------------------------------------------------------
 
     def _calls_for(
         self, hooks: Sequence[Webhook], attributes: AdmissionAttributes

@@ -136,7 +136,7 @@ def _consumers(consumers: Sequence[JsonObject], path: str) -> Errors:
     return errors + _repeated([item["uid"] for item in named], named, path)
 
 
-# -- what is allocated ------------------------------------------------------------------------------------------------
+# -- allocations ------------------------------------------------------------------------------------------------------
 
 
 def _allocation(allocation: JsonObject, request_names: Mapping[str, set[str]]) -> Errors:
@@ -229,7 +229,7 @@ def _configuration(config: JsonObject, path: str, request_names: Mapping[str, se
     return errors + configuration_errors(config, path)
 
 
-# -- what drivers say -------------------------------------------------------------------------------------------------
+# -- devices in the status --------------------------------------------------------------------------------------------
 
 
 def _device(device: JsonObject, path: str, allocated: set[Device]) -> Errors:

@@ -201,7 +201,7 @@ def _user_problems(name: str) -> list[str]:
     return problems
 
 
-# -- what goes with the operating system ------------------------------------------------------------------------------
+# -- fields by operating system ---------------------------------------------------------------------------------------
 
 
 def _containers(spec: JsonObject, path: str) -> list[tuple[JsonObject, str]]:

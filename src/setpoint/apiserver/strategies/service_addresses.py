@@ -28,7 +28,7 @@ _POLICIES: Final = ("PreferDualStack", "RequireDualStack", "SingleStack")
 _POLICY: Final = "spec.ipFamilyPolicy"
 
 
-# -- what a service is ------------------------------------------------------------------------------------------------
+# -- types of services ------------------------------------------------------------------------------------------------
 
 
 def has_address(spec: JsonObject) -> bool:

@@ -146,7 +146,7 @@ class GarbageCollector:
         follows = self.scanned.is_set() and self._settled.is_set() and not self._rescan.is_set()
         return follows and not depths.ready and not depths.processing
 
-    # -- what is followed ----------------------------------------------------------------------------------------------
+    # -- watched resources ---------------------------------------------------------------------------------------------
 
     def _changed(self) -> None:
         self._resources.forget()

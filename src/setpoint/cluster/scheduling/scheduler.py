@@ -80,7 +80,7 @@ class Scheduler:
         if claims is not None:
             self.controller.source(self._pods_of_claims)
 
-    # -- what changes --------------------------------------------------------------------------------------------------
+    # -- predicates and mappings ---------------------------------------------------------------------------------------
 
     def _has_no_place(self, _old: Head | None, new: Head | None) -> bool:
         if new is None:

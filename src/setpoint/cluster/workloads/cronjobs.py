@@ -63,7 +63,7 @@ class CronJobs:
             return done()
         return after(max((following - ctx.now()).total_seconds(), 0.0), f"scheduled for {following:%Y-%m-%dT%H:%M:%SZ}")
 
-    # -- what there is -------------------------------------------------------------------------------------------------
+    # -- existing Jobs -------------------------------------------------------------------------------------------------
 
     def _look_back(self, cron_job: CronJob, jobs: list[Job], ctx: Context) -> None:
         """Updates the list of active Jobs in the status: removes Jobs that have finished or no longer exist, and adds
@@ -110,7 +110,7 @@ class CronJobs:
             for job in finished[: max(len(finished) - limit, 0)]:
                 await self._delete(job, ctx)
 
-    # -- what is to be -------------------------------------------------------------------------------------------------
+    # -- new Jobs ------------------------------------------------------------------------------------------------------
 
     def _due(self, cron_job: CronJob, schedule: Cron, zone: tzinfo, now: datetime, ctx: Context) -> datetime | None:
         """The time for which a Job has to be made now; None if there is none."""

@@ -285,7 +285,7 @@ class RunningController(Generic[K]):
     def _failures(self, key: ObjectKey) -> int:
         return self.queue.num_requeues(key)
 
-    # -- what is known -------------------------------------------------------------------------------------------------
+    # -- state ---------------------------------------------------------------------------------------------------------
 
     def idle(self) -> bool:
         """Whether no event waits for a mapping function, and no key is ready or being reconciled. Keys that wait for a

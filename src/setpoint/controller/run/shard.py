@@ -196,17 +196,19 @@ class ShardGuard:
             self._behind = f": {gvr.resource}: {describe(problem)}"
             env.log.warning("keys wait to be taken over", extra={"error": describe(problem)})
             return False
-        seen = True
+        is_caught_up = True
         deadline = asyncio.get_running_loop().time() + CATCH_UP
         for key, version, uid in behind:
-            seen = seen and await informer.observed(key, version, uid=uid, timeout=_rest(deadline))
+            is_caught_up = is_caught_up and await informer.observed(key, version, uid=uid, timeout=_rest(deadline))
         for cached in earlier:  # they are gone from the server
             head = store.head(cached)
             if head is not None:
-                seen = seen and await informer.observed(cached, uid=head.uid, deleted=True, timeout=_rest(deadline))
-        if not seen:
+                is_caught_up = is_caught_up and await informer.observed(
+                    cached, uid=head.uid, deleted=True, timeout=_rest(deadline)
+                )
+        if not is_caught_up:
             env.log.warning("keys wait to be taken over: the cache is behind", extra={"resource": str(gvr.resource)})
-        return seen
+        return is_caught_up
 
 
 def _rest(deadline: float) -> float:

@@ -161,7 +161,7 @@ class Children(Generic[T]):
         if self._context.age is not None and self._writer.may_begin_old:
             await self._context.ensure_current()
 
-    # -- what is wanted ------------------------------------------------------------------------------------------------
+    # -- wanted children -----------------------------------------------------------------------------------------------
 
     def _prepared(self, obj: T) -> T:
         if type(obj) is not self._kind:
@@ -265,7 +265,7 @@ class Children(Generic[T]):
         payload = _encode(body)
         return _Child(obj.key, obj, body, payload, _digest(payload), present, new_name)
 
-    # -- what is there -------------------------------------------------------------------------------------------------
+    # -- existing children ---------------------------------------------------------------------------------------------
 
     def _cached(self, key: ObjectKey) -> T | None:
         """The object with this ``key``, whatever its owner; None if it does not exist. It comes from the cache, or from

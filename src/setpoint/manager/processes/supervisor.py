@@ -156,7 +156,7 @@ class Supervisor:
                 pass
             pause = min(max(2 * pause, FIRST_PAUSE), LONGEST_PAUSE)
 
-    # -- what the processes say ----------------------------------------------------------------------------------------
+    # -- answers of the processes --------------------------------------------------------------------------------------
 
     async def ask(
         self, path: str, query: Mapping[str, list[str]], *, within: float, index: int | None = None

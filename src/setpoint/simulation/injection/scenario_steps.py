@@ -68,7 +68,7 @@ class Steps:
         self._at_end: list[tuple[int, Release]] = []
         self._ids = 0
 
-    # -- what lasts ----------------------------------------------------------------------------------------------------
+    # -- lasting faults ------------------------------------------------------------------------------------------------
 
     def begin(self, fault: Fault, release: Release) -> None:
         """Calls ``release`` when the fault is over."""

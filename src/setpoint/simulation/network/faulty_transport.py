@@ -94,7 +94,7 @@ class FaultyTransport:
             gate = self.gates[collection] = WatchGate()
         return gate
 
-    # -- what is heard -------------------------------------------------------------------------------------------------
+    # -- watches -------------------------------------------------------------------------------------------------------
 
     def listens(self) -> bool:
         """Whether no reader is about to list or to watch: every watch that was ended has been opened again, and every

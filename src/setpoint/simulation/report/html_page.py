@@ -105,7 +105,7 @@ def _often(problem: Counterexample) -> str:
     return f"{problem.failure_rate[0]} of {problem.failure_rate[1]} runs of this plan failed; {cost}"
 
 
-# -- what happened -----------------------------------------------------------------------------------------------------
+# -- trace -------------------------------------------------------------------------------------------------------------
 
 
 def _lanes(trace: Sequence[Line], undisturbed: Sequence[Line] | None, beside: str) -> str:
@@ -192,7 +192,7 @@ def _time(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-# -- what came of it ---------------------------------------------------------------------------------------------------
+# -- end states --------------------------------------------------------------------------------------------------------
 
 
 def _ends(problem: Counterexample) -> str:

@@ -70,7 +70,7 @@ class Search:
         """The number of runs after which the search ends since it has found something; 0 if there is no such limit."""
         self.report = Report(seed=seed, off=self._runs.off, ignore=self._runs.ignore, notes=self._runs.notes)
 
-    # -- what there is to find -----------------------------------------------------------------------------------------
+    # -- results -------------------------------------------------------------------------------------------------------
 
     def best(self) -> Counterexample | None:
         """The counter-example that most likely shows the cause; None if there is none. If the first one is of an oracle

@@ -230,7 +230,7 @@ class VirtualTimeRunner:
         for _, plan, result in self.pool.results(jobs):
             yield plan, result
 
-    # -- what was found ------------------------------------------------------------------------------------------------
+    # -- findings ------------------------------------------------------------------------------------------------------
 
     def confirm(self, plan: Plan, findings: list[Finding]) -> Confirmed:
         """The fewest faults and the shortest scenario that still lead to the first finding."""

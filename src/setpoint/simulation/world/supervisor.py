@@ -133,7 +133,7 @@ class Supervisor:
         if self._ended <= MOST_RESTARTS:
             place.steps.after(10.0, self.replace)
 
-    # -- what they do --------------------------------------------------------------------------------------------------
+    # -- state ---------------------------------------------------------------------------------------------------------
 
     def busy(self) -> bool:
         """Whether any process has something to do now, is about to be elected, or is about to take over another

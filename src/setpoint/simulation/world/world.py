@@ -286,7 +286,7 @@ class World:
         """The manager of the most recently started process; None while that process is still starting."""
         return self.supervisor.last.manager
 
-    # -- what the parts ask for ----------------------------------------------------------------------------------------
+    # -- services of the parts -----------------------------------------------------------------------------------------
 
     def busy(self) -> bool:
         """Whether any actor has something to do now."""
