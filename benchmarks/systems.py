@@ -50,9 +50,13 @@ def java() -> tuple[str, ...]:
     """The command of Java's program."""
     if not shutil.which("java"):
         raise Unavailable("java is not installed")
-    folder = BUILD / "java"
-    goals = ["package", "dependency:copy-dependencies"]
-    _build("mvn", ["--quiet", "--batch-mode", f"-Dfolder={folder}", *goals], PEERS / "java")
+    folder, sources = BUILD / "java", PEERS / "java"
+    made = folder / "dependency"
+    newest = max(file.stat().st_mtime for file in sources.rglob("*") if file.is_file())
+    if not made.exists() or made.stat().st_mtime < newest:  # Maven needs long to see that it has nothing to do
+        goals = ["package", "dependency:copy-dependencies"]
+        _build("mvn", ["--quiet", "--batch-mode", f"-Dfolder={folder}", *goals], sources)
+        made.touch()
     return "java", "-cp", f"{folder / 'classes'}:{folder / 'dependency'}/*", "Peer"
 
 

@@ -41,7 +41,7 @@ async def main(server: str, parts: str, form: str = "") -> None:
     async with Client.from_config(ClientConfig(server=server)) as client:
         say("ready")
         hear("sync")
-        async with InformerFactory(client) as factory:
+        async with InformerFactory(client, sync_timeout=3600) as factory:
             counters = []
             for workload, number in counts.items():
                 informer = factory.informer(KINDS.get(workload, Pod), metadata_only=form == "metadata")

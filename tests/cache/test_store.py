@@ -509,6 +509,17 @@ def test_the_dictionary_is_trained_again_when_it_no_longer_fits() -> None:
     assert lister(store).get("default/p7").annotations["text"] == vocabulary[1]
 
 
+def test_objects_of_many_groups_that_come_in_turns_shrink_by_what_each_group_shares() -> None:
+    store = make_store()
+    groups = [noise(6000, seed) for seed in range(16)]
+    for number in range(2600):
+        text = groups[number % len(groups)]
+        put(store, pod(f"p{number}", version=1 + number, metadata={"annotations": {"images": text}}))
+        store.maintain()
+    assert store.stored_bytes < store.raw_bytes / 10
+    assert lister(store).get("default/p7").annotations["images"] == groups[7]
+
+
 def test_a_dictionary_that_has_no_room_is_not_adopted_and_not_measured_by() -> None:
     def documents(seed: int) -> list[bytes]:
         return [f"{noise(900, seed)} {number}".encode() for number in range(64)]

@@ -17,20 +17,22 @@ UNTRAINED = 1
 """The scheme of documents compressed without a dictionary."""
 
 DICTIONARY_BYTES = 32 * 1024
+LARGE_DICTIONARY_BYTES = 112 * 1024
+"""For objects that share more text than fits into a small dictionary, such as nodes, which list their images."""
 MAX_DICTIONARIES = 32
 """The maximum number of trained dictionaries of one `Compressor`."""
 _GAIN: Final = 0.97
 
 
-def trained_on(samples: Sequence[bytes]) -> Iterator[Codec]:
-    """Codecs with dictionaries trained on sample documents; none if the samples are too small (less than 4 KiB
-    together) or have nothing in common.
+def trained_on(samples: Sequence[bytes], size: int = DICTIONARY_BYTES) -> Iterator[Codec]:
+    """Codecs with dictionaries of at most ``size`` bytes, trained on sample documents; none if the samples are too
+    small (less than 4 KiB together) or have nothing in common.
 
     Training takes 10 to 30 ms for a hundred samples of a few kilobytes.
     """
     total = sum(map(len, samples))
     if total >= 4096:
-        yield from map(codec, dictionaries(samples, max(min(DICTIONARY_BYTES, total // 4), 1024)))
+        yield from map(codec, dictionaries(samples, max(min(size, total // 4), 1024)))
 
 
 class Compressor:

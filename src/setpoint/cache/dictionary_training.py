@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from setpoint.cache.compression import UNTRAINED, Compressor, trained_on
+from setpoint.cache.compression import (
+    DICTIONARY_BYTES,
+    LARGE_DICTIONARY_BYTES,
+    UNTRAINED,
+    Compressor,
+    trained_on,
+)
 
 _TRAIN_AT = (128, 2048, 32768)
 _WINDOW = 1024
@@ -12,7 +18,7 @@ _DRIFT = 1.3
 _WORTH = 0.85
 
 SAMPLES = 160
-"""The number of documents on which a dictionary is trained and evaluated; in a small store, up to twice as many."""
+"""The number of documents on which a dictionary is trained and evaluated."""
 SAMPLE_BYTES = 64 * 1024
 """The maximum size of a document that is used for training, in bytes."""
 
@@ -65,19 +71,21 @@ class Training:
             self._next = next(self._at, None)
         return grown or drifted
 
-    def train(self, documents: Sequence[bytes]) -> bool:
-        """Trains dictionaries on the documents, and adopts the best one if it compresses better and the compressor has
-        room for it. Returns whether it was adopted.
+    def train(self, documents: Sequence[bytes], count: int = 0) -> bool:
+        """Trains dictionaries on documents of a store of ``count`` objects, and adopts the best one if it compresses
+        better and the compressor has room for it; a large one only if it compresses better than a small one by as much.
+        Returns whether one was adopted.
         """
         # A quarter is held out for evaluation: the samples themselves are in the dictionary.
         judges = documents[3::4]
-        candidates = trained_on([document for place, document in enumerate(documents) if place % 4 != 3])
-        before = sum(len(self._compressor.compress(document)[1]) for document in judges)
-        in_use = before
-        adopted = False
-        sizes = {candidate: sum(len(candidate.compress(document)) for document in judges) for candidate in candidates}
-        best = min(sizes, key=sizes.__getitem__, default=None)
-        if best is not None and sizes[best] < before * _WORTH and self._compressor.adopt(best):
-            in_use, adopted = sizes[best], True
-        self._ratio = in_use / max(sum(map(len, judges)), 1)
+        samples = [document for place, document in enumerate(documents) if place % 4 != 3]
+        before = in_use = sum(len(self._compressor.compress(document)[1]) for document in judges)
+        best = None
+        for size in (DICTIONARY_BYTES, LARGE_DICTIONARY_BYTES) if count >= _TRAIN_AT[1] else (DICTIONARY_BYTES,):
+            for candidate in trained_on(samples, size):
+                small = sum(len(candidate.compress(document)) for document in judges)
+                if small < in_use * (1 if best is not None and best[1] == size else _WORTH):
+                    in_use, best = small, (candidate, size)
+        adopted = best is not None and self._compressor.adopt(best[0])
+        self._ratio = (in_use if adopted else before) / max(sum(map(len, judges)), 1)
         return adopted

@@ -19,6 +19,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Iterable, Iterator, KeysView
+from random import Random
 from typing import Any
 
 from setpoint.cache.compression import PLAIN, Compressor
@@ -317,15 +318,19 @@ class Store:
         """Trains a dictionary on objects from all parts of the store. If it is adopted, `maintain` recompresses the
         objects.
         """
-        step = max(len(self._records) // SAMPLES, 1)
+        count = len(self._records)
+        # A fixed step could meet the same few groups of objects again and again, if these come in turns.
+        places = sorted(Random(count).sample(range(count), min(SAMPLES, count)))
+        records = iter(self._records.values())
         documents = []
         budget = 16 * SAMPLE_BYTES
-        for record in itertools.islice(self._records.values(), 0, None, step):
+        for before, place in zip([-1, *places], places, strict=False):
+            record = next(itertools.islice(records, place - before - 1, None))
             length = unseal(record)[3]
             if length <= SAMPLE_BYTES and length <= budget:
                 documents.append(self.document(record))
                 budget -= length
-        if self._training.train(documents):
+        if self._training.train(documents, count):
             self._to_recompress = list(self._records)
 
     def maintain(self, limit: int = 64) -> bool:
