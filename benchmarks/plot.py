@@ -25,6 +25,8 @@ def informer_plot(rows: Sequence[dict[str, Any]]) -> str:
     series: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         series.setdefault(f"{row['system']}, {row['lists']} list", []).append(row)
+    # A single number of objects says nothing about growth.
+    series = {name: points for name, points in series.items() if len(points) > 1} or series
     titles = list(_panels(rows[0]))
     width, height = 2 * (_WIDTH + _GAP) + _LEFT, 2 * (_HEIGHT + _GAP) + _TOP + 22 * len(series)
     parts = [
