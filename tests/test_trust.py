@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+import os
 import ssl
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,8 +18,9 @@ from tests.client.certificates import Pair, make
 from setpoint.apiserver.webhooks.caller import HttpCaller, Target
 from setpoint.client.errors import ConfigError
 from setpoint.client.tls import ClientCertificate, TlsConfig
-from setpoint.trust import certificates_in, client_context, trust, without_mark
+from setpoint.trust import certificates_in, client_context, pem_file, trust, without_mark
 from setpoint.webhook.certificate_authority import CertificateError, facts_of, split
+from setpoint.webhook.certificate_authority import Pair as CertificatePair
 from setpoint.webhook.server_tls import ServerTls
 
 pytestmark = pytest.mark.wall_clock
@@ -160,3 +164,32 @@ def test_a_bundle_of_a_secret_is_read_the_same_way() -> None:
     assert [without_mark(block) for block in split(noisy)] == [LEAF.cert_pem, ROOT.cert_pem]
     assert facts_of(noisy) == facts_of(LEAF.cert_pem)
     assert base64.b64encode(certificates_in(noisy)[0]) in b"".join(LEAF.cert_pem.split())
+
+
+def _load_keys() -> None:
+    """Loads a key as a server, and one as a client."""
+    ServerTls().use(CertificatePair(LEAF.cert_pem, LEAF.key_pem))
+    ClientCertificate(cert_data=LEAF.cert_pem, key_data=LEAF.key_pem).load_into(client_context(ROOT.cert_pem), "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory as a file is Linux's")
+def test_keys_are_loaded_where_no_folder_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(**_: str) -> tuple[int, str]:
+        raise OSError("read-only")
+
+    monkeypatch.setattr(tempfile, "mkstemp", refused)
+    before = sorted(os.listdir("/proc/self/fd"))
+    _load_keys()
+    assert sorted(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_file_of_a_key_is_gone_afterwards_where_there_are_no_files_in_memory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("setpoint.trust.sys.platform", "darwin")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pem_file(LEAF.key_pem) as name:
+        assert Path(name).parent == tmp_path
+        assert Path(name).stat().st_mode & 0o077 == 0
+    _load_keys()
+    assert list(tmp_path.iterdir()) == []

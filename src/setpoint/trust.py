@@ -10,9 +10,12 @@ import binascii
 import os
 import re
 import ssl
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
-__all__ = ["certificates_in", "client_context", "trust", "without_mark"]
+__all__ = ["certificates_in", "client_context", "pem_file", "trust", "without_mark"]
 
 _BLOCK: Final = re.compile(
     rb"^-----BEGIN CERTIFICATE-----[ \t\r]*\n([A-Za-z0-9+/= \t\r\n]*)^-----END CERTIFICATE-----[ \t\r]*$", re.MULTILINE
@@ -36,6 +39,32 @@ def certificates_in(pem: bytes) -> list[bytes]:
         except binascii.Error:
             continue
     return certificates
+
+
+@contextmanager
+def pem_file(pem: bytes) -> Iterator[str]:
+    """The name of a file with ``pem``, because the ssl module loads keys only from files; it is gone when the block
+    ends. On Linux it is memory of this process (memfd_create(2)), so that a key is never on a disk and no folder has to
+    be writable; elsewhere, or without ``/proc``, it is a temporary file that only its owner can read.
+
+    Raises:
+        OSError: a temporary file is needed and can't be written.
+    """
+    if sys.platform == "linux" and os.path.isdir("/proc/self/fd"):
+        with os.fdopen(os.memfd_create("setpoint"), "wb") as file:
+            file.write(pem)
+            file.flush()
+            yield f"/proc/self/fd/{file.fileno()}"
+        return
+    import tempfile
+
+    handle, name = tempfile.mkstemp(prefix="setpoint-", suffix=".pem")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(pem)
+        yield name
+    finally:
+        os.unlink(name)
 
 
 def trust(context: ssl.SSLContext, pem: bytes) -> None:

@@ -21,6 +21,7 @@ from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.cluster.server_security import OidcOptions, Security, SecurityError, secure
 from setpoint.models.authentication_v1 import SelfSubjectReview
 from setpoint.models.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret, ServiceAccount
+from setpoint.webhook.certificate_authority import facts_of
 
 pytestmark = pytest.mark.wall_clock
 
@@ -53,6 +54,17 @@ async def who(config: ClientConfig) -> Any:
 def as_(cluster: EmbeddedCluster, **changed: Any) -> ClientConfig:
     """The cluster's configuration with other credentials."""
     return replace(cluster.config(), **{"credentials": Anonymous(), **changed})
+
+
+async def test_a_certificate_has_the_names_that_are_asked_for_and_no_wildcard_address(
+    tmp_path: Path,
+) -> None:
+    for names in (("server.example",), ("server.example", "192.0.2.7")):
+        made = await secure(Security(auth=True, tls_sans=names), "0.0.0.0", tmp_path)
+        assert made.signer is not None
+        facts = facts_of((tmp_path / "apiserver.crt").read_bytes())
+        assert {"127.0.0.1", "localhost", *names} <= facts.names
+        assert "0.0.0.0" not in facts.names
 
 
 async def test_without_auth_everybody_who_trusts_the_certificate_may_do_everything() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from setpoint.apps.error_reports import UsageError
 from setpoint.cli.finding_formats import Format, Location, Problem
 from setpoint.cli.finding_formats import document as document_of
+from setpoint.cli.manifest_files import read_manifests
 from setpoint.cli.program_arguments import Parts
 from setpoint.cli.yaml_lines import YamlLines
 from setpoint.controller import watched_kinds
@@ -17,7 +18,6 @@ from setpoint.crd import CustomResource, Versions
 from setpoint.crd.newest_version import newest_of
 from setpoint.meta import resource_of
 from setpoint.meta.text_escaping import visible
-from setpoint.meta.yaml_parser import parse_yaml_documents
 from setpoint.testing.checks import check_document, unknown_fields_of
 
 __all__ = ["check_files"]
@@ -25,7 +25,6 @@ __all__ = ["check_files"]
 Document = dict[str, Any]
 _UNKNOWN: Final = "UnknownField"
 _UNKNOWN_RULE: Final = "a field is not in the schema: the API server drops it, or refuses it in strict requests"
-_SUFFIXES = (".yaml", ".yml", ".json")
 
 
 def check_files(parts: Parts, files: Sequence[Path], old: Sequence[Path], output: Format = "text") -> int:
@@ -37,10 +36,10 @@ def check_files(parts: Parts, files: Sequence[Path], old: Sequence[Path], output
     if not files:
         raise UsageError('name the files to check, or "-" for standard input')
     kinds = _kinds(parts)
-    stored = {_identity(item.document): item.document for item in _documents(old)}
+    stored = {_identity(item.document): item.document for item in read_manifests(old)}
     checked = refused = 0
     problems: list[Problem] = []
-    for item in _documents(files):
+    for item in read_manifests(files):
         document = item.document
         kind = kinds.get((str(document.get("apiVersion")), str(document.get("kind"))))
         if kind is None:
@@ -84,36 +83,3 @@ def _identity(document: Document) -> tuple[str, str, str, str]:
     metadata = document.get("metadata") or {}
     group = str(document.get("apiVersion")).rpartition("/")[0]
     return group, str(document.get("kind")), metadata.get("namespace") or "default", str(metadata.get("name"))
-
-
-class _Item(NamedTuple):
-    """An object in a file: the file's name and text, the number of the document, and the position in a list."""
-
-    file: str
-    text: bytes
-    number: int
-    position: int | None
-    document: Document
-
-
-def _documents(places: Iterable[Path]) -> Iterator[_Item]:
-    """The objects in the files. Lists give their items."""
-    for place in places:
-        files = sorted(file for file in place.rglob("*") if file.suffix in _SUFFIXES) if place.is_dir() else [place]
-        for file in files:
-            name = "standard input" if str(file) == "-" else str(file)
-            try:
-                text = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-                documents = parse_yaml_documents(text)
-            except OSError as problem:
-                raise UsageError(f"{name}: {problem.strerror}") from None
-            except ValueError as problem:
-                raise UsageError(f"{name}: not YAML: {str(problem).removeprefix('yaml: ')}") from None
-            for number, document in enumerate(document for document in documents if isinstance(document, dict)):
-                items = document.get("items") if str(document.get("kind")).endswith("List") else None
-                if not isinstance(items, list):
-                    yield _Item(name, text, number, None, document)
-                    continue
-                for index, item in enumerate(items):
-                    if isinstance(item, dict):
-                        yield _Item(name, text, number, index, item)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Literal
@@ -14,6 +13,7 @@ from cyclopts.validators import Number
 from setpoint.cli.pause_flags import PauseFlags
 from setpoint.cli.run_flags import KubeconfigFlags
 from setpoint.cli.security_flags import SecurityFlags
+from setpoint.cli.server_flags import ObjectFlags, PlaneFlags
 from setpoint.cli.torture_flags import TortureFlags
 
 Port = Annotated[int, Parameter(validator=Number(gte=0, lte=65535))]
@@ -22,37 +22,8 @@ _DEFAULT_ACCESS = SecurityFlags()
 _DEFAULT_TORTURE = TortureFlags()
 _DEFAULT_CLUSTER = KubeconfigFlags()
 _DEFAULT_PLACE = PauseFlags()
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class PlaneFlags:
-    """The control plane of the server.
-
-    Parameters
-    ----------
-    control_plane
-        Also run a control plane: Kubernetes' built-in controllers, a scheduler and hollow nodes.
-    controllers
-        The controllers to run, separated by commas, as in kube-controller-manager: * means all of them, NAME one of
-        them, and -NAME all but that one (--controllers='*,-cronjob').
-    nodes
-        The number of hollow nodes, on which pods become Running although no container is executed. "local" is one
-        node that runs pods as processes of this machine if their image is process.setpoint.dev/PROGRAM, or if they
-        have an annotation process.setpoint.dev/command: anyone who can reach the server can run programs as you.
-    """
-
-    control_plane: Annotated[bool, Parameter(negative="--no-control-plane")] = True
-    controllers: str = "*"
-    nodes: int | Literal["local"] = 1
-
-    @property
-    def names(self) -> list[str] | None:
-        """The controllers to run; None if there is no control plane."""
-        return [name.strip() for name in self.controllers.split(",")] if self.control_plane else None
-
-
 _DEFAULT_PLANE = PlaneFlags()
+_DEFAULT_OBJECTS = ObjectFlags()
 
 app = App(
     name="setpoint",
@@ -67,8 +38,7 @@ def server(
     host: str = "127.0.0.1",
     port: Port = 6443,
     kubeconfig: Path | None = None,
-    data_dir: Path | None = None,
-    backup: Path | None = None,
+    objects: ObjectFlags = _DEFAULT_OBJECTS,
     plane: PlaneFlags = _DEFAULT_PLANE,
     ui: Annotated[bool, Parameter(negative="")] = False,
     ui_bind_address: str = "",
@@ -83,12 +53,8 @@ def server(
     port
         The port to listen on; 0 picks a free one.
     kubeconfig
-        Write a kubeconfig for this server to this file, replacing it if it exists. No other kubeconfig is changed.
-    data_dir
-        Store the objects in this directory (SQLite). Without it they are kept in memory until the process ends.
-    backup
-        Don't serve: copy the database of --data-dir to this file, replacing it if it exists, and end. A server may use
-        the directory meanwhile.
+        Write a kubeconfig for this server to this file, replacing it if it exists. With --kubeconfig=- it is the
+        standard output, and what the server says is in its comments. No other kubeconfig is changed.
     ui
         Also serve a web page at /ui/, with the objects (those not in their desired state first) and the control
         plane's controllers. The page can't change anything; with --auth it asks for a token.
@@ -98,14 +64,15 @@ def server(
     """
     from setpoint.cli.server import copy, serve
 
-    if backup is not None:
-        copy(data_dir, backup)
+    if objects.backup is not None:
+        copy(objects.data_dir, objects.backup)
         return
     serve(
         host=host,
         port=port,
         kubeconfig=kubeconfig,
-        data_dir=data_dir,
+        data_dir=objects.data_dir,
+        manifests=objects.manifests,
         controllers=plane.names,
         nodes=plane.nodes,
         ui=ui_bind_address or (f"127.0.0.1:{min(port + 1, 65535) if port else 0}" if ui else "0"),

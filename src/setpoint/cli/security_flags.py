@@ -37,6 +37,9 @@ class SecurityFlags:
         The serving certificate (PEM). Without it the server makes one, signed by a CA that the kubeconfig trusts.
     tls_private_key_file
         The private key of the serving certificate (PEM).
+    tls_san
+        A further name or address that is in the certificate that the server makes, such as the name of its container;
+        repeatable.
     client_ca_file
         With --auth: the CA for client certificates (common name: the user; organizations: the groups).
     token_auth_file
@@ -87,6 +90,7 @@ class SecurityFlags:
     auth: _Switch = False
     tls_cert_file: Path | None = None
     tls_private_key_file: Path | None = None
+    tls_san: _Texts = ()
     client_ca_file: Path | None = None
     token_auth_file: Path | None = None
     service_account_issuer: _Texts = ()
@@ -148,6 +152,7 @@ class SecurityFlags:
             auth=self.auth,
             tls_cert_file=self.tls_cert_file,
             tls_private_key_file=self.tls_private_key_file,
+            tls_sans=self.tls_san,
             client_ca_file=self.client_ca_file,
             token_auth_file=self.token_auth_file,
             service_account_issuers=self.service_account_issuer,

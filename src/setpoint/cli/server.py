@@ -11,6 +11,7 @@ from setpoint.apiserver.storage import back_up
 from setpoint.apps.error_reports import UsageError
 from setpoint.apps.heap_freezing import freeze_heap
 from setpoint.apps.program_runner import run
+from setpoint.cli.manifest_files import apply_manifests, manifests_in
 from setpoint.cluster.controller_registry import UnknownControllerError
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.cluster.server_security import Security
@@ -25,20 +26,22 @@ def serve(
     port: int,
     kubeconfig: Path | None,
     data_dir: Path | None,
+    manifests: Path | None = None,
     controllers: list[str] | None,
     nodes: int | Literal["local"],
     ui: str = "0",
     security: Security | None = None,
 ) -> None:
-    """Serves until a signal arrives. When the server is ready, prints its URL and the URL of the page, if there is one;
-    without ``kubeconfig``, also prints the flag that writes one.
+    """Serves until a signal arrives. When the server is ready and has the objects of ``manifests``, prints its URL and
+    the URL of the page, if there is one; without ``kubeconfig``, also prints the flag that writes one. If
+    ``kubeconfig`` is ``-``, prints the kubeconfig, and the rest as comments in it.
 
     Without ``controllers`` no control plane runs. Without ``security`` the server serves plain HTTP. ``ui`` is the
     address of the page, or ``"0"`` for none.
 
     Raises:
         UsageError: a name in ``controllers`` does not exist, the number of nodes is negative, ``data_dir`` is a file,
-            or the page's address is invalid.
+            the page's address is invalid, or ``manifests`` can't be read or applied.
     """
     configure("text", "WARNING")
     if isinstance(nodes, int) and nodes < 0:
@@ -47,6 +50,7 @@ def serve(
         raise UsageError("--nodes: local needs process groups, which Windows lacks: name a number of hollow nodes")
     if data_dir is not None and data_dir.exists() and not data_dir.is_dir():
         raise UsageError(f"--data-dir: {data_dir} is a file; name a directory, which may be missing or empty")
+    first = [] if manifests is None else manifests_in(manifests)
 
     try:
         cluster = EmbeddedCluster(
@@ -66,14 +70,22 @@ def serve(
 
     async def work() -> None:
         async with cluster:
-            if kubeconfig is not None:
+            await apply_manifests(cluster, first)
+            printed = str(kubeconfig) == "-"
+            if printed:
+                print(cluster.kubeconfig_text(), flush=True)  # noqa: T201
+            elif kubeconfig is not None:
                 cluster.write_kubeconfig(kubeconfig)
             storage = f"objects in {data_dir}" if data_dir else "objects in memory"
-            print(f"setpoint: serving Kubernetes 1.37 at {cluster.url} ({storage})", flush=True)  # noqa: T201
+            lines = [f"serving Kubernetes 1.37 at {cluster.url} ({storage})"]
+            if manifests is not None:
+                lines.append(f"{len(first)} {'object' if len(first) == 1 else 'objects'} of {manifests} applied")
             if cluster.page_url:
-                print(f"setpoint: the page: {cluster.page_url}", flush=True)  # noqa: T201
+                lines.append(f"the page: {cluster.page_url}")
             if kubeconfig is None:
-                print("setpoint: kubectl needs a kubeconfig: --kubeconfig FILE writes one", flush=True)  # noqa: T201
+                lines.append("kubectl needs a kubeconfig: --kubeconfig FILE writes one")
+            for line in lines:
+                print(f"{'# ' if printed else ''}setpoint: {line}", flush=True)  # noqa: T201
             freeze_heap()
             await asyncio.Event().wait()
 

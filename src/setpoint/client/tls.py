@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import ssl
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from setpoint.client.errors import ConfigError
-from setpoint.trust import client_context, without_mark
+from setpoint.trust import client_context, pem_file, without_mark
 
 __all__ = ["ClientCertificate", "TlsConfig"]
 
@@ -128,19 +126,13 @@ def _reason(problem: ssl.SSLError) -> str:
 
 @contextmanager
 def _as_file(data: bytes, path: Path | None) -> Iterator[str]:
-    """The name of a temporary file that contains ``data``, because the ssl module can't load bytes; ``path`` if
-    ``data`` is empty and the file has no byte order mark, which the module can't read. Only its owner can read the
-    temporary file, which is deleted when the block ends.
+    """The name of a file that contains ``data`` until the block ends (`pem_file`); ``path`` if ``data`` is empty and
+    the file has no byte order mark, which the ssl module can't read.
     """
     if not data and path is not None:
         data = path.read_bytes()
         if without_mark(data) == data:
             yield str(path)
             return
-    handle, name = tempfile.mkstemp(prefix="setpoint-", suffix=".pem")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(without_mark(data))
+    with pem_file(without_mark(data)) as name:
         yield name
-    finally:
-        os.unlink(name)

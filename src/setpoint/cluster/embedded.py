@@ -220,15 +220,19 @@ class EmbeddedCluster:
         credentials = StaticToken(self._secured.token)
         return ClientConfig(server=self.url, ca_data=self._secured.authority, credentials=credentials)
 
+    def kubeconfig_text(self) -> str:
+        """A kubeconfig for this server (YAML), with the credentials of an administrator."""
+        assert self._front is not None, "the cluster has not been entered"
+        token = "" if self._secured is None else self._secured.token
+        return to_yaml([self._front.kubeconfig(token=token)])
+
     def write_kubeconfig(self, path: Path) -> None:
-        """Writes a kubeconfig for this server, readable only by the file's owner; replaces an older file atomically.
+        """Writes `kubeconfig_text` to a file that only its owner can read; replaces an older file atomically.
 
         Raises:
             OSError: the file can't be written.
         """
-        assert self._front is not None, "the cluster has not been entered"
-        token = "" if self._secured is None else self._secured.token
-        text = to_yaml([self._front.kubeconfig(token=token)])
+        text = self.kubeconfig_text()
         path.parent.mkdir(parents=True, exist_ok=True)
         new = path.with_name(f".{path.name}.{os.getpid()}")
         new.touch(mode=0o600)

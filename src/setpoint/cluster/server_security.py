@@ -16,6 +16,7 @@ from typing import Any, Final
 from setpoint.apiserver import AccountTokens, Authentication, UserInfo
 from setpoint.apiserver.audit.log import AuditLog
 from setpoint.apiserver.audit.policy import AuditPolicy, AuditPolicyError
+from setpoint.apiserver.http.allowed_hosts import loopback_of
 from setpoint.apiserver.identity.keys import BadKeyError, PemKeys, PublicKey, keys_of_jwks, make_key
 from setpoint.apiserver.identity.oidc import OidcProvider
 from setpoint.apiserver.identity.provider_keys import ProviderKeys
@@ -78,12 +79,14 @@ class Security:
     ``auth`` says whether users are authenticated and restricted by roles; without it, every client that reaches the
     server may do everything. The cluster's kubeconfig belongs to an administrator in either case. Without
     ``tls_cert_file`` and ``tls_private_key_file``, the server makes an authority and a certificate, and keeps them in
-    the data directory. ``webhook_tokens`` is the feature gate APIServerWebhookAuthenticationToken (`AccountTokens`).
+    the data directory; ``tls_sans`` are names and addresses that it has beside those of loopback and of the Service
+    ``kubernetes``. ``webhook_tokens`` is the feature gate APIServerWebhookAuthenticationToken (`AccountTokens`).
     """
 
     auth: bool = False
     tls_cert_file: Path | None = None
     tls_private_key_file: Path | None = None
+    tls_sans: tuple[str, ...] = ()
     client_ca_file: Path | None = None
     token_auth_file: Path | None = None
     service_account_issuers: tuple[str, ...] = ()
@@ -231,7 +234,7 @@ def _certificate(security: Security, host: str, directory: Path | None) -> tuple
     if certificate is not None and key is not None:
         pair = Pair(_read(certificate, "--tls-cert-file"), _read(key, "--tls-private-key-file"))
         return pair, pair.certificate, None
-    names = _NAMES if host in _NAMES or not host else (*_NAMES, host)
+    names = tuple(dict.fromkeys((*_NAMES, loopback_of(host), *security.tls_sans)))
     now = datetime.now(UTC)
     try:
         authority = _stored_pair(directory, "ca") or _keep(

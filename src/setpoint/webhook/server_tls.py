@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import ssl
-import tempfile
 from pathlib import Path
 
-from setpoint.trust import trust, without_mark
+from setpoint.trust import pem_file, trust, without_mark
 from setpoint.webhook.certificate_authority import CertificateError, Pair
 
 __all__ = ["ServerTls"]
@@ -42,14 +40,10 @@ class ServerTls:
             CertificateError: ``pair`` is damaged, or its certificate and key don't belong together. The old certificate
                 then stays in use.
         """
-        handle, name = tempfile.mkstemp(prefix="setpoint-", suffix=".pem")  # the ssl module loads only files
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(without_mark(pair.certificate).rstrip(b"\n") + b"\n" + without_mark(pair.key))
+        pem = without_mark(pair.certificate).rstrip(b"\n") + b"\n" + without_mark(pair.key)
+        with pem_file(pem) as name:
             load(_fresh(), Path(name))  # a failed attempt would leave the real context half changed
             load(self.context, Path(name))
-        finally:
-            os.unlink(name)
 
 
 def load(context: ssl.SSLContext, certificate: Path, key: Path | None = None) -> None:

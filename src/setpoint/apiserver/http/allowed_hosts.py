@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import ipaddress
 from functools import lru_cache
+from typing import Final
 from urllib.parse import urlsplit
 
-__all__ = ["is_loopback", "refusal"]
+__all__ = ["is_loopback", "loopback_of", "refusal"]
+
+_LOOPBACK_OF: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - names that are replaced
 
 
 @lru_cache(maxsize=32)
@@ -37,6 +40,13 @@ def is_loopback(name: str) -> bool:
         return ipaddress.ip_address(name).is_loopback
     except ValueError:
         return False
+
+
+def loopback_of(host: str) -> str:
+    """The loopback address at which this machine reaches a server that listens on ``host``, if that means all
+    addresses; else ``host``.
+    """
+    return _LOOPBACK_OF.get(host, host)
 
 
 def _same(origin: str, host: str) -> bool:

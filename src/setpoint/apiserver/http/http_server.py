@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 from setpoint.apiserver.errors import ApiStatusError, bad_request, request_entity_too_large, unsupported_encoding
-from setpoint.apiserver.http.allowed_hosts import is_loopback, refusal
+from setpoint.apiserver.http.allowed_hosts import is_loopback, loopback_of, refusal
 from setpoint.apiserver.http.body_reader import BodyReader
 from setpoint.apiserver.http_types import HungUp, Peer, Request, Response
 from setpoint.apiserver.requests.body import MAX_BODY
@@ -122,8 +122,11 @@ class HttpFront:
 
     @property
     def url(self) -> str:
-        """The URL of the server, without a slash at the end. It is valid once the front has been entered."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
+        """The URL of the server, without a slash at the end. It is valid once the front has been entered. A server that
+        listens at all addresses is reached at the loopback one.
+        """
+        reached = loopback_of(self.host)
+        host = f"[{reached}]" if ":" in reached else reached
         return f"{'https' if self._tls else 'http'}://{host}:{self.port}"
 
     def kubeconfig(self, name: str = "setpoint", *, token: str = "") -> dict[str, Any]:
