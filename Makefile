@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-peers test-generated test-browser corpus plans test-lowest test-newest wheels test-strange test-days fuzz mutation docs lint types mypy basedpyright models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-apiserver bench-processes bench-shards bench-instructions bench-simulation bench-cluster bench-startup dist check clean
+.PHONY: help demo test test-peers test-generated test-browser corpus plans test-lowest test-newest wheels test-strange test-days fuzz mutation docs lint types mypy basedpyright models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-apiserver bench-processes bench-shards bench-instructions bench-simulation bench-cluster bench-startup dist server-image check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -157,6 +157,9 @@ bench-startup: $(VENV)/.dev ## an operator's process until its caches have synce
 dist: $(VENV)/.dev ## the wheel and the sdist, tried in empty environments, and a bill of materials
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group release
 	$(BIN)/python tools/dist.py
+
+server-image: $(VENV)/.dev ## the image setpoint-server in dist/, for docker load: no container engine, but Debian's or Ubuntu's apt-get
+	$(BIN)/python tools/server_image.py
 
 check: lint types models-check test test-days test-lowest test-newest demo ## all that CI runs
 

