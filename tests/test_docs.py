@@ -155,7 +155,7 @@ async def test_the_classes_of_the_custom_resources_have_a_definition_and_convers
     await run(kinds, names)
     assert crd_for(names["Mykind"])["spec"]["names"]["shortNames"] == ["mk"]
     body = "    spec: MykindSpec\n    status: MykindStatus = MykindStatus()\n"
-    await run(conversion.replace(")): ...\n", f")):\n{body}"), names)
+    await run(conversion.replace("): ...\n", f"):\n{body}"), names)
     names["document"] = {
         "apiVersion": "grp.example.com/v1alpha2",
         "kind": "Mykind",

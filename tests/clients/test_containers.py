@@ -51,8 +51,13 @@ class Engine:
         self.folder = folder
         socket = f"unix://{folder}/podman.sock"
         # A machine may allow no more than this, or have control groups that only runc knows.
-        limits = {"nofile": resource.RLIMIT_NOFILE, "nproc": resource.RLIMIT_NPROC}
-        listed = ", ".join(f'"{name}={resource.getrlimit(kind)[1]}"' for name, kind in limits.items())
+        limits = {"nofile": (resource.RLIMIT_NOFILE, 65536), "nproc": (resource.RLIMIT_NPROC, 4096)}
+        allowed = {name: resource.getrlimit(kind)[1] for name, (kind, _) in limits.items()}
+        numbers = {
+            name: most if allowed[name] == resource.RLIM_INFINITY else min(most, allowed[name])
+            for name, (_, most) in limits.items()
+        }
+        listed = ", ".join(f'"{name}={number}:{number}"' for name, number in numbers.items())
         runtime = "runc" if shutil.which("runc") else "crun"
         (folder / "containers.conf").write_text(
             f'[containers]\ndefault_ulimits = [{listed}]\n[engine]\nruntime = "{runtime}"\n'
@@ -117,6 +122,6 @@ def test_the_recipe_for_python(engine: Engine, tmp_path: Path) -> None:
 
 def test_the_recipe_for_node(engine: Engine, tmp_path: Path) -> None:
     needs("node", "npm")
-    fetched(["npm", "install", "--silent", "--no-audit", "testcontainers"], tmp_path)
+    fetched(["npm", "install", "--silent", "--no-audit", "testcontainers@10"], tmp_path)
     (tmp_path / "recipe.mjs").write_text(recipe("javascript") + NODE)
     assert "node/hollow-0" in engine.run("node", "recipe.mjs", kubectl_path(), *KUBECTL, cwd=tmp_path)

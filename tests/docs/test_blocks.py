@@ -13,6 +13,8 @@ import yaml
 from tools.docs import reference
 from tools.docs.navigation import DOCS, ROOT
 
+COLUMN = 84
+"""The characters of code that fit beside the site's two lists on a screen of 1280 pixels."""
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 _BLOCK = re.compile(r"^( *)```(\w+)[^\n]*\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 _PROGRAM = re.compile(r"(?:python (?:-m )?[\w./]+|program\.py|\w+\.py)$")
@@ -42,6 +44,18 @@ def test_every_block_of_yaml_is_yaml() -> None:
         assert list(yaml.safe_load_all(text)), page
         seen += 1
     assert seen
+
+
+def test_code_fits_the_column_of_the_site_so_that_nobody_has_to_scroll_sideways() -> None:
+    """What programs print is as wide as it is."""
+    wide = [
+        f"{page}: {line}"
+        for language in ("python", "yaml", "json", "go", "java", "javascript", "rust", "lua", "sh")
+        for page, text in blocks(language)
+        for line in text.expandtabs(4).splitlines()
+        if len(line) > COLUMN
+    ]
+    assert wide == []
 
 
 def flags() -> dict[str, set[str]]:
