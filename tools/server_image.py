@@ -40,7 +40,7 @@ SECOND = 1_000_000_000
 
 
 def run_config(version: str) -> dict[str, Any]:
-    """What a container of the image starts with."""
+    """The ``config`` of the image: how an engine starts a container."""
     return {
         "User": "65532:65532",
         "ExposedPorts": {"6443/tcp": {}},

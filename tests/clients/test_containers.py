@@ -23,18 +23,20 @@ from tools.docs.navigation import DOCS, ROOT
 pytestmark = pytest.mark.peers
 LIMIT = 600
 """Seconds after which a command counts as stuck."""
-KUBECTL = ["--kubeconfig", "/dev/stdin", "get", "nodes", "-o", "name"]
+KUBECTL = ["--kubeconfig", "kubeconfig", "get", "nodes", "-o", "name"]
 PYTHON = """
-    import subprocess, sys
+    import pathlib, subprocess, sys
 
-    done = subprocess.run(sys.argv[1:], input=kubeconfig, capture_output=True, text=True, check=True)
-    print(done.stdout)
+    pathlib.Path("kubeconfig").write_text(kubeconfig)
+    subprocess.run(sys.argv[1:], check=True)
 """
 NODE = """
 import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 
 const [, , program, ...words] = process.argv;
-console.log(execFileSync(program, words, { input: kubeconfig }).toString());
+writeFileSync("kubeconfig", kubeconfig);
+console.log(execFileSync(program, words).toString());
 await server.stop();
 """
 
@@ -117,7 +119,7 @@ def test_the_recipe_for_python(engine: Engine, tmp_path: Path) -> None:
     python = tmp_path / "environment" / "bin" / "python"
     fetched([str(python), "-m", "pip", "install", "--quiet", "testcontainers"], tmp_path)
     (tmp_path / "recipe.py").write_text(recipe("python") + PYTHON)
-    assert "node/hollow-0" in engine.run(python, tmp_path / "recipe.py", kubectl_path(), *KUBECTL)
+    assert "node/hollow-0" in engine.run(python, "recipe.py", kubectl_path(), *KUBECTL, cwd=tmp_path)
 
 
 def test_the_recipe_for_node(engine: Engine, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_every_block_of_yaml_is_yaml() -> None:
 
 
 def test_code_fits_the_column_of_the_site_so_that_nobody_has_to_scroll_sideways() -> None:
-    """What programs print is as wide as it is."""
+    """The output of programs may be wider."""
     wide = [
         f"{page}: {line}"
         for language in ("python", "yaml", "json", "go", "java", "javascript", "rust", "lua", "sh")

@@ -22,7 +22,7 @@ _FIRST: Final = (_NAMESPACE, _DEFINITION)
 
 
 class Manifest(NamedTuple):
-    """An object in a file: the file's name and text, the number of the document (from 0, without those that are no
+    """An object in a file: the file's name and text, the number of the document (from 0, counting only
     mappings), and the position in a list.
     """
 
@@ -91,7 +91,7 @@ async def apply_manifests(cluster: EmbeddedCluster, manifests: Iterable[Manifest
     """Applies the objects to the cluster in their order.
 
     It is a server-side apply with force: fields that the files don't have stay, and a second time changes nothing.
-    Objects of namespaced kinds without a namespace go into ``default``. What was applied before an error stays.
+    Objects of namespaced kinds without a namespace go into ``default``. Objects that were applied before an error stay.
 
     Raises:
         UsageError: the server refuses an object; the message names the file and the document.
