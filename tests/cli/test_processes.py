@@ -10,6 +10,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from tests.programs import program as program_of
 
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.crd import crd_for
+from setpoint.manager.leader_election.leader_elector import STEP_DOWN
 from setpoint.meta import from_wire
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.coordination_v1 import Lease
@@ -148,6 +150,42 @@ async def test_processes_share_the_keys_a_killed_one_is_replaced_and_all_end_tog
             assert any("process=1" in line for line in running.err), "log records name their process"
             left = await cluster.client.get(Lease, "beat.example.com", namespace="default")
             assert not left.spec.holder_identity, "the lease is released at the end"
+
+
+async def test_a_supervisor_that_is_asked_to_step_down_goes_on_as_a_standby_with_fresh_processes(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "beat.py").write_text(PROGRAM)
+    async with EmbeddedCluster(control_plane=False) as cluster, AsyncExitStack() as stack:
+        cluster.write_kubeconfig(tmp_path / "config")
+        await cluster.client.create(Namespace.named("work"))
+        for key in sorted(KEYS):
+            await cluster.client.create(ConfigMap.named(key.partition("/")[2], "work"))
+        words = (
+            *(tmp_path / "beat.py", "run", "--kubeconfig", tmp_path / "config", "--namespace", "work"),
+            *("--processes", "2", "--leader-elect", "--lost-lease", "standby"),
+        )
+
+        def has_all(running: Program, skip: int = 0) -> bool:
+            return set().union(*keys_by_process(running, skip).values()) >= KEYS
+
+        first = await stack.enter_async_context(program_of(*words, home=tmp_path))
+        await first.until(has_all, "work")
+        other = await stack.enter_async_context(program_of(*words, home=tmp_path))
+        await other.until(lambda p: sum("started a process" in line for line in p.err) == 2, "a standby")
+        patch = {"metadata": {"annotations": {STEP_DOWN: "true"}}}
+        await cluster.client.patch(Lease, "beat.example.com", patch, namespace="default")
+        await other.until(has_all, "work of the other one")
+        former, seen = set(keys_by_process(first)), len(first.out)
+        assert all(map(gone, former))
+        assert await other.signalled(signal.SIGTERM) == 0, other.printed()
+        await first.until(lambda p: has_all(p, seen), "work of the first one again")
+        assert not set(keys_by_process(first, seen)) & former
+        assert await first.signalled(signal.SIGTERM) == 0, first.printed()
+        for key in KEYS:
+            those = sorted(turn for running in (first, other) for turn in turns(running, {}) if turn.key == key)
+            for before, after in itertools.pairwise(those):
+                assert before.ended <= after.begun, "two processes worked on one key"
 
 
 STUBBORN = """

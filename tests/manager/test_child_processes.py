@@ -38,11 +38,12 @@ class FakeChild:
         self.state = None
         self.has_started = started
         self.sent: list[Message] = []
+        self.stops = True
         self.end: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     def send(self, message: Message) -> bool:
         self.sent.append(message)
-        if isinstance(message, Stop) and not self.end.done():
+        if isinstance(message, Stop) and self.stops and not self.end.done():
             self.end.set_result(0)
         return True
 
@@ -143,6 +144,77 @@ async def test_processes_are_led_while_the_supervisor_leads_and_killed_before_an
     assert not launched.of(0)[0].end.done()
     await advance(0.6)
     assert launched.of(0)[0].end.result() == -9
+    await running
+
+
+class Rejoining(FakeLeadership):
+    """Of a process that goes on as a standby."""
+
+    rejoins = True
+
+
+@virtual_time
+async def test_fresh_processes_are_the_standbys_of_a_supervisor_that_has_lost_its_lease() -> None:
+    launched = Launched()
+    supervisor = Supervisor(2, launched)
+    leadership = Rejoining(Partition())
+    supervisor.follow(leadership)
+    running = asyncio.create_task(supervisor.run())
+    leadership.lead(17.0)
+    leading = asyncio.create_task(supervisor.leading.run())
+    await advance(1)
+    leading.cancel()
+    await asyncio.wait([leading])
+    first, second = launched.of(0)[0], launched.of(1)[0]
+    assert isinstance(first.sent[-1], Lost)
+    first.end.set_result(1)  # it has ended as soon as its work has; the other one takes too long
+    await advance(4)
+    assert (len(launched.of(0)), len(launched.of(1))) == (2, 1)
+    await advance(1)
+    assert second.end.result() == -9
+    assert len(launched.of(1)) == 2, "and no process waits before it is replaced"
+    await advance(60)
+    assert launched.of(0)[1].sent == launched.of(1)[1].sent == [], "a standby does not act"
+    assert not launched.of(0)[1].end.done()
+    leading = asyncio.create_task(supervisor.leading.run())
+    await advance(1)
+    assert launched.of(0)[1].sent[-1] == Lead(17.0)
+    supervisor.stop()
+    await running
+    supervisor.leading.stop()
+    await leading
+
+
+@virtual_time
+async def test_the_processes_finish_their_work_before_a_supervisor_that_steps_down_is_done() -> None:
+    launched = Launched()
+    supervisor = Supervisor(2, launched)
+    leadership = Rejoining(Partition())
+    supervisor.follow(leadership)
+    running = asyncio.create_task(supervisor.run())
+    leadership.lead(17.0)
+    for term in (0, 1):
+        leading = asyncio.create_task(supervisor.leading.run())
+        await advance(1)
+        slow, quick = launched.of(0)[term], launched.of(1)[term]
+        slow.stops = False
+        supervisor.leading.stop()
+        await advance(10)
+        assert quick.end.done()
+        assert not leading.done()
+        assert len(launched.of(1)) == term + 1, "no other process begins in a term that ends"
+        assert slow.sent[-2:] == [Lead(17.0), Lead(17.0)], "it may act until it has ended"
+        if term == 0:
+            slow.end.set_result(0)
+        else:  # the deadline of the stop
+            leading.cancel()
+        await advance(1)
+        assert leading.done()
+        assert slow.end.result() == (0 if term == 0 else -9)
+        await advance(1)
+        assert len(launched.of(0)) == len(launched.of(1)) == term + 2
+        assert launched.of(0)[-1].sent == []
+    supervisor.stop()
     await running
 
 

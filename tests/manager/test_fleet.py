@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
@@ -18,7 +18,16 @@ from setpoint.apiserver import ApiServer
 from setpoint.cache import Head, UndeclaredRead
 from setpoint.client import Client, InProcessTransport, Request, TransportError
 from setpoint.controller.explain.explanation import explain
-from setpoint.manager import LeaderElection, Manager, ManagerOptions, ProcessMetrics, Serving, Sharding, WriteRefused
+from setpoint.manager import (
+    LeaderElection,
+    LeadershipLost,
+    Manager,
+    ManagerOptions,
+    ProcessMetrics,
+    Serving,
+    Sharding,
+    WriteRefused,
+)
 from setpoint.models.core_v1 import ConfigMap, Namespace
 from setpoint.models.events_v1 import Event
 from setpoint.testing import EPOCH, advance, virtual_time
@@ -318,6 +327,65 @@ async def test_only_the_leader_works_in_the_clusters_and_the_next_one_takes_over
             await made.mark("east", "a", "2")
             await advance(5)
             assert await made.marked("east") == "2"
+
+
+@virtual_time
+async def test_a_leader_of_a_fleet_becomes_a_standby_and_leads_again_with_fresh_runs_in_every_cluster() -> None:
+    async with world("east", "west", "south") as made:
+        election = LeaderElection(name="x", identity="0", lost_lease="standby")
+        fleet, other = sp.Fleet(made.controller()), sp.Fleet(made.controller())
+        for name in ("east", "west"):
+            await fleet.engage(name, made.clients[name])
+            await other.engage(name, made.clients[name])
+        async with manager(made, fleet, leader_election=election) as first:
+            await advance(5)
+            former = fleet.runs()["copy@east"]
+            assert former.state == "running"
+            second = manager(made, other, leader_election=LeaderElection(name="x", identity="1"))
+            async with second:
+                first.step_down()
+                await advance(6)
+                assert (first.elected.is_set(), second.elected.is_set()) == (False, True)
+                fresh = fleet.runs()["copy@east"]
+                assert (former.state, fresh.state) == ("stopped", "new")
+                assert all(informer.has_synced for informer in fresh.informers.values()), "a standby is warm"
+                assert all(new is not former.informers[gvr] for gvr, new in fresh.informers.items())
+                await fleet.engage("south", made.clients["south"])
+                await fleet.disengage("west")
+                for name in ("east", "west"):
+                    await made.mark(name, "a", "2")
+                await advance(60)
+                assert [await made.marked(name) for name in ("east", "west", "south")] == ["2", "2", ""]
+            await advance(30)
+            assert first.elected.is_set()
+            assert fleet.runs()["copy@east"] is fresh
+            await made.mark("east", "a", "3")
+            await advance(10)
+            assert [await made.marked(name) for name in ("east", "west", "south")] == ["3", "2", "1"]
+
+
+@virtual_time
+async def test_a_reconcile_in_a_cluster_that_does_not_end_ends_the_process_that_should_become_a_standby() -> None:
+    async with world("east") as made:
+        gate = asyncio.Event()
+
+        async def stubborn(obj: ConfigMap, ctx: sp.Context) -> None:
+            while not gate.is_set():
+                with suppress(asyncio.CancelledError):
+                    await gate.wait()
+
+        fleet = sp.Fleet(sp.Controller(ConfigMap, stubborn, name="copy", namespace="default"))
+        await fleet.engage("east", made.clients["east"])
+        election = LeaderElection(name="x", identity="0", lost_lease="standby")
+        leader = manager(made, fleet, leader_election=election, shutdown_timeout=5.0)
+        running = asyncio.create_task(leader.run())
+        await advance(5)
+        leader.step_down()
+        await advance(60)
+        with pytest.raises(LeadershipLost, match="its work does not end"):
+            await running
+        gate.set()
+        await advance(1)
 
 
 @virtual_time

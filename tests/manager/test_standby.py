@@ -12,7 +12,7 @@ import setpoint as sp
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport
 from setpoint.controller import RunningController
-from setpoint.manager import Fleet, LeaderElection, LeadershipLost, Manager, ManagerOptions
+from setpoint.manager import LeaderElection, LeadershipLost, Manager, ManagerOptions
 from setpoint.manager.leader_election.leader_elector import STEP_DOWN
 from setpoint.models.coordination_v1 import Lease
 from setpoint.models.core_v1 import ConfigMap
@@ -233,13 +233,3 @@ async def test_a_thread_that_goes_on_ends_the_process() -> None:
                 await running
         finally:
             gate.set()
-
-
-def test_a_fleet_can_not_go_on_as_a_standby() -> None:
-    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
-        """Nothing to do."""
-
-    election = LeaderElection(name="x", identity="a", lost_lease="standby")
-    client = Client(InProcessTransport(ApiServer().handle))
-    with pytest.raises(ValueError, match="use 'exit' with a fleet"):
-        Manager(client, fleet=Fleet(sp.Controller(ConfigMap, reconcile)), leader_election=election)

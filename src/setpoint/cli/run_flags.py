@@ -147,8 +147,8 @@ class ReplicaFlags:
             raise UsageError("--shards and --leader-elect exclude each other: with shards every process works")
         if self.shards_by == "namespace" and not self.shards:
             raise UsageError("--shards-by namespace needs --shards")
-        if self.lost_lease == "standby" and (not self.leader_elect or self.processes > 1):
-            raise UsageError("--lost-lease standby needs --leader-elect, and excludes --processes")
+        if self.lost_lease == "standby" and not self.leader_elect:
+            raise UsageError("--lost-lease standby needs --leader-elect")
 
 
 @Parameter(name="*", group=Group("Metrics, health and pages", sort_key=3))

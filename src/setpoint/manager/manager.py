@@ -20,7 +20,7 @@ from setpoint.manager.debug_pages.controllers_page import ControllersPage
 from setpoint.manager.debug_pages.manager_page import ManagerPage, ObjectsPage
 from setpoint.manager.debug_pages.profiling import Profiler
 from setpoint.manager.debug_pages.yaml_page import DocumentsPage
-from setpoint.manager.fleet.fleet import ClusterHealth, Fleet
+from setpoint.manager.fleet.fleet import ClusterHealth, Fleet, FleetWork
 from setpoint.manager.fleet.fleet_cluster import Host
 from setpoint.manager.health_checks import HealthChecks
 from setpoint.manager.leader_election.config import LeaderElection
@@ -61,8 +61,9 @@ class Manager:
     - When the lease is lost, all work of the leader is cancelled at once, and `run` raises `LeadershipLost`. Work that
       does not end before others may take over is logged with its stack and abandoned.
     - With ``LeaderElection(lost_lease="standby")`` the process goes on as a standby instead, if all work has ended: the
-      controllers' runs, with their queues, memories and caches, are replaced by fresh ones, and the ``run`` of other
-      runnables of the leader is called again for the next term. If any work does not end, `run` raises.
+      controllers' runs, with their queues, memories and caches, are replaced by fresh ones, in every cluster of a fleet,
+      and the ``run`` of other runnables of the leader is called again for the next term. If any work does not end, `run`
+      raises. Child processes end (or are killed), and fresh ones take their places.
     - Work that does not end within 10 s after its cancellation in a stop is abandoned in the same way; the lease is not
       released in that case.
     - A new leader starts no reconcile until its caches show the writes of the last leader, however long that takes.
@@ -86,8 +87,8 @@ class Manager:
             runnables, health checks and metrics. It is left in the same way however the manager ends.
 
     Raises:
-        ValueError: two controllers have the same name, the fleet is in another manager, there is both an election and
-            sharding, or ``lost_lease="standby"`` is combined with a fleet or with child processes.
+        ValueError: two controllers have the same name, the fleet is in another manager, or there is both an election and
+            sharding.
     """
 
     def __init__(
@@ -112,14 +113,6 @@ class Manager:
         self.elector: Leadership | None = None
         self.shards: ShardMember | None = None
         self._join(leader_election, sharding)
-        if (
-            self.elector is not None
-            and self.elector.rejoins
-            and (fleet is not None or isinstance(controllers, Supervisor))
-        ):
-            raise ValueError(
-                "lost_lease='standby' is for the controllers of one process: use 'exit' with a fleet or child processes"
-            )
         self._shard: Shard | None = self.elector or self.shards
         self._leading_client = client
         if self._shard is not None:
@@ -326,6 +319,8 @@ class Manager:
         """A runnable for this process's next time as the leader; None if the former one still has a thread at work,
         which can't be cancelled.
         """
+        if isinstance(runnable, FleetWork):
+            return runnable.again()
         if not isinstance(runnable, RunningController):
             return runnable
         if runnable.threads.at_work:

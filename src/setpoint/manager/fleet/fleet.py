@@ -304,6 +304,13 @@ class FleetWork:
     def stop(self) -> None:
         self._stopping.set()
 
+    def again(self) -> FleetWork | None:
+        """The work of this process's next term, with fresh runs and caches of the controllers in every cluster; None if
+        work of the last term has not ended in some cluster.
+        """
+        fresh = [cluster.refresh(leading=self._leading) for cluster in self._fleet]
+        return FleetWork(self._fleet, leading=self._leading) if all(fresh) else None
+
     def under_way(self) -> list[UnderWay]:
         """The running reconciles in all clusters."""
         return [

@@ -75,6 +75,8 @@ class FleetCluster:
         self._controllers = controllers
         self._recorder = EventRecorder(client, now=host.process.now, random=host.process.random, instance=host.instance)
         self._failures: dict[str, str] = {}
+        self._hanging: set[str] = set()
+        """The names of controllers with work that did not end although it was cancelled."""
         self._tasks: dict[bool, dict[str, asyncio.Task[None]]] = {True: {}, False: {}}
         self._informers: dict[GroupVersionResource, Informer[Any]] = {
             resource_of(read.kind).gvr: self.factory.informer(read.kind, **read.options) for read in reads
@@ -160,7 +162,24 @@ class FleetCluster:
                 for name, task in tasks.items():
                     if not task.done():
                         log_hanging(self.runs[name], task, CANCEL_WITHIN)
+                        self._hanging.add(name)
                 tasks.clear()
+
+    def refresh(self, *, leading: bool) -> bool:
+        """Replaces the ended runs of the ``leader_only`` controllers if ``leading``, otherwise those of the other
+        controllers, by fresh ones, whose caches sync before the runs start. Returns False if work of one has not ended.
+        """
+        controllers = [controller for controller in self._controllers if controller.leader_only is leading]
+        if any(controller.name in self._hanging for controller in controllers):
+            return False
+        if any(self.runs[controller.name].threads.at_work for controller in controllers):
+            return False
+        for controller in controllers:
+            self._failures.pop(controller.name, None)
+            if self.runs[controller.name].state != "new":
+                self._bind(controller)
+            self.runs[controller.name].prepare()
+        return True
 
     async def send_last_events(self) -> None:
         """Sends the last events after the caches have stopped; gives up after a while, because the cluster may be

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Final
 
 from setpoint.concurrency import TaskScope
@@ -23,6 +24,8 @@ LIVED: Final = 60.0
 """Seconds after which a process counts as having worked. If it dies later, it is replaced at once."""
 RENEWED_EVERY: Final = 0.5
 """Seconds between two messages about the lease."""
+ENDED_EVERY: Final = 0.1
+"""Seconds between two looks at whether all processes of a term have ended, and two messages about the lease meanwhile."""
 
 
 class ChildFailed(Exception):
@@ -37,7 +40,8 @@ class Supervisor:
     - No key is worked on by two of the processes at once: each process has the keys of one `Partition`, and a new
       process for a partition is started only when the previous one has ended.
     - The processes act only while this process leads. They write nothing from the moment at which another process may
-      lead.
+      lead. Each of them works in one term: where the supervisor takes part in the election again, fresh processes are
+      its standbys.
     - A process that dies is replaced: at once, or after a growing pause if its predecessors also died soon.
     - `run` ends only when no process is left, even if it fails or is cancelled. If this process dies, the others end.
 
@@ -61,6 +65,11 @@ class Supervisor:
         self._stopping = asyncio.Event()
         self._worked: set[int] = set()
         self._leads = False
+        self._may_start = asyncio.Event()
+        """Not set while the processes of a term end in order."""
+        self._may_start.set()
+        self._dismissed: set[ChildProcess] = set()
+        """The processes that end because their term ends."""
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
@@ -84,14 +93,23 @@ class Supervisor:
     def stop(self) -> None:
         """Asks every process to stop gracefully."""
         self._stopping.set()
+        self._may_start.set()
         for child in self.children.values():
             child.send(Stop())
 
     def kill(self) -> None:
         """Ends all processes at once."""
         self._stopping.set()
+        self._may_start.set()
         for child in self.children.values():
             child.kill()
+
+    def dismiss(self) -> None:
+        """Asks every process to finish its reconciles and end. Others start when `lose` has ended the term."""
+        self._may_start.clear()
+        self._dismissed.update(self.children.values())
+        for child in self.children.values():
+            child.send(Stop())
 
     def under_way(self) -> list[str]:
         """The running reconciles, according to the last messages from the processes."""
@@ -108,26 +126,36 @@ class Supervisor:
             child.send(Lead(self.until()))
 
     def lose(self, reason: str) -> None:
-        """Ends all work, because the lease is lost. Processes that take too long are killed before another process may
-        take over.
+        """Ends all work, because the lease is lost or about to be released. Processes that take too long are killed
+        before another process may take over. If this process may lead again, fresh ones take their places.
         """
         self._leads = False
-        self._stopping.set()
-        for child in self.children.values():
+        if self._leadership is None or not self._leadership.rejoins:
+            self._stopping.set()
+        children, is_late = list(self.children.values()), not self._may_start.is_set()
+        self._dismissed.update(children)
+        for child in children:
             child.send(Lost(reason))
-        if self._leadership is not None:
-            asyncio.get_running_loop().call_later(0.9 * self._leadership.grace, self.kill)
+            if is_late:
+                child.kill()
+            elif self._leadership is not None:
+                asyncio.get_running_loop().call_later(0.9 * self._leadership.grace, child.kill)
+        self._may_start.set()
 
     async def _keep(self, index: int) -> None:
         loop = asyncio.get_running_loop()
         pause = 0.0
-        while not self._stopping.is_set():
+        while True:
+            await self._may_start.wait()
+            if self._stopping.is_set():
+                return
             started_at = loop.time()
             child = await self._launch(index, self.count)
             self.children[index] = child
             fields = {"process": index, "pid": child.pid}
             logger.info("started a process", extra={"fields": fields})
-            if self._stopping.is_set():  # between the start and here
+            if self._stopping.is_set() or not self._may_start.is_set():  # between the start and here
+                self._dismissed.add(child)
                 child.send(Stop())
             if self._leads:
                 child.send(Lead(self.until()))
@@ -137,6 +165,9 @@ class Supervisor:
                 self.children.pop(index, None)
             if child.has_started:
                 self._worked.add(index)
+            if child in self._dismissed:
+                self._dismissed.discard(child)
+                continue
             if self._stopping.is_set():
                 return
             if status > 0 and index not in self._worked:
@@ -186,19 +217,34 @@ class Supervisor:
 
 
 class Leading:
-    """A runnable that runs while the supervisor leads, and tells the processes how long they may act."""
+    """A runnable that runs while the supervisor leads, and tells the processes how long they may act.
+
+    `stop` lets the processes finish their reconciles; `run` then returns when all of them have ended. They still act
+    meanwhile. If `run` is cancelled, their work ends at once. `run` may be called again for the next term.
+    """
 
     name = "lease of the processes"
     leader_only = True
 
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._supervisor.dismiss()
 
     async def run(self) -> None:
+        self._stopping.clear()
         try:
-            while True:
+            while self._supervisor.children or not self._stopping.is_set():
                 self._supervisor.lead()
-                await asyncio.sleep(RENEWED_EVERY)
+                if self._stopping.is_set():
+                    await asyncio.sleep(ENDED_EVERY)
+                    continue
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(RENEWED_EVERY):
+                        await self._stopping.wait()
         finally:
             self._supervisor.lose("the supervising process no longer leads")
 
