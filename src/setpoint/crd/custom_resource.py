@@ -61,6 +61,7 @@ class Definition(Struct, frozen=True, kw_only=True):
     annotations: dict[str, str] = {}
     conversions: tuple[Conversion, ...] = ()
     installed_by: str = ""
+    preserve_unknown_fields: bool = False
 
 
 _CONVERTED: dict[str, Callable[[Any], Any]] = {
@@ -99,6 +100,7 @@ class Keywords(TypedDict, total=False):
     annotations: Mapping[str, str]
     conversions: Sequence[Conversion]
     installed_by: str
+    preserve_unknown_fields: bool
     status_subresource: bool
 
 
@@ -138,7 +140,10 @@ def _create(
         return cls
     cls.resource = _resource(cls, keywords["group"], keywords)
     cls.definition = _definition(cls, keywords)
-    if not cls.definition.installed_by:
+    cls.__keeps_unknown__ = cls.definition.preserve_unknown_fields
+    if cls.definition.installed_by:
+        cls.__of_others__ = True  # so an object is read, and written as it was read, whatever it lacks
+    else:
         check_fields(cls)
         check_conversions(cls)
     return cls
@@ -162,6 +167,9 @@ class CustomResource(Object, metaclass=CustomResourceMeta):
     ``installed_by`` is for a kind of another project (``installed_by="cert-manager"``): the class may have a part of
     its fields, and the program that has the class never writes the kind's definition. Manifests, charts and bundles
     leave it out and keep the permissions. See `docs/howto/other-projects.md`.
+
+    With ``preserve_unknown_fields``, the server stores fields of the object that the class does not have, beside
+    ``spec`` and ``status``, and an object that was read is written with them.
 
     A field ``status`` becomes a subresource, unless ``status_subresource`` is False. The types of ``spec`` and
     ``status`` may also be dataclasses or pydantic models.

@@ -134,6 +134,8 @@ def _whole(kind: type[Object], walk: _Walk) -> JSONSchema:
         "metadata": {"type": "object"},
         **schema["properties"],
     }
+    if getattr(kind, "__keeps_unknown__", False):
+        schema["x-kubernetes-preserve-unknown-fields"] = True
     has_status = "status" in schema["properties"]
     paths = () if _is_foreign(kind) else path_problems(kind, schema)  # theirs may show fields of no schema
     for problem in (*schema_problems(schema, has_status=has_status), *paths):

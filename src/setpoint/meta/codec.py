@@ -16,7 +16,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from setpoint.meta.duration import Duration
 from setpoint.meta.json_document import DecodeError, TooDeep, members, mended, plain
-from setpoint.meta.lenient_decoding import repaired
+from setpoint.meta.lenient_decoding import repaired, zero_value
 from setpoint.meta.model import ApiModel, Object, resource_of
 from setpoint.meta.model_fields import alternatives, fields_of, has_foreign, is_foreign, is_pydantic
 from setpoint.meta.quantity import Quantity
@@ -84,7 +84,8 @@ def to_wire(value: Any) -> Any:
     """The plain JSON values of a model, or of a container of models. Absent fields are left out, never null.
 
     The result for an `Object` starts with ``apiVersion`` and ``kind``. A ``metadata``, ``spec`` or ``status`` that
-    equals the class's default is left out. An object inside of another one, such as a claim template, has all three,
+    equals the class's default is left out, as is one that was absent when the object was read and has not changed
+    since. An object inside of another one, such as a claim template, has all three,
     and neither ``apiVersion`` nor ``kind``: Go writes it in this way.
 
     Raises:
@@ -104,10 +105,19 @@ def _to_wire(value: Any) -> Any:
         resource = resource_of(type(value))
         document: dict[str, Any] = {"apiVersion": resource.api_version, "kind": resource.kind}
         fields = _struct_to_wire(value)
-        zeros = _zeros(type(value))
+        zeros, absent = _zeros(type(value)), _read_as_absent(type(value))
         for name, content in fields.items():
-            if name not in zeros or content != zeros[name]:
-                document[name] = content
+            if name in zeros and content == zeros[name]:
+                continue
+            if name in absent and content == absent[name] and _is_absent(value, name):
+                continue
+            document[name] = content
+        raw = raw_of(value)
+        if raw is not None and getattr(type(value), "__keeps_unknown__", False):
+            known = {"apiVersion", "kind", *(item.encode_name for item in fields_of(type(value)))}
+            document |= {name: plain(part) for name, part in members(raw).items() if name not in known}
+        if raw is not None and getattr(type(value), "__of_others__", False):
+            _drop_added(document, plain(raw))
         return document
     if isinstance(value, Struct) or is_foreign(type(value)):
         return _struct_to_wire(value)
@@ -221,6 +231,37 @@ def _zeros(kind: type[Object]) -> dict[str, Any]:
     return zeros
 
 
+@cache
+def _read_as_absent(kind: type[Object]) -> dict[str, Any]:
+    """The wire forms of the required fields of an object that was read without them, by wire name."""
+    required = [item for item in msgspec.structs.fields(kind) if item.required]
+    if not required:
+        return {}
+    try:
+        empty = decode(kind, b"{}")
+    except DecodeError:
+        return {}
+    return {item.encode_name: _to_wire(getattr(empty, item.name)) for item in required}
+
+
+def _drop_added(written: Any, read: Any) -> None:
+    """Removes the empty metadata and status of inner objects, such as templates, that were read without them."""
+    if isinstance(written, dict) and isinstance(read, dict):
+        for name in ("metadata", "status"):
+            if written.get(name) == {} and name not in read:
+                del written[name]
+        for name, part in written.items():
+            _drop_added(part, read.get(name))
+    elif isinstance(written, list) and isinstance(read, list):
+        for part, other in zip(written, read, strict=False):
+            _drop_added(part, other)
+
+
+def _is_absent(obj: Object, name: str) -> bool:
+    raw = raw_of(obj)
+    return raw is not None and name not in members(raw)
+
+
 def _encode_hook(value: Any) -> Any:
     if isinstance(value, MicroTime):
         return format_micro_time(value)
@@ -287,10 +328,32 @@ def _convert(value: Any, kind: Any) -> Any:
 
 def _repaired(kind: type[M], raw: bytes) -> M:
     """Decodes a document that does not fit ``kind``, as Go's decoder would."""
+    document: Any = None
     try:
-        return cast("M", convert(kind, plain(raw)))
+        document = plain(raw)
+        return cast("M", convert(kind, document))
     except DecodeError as problem:
+        if getattr(kind, "__of_others__", False) and isinstance(document, dict):
+            if (read := _with_zeros(kind, document)) is not None:
+                return read
         raise type(problem)(f"{_described(kind, raw)}: {problem}") from problem.__cause__
+
+
+def _with_zeros(kind: type[M], document: dict[str, Any]) -> M | None:
+    """An object without some of the required fields of its class, which get zero values, even if the fields' bounds
+    refuse these. None if that is not what is wrong with the document.
+    """
+    values: dict[str, Any] = {}
+    try:
+        for item in fields_of(kind):
+            content = document.get(item.encode_name)
+            if content is not None:
+                values[item.name] = convert(item.type, content)
+            elif item.required:
+                values[item.name] = zero_value(item.type)
+    except DecodeError:
+        return None
+    return kind(**values)
 
 
 def convert(annotation: Any, value: Any) -> Any:

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Hashable
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from functools import cache
-from typing import Any, Final, NamedTuple, cast, get_args, get_origin
+from typing import Any, Final, Literal, NamedTuple, cast, get_args, get_origin
 from uuid import UUID
 
 import msgspec
-from msgspec import UnsetType
+from msgspec import Struct, UnsetType
 
 from setpoint.meta.duration import Duration, nearest_duration
 from setpoint.meta.model_fields import alternatives, bare, fields_of, is_record
+from setpoint.meta.quantity import Quantity
 from setpoint.meta.time_format import nearest_time
 
-__all__ = ["repaired"]
+__all__ = ["repaired", "zero_value"]
 
 Repair = Callable[[Any], Any]
 """Turns a plain JSON value into one that a strict decoder accepts."""
@@ -138,6 +139,30 @@ def _fields(kind: Any) -> tuple[_Field, ...]:
         field = _Field(item.encode_name, _repair_of(item.type), removes_null, item.required, _zero_of(choices[0]))
         fields.append(field)
     return tuple(fields)
+
+
+def zero_value(annotation: Any) -> Any:
+    """Go's zero value for a field of this type, without regard to the field's bounds. For a choice of constants it is
+    the first one.
+    """
+    choices = alternatives(annotation)
+    if types.NoneType in choices:
+        return None
+    target = bare(choices[0])
+    origin = get_origin(target) or target
+    if isinstance(origin, type) and issubclass(origin, Struct):
+        return target(**{item.name: zero_value(item.type) for item in fields_of(target) if item.required})
+    if origin is Literal:
+        return get_args(target)[0]
+    if origin is bytes:
+        return b""
+    if isinstance(origin, type) and issubclass(origin, datetime):
+        return origin(1, 1, 1, tzinfo=UTC)
+    if origin is date:
+        return date.min
+    if origin is Quantity:
+        return Quantity("0")
+    return origin() if origin in (str, int, float, bool, list, dict) else None
 
 
 def _zero_of(target: Any) -> Callable[[], Any]:

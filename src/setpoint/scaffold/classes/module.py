@@ -211,6 +211,8 @@ def _keywords(kind: _Kind, *, own: bool, installed_by: str) -> dict[str, str | S
     for name, wire in (("short_names", "shortNames"), ("categories", "categories")):
         if names.get(wire):
             keywords[name] = literal(names[wire])
+    if version["schema"]["openAPIV3Schema"].get("x-kubernetes-preserve-unknown-fields"):
+        keywords["preserve_unknown_fields"] = "True"
     for name in ("served", "storage"):
         if not version[name]:
             keywords[name] = "False"

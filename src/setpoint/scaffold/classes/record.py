@@ -18,6 +18,8 @@ JSONSchema = Mapping[str, Any]
 Place = tuple[str, ...]
 """The words of a class's name: the kind's class, and the fields that lead to the part."""
 _JUNCTORS: Final = ("allOf", "anyOf", "oneOf", "not", "uniqueItems")
+_UNKNOWN: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+"""The schema of a part of which a definition says nothing, in an object whose unknown fields are stored."""
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _TIMES: Final = {"date-time": "datetime", "date": "date", "byte": "bytes"}
 _LENGTHS: Final = {"minLength": "min_length", "maxLength": "max_length"}
@@ -85,11 +87,14 @@ class Records:
         """The fields of a kind, without ``apiVersion``, ``kind`` and ``metadata``.
 
         ``spec`` and ``status`` are never None. Of ``status`` no field is required, because an object has no status at
-        first; ``spec`` is required if one of its fields is.
+        first; ``spec`` is required if one of its fields is. If a kind's unknown fields are stored, it has both.
         """
         fields = []
         required = schema.get("required", ())
-        for wire, part in (schema.get("properties") or {}).items():
+        properties = dict(schema.get("properties") or {})
+        if schema.get("x-kubernetes-preserve-unknown-fields"):
+            properties = {"spec": _UNKNOWN, "status": _UNKNOWN} | properties
+        for wire, part in properties.items():
             if wire in ("apiVersion", "kind", "metadata"):
                 continue
             if wire not in ("spec", "status"):
