@@ -603,7 +603,7 @@ async def test_an_object_that_the_transform_fails_for_is_skipped_and_the_others_
         await wait_all_tasks_blocked()
         assert recorder.calls == ["list good", "add better"]
         assert pods.shared.skipped == 2
-    assert "the transform failed for a Pod: KeyError('spec')" in caplog.text
+    assert "the transform failed for Pod default/bad: KeyError('spec')" in caplog.text
 
 
 # -- the end, from within ----------------------------------------------------------------------------------------------

@@ -113,7 +113,7 @@ class Endless:
 @pytest.mark.parametrize(
     ("head", "piece", "most", "why"),
     [
-        (b'{"kind":"PodList","metadata":{"x":"', b"y" * 65536, 8 << 20, "no items in its first"),
+        (b'{"kind":"PodList","metadata":{"x":"', b"y" * 65536, 8 << 20, "no items at the beginning"),
         (b'{"kind":"PodList","items":[{"metadata":{"x":"', b"y" * 65536, 4 << 20, "an item of a list is longer"),
         (b'{"kind":"PodList","items":[{"metadata":{"x":', b"[" * 65536, 4 << 20, "an item of a list is longer"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,10 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.cache import ObjectParser
+from setpoint.cache.errors import WatchBroken
+from setpoint.cache.list_splitter import ListSplitter
 from setpoint.cache.object_parser import UnexpectedKind
-from setpoint.meta import DecodeError, Model
+from setpoint.cache.watch_frames import mark_of, split_event, status_of
+from setpoint.client import TransportError
+from setpoint.client.object_list import split_list
+from setpoint.meta import DecodeError, Model, members
+from setpoint.meta.json_document import excerpt
 from setpoint.meta.managed_fields import without_managed_fields
-from setpoint.models.core_v1 import Pod
+from setpoint.models.core_v1 import Pod, Secret
 
 from .fakes import pod, to_bytes
 
@@ -198,3 +205,43 @@ def test_what_is_no_object_is_an_error_that_says_so(raw: bytes) -> None:
         return
     with pytest.raises(DecodeError, match="Pod"):
         ObjectParser(Pod.resource).read(raw)
+
+
+SECRET = {"apiVersion": "v1", "data": {"password": "aHVudGVyMg=="}, "kind": "Secret", "metadata": {"name": "a"}}
+
+
+def test_a_message_about_an_object_has_no_value_of_it() -> None:
+    def transform(document: dict[str, Any]) -> dict[str, Any]:
+        int(document["data"]["password"])
+        return document
+
+    def message(error: type[Exception], function: Callable[..., Any], *arguments: Any) -> str:
+        with pytest.raises(error) as raised:
+            function(*arguments)
+        assert raised.value.__cause__ is None
+        return str(raised.value)
+
+    raw = to_bytes(SECRET)
+    parser = ObjectParser(Secret.resource, transform=transform)
+    assert message(DecodeError, parser.read, raw) == "the transform failed for Secret a: ValueError"
+    nameless = to_bytes({**SECRET, "metadata": {}})
+    texts = [
+        message(DecodeError, ObjectParser(Secret.resource).read, nameless),
+        message(WatchBroken, split_event, raw[:-1]),
+        message(WatchBroken, mark_of, b'{"data":{"password":"aHVudGVyMg=="},"metadata":1}'),
+        status_of(raw[:-1]).message,
+        message(TransportError, split_list, raw[:-1]),
+        message(DecodeError, members, b'{"data":"aHVudGVyMg==" "}'),
+        message(DecodeError, members, b'"aHVudGVyMg=="'),
+    ]
+    for begun in (raw[:-1], b'{"items":[' + raw[:-1]):
+        splitter = ListSplitter()
+        splitter.feed(begun)
+        texts.append(message(WatchBroken, splitter.finish))
+    for text in texts:
+        assert "aHVudGVyMg" not in text, text
+    assert any("bytes of JSON with the kind Secret" in text for text in texts)
+
+
+def test_a_message_about_text_of_a_proxy_shows_its_beginning() -> None:
+    assert excerpt(b"<html>502 Bad Gateway") == "21 bytes that begin with b'<html>502 Bad Gateway'"

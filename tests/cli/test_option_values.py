@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import yaml
 import setpoint as sp
 from setpoint.apiserver import ApiServer
 from setpoint.cli import simulate
+from setpoint.cli.main import app
 from setpoint.cli.program import program
 from setpoint.client import Client, InProcessTransport
 from setpoint.meta.user_error import UserError
@@ -128,7 +130,7 @@ def test_objects_of_kinds_that_an_option_adds_are_checked(tmp_path: Path, capsys
 def test_the_simulation_runs_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[tuple[list[str], Any]] = []
 
-    def note(controllers: Any, admissions: Any, flags: Any, *, lifespan: Any, notes: Any) -> int:
+    def note(controllers: Any, admissions: Any, flags: Any, stream: Any, *, lifespan: Any, notes: Any) -> int:
         runs.append(([controller.name for controller in controllers], lifespan))
         return 0
 
@@ -163,3 +165,118 @@ def test_a_wrong_option_is_one_line(value: str, message: str) -> None:
 def test_a_program_without_options_takes_none() -> None:
     with pytest.raises(UserError, match="--option a=b: the program has no options of its own"):
         run("manifests", "--option", "a=b", operator=sp.Operator([sp.Controller(Garden, reconcile)]))
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    with pytest.raises(SystemExit) as ended:
+        sp.main(OPERATOR, argv=words)
+    assert ended.value.code == 1
+    return capsys.readouterr().err.partition(": ")[2]
+
+
+def test_a_value_that_the_program_refuses_in_run_is_named_with_its_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    problem = "water must not be salt"
+    assert refused(capsys, "run", "--water", "salt") == f"{problem}: --water=salt (flag)\n"
+    file = tmp_path / "garden.yaml"
+    file.write_text("water: salt\nleader-elect: true\n")
+    assert refused(capsys, "run", "--config", str(file)) == f"{problem}: --water=salt ({file})\n"
+    monkeypatch.setenv("GARDEN_WATER", "salt")
+    monkeypatch.setenv("GARDEN_PASSWORD", "secret")
+    text = f"{problem}: --water=salt (GARDEN_WATER), --password=*** (GARDEN_PASSWORD)\n"
+    assert refused(capsys, "run", "--leader-elect") == text
+
+
+def test_documents_are_not_mixed_with_what_the_program_prints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def talkative(options: Options) -> list[sp.Controller[Any]]:
+        print("made of", options.water)  # noqa: T201
+
+        async def say(obj: Any, ctx: sp.Context) -> None:
+            print("reconciles", obj.name)  # noqa: T201
+
+        return [sp.Controller(Garden, say)]
+
+    def checks(garden: Garden) -> None:
+        print("checks", garden.name)  # noqa: T201
+
+    admissions = [sp.Admission(Garden).validates(checks)]
+    operator = sp.Operator(talkative, admissions, options=Options)
+    file = tmp_path / "garden.yaml"
+    file.write_text("apiVersion: option-values.example.com/v1\nkind: Garden\nmetadata: {name: a, namespace: b}\n")
+    for words in (("check", str(file)), ("simulate", "--budget", "1run")):
+        for form in ("json", "sarif"):
+            run(*words, "--output", form, "--option", "water=rain", operator=operator)
+            printed = capsys.readouterr()
+            json.loads(printed.out)
+            assert "made of rain" in printed.err
+    run("check", str(file), operator=operator)
+    assert "checks a" in capsys.readouterr().out
+
+
+PROGRAM = """
+from dataclasses import dataclass
+import setpoint as sp
+from setpoint.models.core_v1 import ConfigMap, Pod
+
+class Spring(sp.CustomResource, group="option-values.example.com", version="v1"):
+    depth: int = 1
+
+@dataclass
+class Options:
+    region: str
+    reads_pods: bool = False
+
+async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+    pass
+
+def controllers(options: Options) -> list[sp.Controller]:
+    controller = sp.Controller(ConfigMap, reconcile)
+    return [controller.reads(Pod) if options.reads_pods else controller]
+
+def check(spring: Spring) -> None:
+    pass
+
+operator = sp.Operator(controllers, [sp.Admission(Spring).validates(check)], options=Options)
+"""
+ROLE = """
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: a}
+rules:
+- {apiGroups: [""], resources: [configmaps], verbs: [get, list, watch]}
+"""
+
+
+def test_commands_of_setpoint_take_the_options_of_a_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program_file, role = tmp_path / "option_program.py", tmp_path / "role.yaml"
+    program_file.write_text(PROGRAM)
+    role.write_text(ROLE)
+
+    def rbac(*options: str) -> tuple[int, str]:
+        words = [word for option in options for word in ("--option", option)]
+        with pytest.raises(SystemExit) as ended:
+            app(["rbac", str(program_file), "--role", str(role), *words])
+        printed = capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return ended.value.code, printed.out + printed.err
+
+    assert "pods" not in rbac("region=eu")[1]
+    status, text = rbac("region=eu", "reads-pods=true")
+    assert status == 1
+    assert "  pods: get, list, watch" in text
+    status, text = rbac()
+    assert status == 2
+    assert "missing 1 required positional argument: 'region': add --option NAME=VALUE" in text
+    assert rbac("colour=red")[1] == (
+        "setpoint rbac: --option colour=red: an option is NAME=VALUE, and the names are region, reads-pods\n"
+    )
+    words = ["webhook", "manifests", str(program_file), "--service", "hooks"]
+    with pytest.raises(SystemExit):
+        app(words)
+    assert "add --option NAME=VALUE" in capsys.readouterr().err
+    with suppress(SystemExit):
+        app([*words, "--option", "region=eu"])
+    assert "springs" in capsys.readouterr().out

@@ -16,6 +16,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 from setpoint.cache.errors import WatchBroken
 from setpoint.client.line_framer import MAX_LINE
 from setpoint.meta import ListMeta, end_of_value
+from setpoint.meta.json_document import excerpt
 
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[{}\[\]]', re.DOTALL)
 _FIRST_KEY = re.compile(rb'\{\s*"[^"\\]*"\s*:')
@@ -72,7 +73,7 @@ class ListSplitter:
             start = _start_of_items(data)
             if start < 0:
                 if len(data) > MAX_HEADER:
-                    raise WatchBroken(f"not a list: there are no items in its first {len(data)} bytes: {data[:200]!r}")
+                    raise WatchBroken(f"not a list: there are no items at the beginning: {excerpt(data)}")
                 self._rest = data
                 return []
             self._header, data = data[:start], data[start:]
@@ -84,7 +85,7 @@ class ListSplitter:
             self._patience = max(2 * (len(data) - position), 1 << 20)
         self._rest = data[position:]
         if len(self._rest) > MAX_LINE:
-            raise WatchBroken(f"an item of a list is longer than {MAX_LINE} bytes: {self._rest[:200]!r}")
+            raise WatchBroken(f"an item of a list is longer than {MAX_LINE} bytes: {excerpt(self._rest)}")
         return items
 
     def _gathered(self) -> bytes:
@@ -115,7 +116,7 @@ class ListSplitter:
         try:
             return msgspec.json.decode(document, type=Envelope)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-            raise WatchBroken(f"not a complete list: {problem}; it begins with {document[:200]!r}") from None
+            raise WatchBroken(f"not a complete list: {problem}; it is {excerpt(document)}") from None
 
     def _split(self, data: bytes, items: list[bytes]) -> int:
         """Appends to ``items`` every item that is followed by text that looks like the beginning of another item;

@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from setpoint.cache.object_record import version_number
 from setpoint.meta import DecodeError, Resource, TooDeep, decode, encode, head_in, members, mended, plain
+from setpoint.meta.json_document import excerpt
 from setpoint.meta.managed_fields import MANAGED_FIELDS, end_of_managed_fields, is_complete
 from setpoint.meta.object_head import Head
 
@@ -157,7 +158,7 @@ class ObjectParser:
         except DecodeError as unreadable:
             raise DecodeError(f"{self._kind} with unreadable metadata: {unreadable}") from None
         if not head.name:
-            raise DecodeError(f"a {self._kind} without a name: {raw[:200]!r}")
+            raise DecodeError(f"a {self._kind} without a name: {excerpt(raw)}")
         if self._metadata_only:
             members, problem = {}, ""
         elif self._projection is not None and not problem:
@@ -184,9 +185,18 @@ class ObjectParser:
         except (TooDeep, RecursionError):
             return raw, members, _TOO_DEEP
         except Exception as problem:
-            raise DecodeError(
-                f"the transform failed for a {self._kind}: {problem!r}; it was {raw[:200]!r}"
-            ) from problem
+            subject = self._described(members)
+            if self._kind == "Secret":  # the message of an error may quote a value
+                raise DecodeError(f"the transform failed for {subject}: {type(problem).__name__}") from None
+            raise DecodeError(f"the transform failed for {subject}: {problem!r}") from problem
+
+    def _described(self, members: _Members) -> str:
+        """The kind and, if it can be read, the key. Values are left out: they may be those of a Secret."""
+        try:
+            head = head_in(bytes(members.get("metadata", b"{}")))
+        except DecodeError:
+            return f"a {self._kind}"
+        return f"{self._kind} {head.key}"
 
     def _same_group(self, api_version: str) -> bool:
         return api_version in (self._api_version, "", "meta.k8s.io/v1")

@@ -8,6 +8,7 @@ from msgspec import Struct
 from setpoint.cache.errors import WatchBroken
 from setpoint.cache.reflector_sink import EventType
 from setpoint.meta import DecodeError, Status, members, plain
+from setpoint.meta.json_document import excerpt
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
@@ -58,7 +59,7 @@ def split_event(line: bytes) -> tuple[bytes, bytes]:
             parts = members(line)
             return str(plain(parts["type"])).encode(), parts["object"]
         except (DecodeError, LookupError, UnicodeEncodeError):
-            raise WatchBroken(f"not a watch event: {problem}; it begins with {line[:200]!r}") from None
+            raise WatchBroken(f"not a watch event: {problem}; it is {excerpt(line)}") from None
     return frame.type.encode(), bytes(frame.object)
 
 
@@ -76,7 +77,7 @@ def mark_of(raw: bytes) -> MarkMeta:
     try:
         return _decode_mark(raw).metadata
     except (*_MALFORMED, RecursionError) as problem:
-        raise WatchBroken(f"an invalid bookmark: {problem}; it begins with {raw[:200]!r}") from None
+        raise WatchBroken(f"an invalid bookmark: {problem}; it is {excerpt(raw)}") from None
 
 
 def status_of(raw: bytes) -> Status:
@@ -84,4 +85,4 @@ def status_of(raw: bytes) -> Status:
     try:
         return _decode_status(raw)
     except (*_MALFORMED, RecursionError):
-        return Status(code=500, reason="InternalError", message=f"an ERROR event without a Status: {raw[:200]!r}")
+        return Status(code=500, reason="InternalError", message=f"an ERROR event without a Status: {excerpt(raw)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 from setpoint.apps.error_reports import UsageError
 from setpoint.cli.finding_formats import Format, Location, Problem
@@ -27,8 +27,8 @@ _UNKNOWN: Final = "UnknownField"
 _UNKNOWN_RULE: Final = "a field is not in the schema: the API server drops it, or refuses it in strict requests"
 
 
-def check_files(parts: Parts, files: Sequence[Path], old: Sequence[Path], output: Format = "text") -> int:
-    """Prints the errors in the objects of the program's kinds, and returns the exit status.
+def check_files(parts: Parts, files: Sequence[Path], old: Sequence[Path], output: Format, stream: TextIO) -> int:
+    """Writes the errors in the objects of the program's kinds to the stream, and returns the exit status.
 
     Raises:
         UsageError: there is no file, a file can't be read, or no object in the files is of the program's kinds.
@@ -54,7 +54,7 @@ def check_files(parts: Parts, files: Sequence[Path], old: Sequence[Path], output
         for rule, path, text in errors:
             message = f"{document['kind']} {name}: {text}"
             if output == "text":
-                print(visible(f"{item.file}: {message}"))  # noqa: T201 - this is the user's terminal
+                stream.write(visible(f"{item.file}: {message}\n"))
             else:
                 line = YamlLines(item.text).line(item.number, path, item.position)
                 problems.append(Problem(rule, message, Location(Path(item.file), line), {"field": path}))
@@ -62,7 +62,7 @@ def check_files(parts: Parts, files: Sequence[Path], old: Sequence[Path], output
         names = ", ".join(sorted({kind for _, kind in kinds})) or "no custom resource"
         raise UsageError(f"no object in the files is of the program's kinds, which are {names}")
     if output != "text":
-        sys.stdout.write(document_of(output, "setpoint check", {_UNKNOWN: _UNKNOWN_RULE}, problems))
+        stream.write(document_of(output, "setpoint check", {_UNKNOWN: _UNKNOWN_RULE}, problems))
     word = "object" if checked == 1 else "objects"
     print(f"{checked} {word} checked, {refused} refused", file=sys.stderr)  # noqa: T201
     return 1 if refused else 0

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from setpoint.cli.finding_formats import Format
+from setpoint.cli.finding_formats import Format, stdout_for
 from setpoint.cli.program_arguments import Parts
 from setpoint.cli.program_options import OptionValues, with_values
 
@@ -37,6 +37,7 @@ def check_command(parts: Parts) -> Callable[..., None]:
         """
         from setpoint.cli.check import check_files  # imports parts of the server
 
-        raise SystemExit(check_files(with_values(parts, option)[0], files, old or [], output))
+        with stdout_for(output) as stream:
+            raise SystemExit(check_files(with_values(parts, option)[0], files, old or [], output, stream))
 
     return check

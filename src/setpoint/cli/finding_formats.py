@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TextIO
 from urllib.parse import quote
 
-__all__ = ["Format", "Location", "Problem", "document", "place_of"]
+__all__ = ["Format", "Location", "Problem", "document", "place_of", "stdout_for"]
 
 Format = Literal["text", "json", "sarif"]
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -38,6 +40,19 @@ class Problem:
     message: str
     location: Location | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@contextmanager
+def stdout_for(form: Format) -> Iterator[TextIO]:
+    """Standard output, for a command that runs code of a program. Unless the output is text, ``print`` in that code
+    writes to stderr meanwhile, so that nothing is mixed with the document.
+    """
+    stream = sys.stdout
+    if form == "text":
+        yield stream
+        return
+    with redirect_stdout(sys.stderr):
+        yield stream
 
 
 def document(form: Literal["json", "sarif"], tool: str, rules: Mapping[str, str], problems: Sequence[Problem]) -> str:

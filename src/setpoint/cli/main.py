@@ -164,6 +164,7 @@ def rbac(
     requests: Path | None = None,
     strict: Annotated[bool, Parameter(negative="")] = False,
     output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"])] = "text",
+    option: Annotated[tuple[str, ...], Parameter(negative_iterable="")] = (),
 ) -> int:
     """Compare the permissions that a program declares, those that its tests request, and those that a role grants.
 
@@ -184,10 +185,12 @@ def rbac(
         Also return 1 if there are permissions that are never used.
     output
         text, or json for one object with four lists of permissions.
+    option
+        An option of the program, NAME=VALUE, if its controllers are made of options. Repeatable.
     """
     from setpoint.cli.rbac import rbac as compare
 
-    return compare(app, command, role=role, requests=requests, strict=strict, output=output)
+    return compare(app, command, role=role, requests=requests, strict=strict, output=output, options=option)
 
 
 @app.command

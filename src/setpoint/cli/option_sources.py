@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -49,6 +50,10 @@ class OptionSources:
             hidden = name.removeprefix("--") in self._hidden
             value = "***" if hidden else ",".join(str(_value(token)) for token in tokens)
             self._values[name] = f"{name}={value} ({source})"
+
+    def set_values(self, names: Iterable[str]) -> list[str]:
+        """The flags among these that have a value from any source, each with the value and the source."""
+        return [self._values[name] for name in map("--{}".format, names) if name in self._values]
 
     def log(self) -> None:
         """Writes a log record with all values that differ from the defaults, each with its source."""

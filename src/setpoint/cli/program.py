@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -16,6 +17,7 @@ from setpoint.cli.manifests import manifests_command
 from setpoint.cli.option_sources import OptionSources, hidden_fields
 from setpoint.cli.program_arguments import Parts
 from setpoint.cli.program_loader import SourceError, being_loaded
+from setpoint.cli.program_options import flags_of
 from setpoint.cli.run import run_command
 from setpoint.cli.simulate_command import simulate_command
 from setpoint.cli.uninstall import uninstall_command
@@ -112,17 +114,27 @@ def main(
                 registry=registry,
             )
         )
-        program(command, operator)(list(sys.argv[1:] if argv is None else argv))
+        sources = OptionSources(operator.prefix, hidden_fields(operator.options))
+        app = program(command, operator, sources)
+        words = list(sys.argv[1:] if argv is None else argv)
+        if operator.options is not None:
+            try:
+                app.parse_args(words)
+            except ValueError as problem:  # of the options' own class: those of values have been reported
+                given = sources.set_values(flags_of(operator.options))
+                raise UsageError(f"{problem}: {', '.join(given) or 'no option is set'}") from None
+        app(words)
 
 
-def program(command: str, operator: Operator[Any]) -> App:
-    """The commands of a program; see `main`.
+def program(command: str, operator: Operator[Any], sources: OptionSources | None = None) -> App:
+    """The commands of a program; see `main`. ``sources`` provide values of the flags of ``run``.
 
     Raises:
         UsageError: there is neither a controller nor an admission, or an option has no default but is needed for one.
     """
     try:
-        controllers = operator.controllers_for()
+        with redirect_stdout(sys.stderr):  # stdout is for the command's own output, such as YAML
+            controllers = operator.controllers_for()
     except TypeError as problem:
         raise UsageError(str(problem)) from None
     admissions = operator.admissions
@@ -132,7 +144,7 @@ def program(command: str, operator: Operator[Any]) -> App:
     names = ", ".join(controller.name for controller in controllers)
     kinds = ", ".join(dict.fromkeys(admission.kind.__name__ for admission in admissions))
     app = App(name=command, help=f"Controllers: {names}." if names else f"Webhooks for {kinds}.", version_flags=[])
-    sources = OptionSources(operator.prefix, hidden_fields(operator.options))
+    sources = sources or OptionSources(operator.prefix, hidden_fields(operator.options))
     app.command(run_command(parts, sources), name="run", config=[sources])
     app.command(manifests_command(parts), name="manifests")
     app.command(uninstall_command(parts), name="uninstall")

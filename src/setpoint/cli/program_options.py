@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from typing import Annotated, Any, TypeAlias
 
 from cyclopts import App, CycloptsError, Parameter
@@ -67,7 +69,8 @@ def with_values(parts: Parts, values: Sequence[str]) -> tuple[Parts, Any]:
     try:
         _, bound, _ = app.parse_args(words, print_error=False, exit_on_error=False)
         own = bound.arguments["own"]
-        return parts.with_options(own), own
+        with redirect_stdout(sys.stderr):
+            return parts.with_options(own), own
     except (CycloptsError, ValueError) as problem:
         raise UsageError(f"--option: {problem}") from None
 

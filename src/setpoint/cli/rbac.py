@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from setpoint.apiserver.authorization.access_record import VARIABLE, read
+from setpoint.apps.error_reports import UsageError
 from setpoint.cli.program_declarations import declared_by
 from setpoint.cli.program_loader import SourceError, loaded
 from setpoint.deploy.permission_comparison import Comparison, compare, describe, granted_in
@@ -51,11 +52,12 @@ def rbac(
     requests: Path | None,
     strict: bool,
     output: Literal["text", "json"] = "text",
+    options: Sequence[str] = (),
 ) -> int:
     """See `setpoint.cli.main.rbac`."""
     try:
         with loaded(app) as program:
-            declarations = declared_by(program.values)
+            declarations = declared_by(program.values, options)
             if not declarations.controllers:
                 raise SourceError(f"{app}: no Controller in a global name, such as controller = Controller(...)")
             served = with_conversions((*declarations.admissions, *declarations.conversions), declarations.all_kinds)
@@ -74,7 +76,7 @@ def rbac(
         result = compare(declared_grants, wanted, granted, besides=besides, stand_ins=(_CERTIFICATES, _CONFIGURATION))
     except KeyboardInterrupt:
         return 130
-    except (OSError, SourceError) as problem:
+    except (OSError, SourceError, UsageError) as problem:
         text = f"{problem.filename}: {problem.strerror}" if isinstance(problem, OSError) else problem
         print(visible(f"setpoint rbac: {text}"), file=sys.stderr)  # noqa: T201 - this is the user's terminal
         return _TROUBLE

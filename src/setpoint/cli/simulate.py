@@ -34,12 +34,13 @@ def simulate(
     controllers: Sequence[Controller[Any]],
     admissions: Sequence[Admission[Any]],
     flags: SimulateFlags,
+    stream: TextIO,
     *,
     lifespan: Lifespan | None = None,
     notes: Sequence[str] = (),
 ) -> int:
-    """Runs the simulation and prints its findings; returns the exit status: 1 if there is a finding, 130 if Ctrl-C has
-    ended the search before. ``notes`` are printed with the report.
+    """Runs the simulation and writes its findings to the stream; returns the exit status: 1 if there is a finding, 130
+    if Ctrl-C has ended the search before. ``notes`` are printed with the report.
 
     Raises:
         UsageError: an argument is invalid.
@@ -48,7 +49,7 @@ def simulate(
     plan = code = None
     search: Search | None = None
     counterexamples: list[Counterexample] = []
-    text = sys.stdout if flags.output == "text" else sys.stderr
+    text = stream if flags.output == "text" else sys.stderr
     live = _progress if flags.progress or sys.stderr.isatty() else None
     try:
         if replay is not None:
@@ -86,7 +87,7 @@ def simulate(
         search.report.ended = "the search was interrupted"
         _end_line()
         text.write(visible(f"{search.report}\n"))
-        _write_document(flags.output, counterexamples, controllers)
+        _write_document(stream, flags.output, counterexamples, controllers)
         _say("interrupted")
         return 1 if counterexamples else 130  # as shells expect of Ctrl-C
     except SourceError as problem:
@@ -94,7 +95,7 @@ def simulate(
     except (PlanError, RecordingError, NoScenario, SetupFailed) as problem:
         raise UsageError(str(problem)) from None
     _end_line()
-    _write_document(flags.output, counterexamples, controllers)
+    _write_document(stream, flags.output, counterexamples, controllers)
     text.write(visible(f"{search.report}\n") if plan is None else "")
     text.write(
         f"{len(counterexamples)} finding{'s' * (len(counterexamples) != 1)}\n" if counterexamples else "no findings\n"
@@ -157,9 +158,12 @@ def print_counterexamples(
 
 
 def _write_document(
-    output: Format, counterexamples: Sequence[Counterexample], controllers: Sequence[Controller[Any]]
+    stream: TextIO,
+    output: Format,
+    counterexamples: Sequence[Counterexample],
+    controllers: Sequence[Controller[Any]],
 ) -> None:
-    """Writes the findings to stdout, unless the output is text."""
+    """Writes the findings, unless the output is text."""
     if output == "text":
         return
     problems = []
@@ -175,7 +179,7 @@ def _write_document(
             message = f"{finding.message}.{cause} Replay: simulate --replay {counterexample.token}"
             place = _place(finding, counterexample.trace, controllers)
             problems.append(Problem(finding.oracle, message, place, details))
-    sys.stdout.write(document(output, "setpoint simulate", ORACLES, problems))
+    stream.write(document(output, "setpoint simulate", ORACLES, problems))
 
 
 def _place(finding: Finding, trace: Sequence[Line], controllers: Sequence[Controller[Any]]) -> Location | None:

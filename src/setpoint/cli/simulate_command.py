@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from setpoint.cli.finding_formats import stdout_for
 from setpoint.cli.program_arguments import Parts
 from setpoint.cli.program_options import OptionValues, with_values
 from setpoint.cli.simulate_flags import SimulateFlags
@@ -34,15 +35,17 @@ def simulate_command(parts: Parts) -> Callable[..., None]:
         """
         from setpoint.cli.simulate import simulate as run_simulation  # imports the server
 
-        with_options, own = with_values(parts, option)
-        enters = flags.own_lifespan or is_safe
-        status = run_simulation(
-            with_options.controllers,
-            with_options.admissions,
-            flags,
-            lifespan=tested.lifespan_of(own) if enters else None,
-            notes=[NOT_ENTERED] if tested.lifespan is not None and not enters else [],
-        )
+        with stdout_for(flags.output) as stream:
+            with_options, own = with_values(parts, option)
+            enters = flags.own_lifespan or is_safe
+            status = run_simulation(
+                with_options.controllers,
+                with_options.admissions,
+                flags,
+                stream,
+                lifespan=tested.lifespan_of(own) if enters else None,
+                notes=[NOT_ENTERED] if tested.lifespan is not None and not enters else [],
+            )
         raise SystemExit(status)
 
     return simulate

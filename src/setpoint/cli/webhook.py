@@ -18,6 +18,7 @@ from setpoint.cache import InformerFactory
 from setpoint.cli.default_names import webhook_name
 from setpoint.cli.program_declarations import served_by
 from setpoint.cli.program_loader import loaded
+from setpoint.cli.program_options import OptionValues
 from setpoint.cli.run_flags import CallerFlags, KubeconfigFlags, LogFlags, check_address
 from setpoint.cli.webhook_registration import (
     DEFAULT_CLUSTER,
@@ -99,7 +100,28 @@ class PlaceFlags:
             raise SystemExit(f"{PROGRAM}: --register needs --service")
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ListenFlags:
+    """The server of the webhooks.
+
+    Parameters
+    ----------
+    host
+        The address to listen on; default: all.
+    port
+        The port to listen on; 0 picks a free one.
+    drain_delay
+        How many seconds to continue serving after SIGTERM, while endpoints are updated.
+    """
+
+    host: str = ""
+    port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 9443
+    drain_delay: float = 5.0
+
+
 _DEFAULT_PLACE: Final = PlaceFlags()
+_DEFAULT_LISTEN: Final = ListenFlags()
 _DEFAULT_CALLERS: Final = CallerFlags()
 _DEFAULT_LOG: Final = LogFlags()
 
@@ -110,9 +132,8 @@ def serve(
     *,
     place: PlaceFlags = _DEFAULT_PLACE,
     callers: CallerFlags = _DEFAULT_CALLERS,
-    host: str = "",
-    port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 9443,
-    drain_delay: float = 5.0,
+    listen: ListenFlags = _DEFAULT_LISTEN,
+    option: OptionValues = (),
     cluster: KubeconfigFlags = DEFAULT_CLUSTER,
     metrics_bind_address: str = "0",
     log: LogFlags = _DEFAULT_LOG,
@@ -125,12 +146,8 @@ def serve(
     ----------
     app
         A file (app.py), a package's folder or a module, with Admissions and custom resource classes as globals.
-    host
-        The address to listen on; default: all.
-    port
-        The port to listen on; 0 picks a free one.
-    drain_delay
-        How many seconds to continue serving after SIGTERM, while endpoints are updated.
+    option
+        An option of the program, NAME=VALUE, if its controllers are made of options. Repeatable.
     metrics_bind_address
         The address for Prometheus metrics, such as :8080; 0 means off.
     """
@@ -170,9 +187,11 @@ def serve(
                     metrics=metrics,
                 )
             webhooks = Webhooks(*served, factory=factory, metrics=metrics)
-            delay = drain_delay if url is None else 0.0
+            delay = listen.drain_delay if url is None else 0.0
             allowed = callers.allowed(client, address_of(target) if target is not None else "")
-            server = WebhookServer(webhooks, certificates, host=host, port=port, drain_delay=delay, callers=allowed)
+            server = WebhookServer(
+                webhooks, certificates, host=listen.host, port=listen.port, drain_delay=delay, callers=allowed
+            )
             if target is not None and (place.register or url is not None):
                 assert client is not None
                 assert not isinstance(certificates, CertificateFiles)
@@ -186,7 +205,7 @@ def serve(
                 await serve_webhooks(server, factory=factory, beside=beside)
 
     with reported_trouble(), loaded(app) as program:
-        served = served_by(program)
+        served = served_by(program, option)
         # With another program's certificate files, the registration also belongs to another program.
         asyncio.run(work(served, webhook_name(served, place.name) if cert_dir is None else ""))
 

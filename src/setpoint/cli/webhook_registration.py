@@ -15,6 +15,7 @@ from setpoint.apps.error_reports import UsageError, reported
 from setpoint.cli.default_names import webhook_name
 from setpoint.cli.program_declarations import served_by
 from setpoint.cli.program_loader import SourceError, loaded
+from setpoint.cli.program_options import OptionValues
 from setpoint.cli.run_flags import KubeconfigFlags
 from setpoint.deploy.crds import definitions_of
 from setpoint.meta.text_escaping import visible
@@ -46,6 +47,7 @@ def manifests(
     service: str,
     namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default",
     name: str | None = None,
+    option: OptionValues = (),
 ) -> None:
     """Print the objects that register APP's webhooks with API servers, as YAML for kubectl apply.
 
@@ -61,11 +63,13 @@ def manifests(
         The Service's namespace.
     name
         The name of the webhook configurations; default: the API group of their kinds.
+    option
+        An option of the program, NAME=VALUE, if its controllers are made of options. Repeatable.
     """
     with reported_trouble():
         target = ServiceTarget(service, namespace)
         with loaded(app) as program:
-            served = served_by(program)
+            served = served_by(program, option)
             documents = definitions_of(
                 (kind for converter in converters_of(served) for kind in converter.classes), target
             )
@@ -82,6 +86,7 @@ def install_webhooks(
     ca_file: Path | None = None,
     definitions: Annotated[bool, Parameter(negative="")] = False,
     timeout: float = 30.0,
+    option: OptionValues = (),
     cluster: KubeconfigFlags = DEFAULT_CLUSTER,
 ) -> None:
     """Register webhooks that run elsewhere, and wait until API servers call them.
@@ -104,10 +109,12 @@ def install_webhooks(
         Also apply the CustomResourceDefinitions of the converted kinds.
     timeout
         Seconds to wait until API servers call the webhooks.
+    option
+        An option of the program, NAME=VALUE, if its controllers are made of options. Repeatable.
     """
     with reported_trouble(), loaded(app) as program:
         target = _target(service, namespace, url)
-        served = served_by(program)
+        served = served_by(program, option)
         configuration = webhook_name(served, name)
         bundle = _bundle(ca_file)
 
@@ -132,6 +139,7 @@ def uninstall_webhooks(
     *,
     name: str | None = None,
     keep_conversions: Annotated[bool, Parameter(negative="")] = False,
+    option: OptionValues = (),
     cluster: KubeconfigFlags = DEFAULT_CLUSTER,
 ) -> None:
     """Unregister the webhooks. Run this command while they are still served.
@@ -147,9 +155,11 @@ def uninstall_webhooks(
         The name of the webhook configurations; default: the API group of their kinds.
     keep_conversions
         Leave conversions registered, for webhooks that will be served again.
+    option
+        An option of the program, NAME=VALUE, if its controllers are made of options. Repeatable.
     """
     with reported_trouble(), loaded(app) as program:
-        served = served_by(program)
+        served = served_by(program, option)
         configuration = webhook_name(served, name)
 
         async def work() -> None:

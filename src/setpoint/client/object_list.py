@@ -26,6 +26,7 @@ from setpoint.meta import (
     raw_of,
     resource_of,
 )
+from setpoint.meta.json_document import excerpt
 
 __all__ = ["ObjectList", "decode_list", "split_list"]
 
@@ -192,8 +193,7 @@ def _split_deep(body: bytes) -> RawList:
 
 
 def _no_list(problem: Exception, body: bytes) -> TransportError:
-    excerpt = body[:200].decode("utf-8", "replace")
-    return TransportError(f"the answer is not a list: {problem}: {excerpt}", sent=True)
+    return TransportError(f"the answer is not a list: {problem}: {excerpt(body)}", sent=True)
 
 
 def decode_list(kind: type[K], body: bytes) -> ObjectList[K]:

@@ -14,6 +14,7 @@ from setpoint.client.errors import ApiError, error_from_status
 from setpoint.client.response_checks import check_kind
 from setpoint.client.transport import Response, TransportError
 from setpoint.meta import DecodeError, Head, Object, Resource, Status, decode, head_of, members, resource_of
+from setpoint.meta.json_document import excerpt
 
 __all__ = ["EventType", "Watch", "WatchEvent"]
 
@@ -41,8 +42,7 @@ def _taken_apart(line: bytes) -> tuple[EventType, bytes]:
             parts = members(line)
             return decode(_Type, b'{"type":%b}' % parts["type"]).type, parts["object"]
         except (DecodeError, KeyError):
-            excerpt = line[:200].decode("utf-8", "replace")
-            raise TransportError(f"not a watch event: {problem}: {excerpt}", sent=True) from None
+            raise TransportError(f"not a watch event: {problem}: {excerpt(line)}", sent=True) from None
     return frame.type, bytes(frame.object)
 
 

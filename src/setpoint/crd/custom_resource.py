@@ -61,7 +61,6 @@ class Definition(Struct, frozen=True, kw_only=True):
     annotations: dict[str, str] = {}
     conversions: tuple[Conversion, ...] = ()
     installed_by: str = ""
-    preserve_unknown_fields: bool = False
 
 
 _CONVERTED: dict[str, Callable[[Any], Any]] = {
@@ -140,7 +139,7 @@ def _create(
         return cls
     cls.resource = _resource(cls, keywords["group"], keywords)
     cls.definition = _definition(cls, keywords)
-    cls.__keeps_unknown__ = cls.definition.preserve_unknown_fields
+    cls.__keeps_unknown__ = keywords.get("preserve_unknown_fields", False)
     if cls.definition.installed_by:
         cls.__of_others__ = True  # so an object is read, and written as it was read, whatever it lacks
     else:

@@ -61,9 +61,9 @@ class Manager:
     - When the lease is lost, all work of the leader is cancelled at once, and `run` raises `LeadershipLost`. Work that
       does not end before others may take over is logged with its stack and abandoned.
     - With ``LeaderElection(lost_lease="standby")`` the process goes on as a standby instead, if all work has ended: the
-      controllers' runs, with their queues, memories and caches, are replaced by fresh ones, in every cluster of a fleet,
-      and the ``run`` of other runnables of the leader is called again for the next term. If any work does not end, `run`
-      raises. Child processes end (or are killed), and fresh ones take their places.
+      controllers' runs, with their queues, memories and caches, are replaced by fresh ones (in every cluster of a
+      fleet), and the ``run`` of other runnables of the leader is called again for the next term. If any work does not
+      end, `run` raises. Child processes end, or are killed, and fresh ones take their places.
     - Work that does not end within 10 s after its cancellation in a stop is abandoned in the same way; the lease is not
       released in that case.
     - A new leader starts no reconcile until its caches show the writes of the last leader, however long that takes.
@@ -87,8 +87,8 @@ class Manager:
             runnables, health checks and metrics. It is left in the same way however the manager ends.
 
     Raises:
-        ValueError: two controllers have the same name, the fleet is in another manager, or there is both an election and
-            sharding.
+        ValueError: two controllers have the same name, the fleet is in another manager, or there is both an election
+            and sharding.
     """
 
     def __init__(

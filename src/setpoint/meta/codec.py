@@ -333,9 +333,9 @@ def _repaired(kind: type[M], raw: bytes) -> M:
         document = plain(raw)
         return cast("M", convert(kind, document))
     except DecodeError as problem:
-        if getattr(kind, "__of_others__", False) and isinstance(document, dict):
-            if (read := _with_zeros(kind, document)) is not None:
-                return read
+        is_of_others = getattr(kind, "__of_others__", False) and isinstance(document, dict)
+        if is_of_others and (read := _with_zeros(kind, document)) is not None:
+            return read
         raise type(problem)(f"{_described(kind, raw)}: {problem}") from problem.__cause__
 
 

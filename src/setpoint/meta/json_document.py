@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["DecodeError", "TooDeep", "elements", "end_of_value", "members", "mended", "plain"]
+__all__ = ["DecodeError", "TooDeep", "elements", "end_of_value", "excerpt", "members", "mended", "plain"]
 
 
 class DecodeError(ValueError):
@@ -37,6 +37,19 @@ _LONE = re.compile(
     rb"(?P<kept>\\[uU][dD][89aAbB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\[^uU])"
     rb"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 )
+
+
+_KIND = re.compile(rb'"kind"[ \t\r\n]*:[ \t\r\n]*"(\w{1,100})"')
+
+
+def excerpt(raw: bytes) -> str:
+    """A description of data that could not be read, for messages and logs: the beginning of other text than JSON, such
+    as a proxy's page of HTML. Of JSON it is the size and the first kind only, because values may be those of a Secret.
+    """
+    if raw.lstrip()[:1] not in (b"{", b"[", b'"'):
+        return f"{len(raw)} bytes that begin with {raw[:200]!r}"
+    kind = _KIND.search(raw[:10_000])
+    return f"{len(raw)} bytes of JSON" + (f" with the kind {kind[1].decode('ascii', 'replace')}" if kind else "")
 
 
 def plain(raw: bytes | memoryview | msgspec.Raw) -> Any:
@@ -81,7 +94,7 @@ def members(raw: bytes) -> dict[str, bytes]:
     """
     position = _past_space(raw, 0)
     if raw[position : position + 1] != b"{":
-        raise DecodeError(f"not a JSON object: {raw[:100]!r}")
+        raise DecodeError(f"not a JSON object but {excerpt(raw)}")
     values: dict[str, bytes] = {}
     position = _past_space(raw, position + 1)
     while raw[position : position + 1] != b"}":
@@ -89,7 +102,7 @@ def members(raw: bytes) -> dict[str, bytes]:
         colon = _COLON.match(raw, key.end()) if key is not None else None
         end = end_of_value(raw, colon.end()) if colon is not None else -1
         if key is None or colon is None or end < 0:
-            raise DecodeError(f"malformed JSON at byte {position}: {raw[position : position + 100]!r}")
+            raise DecodeError(f"malformed JSON at byte {position} of {len(raw)}")
         values[plain(key.group())] = raw[colon.end() : end]
         position = _past_separator(raw, end, b"}")
     return values
@@ -103,13 +116,13 @@ def elements(raw: bytes) -> list[bytes]:
     """
     position = _past_space(raw, 0)
     if raw[position : position + 1] != b"[":
-        raise DecodeError(f"not a JSON array: {raw[:100]!r}")
+        raise DecodeError(f"not a JSON array but {excerpt(raw)}")
     items: list[bytes] = []
     position = _past_space(raw, position + 1)
     while raw[position : position + 1] != b"]":
         end = end_of_value(raw, position)
         if end < 0:
-            raise DecodeError(f"malformed JSON at byte {position}: {raw[position : position + 100]!r}")
+            raise DecodeError(f"malformed JSON at byte {position} of {len(raw)}")
         items.append(raw[position:end])
         position = _past_separator(raw, end, b"]")
     return items
@@ -143,5 +156,5 @@ def _past_separator(raw: bytes, position: int, closing: bytes) -> int:
     if raw[position : position + 1] == b",":
         return _past_space(raw, position + 1)
     if raw[position : position + 1] != closing:
-        raise DecodeError(f"malformed JSON at byte {position}: {raw[position : position + 100]!r}")
+        raise DecodeError(f"malformed JSON at byte {position} of {len(raw)}")
     return position

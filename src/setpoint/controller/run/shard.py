@@ -178,7 +178,12 @@ class ShardGuard:
         await informer.shared.wait_listed()
         by_hash = scope.shard.namespaces.ranges if scope.shard is not None else None
         store = informer.store
-        earlier = dict.fromkeys(store)  # an object that is created from now on does not matter
+        earlier: dict[ObjectKey, str] = {}  # an object that is created from now on does not matter
+        for number, cached in enumerate(list(store)):
+            if (head := store.head(cached)) is not None:
+                earlier[ObjectKey(cached)] = head.uid
+            if number % _TURN == _TURN - 1:
+                await asyncio.sleep(0)
         behind: list[tuple[ObjectKey, str, str]] = []
         try:
             async for item in env.client.pages(
@@ -200,12 +205,8 @@ class ShardGuard:
         deadline = asyncio.get_running_loop().time() + CATCH_UP
         for key, version, uid in behind:
             is_caught_up = is_caught_up and await informer.observed(key, version, uid=uid, timeout=_rest(deadline))
-        for cached in earlier:  # they are gone from the server
-            head = store.head(cached)
-            if head is not None:
-                is_caught_up = is_caught_up and await informer.observed(
-                    cached, uid=head.uid, deleted=True, timeout=_rest(deadline)
-                )
+        for key, uid in earlier.items():  # they are gone from the server, and may be there again since
+            is_caught_up = is_caught_up and await informer.observed(key, uid=uid, deleted=True, timeout=_rest(deadline))
         if not is_caught_up:
             env.log.warning("keys wait to be taken over: the cache is behind", extra={"resource": str(gvr.resource)})
         return is_caught_up

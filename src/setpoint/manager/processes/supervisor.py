@@ -25,7 +25,7 @@ LIVED: Final = 60.0
 RENEWED_EVERY: Final = 0.5
 """Seconds between two messages about the lease."""
 ENDED_EVERY: Final = 0.1
-"""Seconds between two looks at whether all processes of a term have ended, and two messages about the lease meanwhile."""
+"""Seconds between two looks at whether all processes of a term have ended."""
 
 
 class ChildFailed(Exception):
