@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -39,6 +40,37 @@ __all__ = ["FIELD_MANAGER", "PROGRAM", "install_webhooks", "manifests", "reporte
 PROGRAM = "setpoint webhook"
 FIELD_MANAGER = "setpoint-webhook"
 DEFAULT_CLUSTER: Final = KubeconfigFlags()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class TargetFlags:
+    """The place at which API servers call the webhooks.
+
+    Parameters
+    ----------
+    service
+        The Service that API servers call.
+    namespace
+        The Service's namespace.
+    url
+        The address that API servers call, instead of a Service.
+    """
+
+    service: str | None = None
+    namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default"
+    url: str | None = None
+
+    def target(self) -> ServiceTarget | UrlTarget:
+        """Raises `SystemExit` if not exactly one place is given."""
+        if self.url is not None and self.service is None:
+            return UrlTarget(self.url)
+        if self.service is None or self.url is not None:
+            raise SystemExit(f"{PROGRAM}: give exactly one of --service and --url")
+        return ServiceTarget(self.service, self.namespace)
+
+
+_DEFAULT_TARGET: Final = TargetFlags()
 
 
 def manifests(
@@ -79,9 +111,7 @@ def manifests(
 def install_webhooks(
     app: str,
     *,
-    service: str | None = None,
-    namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default",
-    url: str | None = None,
+    called: TargetFlags = _DEFAULT_TARGET,
     name: str | None = None,
     ca_file: Path | None = None,
     definitions: Annotated[bool, Parameter(negative="")] = False,
@@ -95,12 +125,6 @@ def install_webhooks(
     ----------
     app
         A file (app.py), a package's folder or a module, with Admissions and custom resource classes as globals.
-    service
-        The Service that API servers call.
-    namespace
-        The Service's namespace.
-    url
-        The address that API servers call, instead of a Service.
     name
         The name of the webhook configurations; default: the API group of their kinds.
     ca_file
@@ -113,7 +137,7 @@ def install_webhooks(
         An option of the program, NAME=VALUE, if its controllers are made of options. Repeatable.
     """
     with reported_trouble(), loaded(app) as program:
-        target = _target(service, namespace, url)
+        target = called.target()
         served = served_by(program, option)
         configuration = webhook_name(served, name)
         bundle = _bundle(ca_file)
@@ -167,14 +191,6 @@ def uninstall_webhooks(
                 await uninstall(client, served, configuration, conversions=not keep_conversions)
 
         asyncio.run(work())
-
-
-def _target(service: str | None, namespace: str, url: str | None) -> ServiceTarget | UrlTarget:
-    if url is not None and service is None:
-        return UrlTarget(url)
-    if service is None or url is not None:
-        raise SystemExit(f"{PROGRAM}: give exactly one of --service and --url")
-    return ServiceTarget(service, namespace)
 
 
 def _bundle(file: Path | None) -> bytes:
