@@ -121,8 +121,8 @@ def main(
             try:
                 app.parse_args(words)
             except ValueError as problem:  # of the options' own class: those of values have been reported
-                given = sources.set_values(flags_of(operator.options))
-                raise UsageError(f"{problem}: {', '.join(given) or 'no option is set'}") from None
+                values = sources.set_values(flags_of(operator.options))
+                raise UsageError(f"{problem}: {', '.join(values) or 'no option is set'}") from None
         app(words)
 
 

@@ -114,8 +114,8 @@ def _to_wire(value: Any) -> Any:
             document[name] = content
         raw = raw_of(value)
         if raw is not None and getattr(type(value), "__keeps_unknown__", False):
-            known = {"apiVersion", "kind", *(item.encode_name for item in fields_of(type(value)))}
-            document |= {name: plain(part) for name, part in members(raw).items() if name not in known}
+            declared = {"apiVersion", "kind", *(item.encode_name for item in fields_of(type(value)))}
+            document |= {name: plain(part) for name, part in members(raw).items() if name not in declared}
         if raw is not None and getattr(type(value), "__of_others__", False):
             _drop_added(document, plain(raw))
         return document
@@ -244,16 +244,16 @@ def _read_as_absent(kind: type[Object]) -> dict[str, Any]:
     return {item.encode_name: _to_wire(getattr(empty, item.name)) for item in required}
 
 
-def _drop_added(written: Any, read: Any) -> None:
+def _drop_added(document: Any, read: Any) -> None:
     """Removes the empty metadata and status of inner objects, such as templates, that were read without them."""
-    if isinstance(written, dict) and isinstance(read, dict):
+    if isinstance(document, dict) and isinstance(read, dict):
         for name in ("metadata", "status"):
-            if written.get(name) == {} and name not in read:
-                del written[name]
-        for name, part in written.items():
+            if document.get(name) == {} and name not in read:
+                del document[name]
+        for name, part in document.items():
             _drop_added(part, read.get(name))
-    elif isinstance(written, list) and isinstance(read, list):
-        for part, other in zip(written, read, strict=False):
+    elif isinstance(document, list) and isinstance(read, list):
+        for part, other in zip(document, read, strict=False):
             _drop_added(part, other)
 
 
