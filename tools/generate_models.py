@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a script, the fo
 
 from tools import zstd
 from tools.models import inputs
+from tools.models.history import packed_history
 from tools.models.modules import read_mixins, render_module
 from tools.models.schema_data import pack
 from tools.models.table import render_table
@@ -34,6 +35,7 @@ def generate() -> dict[str, bytes]:
     packed = pack(definitions)
     files["_table.py"] = render_table(types, served, packed, HEADER).encode()
     files |= {f"schemas/{package}.json.zst": content for package, content in packed.items()}
+    files["history.json.zst"] = packed_history()
     return files
 
 

@@ -82,11 +82,12 @@ async def world(*engaged: str) -> AsyncGenerator[World]:
     fleet, controller = program()
     async with AsyncExitStack() as stack:
         clusters = {
-            name: await stack.enter_async_context(
-                sp.testing.cluster(objects=[*TEAMS, *role()], control_plane=False, seed=seed)
-            )
-            for seed, name in enumerate(("home", "east", "west"))  # else their objects would have the same uids
+            name: sp.testing.cluster(objects=[*TEAMS, *role()], control_plane=False)
+            for name in ("home", "east", "west")
         }
+        for seed, cluster in enumerate(clusters.values()):
+            cluster.server.random.seed(seed)  # else their objects would have the same uids
+            await stack.enter_async_context(cluster)
         world_ = World(fleet, clusters)
         for name in engaged:
             await world_.engage(name)

@@ -14,6 +14,7 @@ from tests.programs import DEADLINE, program, server
 
 from setpoint.apps.error_reports import UsageError
 from setpoint.cli.server import serve
+from setpoint.cli.server_flags import PlaneFlags
 from setpoint.client import Client, ConfigError, TransportError
 from setpoint.models.apps_v1 import ControllerRevision
 from setpoint.models.core_v1 import ConfigMap, Pod
@@ -51,7 +52,14 @@ async def test_the_page_of_a_cluster_is_served_where_it_says(tmp_path: Path) -> 
 @pytest.mark.parametrize("address", ["0.0.0.0:6444", ":6444", "page", "127.0.0.1:99999"])
 def test_an_address_where_the_page_can_not_be_is_named(address: str) -> None:
     with pytest.raises(UsageError, match="--ui-bind-address: "):
-        serve(host="127.0.0.1", port=0, kubeconfig=None, data_dir=None, controllers=None, nodes=0, ui=address)
+        serve(
+            host="127.0.0.1", port=0, kubeconfig=None, data_dir=None, plane=PlaneFlags(control_plane=False), ui=address
+        )
+
+
+def test_a_version_that_the_server_can_not_be_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"--kubernetes: '1\.12' is not a version of Kubernetes from 1\.31"):
+        serve(host="127.0.0.1", port=0, kubeconfig=None, data_dir=None, plane=PlaneFlags(kubernetes="1.12"))
 
 
 async def test_an_open_watch_does_not_keep_it_from_ending(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from tests.cluster.workloads import selector, stateful_set, template
 
 from setpoint.apps.error_reports import UsageError
 from setpoint.cli.server import serve
+from setpoint.cli.server_flags import PlaneFlags
 from setpoint.cluster import Deployments, ReplicaSets, UnknownControllerError
 from setpoint.cluster.controller_registry import ENTRIES, chosen
 from setpoint.models.apps_v1 import Deployment, DeploymentSpec, ReplicaSet, StatefulSet
@@ -61,9 +62,7 @@ def test_an_unknown_name_is_answered_with_the_one_probably_meant(given: str) -> 
 
 def test_the_command_refuses_an_unknown_controller_in_one_sentence() -> None:
     with pytest.raises(UsageError, match=r"^--controllers: no controller is named 'nodes'"):
-        serve(
-            host="127.0.0.1", port=0, kubeconfig=None, data_dir=None, controllers=["*", "nodes"], nodes=1, security=None
-        )
+        serve(host="127.0.0.1", port=0, kubeconfig=None, data_dir=None, plane=PlaneFlags(controllers="*,nodes"))
 
 
 def test_the_documentation_names_every_controller() -> None:

@@ -611,7 +611,10 @@ def test_in_the_end_exactly_the_wanted_children_are_there_and_nothing_is_written
                 to_lose[0] -= 1
                 lost_answer(request)
 
-        async with bare(keeping(want), seed=seed).over(wires) as world:
+        world = bare(keeping(want))
+        world.random.seed(seed)
+        world.server.random.seed(seed)
+        async with world.over(wires):
             wires.wire.before, wires.wire.after = before, after
             made = await world.create(widget())
             for action, one, other in steps:

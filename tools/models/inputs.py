@@ -31,17 +31,17 @@ class Served:
     parent: tuple[str, str, str] | None = None
 
 
-def definitions() -> dict[str, Definition]:
-    """All definitions by name, as published by Kubernetes: what the package widened is narrowed again.
+def definitions(minor: str = MINOR) -> dict[str, Definition]:
+    """All definitions of a version by name, as published by Kubernetes: what the package widened is narrowed again.
 
     The package lets every optional value be null, spells quantities and int-or-strings out, and pins ``apiVersion``
     and ``kind`` with an enum.
     """
     candidates = sorted(
-        _folder("kubernetes-validate", "kubernetes_validate/kubernetes-json-schema").glob(f"v{MINOR}.*-local")
+        _folder("kubernetes-validate", "kubernetes_validate/kubernetes-json-schema").glob(f"v{minor}.*-local")
     )
     if len(candidates) != 1:
-        raise SystemExit(f"kubernetes-validate has {len(candidates)} versions of {MINOR}, want one: {candidates}")
+        raise SystemExit(f"kubernetes-validate has {len(candidates)} versions of {minor}, want one: {candidates}")
     document = json.loads((candidates[0] / "_definitions.json").read_text("utf-8"))
     return {name: _narrowed(definition, top=True) for name, definition in sorted(document["$defs"].items())}
 

@@ -50,12 +50,13 @@ from setpoint.apiserver.strategies.metrics_usage import served_usage
 from setpoint.apiserver.streams.kubelets import Kubelets
 from setpoint.apiserver.webhooks.caller import HttpCaller, WebhookCaller
 from setpoint.apiserver.webhooks.credentials import WebhookUsers
+from setpoint.models import KUBERNETES
+from setpoint.models.history import minor_of
 
 __all__ = ["ApiServer"]
 
 _log = logging.getLogger(__name__)
 
-BOOKMARK_PERIOD: Final = 60.0
 NEEDING_CONTROLLERS: Final = frozenset({"ServiceAccount", "TaintNodesByCondition"})
 """Admission plugins that make changes which only controllers or kubelets complete or undo."""
 _UNKNOWN: Final = UserInfo("")
@@ -102,7 +103,7 @@ class ApiServer:
     ``storage`` holds the objects (by default, in memory), and is closed with the server. ``now`` gives the wall-clock
     time for timestamps, and ``random`` is the source of names and uids. ``webhook_caller`` calls webhooks, and is
     closed with the server; the default calls webhooks with a ``url`` over HTTPS (a ``service`` can't be reached without
-    a resolver). ``bookmark_period`` is the time between the bookmarks of a watch, in seconds.
+    a resolver).
 
     *Guarantees*: for resource versions, conflicts, watches and lists, the same as those of a kube-apiserver. A write is
     stored (see the storage for its durability) only after everything that can fail has been done, including the
@@ -124,6 +125,14 @@ class ApiServer:
 
     ``service_network`` has the addresses of services, at least 8; the
     first is that of the Service ``kubernetes``.
+
+    ``kubernetes`` is the version whose kinds and fields the server has, from 1.31 on (`setpoint.models.history`): kinds
+    that are newer are not served; fields that are newer, or off by default there, are unknown, so they are dropped with
+    a warning, or refused if the client asks for strict validation. Everything else (defaults, validation, messages) is
+    that of 1.37. Kinds that only older versions have are not served.
+
+    Raises:
+        VersionError: ``kubernetes`` is not a version that the server can be.
     """
 
     def __init__(
@@ -133,11 +142,11 @@ class ApiServer:
         now: Callable[[], datetime] | None = None,
         random: Random | None = None,
         webhook_caller: WebhookCaller | None = None,
-        bookmark_period: float = BOOKMARK_PERIOD,
         access: Access | None = None,
         default_objects: bool = False,
         plugins_off: Collection[str] = NEEDING_CONTROLLERS,
         service_network: IPv4Network = SERVICE_NETWORK,
+        kubernetes: str = KUBERNETES,
     ) -> None:
         store: Storage = storage if storage is not None else MemoryStorage()
         self.hooks = Configurations(store)
@@ -159,7 +168,7 @@ class ApiServer:
             random=random or Random(),
             guard=Guard(account_tokens, access.authorizer, access.access_record, access.admin, access.webhook_users),
             webhook_caller=webhook_caller if webhook_caller is not None else HttpCaller(),
-            bookmark_period=bookmark_period,
+            registry=Registry(minor_of(kubernetes)),
             plugins_off=frozenset(plugins_off),
             service_network=service_network,
         )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DECISION", "REASON", "SERVICE_NETWORK", "AccountTokens", "Metrics", "OpenWatch", "State", "TokenUsers"]
 
+BOOKMARK_PERIOD: Final = 60.0
 DECISION: Final = "authorization.k8s.io/decision"
 REASON: Final = "authorization.k8s.io/reason"
 """The audit annotations for the authorization decision and its reason."""
@@ -135,7 +136,7 @@ class State:
         random: Random,
         guard: Guard,
         webhook_caller: WebhookCaller,
-        bookmark_period: float,
+        registry: Registry,
         plugins_off: Collection[str],
         service_network: IPv4Network,
     ) -> None:
@@ -149,7 +150,8 @@ class State:
         self.account_tokens = guard.account_tokens
         self.webhook_users = guard.webhook_users
         self.webhook_caller = webhook_caller
-        self.bookmark_period = bookmark_period
+        self.bookmark_period = BOOKMARK_PERIOD
+        """The time between the bookmarks of a watch, in seconds."""
         self.kubelets: Kubelets | None = None
         """The kubelets, which serve requests about containers; None if there are no nodes."""
         self.loopback_endpoints = False
@@ -158,7 +160,7 @@ class State:
         """Whether lists and watches obey ``shardSelector`` (feature gate ``ShardedListAndWatch``) or ignore it."""
         self.plugins_off = plugins_off
         self.service_network = service_network
-        self.registry = Registry()
+        self.registry = registry
         self.compaction = Compaction()
         self.locks = ObjectLocks()
         self.watches: dict[OpenWatch, None] = {}

@@ -73,8 +73,7 @@ def server(
         kubeconfig=kubeconfig,
         data_dir=objects.data_dir,
         manifests=objects.manifests,
-        controllers=plane.names,
-        nodes=plane.nodes,
+        plane=plane,
         ui=ui_bind_address or (f"127.0.0.1:{min(port + 1, 65535) if port else 0}" if ui else "0"),
         security=access.security(),
     )

@@ -84,6 +84,9 @@ class DeploymentFlags:
     option
         An option of the program, NAME=VALUE: the controllers are made of it, and the Deployment runs with it.
         Repeatable; default: the options' defaults.
+    kubernetes
+        A version of Kubernetes, such as 1.33: also name, on standard error, the kinds and fields that are printed or
+        that the controllers watch or own, and that a cluster of that version does not know or drops; then exit with 1.
     """
 
     namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default"
@@ -96,6 +99,7 @@ class DeploymentFlags:
     monitoring: Annotated[bool, Parameter(negative="")] = False
     release: str = ""
     option: OptionValues = ()
+    kubernetes: Annotated[str, Parameter(name="--for")] = ""
 
     def check(self) -> None:
         """Raises `UsageError` if two of the flags exclude each other."""
@@ -206,6 +210,7 @@ def manifests_command(program: Parts) -> Callable[..., None]:
                     command, controllers, admissions, policies, name or given_name, service, deployment.namespace, rbac
                 )
                 sys.stdout.write(text)
+                _compare(command, deployment.kubernetes, text, controllers)
                 return
             if (form == "plain") is not (output is None):
                 raise UsageError(
@@ -237,10 +242,12 @@ def manifests_command(program: Parts) -> Callable[..., None]:
                 _warn(command, "definitions have no namespace, so the conversion serves the objects of all namespaces")
             if policies and form == "olm":
                 _warn(command, "a bundle can't contain policies: apply those of manifests without --form yourself")
-            if output is None:
-                from setpoint.deploy.plain_yaml import plain
+            from setpoint.deploy.plain_yaml import plain
 
-                sys.stdout.write(plain(operator, monitoring=deployment.monitoring))
+            text = plain(operator, monitoring=deployment.monitoring) if output is None or deployment.kubernetes else ""
+            if output is None:
+                sys.stdout.write(text)
+                _compare(command, deployment.kubernetes, text, controllers)
                 return
             if not force and output.is_dir():
                 _check_folder(output, form)
@@ -249,6 +256,7 @@ def manifests_command(program: Parts) -> Callable[..., None]:
             raise UsageError(str(problem)) from None
         for line in done.lines():
             print(visible(line))  # noqa: T201 - this is the user's terminal
+        _compare(command, deployment.kubernetes, text, controllers)
         if done.modified:
             raise SystemExit(1)
 
@@ -369,6 +377,19 @@ def _image(image: str) -> str:
 
 def _warn(command: str, text: str) -> None:
     print(visible(f"{command}: {text}"), file=sys.stderr)  # noqa: T201 - this is the user's terminal
+
+
+def _compare(command: str, version: str, documents: str, controllers: Sequence[Controller[Any]]) -> None:
+    """With a version, names what a cluster of that version lacks, and exits with 1 if that is anything."""
+    if not version:
+        return
+    from setpoint.cli.cluster_version import missing_in
+
+    lines = missing_in(version, documents, watched_kinds(controllers))
+    for line in lines:
+        _warn(command, line)
+    if lines:
+        raise SystemExit(1)
 
 
 def _outside(

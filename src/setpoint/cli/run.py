@@ -37,6 +37,7 @@ from setpoint.manager.logging import configure
 from setpoint.manager.otlp import Otlp, OtlpMissing
 from setpoint.manager.processes import Launcher, ParentLease, Supervisor
 from setpoint.manager.processes.parent_link import Seat
+from setpoint.manager.server_version import ServerVersion
 from setpoint.webhook import Admission, Converter, ServiceTarget, Webhooks, with_conversions
 from setpoint.webhook.policy import apply_policies
 from setpoint.webhook.registration import address_of
@@ -209,6 +210,8 @@ class _Run:
                 manager.add(self._otlp.metrics_of(manager.metrics.registry))
             if self._serving.measure is not None:
                 manager.add(Measuring(self._serving.measure))
+            if embedded is None and (self._seat is None or self._seat.index == 0):
+                manager.add(ServerVersion(manager.client, self._parts.controllers), may_end=True)
             if self._seat is not None and self._parent is not None:
                 connect(manager, self._seat, self._parent)
             if self._supervisor is None and (self._seat is None or self._seat.index == 0):

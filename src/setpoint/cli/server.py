@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from typing import Literal
 
 from setpoint.apiserver.storage import back_up
 from setpoint.apps.error_reports import UsageError
 from setpoint.apps.heap_freezing import freeze_heap
 from setpoint.apps.program_runner import run
 from setpoint.cli.manifest_files import apply_manifests, manifests_in
+from setpoint.cli.server_flags import PlaneFlags
 from setpoint.cluster.controller_registry import UnknownControllerError
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.cluster.server_security import Security
 from setpoint.manager.logging import configure
+from setpoint.models.history import VersionError
 
 __all__ = ["copy", "serve"]
 
@@ -27,8 +28,7 @@ def serve(
     kubeconfig: Path | None,
     data_dir: Path | None,
     manifests: Path | None = None,
-    controllers: list[str] | None,
-    nodes: int | Literal["local"],
+    plane: PlaneFlags,
     ui: str = "0",
     security: Security | None = None,
 ) -> None:
@@ -36,17 +36,18 @@ def serve(
     the URL of the page, if there is one; without ``kubeconfig``, also prints the flag that writes one. If
     ``kubeconfig`` is ``-``, prints the kubeconfig, and the rest as comments in it.
 
-    Without ``controllers`` no control plane runs. Without ``security`` the server serves plain HTTP. ``ui`` is the
-    address of the page, or ``"0"`` for none.
+    ``plane`` also has the version of the server's kinds and fields. Without ``security`` the server serves plain HTTP.
+    ``ui`` is the address of the page, or ``"0"`` for none.
 
     Raises:
-        UsageError: a name in ``controllers`` does not exist, the number of nodes is negative, ``data_dir`` is a file,
-            the page's address is invalid, or ``manifests`` can't be read or applied.
+        UsageError: the control plane has a name that does not exist, a negative number of nodes or a version that the
+            server can't be, ``data_dir`` is a file, the page's address is invalid, or ``manifests`` can't be read or
+            applied.
     """
     configure("text", "WARNING")
-    if isinstance(nodes, int) and nodes < 0:
-        raise UsageError(f"--nodes: must be a number from 0, or local, not {nodes}")
-    if nodes == "local" and sys.platform == "win32":
+    if isinstance(plane.nodes, int) and plane.nodes < 0:
+        raise UsageError(f"--nodes: must be a number from 0, or local, not {plane.nodes}")
+    if plane.nodes == "local" and sys.platform == "win32":
         raise UsageError("--nodes: local needs process groups, which Windows lacks: name a number of hollow nodes")
     if data_dir is not None and data_dir.exists() and not data_dir.is_dir():
         raise UsageError(f"--data-dir: {data_dir} is a file; name a directory, which may be missing or empty")
@@ -57,14 +58,17 @@ def serve(
             host=host,
             port=port,
             data_dir=data_dir,
-            control_plane=False if controllers is None else controllers,
-            nodes=nodes,
+            control_plane=False if plane.names is None else plane.names,
+            nodes=plane.nodes,
             security=security,
             default_objects=True,
             ui=ui,
+            kubernetes=plane.kubernetes,
         )
     except UnknownControllerError as problem:
         raise UsageError(f"--controllers: {problem}") from None
+    except VersionError as problem:
+        raise UsageError(f"--kubernetes: {problem}") from None
     except ValueError as problem:
         raise UsageError(f"--ui-bind-address: {problem}") from None
 
@@ -77,7 +81,7 @@ def serve(
             elif kubeconfig is not None:
                 cluster.write_kubeconfig(kubeconfig)
             storage = f"objects in {data_dir}" if data_dir else "objects in memory"
-            lines = [f"serving Kubernetes 1.37 at {cluster.url} ({storage})"]
+            lines = [f"serving Kubernetes {plane.kubernetes} at {cluster.url} ({storage})"]
             if manifests is not None:
                 lines.append(f"{len(first)} {'object' if len(first) == 1 else 'objects'} of {manifests} applied")
             if cluster.page_url:

@@ -36,7 +36,7 @@ class ObjectFlags:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class PlaneFlags:
-    """The control plane of the server.
+    """The control plane of the server, and its version.
 
     Parameters
     ----------
@@ -49,11 +49,15 @@ class PlaneFlags:
         The number of hollow nodes, on which pods become Running although no container is executed. "local" is one
         node that runs pods as processes of this machine if their image is process.setpoint.dev/PROGRAM, or if they
         have an annotation process.setpoint.dev/command: anyone who can reach the server can run programs as you.
+    kubernetes
+        The version of Kubernetes whose kinds and fields the server has, from 1.31 on: newer kinds are not served, newer
+        fields are unknown.
     """
 
     control_plane: Annotated[bool, Parameter(negative="--no-control-plane")] = True
     controllers: str = "*"
     nodes: int | Literal["local"] = 1
+    kubernetes: str = "1.37"
 
     @property
     def names(self) -> list[str] | None:

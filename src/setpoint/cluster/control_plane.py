@@ -28,7 +28,7 @@ from setpoint.cluster.served_resources import ServedResources
 from setpoint.cluster.storage.binder_notifications import ClaimNotifications
 from setpoint.controller import Controller
 from setpoint.manager import Manager, ManagerOptions, Serving
-from setpoint.meta import Object
+from setpoint.meta import GroupVersionResource, Object, resource_of
 from setpoint.webhook.certificate_authority import Pair
 
 WATCH_SECONDS: Final = 12 * 3600.0
@@ -61,6 +61,10 @@ class Credentials:
     ca: str = ""
     signer: Pair | None = None
     kubeconfig: Kubeconfig | None = None
+
+
+def _gvr(kind: type[Object]) -> GroupVersionResource:
+    return resource_of(kind).gvr
 
 
 class ControlPlane:
@@ -117,6 +121,8 @@ class ControlPlane:
         awake: list[Controller[Any]] = []
         sleepers: dict[type[Object], list[Controller[Any]]] = {}
         entries = chosen(controllers)
+        if server is not None:  # one of an older version has fewer kinds
+            entries = [entry for entry in entries if all(server.registry.find(*_gvr(kind)) for kind in entry.wakes)]
         # Without a binder no claim is ever bound: volumes don't count then.
         claims = ClaimNotifications() if nodes and any(entry.name == BINDER for entry in entries) else None
         parts = Parts(self.resources, ca, signer, claims)

@@ -24,8 +24,10 @@ from setpoint.manager import Manager, Serving
 from setpoint.manager.http_server import split_address
 from setpoint.manager.ui import PATH
 from setpoint.meta.yaml_text import to_yaml
+from setpoint.models import KUBERNETES
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import ConfigMap
+from setpoint.models.history import minor_of
 from setpoint.webhook import Webhooks
 
 if TYPE_CHECKING:
@@ -61,11 +63,13 @@ class EmbeddedCluster:
             the control plane; port 0 picks a free port, and ``"0"`` turns the page off. The page is served over plain
             HTTP, and therefore only at loopback addresses. If the server authenticates its clients, the page asks for a
             token.
+        kubernetes: the version of Kubernetes whose kinds and fields the server has, as for `ApiServer`.
 
     ``client`` talks to the server's core without a socket, as an administrator; all other clients use ``url``.
     `page_url` is the URL of the web page. If the control plane fails, the ``async with`` block ends with its error.
 
     Raises:
+        VersionError: ``kubernetes`` is not a version that the server can be.
         ValueError: ``ui`` is not the address of a loopback interface, as HOST:PORT.
         UnknownControllerError: a name in ``control_plane`` does not belong to any controller.
     """
@@ -84,6 +88,7 @@ class EmbeddedCluster:
         security: Security | None = None,
         default_objects: bool = False,
         ui: str = "0",
+        kubernetes: str = KUBERNETES,
     ) -> None:
         place = split_address(ui)
         if place is not None and not is_loopback(place[0]):
@@ -102,6 +107,8 @@ class EmbeddedCluster:
         self._stack = AsyncExitStack()
         self._front: HttpFront | None = None
         self._ui = ui
+        minor_of(kubernetes)
+        self._kubernetes = kubernetes
         self._manager: Manager | None = None
 
     async def __aenter__(self) -> Self:
@@ -121,6 +128,7 @@ class EmbeddedCluster:
                     webhook_users={} if secured is None else secured.webhook_users,
                 ),
                 default_objects=self._default_objects,
+                kubernetes=self._kubernetes,
                 plugins_off=_WITH_ACCOUNTS if auth and self._controllers is not None else NEEDING_CONTROLLERS,
             )
             await stack.enter_async_context(server)

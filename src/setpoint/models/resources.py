@@ -10,7 +10,7 @@ from typing import Any
 from setpoint.meta import GroupVersionKind, Object
 from setpoint.models._table import BUILTIN, DEFINITIONS, KUBERNETES, PACKAGES
 
-__all__ = ["BUILTIN", "UnknownKindError", "definition_name", "kind_for", "schemas"]
+__all__ = ["BUILTIN", "KUBERNETES", "UnknownKindError", "definition_name", "kind_for", "schemas"]
 
 _META_V1 = "io.k8s.apimachinery.pkg.apis.meta.v1"
 _META_KINDS = frozenset({"APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "DeleteOptions", "Status", "WatchEvent"})
@@ -35,7 +35,7 @@ def kind_for(gvk: GroupVersionKind) -> type[Object]:
     cls = getattr(_module(gvk), gvk.kind, None)
     if isinstance(cls, type) and issubclass(cls, Object) and cls is not Object:
         return cls
-    raise UnknownKindError(f"no model of {gvk}: {gvk.api_version} has no such kind in Kubernetes {KUBERNETES}")
+    raise _unknown(gvk, f"{gvk.api_version} has no such kind in Kubernetes {KUBERNETES}")
 
 
 def definition_name(gvk: GroupVersionKind) -> str:
@@ -103,12 +103,20 @@ def schemas() -> Definitions:
 def _module(gvk: GroupVersionKind) -> Any:
     package = PACKAGES.get(gvk.group)
     if package is None:
-        raise UnknownKindError(f"no model of {gvk}: Kubernetes {KUBERNETES} has no group {gvk.group!r}")
+        raise _unknown(gvk, f"Kubernetes {KUBERNETES} has no group {gvk.group!r}")
     name = f"setpoint.models.{package.rpartition('.')[2]}_{gvk.version}"
     try:
         return import_module(name)
     except ModuleNotFoundError as missing:
         if missing.name is None or not name.startswith(missing.name):
             raise
-        problem = f"no model of {gvk}: group {gvk.group or 'core'!r} has no version {gvk.version!r}"
-        raise UnknownKindError(problem) from None
+        raise _unknown(gvk, f"group {gvk.group or 'core'!r} has no version {gvk.version!r}") from None
+
+
+def _unknown(gvk: GroupVersionKind, problem: str) -> UnknownKindError:
+    """The error about a kind without a model; a kind that Kubernetes had until a version is reached without one."""
+    from setpoint.models.history import last_version  # noqa: PLC0415 - it imports this module
+
+    until = last_version(gvk)
+    hint = f"; clusters up to {until} have it: reach it with dynamic(await client.rest_mapper.for_kind(kind))"
+    return UnknownKindError(f"no model of {gvk}: {problem}{hint if until else ''}")

@@ -38,6 +38,7 @@ from setpoint.crd import CustomResource, crd_for
 from setpoint.crd.files import is_defined_in, read_definitions, warning_of_class, without_webhook
 from setpoint.manager import Lifespan, Manager, ManagerOptions
 from setpoint.meta import LabelSelector, Object, Selector, resource_of
+from setpoint.models import KUBERNETES
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import Pod
 from setpoint.operator import Operator
@@ -85,7 +86,7 @@ class Cluster:
         control_plane: bool | Iterable[str] = True,
         lifespan: Lifespan | None = None,
         rbac: bool = True,
-        seed: int = 0,
+        kubernetes: str = KUBERNETES,
     ) -> None:
         self._controllers = tuple(_controllers_of(controllers))
         operator = next((part.for_tests() for part in controllers if isinstance(part, Operator)), None)
@@ -102,7 +103,7 @@ class Cluster:
         self._behaviour = behaviour or as_annotated
         self._plane = names_of(control_plane)
         self._wrap: Callable[[Transport], Transport] = lambda inner: inner
-        self.random = Random(seed)
+        self.random = Random(0)
         storage = MemoryStorage()
         self.access = AccessRecord(ignore={SYSTEM_ADMIN.name})
         authorizer = None
@@ -114,9 +115,10 @@ class Cluster:
         self.server = ApiServer(
             storage=storage,
             now=self.now,
-            random=Random(seed + 1),
+            random=Random(1),
             webhook_caller=self._local,
             access=Access(authorizer=authorizer, access_record=self.access if rbac else None),
+            kubernetes=kubernetes,
         )
         self._user = USER if rbac else None
         self._stack = AsyncExitStack()
@@ -431,7 +433,7 @@ def cluster(
     control_plane: bool | Iterable[str] = True,
     lifespan: Lifespan | None = None,
     rbac: bool = True,
-    seed: int = 0,
+    kubernetes: str = KUBERNETES,
 ) -> Cluster:
     """A cluster in which ``controllers`` run, for ``async with``. An `Operator` in their place stands for its
     controllers, admissions and policies, and for its stand-in or lifespan.
@@ -455,10 +457,13 @@ def cluster(
         rbac: whether the controllers are limited to the permissions that their declarations need, as with the role that
             their program's `manifests` prints. A refusal fails the test (`MissingPermission`), even if the reconcile
             continues. ``setpoint rbac``, which looks for missing permissions, lifts this limit.
-        seed: the seed of all random choices.
+        kubernetes: the version whose kinds and fields the server has, such as ``1.33``; from 1.31 to that of the
+            models, the default. Newer kinds are not served; newer fields, and those that are off by default there, are
+            dropped with the warning of an unknown field.
 
     Raises:
         TypeError: an argument among ``controllers`` is neither a controller nor the only `Operator`.
+        VersionError: ``kubernetes`` is not such a version.
         DefinitionFileError: a path in ``crds`` can't be read or has no definition.
     """
     return Cluster(
@@ -471,5 +476,5 @@ def cluster(
         control_plane=control_plane,
         lifespan=lifespan,
         rbac=rbac,
-        seed=seed,
+        kubernetes=kubernetes,
     )

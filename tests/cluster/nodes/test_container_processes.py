@@ -12,6 +12,7 @@ import yaml
 
 from setpoint.apps.error_reports import UsageError
 from setpoint.cli.server import serve
+from setpoint.cli.server_flags import PlaneFlags
 from setpoint.client import Client, Invalid
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.meta import from_wire
@@ -188,7 +189,7 @@ def alive(pid: int) -> bool:
 
 def test_the_command_refuses_fewer_than_no_nodes_in_one_sentence() -> None:
     with pytest.raises(UsageError, match=r"^--nodes: must be a number from 0, or local, not -1$"):
-        serve(host="127.0.0.1", port=0, kubeconfig=None, data_dir=None, controllers=None, nodes=-1, security=None)
+        serve(host="127.0.0.1", port=0, kubeconfig=None, data_dir=None, plane=PlaneFlags(nodes=-1))
 
 
 async def test_a_service_finds_the_processes_behind_it(local: EmbeddedCluster) -> None:

@@ -19,16 +19,9 @@ from setpoint.apiserver.state import State
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
-__all__ = ["VERSION", "answer", "knows", "nothing"]
+__all__ = ["answer", "knows", "nothing"]
 
-VERSION: Final = {
-    "major": "1",
-    "minor": "37",
-    "emulationMajor": "1",
-    "emulationMinor": "37",
-    "minCompatibilityMajor": "1",
-    "minCompatibilityMinor": "36",
-    "gitVersion": "v1.37.0+setpoint",
+_BUILD: Final = {
     "gitCommit": "",
     "gitTreeState": "clean",
     "buildDate": "1970-01-01T00:00:00Z",
@@ -36,6 +29,7 @@ VERSION: Final = {
     "compiler": f"{platform.python_implementation()} {platform.python_version()}",
     "platform": f"{platform.system().lower()}/{platform.machine()}",
 }
+_EMULATION_SINCE: Final = 33
 _JSON: Final = (openapi.JSON, "*/*", "application/*")
 _DAMAGE: Final = "/debug/damage"
 _METRICS: Final = "/metrics"
@@ -120,7 +114,7 @@ def answer(state: State, request: IncomingRequest) -> Response:
     if path == "/version":
         if not has_representation(accept, (JSON_TYPE,)):
             raise no_representation((JSON_TYPE,))
-        return respond(VERSION)
+        return respond(_version(state.registry.minor))
     if path == _METRICS:
         if state.metrics is None:
             return nothing()
@@ -147,12 +141,27 @@ def knows(state: State, group: str) -> bool:
     return any(served.resource.group == group for served in state.registry)
 
 
+def _version(minor: int) -> dict[str, str]:
+    """The answer at ``/version``; servers name the version that they emulate since 1.33 (KEP-4330)."""
+    own, before = str(minor), str(minor - 1)
+    emulation = {"emulationMajor": "1", "emulationMinor": own, "minCompatibilityMajor": "1"}
+    return {
+        "major": "1",
+        "minor": own,
+        **(emulation | {"minCompatibilityMinor": before} if minor >= _EMULATION_SINCE else {}),
+        "gitVersion": f"v1.{minor}.0+setpoint",
+        **_BUILD,
+    }
+
+
 def _openapi(state: State, request: IncomingRequest, path: str, accept: str) -> Response:
     kind = next((clause.kind for clause in accepted(accept) if clause.kind in _described_as(path)), None)
     if kind is None:
         return Response(406, {"cache-control": "no-cache, private"}, b"")
     issuer = bool(state.account_tokens.jwks)
-    document = openapi.respond(path, state.registry, protobuf=kind in openapi.PROTOBUF_TYPES, issuer=issuer)
+    document = openapi.respond(
+        path, state.registry, minor=state.registry.minor, protobuf=kind in openapi.PROTOBUF_TYPES, issuer=issuer
+    )
     if document is None:
         raise no_such_path()
     body, etag, kind = document

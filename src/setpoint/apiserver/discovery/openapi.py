@@ -28,6 +28,7 @@ from setpoint.apiserver.discovery.openapi_definitions import (
 from setpoint.apiserver.discovery.openapi_operations import Operation, Parameter, operations
 from setpoint.apiserver.discovery.openapi_roots import Reading, root_documents
 from setpoint.meta import GroupVersionKind
+from setpoint.models.history import NEWEST
 
 JSON: Final = "application/json"
 PROTOBUF: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
@@ -35,7 +36,6 @@ PROTOBUF_TYPES: Final = (PROTOBUF, "application/com.github.proto-openapi.spec.v2
 """The media types of protobuf documents. The second is an older name, with a character that is invalid in
 media types.
 """
-_INFO: Final = {"title": "Kubernetes", "version": "1.37"}
 _CUSTOM_INFO: Final = {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
 _SECURITY: Final = {
     "BearerToken": {
@@ -48,27 +48,32 @@ _SECURITY: Final = {
 
 
 def respond(
-    path: str, registry: Iterable[DescribedResource], *, protobuf: bool = False, issuer: bool = False
+    path: str,
+    registry: Iterable[DescribedResource],
+    *,
+    minor: int = NEWEST,
+    protobuf: bool = False,
+    issuer: bool = False,
 ) -> tuple[bytes, str, str] | None:
     """The response to a GET of ``path``: body, entity tag (quoted) and content type; None if there is no such document.
 
-    With ``protobuf``, the document of version 2 is in protobuf; all others are JSON. ``issuer`` says whether this
-    server publishes keys that verify its tokens.
+    ``minor`` is the minor version of Kubernetes whose fields are described. With ``protobuf``, the document of version
+    2 is in protobuf; all others are JSON. ``issuer`` says whether this server publishes keys that verify its tokens.
     """
     path = "/" + path.strip("/")
     items = tuple(registry)
     if path == "/openapi/v2":
-        everything = _Contents.of("v2", items, root_documents(items, issuer=issuer).values())
+        everything = _Contents.of("v2", minor, items, root_documents(items, issuer=issuer).values())
         if protobuf:
             return _in_protobuf(everything), everything.etag, PROTOBUF
         return _document(everything), everything.etag, JSON
     places = _places(items, issuer)
     if path == "/openapi/v3":
-        return _index(places)
+        return _index(places, minor)
     root = path.removeprefix("/openapi/v3")
     if root == path or root not in places:
         return None
-    contents = _Contents.of("v3", *places[root])
+    contents = _Contents.of("v3", minor, *places[root])
     return _document(contents), contents.etag, JSON
 
 
@@ -86,10 +91,10 @@ def _places(registry: Sequence[DescribedResource], issuer: bool) -> dict[str, _P
     }
 
 
-def _index(places: Mapping[str, _Place]) -> tuple[bytes, str, str]:
+def _index(places: Mapping[str, _Place], minor: int) -> tuple[bytes, str, str]:
     paths = {
         root.removeprefix("/"): {
-            "serverRelativeURL": f"/openapi/v3{root}?hash={_Contents.of('v3', *places[root]).digest}"
+            "serverRelativeURL": f"/openapi/v3{root}?hash={_Contents.of('v3', minor, *places[root]).digest}"
         }
         for root in sorted(places)
     }
@@ -102,19 +107,22 @@ class _Contents:
     """The input of a document; equal contents produce equal documents."""
 
     form: Form
+    minor: int
     digest: str
     described: tuple[DescribedResource, ...] = field(compare=False)
     readings: tuple[Reading, ...]
 
     @classmethod
-    def of(cls, form: Form, described: Iterable[DescribedResource], readings: Iterable[Reading]) -> _Contents:
+    def of(
+        cls, form: Form, minor: int, described: Iterable[DescribedResource], readings: Iterable[Reading]
+    ) -> _Contents:
         items = tuple(described)
-        digest = hashlib.sha256(form.encode())
+        digest = hashlib.sha256(f"{form} 1.{minor}".encode())
         for item in items:
             digest.update(msgspec.json.encode((item.resource, item.schema_document, tuple(item.selectable_fields))))
         plain = tuple(readings)
         digest.update(msgspec.json.encode(plain))
-        return cls(form, digest.hexdigest().upper(), items, plain)
+        return cls(form, minor, digest.hexdigest().upper(), items, plain)
 
     @property
     def etag(self) -> str:
@@ -162,7 +170,7 @@ def _definitions(contents: _Contents) -> dict[str, Any]:
             names.update(METADATA)
         for _, operation in operations(item.resource, custom=item.schema_document is not None):
             names.update(schema_name(kind) for kind in (operation.request, operation.response) if kind is not None)
-    definitions = built_in(names, contents.form, _own(contents))
+    definitions = built_in(names, contents.form, _own(contents), contents.minor)
     for item in contents.described:
         if item.schema_document is not None:
             definitions |= custom(item, contents.form)
@@ -197,6 +205,10 @@ def _kind(kind: GroupVersionKind) -> dict[str, str]:
     return {"group": kind.group, "kind": kind.kind, "version": kind.version}
 
 
+def _info(contents: _Contents) -> dict[str, str]:
+    return {"title": "Kubernetes", "version": f"1.{contents.minor}"}
+
+
 # -- version 3 --------------------------------------------------------------------------------------------------------
 
 
@@ -205,7 +217,7 @@ def _v3(contents: _Contents) -> dict[str, Any]:
     custom = bool(contents.described) and contents.described[0].schema_document is not None
     return {
         "openapi": "3.0.0",
-        "info": _CUSTOM_INFO if custom else _INFO,
+        "info": _CUSTOM_INFO if custom else _info(contents),
         "paths": _paths(contents),
         "components": components if custom else components | {"securitySchemes": _SECURITY},
     }
@@ -245,7 +257,7 @@ def _operation_v3(operation: Operation, parameters: Sequence[Parameter]) -> dict
 def _v2(contents: _Contents) -> dict[str, Any]:
     return {
         "swagger": "2.0",
-        "info": _INFO,
+        "info": _info(contents),
         "paths": _paths(contents),
         "definitions": _definitions(contents),
         "securityDefinitions": _SECURITY,

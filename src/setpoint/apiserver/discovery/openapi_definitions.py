@@ -10,6 +10,7 @@ from setpoint.apiserver.discovery.openapi_details import amended
 from setpoint.apiserver.discovery.openapi_operations import list_kind
 from setpoint.meta import GroupVersionKind, Resource
 from setpoint.models import UnknownKindError, definition_name, schemas
+from setpoint.models.history import NEWEST, older_definition
 
 Form = Literal["v2", "v3"]
 PREFIX: Final[Mapping[Form, str]] = {"v2": "#/definitions/", "v3": "#/components/schemas/"}
@@ -57,17 +58,19 @@ def schema_name(kind: GroupVersionKind) -> str:
         return ".".join((*reversed(kind.group.split(".")), kind.version, kind.kind))
 
 
-def built_in(names: Iterable[str], form: Form, own: tuple[str, str] | None = None) -> dict[str, Any]:
+def built_in(
+    names: Iterable[str], form: Form, own: tuple[str, str] | None = None, minor: int = NEWEST
+) -> dict[str, Any]:
     """The definitions with these names and all definitions that they refer to, by name; unknown names are left out.
 
     Kinds such as ``DeleteOptions`` are in many group versions: with ``own``, a group and version, only those in it and
-    in the core group are listed.
+    in the core group are listed. They have the fields of that minor version of Kubernetes.
     """
     definitions: dict[str, Any] = {}
     wanted = list(names)
     while wanted:
         name = wanted.pop()
-        if name in definitions or (converted := _converted(name, form)) is None:
+        if name in definitions or (converted := _converted(name, form, minor)) is None:
             continue
         definition, references = converted
         if own is not None and len(kinds := definition.get(_GVK, ())) > 1:
@@ -79,9 +82,11 @@ def built_in(names: Iterable[str], form: Form, own: tuple[str, str] | None = Non
 
 
 @cache
-def _converted(name: str, form: Form) -> tuple[dict[str, Any], tuple[str, ...]] | None:
+def _converted(name: str, form: Form, minor: int) -> tuple[dict[str, Any], tuple[str, ...]] | None:
     schema = amended(name, schemas().get(name))
     references: list[str] = []
+    if schema is not None:
+        schema = older_definition(name, schema, minor)
     return None if schema is None else (_convert(schema, form, references.append), tuple(references))
 
 

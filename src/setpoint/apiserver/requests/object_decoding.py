@@ -22,6 +22,7 @@ from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.meta import GroupKind, GroupVersion, GroupVersionKind
 from setpoint.meta.duplicate_key import RepeatedKey
 from setpoint.models import definition_name
+from setpoint.models.history import NEWEST
 from setpoint.patch.go_text import go_kind
 from setpoint.schema import (
     OBJECT_META,
@@ -267,6 +268,8 @@ def coerce(
     clean(metadata)
     served.strategy.default(obj)
     complete(served, obj)
+    if not served.custom and call.state.registry.minor < NEWEST:
+        prune(served.schema, obj)  # the defaults are those of the newest version
 
 
 def check_fields(

@@ -10,6 +10,7 @@ from setpoint.apiserver.replay import Replay
 from setpoint.apiserver.resources.behaviour import Behaviour
 from setpoint.cel.rules import RuleValidator
 from setpoint.meta import GroupResource, Resource
+from setpoint.models.history import NEWEST
 from setpoint.schema import Schema
 
 __all__ = ["Registry", "ScalePaths", "ServedResource"]
@@ -120,9 +121,12 @@ class ServedResource:
 
 
 class Registry:
-    """All served resources. ``revision`` changes whenever a resource is added or removed."""
+    """All served resources. ``revision`` changes whenever a resource is added or removed; ``minor`` is the minor
+    version of Kubernetes whose fields and kinds the server has.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, minor: int = NEWEST) -> None:
+        self.minor = minor
         self._by_path: dict[tuple[str, str, str], ServedResource] = {}
         self._versions: dict[tuple[str, str], dict[str, ServedResource]] = {}
         self.revision = 0

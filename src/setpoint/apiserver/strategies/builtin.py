@@ -1,4 +1,4 @@
-"""The built-in resources of Kubernetes 1.37, as a server with the default configuration serves them."""
+"""The built-in resources of a version of Kubernetes, as a server with the default configuration serves them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from setpoint.apiserver.resources.registry import Convert, Registry, ScalePaths,
 from setpoint.apiserver.strategies import Strategy, strategy_for
 from setpoint.meta import GroupResource, Resource
 from setpoint.models import BUILTIN, definition_name
+from setpoint.models.history import is_known_kind
 
 __all__ = ["add_builtin"]
 
@@ -27,12 +28,13 @@ _SAME_PLACE: Final = {"events.events.k8s.io": GroupResource("", "events")}
 
 
 def add_builtin(registry: Registry) -> None:
-    """Adds all generally available built-in resources to ``registry``; alpha and beta versions are off by
-    default.
+    """Adds the generally available built-in resources of the registry's version of Kubernetes; alpha and beta versions
+    are off by default.
     """
+    schemas = built_in_schemas(registry.minor)
     served: dict[tuple[str, str, str], ServedResource] = {}
     for resource in sorted(BUILTIN, key=_stored_first):
-        if _NOT_GENERALLY_AVAILABLE.fullmatch(resource.version):
+        if _NOT_GENERALLY_AVAILABLE.fullmatch(resource.version) or not is_known_kind(resource.gvk, registry.minor):
             continue
         home = _SAME_PLACE.get(str(resource.group_resource))
         key = (home.group if home else resource.group, home.resource if home else resource.plural)
@@ -40,7 +42,7 @@ def add_builtin(registry: Registry) -> None:
         strategy = strategy_for(resource.group_resource)
         served_resource = ServedResource(
             resource,
-            built_in_schemas()[definition_name(resource.gvk)],
+            schemas[definition_name(resource.gvk)],
             strategy,
             stored_as=stored,
             collection=str(GroupResource(*key)),

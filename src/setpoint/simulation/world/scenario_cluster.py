@@ -102,10 +102,10 @@ class SimulatedCluster(SteppedCluster):
         self.server = ApiServer(
             storage=world.history,
             now=world.now,
-            random=Random(options.get("seed", 0) + 1),
+            random=Random(1),
             webhook_caller=self._local,
-            bookmark_period=FOREVER,
         )
+        self.server.state.bookmark_period = FOREVER
 
     @property
     def manager(self) -> Manager:  # type: ignore[override]
