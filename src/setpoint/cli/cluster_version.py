@@ -15,7 +15,7 @@ __all__ = ["missing_in"]
 
 
 def missing_in(version: str, documents: str, kinds: Iterable[type[Object]]) -> list[str]:
-    """The lines about kinds and fields that a cluster of ``version`` (``1.33``) does not know or drops by default: about
+    """The lines about kinds and fields that a cluster of ``version`` (``1.33``) lacks or drops by default: about
     ``kinds``, then about the objects in ``documents``, which is a stream of YAML.
 
     Raises:

@@ -20,8 +20,9 @@ from setpoint.scaffold.classes import SchemaProblem
 from setpoint.scaffold.kopf import KopfProblem, ported
 from setpoint.scaffold.names import KindName, NameProblem, ProjectName
 from setpoint.scaffold.project import Api, Project, ProjectError
+from setpoint.scaffold.update import remember, update
 
-__all__ = ["create_app", "init"]
+__all__ = ["create_app", "init", "update_command"]
 
 create_app = App(name="create", help="Add a kind, webhooks, a version or others' kinds to a project of setpoint init.")
 Scope: TypeAlias = Literal["Namespaced", "Cluster"]
@@ -167,6 +168,24 @@ def version_command(kind: str, version: str, /, *, force: Force = False) -> None
     _add("version", lambda project: generate.add_version(project, kind, version), force)
 
 
+def update_command() -> None:
+    """Merge what today's setpoint init would make differently into the project in this folder.
+
+    Files without changes of yours are replaced, others are merged line by line; conflicts are marked as git marks them,
+    and the command ends with 1. Everything must be committed before.
+    """
+    with _reported("setpoint update"):
+        folder = Path()
+        done = update(folder)
+        parts = generate.create(folder, Project.here(folder), {})
+        for line in (*done.lines(), *parts.lines()):
+            print(line)  # noqa: T201 - this is the user's terminal
+        if done.conflicts:
+            print("resolve the conflicts, then: make manifests && make test")  # noqa: T201
+            raise SystemExit(1)
+        print("next: make manifests && make test")  # noqa: T201
+
+
 def _add(noun: str, change: Callable[[Project], tuple[Project, dict[str, File]]], force: bool) -> None:
     with _reported(f"setpoint create {noun}"):
         folder = Path()
@@ -181,7 +200,9 @@ def _write(folder: Path, project: Project, files: dict[str, File], force: bool) 
         ProjectError: the program can't be loaded; the files are written, but ``deploy/`` is not.
         TreeError: a file can't be written.
     """
-    _tell(folder, generate.create(folder, project, files, force=force))
+    done = generate.create(folder, project, files, force=force)
+    remember(folder, generate.template_files(project), [*done.created, *done.updated, *done.replaced])
+    _tell(folder, done)
     package = folder / "src" / project.names.package
     try:
         with loaded(str(package / "parts.py")) as program:

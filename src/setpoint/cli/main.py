@@ -152,6 +152,7 @@ def init(
 
 
 app.command("setpoint.cli.init:create_app", name="create", help="Add a kind, webhooks or a version to a project.")
+app.command("setpoint.cli.init:update_command", name="update", help="Bring a project up to date with setpoint init.")
 
 
 @app.command

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["RECORD", "File", "TreeError", "Written", "recorded", "write"]
+__all__ = ["RECORD", "File", "TreeError", "Written", "recorded", "replace_file", "write"]
 
 RECORD: Final = ".setpoint.json"
 """The file with the digests of the generated files, by which a later run finds the files that a person has changed."""
@@ -122,7 +122,7 @@ def _write_one(folder: Path, path: str, file: File, last_digest: str, force: boo
         result.modified.append(path)
         return
     place.parent.mkdir(parents=True, exist_ok=True)
-    _replace(place, file.text, is_executable=file.is_executable)
+    replace_file(place, file.text.encode(), is_executable=file.is_executable)
 
 
 def _remove_stale(folder: Path, path: str, digest: str, result: Written) -> None:
@@ -132,10 +132,11 @@ def _remove_stale(folder: Path, path: str, digest: str, result: Written) -> None
         result.removed.append(path)
 
 
-def _replace(place: Path, text: str, *, is_executable: bool = False) -> None:
+def replace_file(place: Path, content: bytes, *, is_executable: bool = False) -> None:
+    """Writes a file as a whole: after a crash it is either old or new. Raises OSError."""
     beside = place.with_name(f".{place.name}.new")
     try:
-        beside.write_bytes(text.encode())
+        beside.write_bytes(content)
         if is_executable:
             beside.chmod(0o755)
         os.replace(beside, place)
@@ -176,7 +177,7 @@ def _record_in(folder: Path, record: Mapping[str, Any]) -> None:
     }
     text = json.dumps({**record, "files": files}, indent=2, sort_keys=True) + "\n"
     if _bytes(folder / RECORD) != text.encode():
-        _replace(folder / RECORD, text)
+        replace_file(folder / RECORD, text.encode())
 
 
 def _digest(content: bytes) -> str:

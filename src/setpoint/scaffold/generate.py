@@ -17,7 +17,16 @@ from setpoint.scaffold.project import Api, Project, ProjectError
 from setpoint.scaffold.scope import cluster_scoped
 from setpoint.scaffold.templates import parts_file, template, words
 
-__all__ = ["add_api", "add_version", "add_webhook", "api_files", "create", "foreign_files", "project_files"]
+__all__ = [
+    "add_api",
+    "add_version",
+    "add_webhook",
+    "api_files",
+    "create",
+    "foreign_files",
+    "project_files",
+    "template_files",
+]
 
 
 def project_files(project: Project) -> dict[str, File]:
@@ -28,6 +37,19 @@ def project_files(project: Project) -> dict[str, File]:
 def api_files(project: Project, api: Api) -> dict[str, File]:
     """The files of a kind: its types, controller, tests, and a sample."""
     return _of_kind("api", project, api)
+
+
+def template_files(project: Project) -> dict[str, File]:
+    """All files of the project that are made from templates, without those that are generated anew for every part."""
+    files = template("project", words(project.names))
+    for api in project.apis:
+        if not api.source:
+            files |= api_files(project, api)
+        if api.has_webhook:
+            files |= _of_kind("webhook", project, api)
+        for version in api.versions:
+            files |= _of_kind("version", project, api, version)
+    return files
 
 
 def _of_kind(name: str, project: Project, api: Api, version: str = "") -> dict[str, File]:

@@ -159,7 +159,7 @@ def _apis(handlers: Iterable[Handler], group: str, spelled: dict[str, str], plur
         names = KindName(kind, version or (previous.version if previous is not None else "v1"), group)
         plural = name if name.islower() and name != kind.lower() else previous.plural if previous is not None else ""
         plural = plurals.get(kind, plural)
-        apis[kind] = Api(kind, names.version, plural=plural if plural != names.plural else "")
+        apis[kind] = Api(kind, names.version, plural=plural if plural != names.plural else "", source="kopf")
     return apis
 
 

@@ -29,6 +29,8 @@ class Api(msgspec.Struct, frozen=True):
     plural: str = ""
     """The plural in URL paths, if it is not the one that follows from the kind; otherwise ``""``."""
     scope: Literal["Namespaced", "Cluster"] = "Namespaced"
+    source: Literal["", "kopf"] = ""
+    """The framework from whose handlers the kind's files were made, if not from templates."""
 
 
 class Project(msgspec.Struct, frozen=True):
