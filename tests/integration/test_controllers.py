@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
 import setpoint as sp
 from setpoint.client import Client, NotFound
-from setpoint.manager import LeaderElection, Manager
+from setpoint.manager import LeaderElection, Manager, Sharding
 from setpoint.meta import Object
 from setpoint.models.coordination_v1 import Lease
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.models.events_v1 import Event
 
+from .conftest import Target
 from .kinds import Gizmos, GizmoSpec, gizmos_in, installed, until
 
 
@@ -126,3 +128,57 @@ async def test_one_leads_at_a_time_and_the_next_takes_over(client: Client, names
                 assert (await client.get(Lease, "gizmos", namespace=namespace)).spec.holder_identity == "two"
                 await client.patch_scale(gizmo, "g", 2, namespace=namespace)
                 await until(lambda: _ready(client, gizmo, namespace, 2))
+
+
+async def test_processes_share_the_objects_and_one_takes_those_of_another_that_ends(
+    client: Client, target: Target, namespace: str, gizmo: type[Gizmos]
+) -> None:
+    workers: dict[str, dict[int, set[str]]] = {}
+    names = [f"g{number}" for number in range(12)]
+
+    @asynccontextmanager
+    async def member(identity: str) -> AsyncIterator[None]:
+        async def reconcile(gizmo: Gizmos, ctx: sp.Context) -> None:
+            workers.setdefault(gizmo.name, {}).setdefault(gizmo.spec.size, set()).add(identity)
+            gizmo.status.ready = gizmo.spec.size
+
+        controller = sp.Controller(gizmo, reconcile, name="gizmo")  # keys are shared out by this name, too
+        sharding = Sharding(
+            name="gizmos", identity=identity, namespace=namespace, lease_duration=4, renew_deadline=3, retry_period=0.5
+        )
+        async with (
+            Client(target.make_transport()) as own,
+            Manager(own, controllers=[controller], namespace=namespace, sharding=sharding),
+        ):
+            yield
+
+    async def done(size: int) -> bool:
+        for name in names:
+            await client.patch(gizmo, name, {"spec": {"size": size}}, namespace=namespace)
+        await until(lambda: _all_ready(client, gizmo, namespace, size))
+        return True
+
+    def of(size: int) -> set[str]:
+        return {worker for sizes in workers.values() for worker in sizes.get(size, ())}
+
+    def shared(size: int) -> bool:
+        return of(size) == {"one", "two"} and all(len(sizes[size]) == 1 for sizes in workers.values())
+
+    for name in names:
+        await client.create(gizmo.named(name, namespace, spec=GizmoSpec(size=0)))
+    async with asyncio.timeout(120):
+        async with member("one"):
+            await done(1)
+            assert of(1) == {"one"}
+            async with member("two"):
+                size = 2
+                while not (await done(size) and shared(size)):  # until they know each other, and keys have moved
+                    size = size % 9 + 1
+                    workers.clear()
+        async with member("three"):
+            await done(10)
+            assert of(10) == {"three"}
+
+
+async def _all_ready(client: Client, kind: type[Gizmos], namespace: str, size: int) -> bool:
+    return all(each.status.ready == size for each in await client.list(kind, namespace=namespace))

@@ -34,7 +34,7 @@ PLAIN = {
 MODULES = sorted(
     info.name
     for info in pkgutil.iter_modules(setpoint.models.__path__)
-    if not info.name.startswith("_") and info.name != "resources"
+    if not info.name.startswith("_") and info.name not in ("history", "resources")
 )
 
 
