@@ -241,6 +241,20 @@ async def test_a_plugin_that_must_be_interactive_needs_a_terminal(
         await plugin(tmp_path, "say(token='t')", interactive_mode="Always").authorization()
 
 
+async def test_a_plugin_may_print_yaml(tmp_path: Path) -> None:
+    lines = [
+        f"apiVersion: {V1}",
+        "kind: ExecCredential",
+        "status:",
+        "  token: t",
+        "  expirationTimestamp: 2100-01-01T00:00:00Z",
+    ]
+    credentials = plugin(tmp_path, f"print({chr(10).join(lines)!r})")
+    assert await credentials.authorization() == "Bearer t"
+    assert await credentials.authorization() == "Bearer t"
+    assert runs(tmp_path) == 1
+
+
 async def test_a_plugins_client_certificate_is_used(tmp_path: Path) -> None:
     credentials = plugin(tmp_path, "say(clientCertificateData='C', clientKeyData='K')")
     certificate = await credentials.certificate()

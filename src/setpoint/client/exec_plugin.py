@@ -20,6 +20,7 @@ from setpoint.client.credentials import Credentials, StaticToken
 from setpoint.client.errors import CredentialsError
 from setpoint.client.tls import ClientCertificate
 from setpoint.concurrency import Shared, TaskScope
+from setpoint.meta.yaml_parser import parse_yaml
 
 __all__ = ["ExecPlugin", "ExecPluginConfig"]
 
@@ -172,7 +173,7 @@ class ExecPlugin(Credentials):
     def _read(self, stdout: bytes, stderr: bytearray) -> _Credential:
         config = self._config
         try:
-            answer = msgspec.json.decode(stdout, type=_Answer)
+            answer = _answer_in(stdout)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             why = "nested too deeply" if isinstance(problem, RecursionError) else problem
             raise self._failed(f"printed something other than an ExecCredential: {why}", stderr) from None
@@ -237,3 +238,16 @@ def _is_terminal(stream: TextIO | None) -> bool:
         return stream is not None and stream.isatty()
     except ValueError:  # it is closed
         return False
+
+
+def _answer_in(stdout: bytes) -> _Answer:
+    """The answer in the output of a plugin. As in Go, it may be YAML. The error is that of JSON if it is neither."""
+    try:
+        return msgspec.json.decode(stdout, type=_Answer)
+    except msgspec.DecodeError as problem:
+        if stdout.lstrip()[:1] == b"{":
+            raise
+        try:
+            return msgspec.convert(parse_yaml(stdout)[0], _Answer)
+        except (ValueError, msgspec.ValidationError):
+            raise problem from None

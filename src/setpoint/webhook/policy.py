@@ -38,7 +38,7 @@ class Policy:
         rules=[sp.ValidationRule(rule="object.spec.replicas <= variables.most", message="too many replicas")],
         variables={"most": "object.metadata.namespace == 'prod' ? 50 : 5"},
         match=Match(conditions={"not-system": "!object.metadata.namespace.startsWith('kube-')"}),
-        defaults={"spec.revisionHistoryLimit": 3, "metadata.labels[team]": "none"},
+        defaults={"metadata.labels[team]": "none"},
     )
     ```
 
@@ -53,8 +53,8 @@ class Policy:
             Of a `setpoint.ValidationRule`, ``field_path`` and ``optional_old_self`` do not apply.
         variables: expressions by name, in an order in which each may use those before it.
         match: the objects that the policy applies to, by conditions and selectors; see `setpoint.webhook.Match`.
-        defaults: constants by path, which are set where the field is absent: scalars and lists of scalars. A path names
-            fields on the wire, and keys of maps in brackets: ``metadata.labels[app.kubernetes.io/part-of]``.
+        defaults: constants by path, which are set where the field is absent: scalars and lists of scalars. A field that
+            the server itself fills in is never absent. A path names fields on the wire, and keys of maps in brackets: ``metadata.labels[app.kubernetes.io/part-of]``.
         mutations: further changes, as CEL: an ``Object{...}`` that is merged, or a list of ``JSONPatch{...}``.
         on: the operations; defaults and mutations leave out ``delete``.
         actions: what a broken rule causes: ``Deny``, or ``Warn`` and ``Audit`` to try a new rule first.
