@@ -54,7 +54,8 @@ class Policy:
         variables: expressions by name, in an order in which each may use those before it.
         match: the objects that the policy applies to, by conditions and selectors; see `setpoint.webhook.Match`.
         defaults: constants by path, which are set where the field is absent: scalars and lists of scalars. A field that
-            the server itself fills in is never absent. A path names fields on the wire, and keys of maps in brackets: ``metadata.labels[app.kubernetes.io/part-of]``.
+            the server itself fills in is never absent. A path names fields on the wire, and keys of maps in brackets:
+            ``metadata.labels[app.kubernetes.io/part-of]``.
         mutations: further changes, as CEL: an ``Object{...}`` that is merged, or a list of ``JSONPatch{...}``.
         on: the operations; defaults and mutations leave out ``delete``.
         actions: what a broken rule causes: ``Deny``, or ``Warn`` and ``Audit`` to try a new rule first.
