@@ -27,10 +27,11 @@ def pages() -> dict[str, str]:
     tiers = public_api.Tiers.read()
     texts, listed = dict[str, str](), list[str]()
     packages = list(public_api.subpackages(root))
-    with_page = {
-        package.name
+    homes = {
+        f"{package.name}.{name}"
         for package in packages
-        if any(tiers.of(f"{package.path}.{name}") != "internal" for name in package.exports or ())
+        for name in map(str, package.exports or ())
+        if tiers.of(f"{package.path}.{name}") != "internal"
     }
     for package in packages:
         exported = {
@@ -42,7 +43,7 @@ def pages() -> dict[str, str]:
             continue
         name = "setpoint" if package.path == "setpoint" else package.name
         text = package.docstring.value if package.docstring else ""
-        texts[f"{FOLDER}/{name}.md"] = "\n".join(_package(package.path, text, exported, with_page, tiers))
+        texts[f"{FOLDER}/{name}.md"] = "\n".join(_package(package.path, text, exported, homes, tiers))
         listed.append(f"* [`{package.path}`]({name}.md): {_first(text)}")
     texts[INDEX_PLACE] = INDEX.format(packages="\n".join(listed))
     return texts
@@ -65,7 +66,7 @@ def _first(text: str) -> str:
 
 
 def _package(
-    path: str, text: str, exported: dict[str, Named], with_page: set[str], tiers: public_api.Tiers
+    path: str, text: str, exported: dict[str, Named], homes: set[str], tiers: public_api.Tiers
 ) -> Iterator[str]:
     yield f"# {path}\n"
     yield f"{text}\n"
@@ -78,7 +79,7 @@ def _package(
             continue
         if isinstance(target, griffe.Module):
             continue
-        if path == "setpoint" and target.path.split(".")[1] in with_page:
+        if path == "setpoint" and f"{target.path.split('.')[1]}.{name}" in homes:
             elsewhere.append(_home(name, target))
         else:
             yield from _described(name, target, tiers.of(f"{path}.{name}"))
