@@ -158,7 +158,7 @@ dist: $(VENV)/.dev ## the wheel and the sdist, tried in empty environments, and 
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group release
 	$(BIN)/python tools/dist.py
 
-server-image: $(VENV)/.dev ## the image setpoint-server in dist/, for docker load: no container engine, but Debian's or Ubuntu's apt-get
+server-image: $(VENV)/.dev ## the image setpoint-server in dist/, for docker load: no container engine, but Debian's apt-get
 	$(BIN)/python tools/server_image.py
 
 check: lint types models-check test test-days test-lowest test-newest demo ## all that CI runs

@@ -1,6 +1,6 @@
 """``python tools/server_image.py [--output FILE]``: the image ``setpoint-server``, without a container engine.
 
-Its first layer is Python from the packages of the Debian (or Ubuntu) that runs this, without a shell or a package
+Its first layer is Python from the packages of the Debian that runs this, without a shell or a package
 manager; the second is setpoint with its dependencies from wheels. Needs apt-get and dpkg-deb, no rights of root.
 """
 
