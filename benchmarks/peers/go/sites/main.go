@@ -138,16 +138,19 @@ func (s *server) tell(c *collection, o *object, kind string) {
 	}
 }
 
-func (s *server) list(c *collection, partial bool, limit int) []byte {
+// list is a page: at most limit objects (0: all) from the one with the number first on. Objects are never deleted, so
+// the number of the next one is a continue token.
+func (s *server) list(c *collection, partial bool, limit, first int) []byte {
 	kind, apiVersion := c.kind+"List", c.apiVersion
 	if partial {
 		kind, apiVersion = "PartialObjectMetadataList", "meta.k8s.io/v1"
 	}
-	made := fmt.Appendf(nil, `{"kind":"%s","apiVersion":"%s","metadata":{"resourceVersion":"%d"},"items":[`, kind, apiVersion, s.last)
-	for number, name := range c.order {
-		if number == limit {
-			break
-		}
+	names, more := c.order[min(first, len(c.order)):], ""
+	if limit > 0 && limit < len(names) {
+		names, more = names[:limit], fmt.Sprintf(`,"continue":"%d"`, first+limit)
+	}
+	made := fmt.Appendf(nil, `{"kind":"%s","apiVersion":"%s","metadata":{"resourceVersion":"%d"%s},"items":[`, kind, apiVersion, s.last, more)
+	for number, name := range names {
 		if number > 0 {
 			made = append(made, ',')
 		}
@@ -237,11 +240,9 @@ func (s *server) answer(r *request, partial bool) (string, []byte) {
 		return "404 Not Found", missing
 	}
 	if rest == "" {
-		limit, err := strconv.Atoi(r.query.Get("limit"))
-		if err != nil {
-			limit = -1
-		}
-		return "200 OK", s.list(c, partial, limit)
+		limit, _ := strconv.Atoi(r.query.Get("limit"))
+		first, _ := strconv.Atoi(r.query.Get("continue"))
+		return "200 OK", s.list(c, partial, limit, first)
 	}
 	name, subresource, _ := strings.Cut(rest[1:], "/")
 	var made []byte
