@@ -35,7 +35,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from http.client import HTTPConnection
@@ -117,11 +117,11 @@ SERVERS = {"sites": sites, "embedded": embedded}
 
 
 @contextmanager
-def operator(config: Path, processes: int) -> Iterator[int]:
+def operator(config: Path, processes: int, options: Sequence[str] = ()) -> Iterator[int]:
     """The pid of the operator, or of its supervisor."""
     words = [sys.executable, str(PROGRAM), "run", "--kubeconfig", str(config), "--namespace", "default"]
     words += ["--metrics-bind-address", "0", "--health-probe-bind-address", "0"]
-    words += ["--processes", str(processes)] if processes > 1 else []
+    words += ["--processes", str(processes), *options] if processes > 1 else []
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(words, stdout=log, stderr=log)
         try:
@@ -149,11 +149,11 @@ def revision(address: str) -> int:
         return int(json.load(answer)["metadata"]["resourceVersion"])
 
 
-def measure(server: str, processes: int, objects: int, seconds: float, limit: float) -> Row:
+def measure(server: str, processes: int, options: Sequence[str], objects: int, seconds: float, limit: float) -> Row:
     """One run."""
     with SERVERS[server](objects) as (address, config, server_pid):
         begun = revision(address)
-        with operator(config, processes) as pid:
+        with operator(config, processes, options) as pid:
             deadline = time.monotonic() + limit
             while revision(address) < begun + WARM_UP:
                 if time.monotonic() > deadline:
@@ -234,13 +234,15 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0, help="of one measurement, after the warm-up")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each; the table has the medians")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds that the warm-up may take")
+    parser.add_argument("--divide-caches", action="store_true", help="as the flag of run")
     output_options(parser, "processes")
     arguments = parser.parse_args()
+    options = ["--divide-caches"] if arguments.divide_caches else []
     rows: list[Row] = []
     for turn in range(arguments.repeat):
         for server, number in itertools.product(arguments.servers, arguments.processes):
             print(f"{server}, {number} processes, {turn + 1} of {arguments.repeat} ...", file=sys.stderr, flush=True)
-            rows.append(measure(server, number, arguments.objects, arguments.seconds, arguments.limit))
+            rows.append(measure(server, number, options, arguments.objects, arguments.seconds, arguments.limit))
     print(table(medians(rows)))
     report: dict[str, Any] = {
         "date": datetime.now(UTC).date().isoformat(),

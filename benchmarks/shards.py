@@ -1,4 +1,5 @@
-"""``run --shards``: the memory of each process, and what its watches bring it, by the number of shards.
+"""``run --shards`` and ``run --processes``: the memory of each process, and what its watches bring it, by the number
+of processes.
 
     python benchmarks/shards.py                              # 1, 2 and 4 shards, 20,000 pods in 48 namespaces
     python benchmarks/shards.py --shards 1 2 --pods 50000 --changes 20000 --cases namespace
@@ -8,7 +9,9 @@ what the changes brought to each process is read from its metrics, and then its 
 
 * ``key``: shards of single keys, so each process caches all pods;
 * ``namespace``: shards of namespaces, and a server that sends a part of a collection (``shardSelector``);
-* ``namespace, whole lists``: the same with a server that does not know shards and sends all pods to each process.
+* ``namespace, whole lists``: the same with a server that does not know shards and sends all pods to each process;
+* ``processes``: ``--processes``, so each process caches all pods;
+* ``divided``: the same with ``--divide-caches``. Neither has the figures of the supervisor, which caches nothing.
 
 ``stored`` is what the cached pods take in the cache. RSS is what the system counts for a process, USS what would be
 free if it ended (its private pages): the processes share the pages of the interpreter and its libraries. ``peak`` is
@@ -40,7 +43,16 @@ from report import output_options, write
 
 PROGRAM = HERE / "peers" / "setpoint_shards.py"
 SERVER = HERE / "peers" / "pod_server.py"
-CASES = {"key": ("key", True), "namespace": ("namespace", True), "namespace, whole lists": ("namespace", False)}
+CASES = {
+    "key": (("--shards",), True),
+    "namespace": (("--shards", "--shards-by", "namespace"), True),
+    "namespace, whole lists": (("--shards", "--shards-by", "namespace"), False),
+    "processes": (("--processes",), False),
+    "divided": (("--divide-caches", "--processes"), False),
+}
+"""The flags of each case, and whether its server knows shards. The number of processes follows ``--processes``."""
+WHOLE = ("key", "processes")
+"""The cases in which each process caches all pods."""
 MB = 1 / 1024
 QUIET = 6.0
 """Seconds for which the expected numbers of cached pods and of events have to stay the same."""
@@ -72,13 +84,13 @@ class Server:
         self._process.wait()
 
 
-class Shard:
-    """One process of the operator."""
+class Program:
+    """The operator, or one replica of it."""
 
-    def __init__(self, kubeconfig: Path, by: str, log: Path) -> None:
+    def __init__(self, kubeconfig: Path, flags: Sequence[str], log: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as listener:
             address = f"127.0.0.1:{listener.getsockname()[1]}"
-        words = [sys.executable, str(PROGRAM), "run", "--kubeconfig", str(kubeconfig), "--shards", "--shards-by", by]
+        words = [sys.executable, str(PROGRAM), "run", "--kubeconfig", str(kubeconfig), *flags]
         self._log = log
         with log.open("w") as file:
             self._process = subprocess.Popen(
@@ -86,41 +98,63 @@ class Shard:
                 stdout=file,
                 stderr=file,
             )
+        self.pid = self._process.pid
         self._address = f"http://{address}/metrics"
 
-    def metrics(self) -> dict[str, float]:
-        """The sum of each metric of the cache of pods; empty before the process serves metrics."""
+    def metrics(self) -> str:
+        """The metrics as text; empty before the program serves them."""
         if self._process.poll() is not None:
             raise RuntimeError(f"a process ended with {self._process.returncode}: {self._log.read_text()[-2000:]}")
         try:
             with urllib.request.urlopen(self._address, timeout=30) as answer:
-                text = answer.read().decode()
+                text: str = answer.read().decode()
         except urllib.error.URLError:
-            return {}
-        sums: dict[str, float] = {}
-        for name, labels, value in re.findall(r"^(\w+)(\{.*\})? (\S+)$", text, re.MULTILINE):
-            if 'resource="pods"' in labels:
-                sums[name] = sums.get(name, 0.0) + float(value)
-        return sums
-
-    def cpu(self) -> float:
-        return cpu_of(self._process.pid)
-
-    def memory(self) -> tuple[float, float, float]:
-        """The RSS, the USS and the highest RSS in MB."""
-        folder = Path(f"/proc/{self._process.pid}")
-        text = (folder / "smaps_rollup").read_text() + (folder / "status").read_text()
-        kilobytes = {name: int(amount) for name, amount in re.findall(r"^(\w+):\s+(\d+) kB$", text, re.MULTILINE)}
-        private = kilobytes["Private_Clean"] + kilobytes["Private_Dirty"]
-        return kilobytes["Rss"] * MB, private * MB, kilobytes["VmHWM"] * MB
+            return ""
+        return text
 
     def end(self) -> None:
         self._process.terminate()
         self._process.wait()
 
 
+class Shard:
+    """One process with a part of the keys: a replica, or the child process with this ``index``."""
+
+    def __init__(self, program: Program, index: int | None = None) -> None:
+        self._program = program
+        self._label = "" if index is None else f'process="{index}"'
+        self._index = index
+
+    @property
+    def _pid(self) -> int:
+        if self._index is None:
+            return self._program.pid
+        children = Path(f"/proc/{self._program.pid}/task/{self._program.pid}/children").read_text().split()
+        seat = f'"index":{self._index},'.encode()
+        return next(int(pid) for pid in children if seat in Path(f"/proc/{pid}/environ").read_bytes())
+
+    def metrics(self) -> dict[str, float]:
+        """The sum of each metric of the cache of pods; empty before the process serves metrics."""
+        sums: dict[str, float] = {}
+        for name, labels, value in re.findall(r"^(\w+)(\{.*\})? (\S+)$", self._program.metrics(), re.MULTILINE):
+            if 'resource="pods"' in labels and self._label in labels:
+                sums[name] = sums.get(name, 0.0) + float(value)
+        return sums
+
+    def cpu(self) -> float:
+        return cpu_of(self._pid)
+
+    def memory(self) -> tuple[float, float, float]:
+        """The RSS, the USS and the highest RSS in MB."""
+        folder = Path(f"/proc/{self._pid}")
+        text = (folder / "smaps_rollup").read_text() + (folder / "status").read_text()
+        kilobytes = {name: int(amount) for name, amount in re.findall(r"^(\w+):\s+(\d+) kB$", text, re.MULTILINE)}
+        private = kilobytes["Private_Clean"] + kilobytes["Private_Dirty"]
+        return kilobytes["Rss"] * MB, private * MB, kilobytes["VmHWM"] * MB
+
+
 @contextmanager
-def shards(server: Server, number: int, by: str) -> Iterator[list[Shard]]:
+def shards(server: Server, number: int, case: str) -> Iterator[list[Shard]]:
     config = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -135,11 +169,18 @@ def shards(server: Server, number: int, by: str) -> Iterator[list[Shard]]:
         file = Path(folder) / "config"
         with file.open("w") as stream:
             yaml.safe_dump(config, stream)
-        started: list[Shard] = []
-        for index in range(number):
-            started.append(Shard(file, by, Path(folder) / f"log-{index}"))
-            stack.callback(started[-1].end)
-        yield started
+        flags, _ = CASES[case]
+        one_pod = flags[-1] == "--processes"
+        if one_pod:
+            flags = (*flags, str(number)) if number > 1 else ()
+        programs: list[Program] = []
+        for index in range(1 if one_pod else number):
+            programs.append(Program(file, flags, Path(folder) / f"log-{index}"))
+            stack.callback(programs[-1].end)
+        if one_pod and number > 1:
+            yield [Shard(programs[0], index) for index in range(number)]
+        else:
+            yield [Shard(program) for program in programs]
 
 
 def settled(processes: Sequence[Shard], cached: int, events: float, limit: float) -> list[dict[str, float]]:
@@ -162,9 +203,8 @@ def settled(processes: Sequence[Shard], cached: int, events: float, limit: float
 
 def measure(server: Server, case: str, number: int, pods: int, changes: int, limit: float) -> Row:
     """One run."""
-    by = CASES[case][0]
-    copies = number if by == "key" else 1
-    with shards(server, number, by) as processes:
+    copies = number if case in WHOLE else 1
+    with shards(server, number, case) as processes:
         before = settled(processes, pods * copies, 0.0, limit)
         so_far = sum(each.get("informer_events_total", 0.0) for each in before)
         spent = [process.cpu() for process in processes]

@@ -96,7 +96,10 @@ def gone(pid: str) -> bool:
         return True
 
 
-async def test_processes_share_the_keys_a_killed_one_is_replaced_and_all_end_together(tmp_path: Path) -> None:
+@pytest.mark.parametrize("flags", [(), ("--divide-caches",)])
+async def test_processes_share_the_keys_a_killed_one_is_replaced_and_all_end_together(
+    flags: tuple[str, ...], tmp_path: Path
+) -> None:
     (tmp_path / "beat.py").write_text(PROGRAM)
     async with EmbeddedCluster(control_plane=False) as cluster:
         cluster.write_kubeconfig(tmp_path / "config")
@@ -105,7 +108,7 @@ async def test_processes_share_the_keys_a_killed_one_is_replaced_and_all_end_tog
             await cluster.client.create(ConfigMap.named(key.partition("/")[2], "work"))
         words = (
             *(tmp_path / "beat.py", "run", "--kubeconfig", tmp_path / "config", "--namespace", "work"),
-            *("--processes", "2", "--leader-elect", "--metrics-bind-address", "127.0.0.1:0"),
+            *("--processes", "2", "--leader-elect", "--metrics-bind-address", "127.0.0.1:0", *flags),
         )
         async with program_of(*words, home=tmp_path) as running:
 
@@ -240,13 +243,14 @@ async def test_a_second_signal_ends_all_processes_at_once_whatever_their_reconci
                     await asyncio.sleep(0.01)
 
 
-async def test_the_example_keeps_its_pods_with_two_processes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("flags", [(), ("--divide-caches",)])
+async def test_the_example_keeps_its_pods_with_two_processes(flags: tuple[str, ...], tmp_path: Path) -> None:
     """`examples/mykind.py`: the command that its first lines name."""
     names = [f"m{number}" for number in range(6)]
     async with EmbeddedCluster(control_plane=False) as cluster:
         cluster.write_kubeconfig(tmp_path / "config")
         await cluster.client.create(from_wire(CustomResourceDefinition, crd_for(Mykind)))
-        words = ("run", "--kubeconfig", tmp_path / "config", "--processes", "2")
+        words = ("run", "--kubeconfig", tmp_path / "config", "--processes", "2", *flags)
         async with program_of(EXAMPLES / "mykind.py", *words, home=tmp_path) as running:
             for name in names:
                 await cluster.client.create(Mykind.named(name, "default", spec=MykindSpec(numpods=2)))

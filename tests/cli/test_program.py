@@ -29,6 +29,13 @@ def test_shards_and_an_election_exclude_each_other() -> None:
         app(["run", "--shards", "--leader-elect"])
 
 
+@pytest.mark.parametrize("flags", [[], ["--processes", "2", "--shards"]])
+def test_caches_divide_by_keys_among_processes_whose_keys_stay(flags: list[str]) -> None:
+    app = program("mykind.py", sp.Operator([sp.Controller(ConfigMap, reconcile)]))
+    with pytest.raises(UsageError, match="--divide-caches needs --processes, and excludes --shards"):
+        app(["run", "--divide-caches", *flags])
+
+
 def test_the_role_allows_what_elections_and_shards_do_to_leases() -> None:
     controllers = [sp.Controller(ConfigMap, reconcile)]
     role = role_of_declarations(declared(controllers) | leases() | access_reviews(), "x")

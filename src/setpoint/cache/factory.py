@@ -14,6 +14,7 @@ from setpoint.cache.errors import CacheError, CacheSyncError, InformerStopped
 from setpoint.cache.handler_registration import is_within_handler
 from setpoint.cache.informer import Informer
 from setpoint.cache.informer_scope import Scope
+from setpoint.cache.key_shard import KeyShard
 from setpoint.cache.lister import AnySelector
 from setpoint.cache.lister_watcher import ListerWatcher
 from setpoint.cache.metrics import InformerMetrics
@@ -97,15 +98,15 @@ class InformerFactory:
         projection: type[Any] | None = None,
         transform: Transform | None = None,
         keep_managed_fields: bool = False,
-        shard: NamespaceShard | None = None,
+        shard: NamespaceShard | KeyShard | None = None,
     ) -> Informer[K]:
         """A handle to the informer of this scope; all handles with the same scope share one informer.
 
         ``namespace``: None means the factory's default, ``""`` all namespaces. ``metadata_only`` requests and keeps
         only metadata. With a ``projection``, only the metadata and the fields of that class are kept. ``transform``
         receives each object as plain JSON values before it is stored, and returns the object to keep. ``managedFields``
-        are dropped unless ``keep_managed_fields`` is set. With a ``shard``, which only namespaced kinds may have, the
-        informer holds the objects of the shard's namespaces, and lists again whenever the shard has changed.
+        are dropped unless ``keep_managed_fields`` is set. With a ``shard`` the informer holds the shard's objects, and
+        lists again whenever the shard has changed. Only namespaced kinds may have a `NamespaceShard`.
 
         Raises:
             InformerStopped: the factory has been closed.

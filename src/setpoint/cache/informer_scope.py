@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from setpoint.cache.key_shard import KeyShard
 from setpoint.cache.namespace_shard import NamespaceShard
 from setpoint.cache.object_parser import Transform
 from setpoint.client.requester import JSON
@@ -41,7 +42,7 @@ class Scope(NamedTuple):
     projection: type[Any] | None = None
     transform: Transform | None = None
     keep_managed_fields: bool = False
-    shard: NamespaceShard | None = None
+    shard: NamespaceShard | KeyShard | None = None
 
     @property
     def identity(self) -> Hashable:
@@ -52,7 +53,7 @@ class Scope(NamedTuple):
         namespaces, and for cluster-scoped objects.
         """
         return (not self.namespace or self.namespace == namespace) and (
-            self.shard is None or namespace in self.shard.namespaces
+            self.shard is None or self.shard.part.covers(namespace)
         )
 
     def selects(self, labels: Mapping[str, str], document: bytes) -> bool:
@@ -105,8 +106,8 @@ class Scope(NamedTuple):
             query.append(("labelSelector", str(self.selector)))
         if self.field_selector:
             query.append(("fieldSelector", str(self.field_selector)))
-        if self.shard is not None:
-            query.append(("shardSelector", str(self.shard.namespaces.ranges)))
+        if self.shard is not None and (selector := self.shard.part.selector):
+            query.append(("shardSelector", selector))
         return tuple(query)
 
 

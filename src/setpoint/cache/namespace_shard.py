@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from setpoint.meta.object_head import Head
 from setpoint.meta.shard_ranges import HASHES, ShardRanges
 
 
@@ -15,6 +16,9 @@ class Namespaces:
 
     __slots__ = ("_members", "ranges")
 
+    is_whole = True
+    """All objects of a namespace are in it, or none is."""
+
     def __init__(self, ranges: Sequence[tuple[int, int]] = ()) -> None:
         self.ranges = ShardRanges("namespace", tuple(ranges))
         self._members = {"": self.ranges.ranges == ((0, HASHES),)}
@@ -24,6 +28,17 @@ class Namespaces:
         if is_member is None:
             is_member = self._members[namespace] = self.ranges.has(namespace)
         return is_member
+
+    @property
+    def selector(self) -> str:
+        """The ``shardSelector`` for this part of a collection."""
+        return str(self.ranges)
+
+    def has(self, head: Head) -> bool:
+        return head.namespace in self
+
+    def covers(self, namespace: str) -> bool:
+        return namespace in self
 
 
 class NamespaceShard:
@@ -36,13 +51,13 @@ class NamespaceShard:
     """
 
     def __init__(self) -> None:
-        self.namespaces = Namespaces()
+        self.part = Namespaces()
         self.changed = asyncio.Event()
         """Set at the next assignment; then another event replaces it."""
 
     def assign(self, ranges: Sequence[tuple[int, int]]) -> None:
         """Makes these ranges of hash values those of the shard."""
-        if tuple(ranges) != self.namespaces.ranges.ranges:
-            self.namespaces = Namespaces(ranges)
+        if tuple(ranges) != self.part.ranges.ranges:
+            self.part = Namespaces(ranges)
             self.changed.set()
             self.changed = asyncio.Event()

@@ -11,6 +11,7 @@ from setpoint.cache.errors import InformerStopped
 from setpoint.cache.handler_registration import HandlerRegistration
 from setpoint.cache.head_update import HeadUpdate
 from setpoint.cache.informer_scope import Scope
+from setpoint.cache.key_shard import KeyPart
 from setpoint.cache.list_replacement import Replacement
 from setpoint.cache.lister_watcher import ListerWatcher
 from setpoint.cache.namespace_shard import Namespaces
@@ -23,7 +24,7 @@ from setpoint.cache.watch_options import WatchOptions
 from setpoint.client.write_record import WriteRecord
 from setpoint.concurrency import first as first_of
 from setpoint.meta import DecodeError
-from setpoint.meta.object_head import Head
+from setpoint.meta.object_head import Head, head_of
 
 logger = logging.getLogger("setpoint.cache")
 
@@ -71,9 +72,9 @@ class SharedInformer:
         self._settled = asyncio.Event()
         """Set when the informer has synced, or has stopped."""
         self._replacement: Replacement | None = None
-        self._listing: Namespaces | None = None
-        self._listed: Namespaces | None = None
-        """The namespaces of the list being received, and of the last one, if the scope has a shard."""
+        self._listing: Namespaces | KeyPart | None = None
+        self._listed: Namespaces | KeyPart | None = None
+        """The part of the collection in the list being received, and in the last one, if the scope has a shard."""
         self._reached_number = 0
         self._tasks: asyncio.TaskGroup | None = None
         self._work: tuple[asyncio.Task[None], ...] = ()
@@ -126,8 +127,8 @@ class SharedInformer:
         await self.reflector.run()
 
     async def wait_listed(self) -> None:
-        """Waits until the store has the objects of the namespaces that the shard, if there is one, has now."""
-        while self.scope.shard is not None and self._listed is not self.scope.shard.namespaces:
+        """Waits until the store has the objects that the shard, if there is one, has now."""
+        while self.scope.shard is not None and self._listed is not self.scope.shard.part:
             await self.wait_changed()
 
     def covers(self, namespace: str) -> bool:
@@ -136,8 +137,21 @@ class SharedInformer:
         listed.
         """
         listed = self._listed
-        is_listed = self.scope.shard is None or (listed is not None and namespace in listed)
+        is_listed = self.scope.shard is None or (listed is not None and listed.covers(namespace))
         return is_listed and self.scope.covers(namespace)
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether the store leaves out objects of the namespaces that it covers, because they concern only keys of
+        other processes.
+        """
+        shard = self.scope.shard
+        return shard is not None and not (self._listed or shard.part).is_whole
+
+    def holds(self, head: Head) -> bool:
+        """Whether an object that the selectors select belongs in the store. Servers send objects of other shards."""
+        shard = self.scope.shard
+        return shard is None or shard.part.has(head)
 
     def stop(self) -> None:
         """Ends the stream and all waits. `run` returns when the running calls of handlers have ended."""
@@ -159,6 +173,14 @@ class SharedInformer:
             if not is_selected and key not in self.store and self.barriers.unseen(key) is None:
                 return None
             is_deletion = is_deletion or not is_selected
+        if (
+            self.is_divided  # an object that leaves the cache needs no care: the cache comes to the write's version
+            and record.after is not None
+            and key not in self.store
+            and self.barriers.unseen(key) is None
+            and not self.holds(head_of(record.after))
+        ):
+            return None
         # The version in the answer to a deletion may be that of the last state, which the cache has to reach, too.
         return Barrier(version, record.version, record.uid, is_deletion)
 
@@ -222,7 +244,7 @@ class SharedInformer:
     # -- the reflector's sink ------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        self._listing = self.scope.shard.namespaces if self.scope.shard is not None else None
+        self._listing = self.scope.shard.part if self.scope.shard is not None else None
         # The very first objects need not wait for the end of their list: the store is not yet guaranteed to be
         # complete.
         if self.has_synced or len(self.store):
@@ -230,7 +252,7 @@ class SharedInformer:
 
     def item(self, raw: bytes) -> bool:
         item = self._read(raw)
-        if item is None or not self._has(item):
+        if item is None or not self.holds(item.head):
             return True
         target = self.store if self._replacement is None else self._replacement
         before = len(target)
@@ -252,7 +274,7 @@ class SharedInformer:
     def finish(self, resource_version: str) -> None:
         replacement, self._replacement = self._replacement, None
         shard = self.scope.shard
-        if shard is not None and shard.namespaces is not self._listing:
+        if shard is not None and shard.part is not self._listing:
             return  # the shard has changed since: another list is about to begin
         self._listed = self._listing
         first = not self.has_synced
@@ -285,7 +307,11 @@ class SharedInformer:
             self._reached_number = number
             if version:
                 self.store.last_sync_resource_version = version
-        if not self._has(item):
+        shard = self.scope.shard
+        if shard is not None and not shard.part.has(item.head):
+            if not shard.part.is_whole:  # it may have been in the store until its owner changed
+                self._remove(item)
+                self.barriers.check(key_of(item.head))
             return version
         self.events[type] += 1
         if type == "DELETED":
@@ -321,11 +347,6 @@ class SharedInformer:
             )
         return item
 
-    def _has(self, item: Item) -> bool:
-        """Whether the object is in a namespace of the shard. Servers that do not know shards send all objects."""
-        shard = self.scope.shard
-        return shard is None or item.head.namespace in shard.namespaces
-
     def _put(self, item: Item, *, initial: bool) -> None:
         key = key_of(item.head)
         records = self.store.put(key, item)
@@ -345,7 +366,8 @@ class SharedInformer:
         if record is None or 0 < item.version < version_of(record):
             return
         self.store.remove(key)
-        heads = HeadUpdate(self.store, record, None, last=item.head)
+        # To handlers an object of another shard ends as it was when it left this one: with the owner that it had here.
+        heads = HeadUpdate(self.store, record, None, last=item.head if self.holds(item.head) else None)
         for registration in list(self.registrations):
             registration.offer(key, record, None, heads)
 

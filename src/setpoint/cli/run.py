@@ -122,7 +122,7 @@ class _Run:
         self._supervisor: Supervisor | None = None
         self._parent: ParentLease | None = None
         if self._seat is not None:  # everything that several processes have in common is their supervisor's
-            self._parent = ParentLease(self._seat.partition)
+            self._parent = ParentLease(self._seat.partition, divides_caches=replicas.divide_caches)
             self._cluster = cluster.of_child(kubeconfig_of(self._seat))
             self._serving = ServingFlags()
             self._webhooks = WebhookFlags()

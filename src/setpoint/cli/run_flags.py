@@ -118,6 +118,9 @@ class ReplicaFlags:
     processes
         Split the objects among this many processes, so that as many cores are used. This process starts them,
         replaces those that die, takes part in the election for them, and serves their metrics and health.
+    divide_caches
+        With --processes: the caches of each process hold only the reconciled objects that are its own, and their
+        children. A reconcile's reads of others, and its lists, are requests to the server.
     pause_switch
         Follow this ConfigMap in the namespace of the kubeconfig's context: setpoint pause controller NAME stops a
         controller by it.
@@ -133,6 +136,7 @@ class ReplicaFlags:
     shards: _Switch = False
     shards_by: Literal["key", "namespace"] = "key"
     processes: Annotated[int, Parameter(validator=Number(gte=1, lte=256))] = 1
+    divide_caches: _Switch = False
     pause_switch: str | None = None
     resync: Annotated[float, Parameter(validator=Number(gte=0))] = 0.0
 
@@ -147,6 +151,11 @@ class ReplicaFlags:
             raise UsageError("--shards and --leader-elect exclude each other: with shards every process works")
         if self.shards_by == "namespace" and not self.shards:
             raise UsageError("--shards-by namespace needs --shards")
+        if self.divide_caches and (self.processes == 1 or self.shards):
+            raise UsageError(
+                "--divide-caches needs --processes, and excludes --shards, among which keys move: their caches divide "
+                "with --shards-by namespace"
+            )
         if self.lost_lease == "standby" and not self.leader_elect:
             raise UsageError("--lost-lease standby needs --leader-elect")
 

@@ -194,7 +194,8 @@ class ContextReads:
         overlay = self._overlays.get(resource.gvr) if self._overlays is not None else None
         if overlay is None or not overlay.shows_write_to(key):
             return self._informers.covers(resource, key, None)
-        return key in overlay or not self._informers[resource.gvr].shared.has_selector
+        has_selector = self._informers[resource.gvr].shared.has_selector
+        return key in overlay or not (has_selector or self._informers.is_divided(resource.gvr))
 
     def _document_of(self, gvr: GroupVersionResource, key: ObjectKey) -> bytes | None:
         """The JSON of an object in the cache of a declared resource, with the writes of this reconcile."""
@@ -219,7 +220,8 @@ class ContextReads:
         """The object with that name, or None if it does not exist. ``namespace`` defaults to that of the reconciled
         object.
 
-        If the cache has a selector, the server is asked for an object that the cache does not show. Each such call is a
+        If the cache has a selector, or only the objects that concern this process's keys (``--divide-caches``), the
+        server is asked for an object that the cache does not show. Each such call is a
         request, and returns the whole object even if the cache holds metadata only; ``lister(kind).try_get`` asks the
         cache alone.
 
@@ -283,7 +285,8 @@ class ContextReads:
     ) -> builtins.list[T]:
         """The objects whose labels match. ``namespace`` defaults to that of the reconciled object; ``"*"`` means all
         namespaces. If the controller declares a cache with a selector for these namespaces, only objects that this
-        selector selects are listed.
+        selector selects are listed. If caches have only the objects that concern their process's keys
+        (``--divide-caches``), the server is asked for every list.
 
         ``index`` is a pair: the name of an index that the controller declares (`Controller.index`), and the value to
         look up.
@@ -296,7 +299,8 @@ class ContextReads:
         space = "" if namespace == "*" else self._namespace(resource, namespace)
         live = self._live
         scope = self._scope(resource, space)
-        if scope is not None and (live is None or resource.gvr not in live):
+        is_divided = self._informers.is_divided(resource.gvr)  # then the cache can't answer lists
+        if scope is not None and not is_divided and (live is None or resource.gvr not in live):
             self._check_open()
             objects = self._lister_of(resource.gvr).list(namespace=space or None, selector=selector, index=index)
             self._read(resource.kind, len(objects), self._informers[resource.gvr])

@@ -147,7 +147,8 @@ class DeclaredInformers(dict[GroupVersionResource, Informer[Any]]):
         labels: dict[str, str] | None,
         document: Callable[[], Mapping[str, Any]] | None = None,
     ) -> bool:
-        """Whether the declared cache will show the object. Without ``labels``, a cache with a selector is assumed to
+        """Whether the declared cache will show the object, which is one of the reconciled objects of this process or a
+        child of one. Without ``labels``, a cache with a selector or of a part of the keys is assumed to
         cover only the objects that it already shows; so is one with a selector of fields without ``document``, which
         returns the object as JSON.
         """
@@ -157,6 +158,8 @@ class DeclaredInformers(dict[GroupVersionResource, Informer[Any]]):
         shared = informer.shared
         if not shared.covers(key.namespace):
             return False
+        if labels is None and shared.is_divided:
+            return key in informer.store
         if not shared.has_selector:
             return True
         scope = shared.scope
@@ -173,12 +176,17 @@ class DeclaredInformers(dict[GroupVersionResource, Informer[Any]]):
             return key in informer.store
         return scope.selector.matches(labels)
 
+    def is_divided(self, gvr: GroupVersionResource) -> bool:
+        """Whether the declared cache leaves out objects that other processes have in theirs."""
+        informer = self.get(gvr)
+        return informer is not None and informer.shared.is_divided
+
     def document(self, resource: Resource, key: ObjectKey) -> bytes | None:
         """The document of an object in the declared cache: empty if the cache has no such object, None if there is
-        no cache.
+        no cache, or if another process may have the object in its own.
         """
         informer = self.get(resource.gvr)
-        return None if informer is None else informer.store.get(key) or b""
+        return None if informer is None else informer.store.get(key) or (None if informer.shared.is_divided else b"")
 
 
 def having(objects: Iterable[T], indexes: Iterable[DeclaredIndex], index: tuple[str, str], kind: type[T]) -> list[T]:

@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol, TypeVar
 import msgspec
 
 from setpoint.cache import InformerFactory
+from setpoint.cache.key_shard import KeyShard
 from setpoint.cache.namespace_shard import NamespaceShard
 from setpoint.client import ApiError, Client, TransportError
 from setpoint.concurrency import Deadline
@@ -21,7 +22,7 @@ from setpoint.controller.declared_caches import CacheReader, DeclaredInformers
 from setpoint.controller.events import EventRecorder
 from setpoint.controller.predicates import Test
 from setpoint.controller.telemetry import BoundLogger, ControllerMetrics
-from setpoint.meta import Head, Object, ObjectKey, Resource
+from setpoint.meta import GroupVersionResource, Head, Object, ObjectKey, Resource
 
 T = TypeVar("T")
 _NOTHING: Final = object()
@@ -84,6 +85,13 @@ class Shard(Protocol):
     @property
     def namespaces(self) -> NamespaceShard | None:
         """The namespaces whose keys this process may have, if processes share the keys by namespace; else None."""
+        ...
+
+    @property
+    def key_shards(self) -> dict[tuple[str, GroupVersionResource], KeyShard] | None:
+        """The shards of this process's caches, by the name of the cluster and the resource, if the caches hold only the
+        objects that concern its keys; else None.
+        """
         ...
 
     @property

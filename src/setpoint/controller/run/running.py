@@ -8,9 +8,12 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
-from setpoint.cache import HandlerRegistration, Informer
+from setpoint.cache import HandlerRegistration, Head, Informer
+from setpoint.cache.key_shard import KeyShard
+from setpoint.cache.namespace_shard import NamespaceShard
 from setpoint.client import WriteRecord
 from setpoint.concurrency import first
 from setpoint.controller.context import current
@@ -28,7 +31,7 @@ from setpoint.controller.run.activity_records import (
     unneeded_secrets,
     unread_secrets,
 )
-from setpoint.controller.run.delivery import key_of, subscribe
+from setpoint.controller.run.delivery import key_of, owner, subscribe
 from setpoint.controller.run.reconciler import Functions, Reconciler
 from setpoint.controller.run.shard import ShardGuard
 from setpoint.controller.run.workers import UnderWay, WorkLoop
@@ -67,7 +70,7 @@ class RunningController(Generic[K]):
         self.state = "new"
         self.problem = ""
         self._factory = host.factory
-        self._namespaces = host.shard.namespaces if host.shard is not None else None
+        self._shard = host.shard
         self.writer = ObjectWriter(env.client, env.informers, self.memory, env.resource, env.field_manager, env.random)
         self.threads = FunctionThreads(env.name, controller.name, controller.workers)
         functions: Functions[K] = _functions_of(controller, self.threads)
@@ -121,7 +124,7 @@ class RunningController(Generic[K]):
                     selector=watch.selector,
                     field_selector=watch.field_selector,
                     metadata_only=watch.metadata_only,
-                    shard=self._namespaces if _is_local(self.controller, watch.kind) else None,
+                    shard=self._shard_of(watch.kind),
                 )
         for index in self.controller.indexes:
             informer = self.informers.get(resource_of(index.kind).gvr)
@@ -132,6 +135,18 @@ class RunningController(Generic[K]):
                     f"it: add .watches({name}, ...), .owns({name}) or .reads({name})"
                 )
             informer.add_index(index.name, index.function, projection=index.projection)
+
+    def _shard_of(self, kind: type[Object]) -> NamespaceShard | KeyShard | None:
+        """The shard of the cache of a declared kind; None if the cache has all objects."""
+        if self._shard is None:
+            return None
+        if self._shard.namespaces is not None:
+            return self._shard.namespaces if _is_local(self.controller, kind) else None
+        if self._shard.key_shards is None:
+            return None
+        shard = self._shard.key_shards.setdefault((self.env.cluster, resource_of(kind).gvr), KeyShard())
+        shard.claim(self.name, concerns(self.controller, kind, partial(self._shard.share.owns, self.name)))
+        return shard
 
     async def run(self) -> None:
         """Works until `stop` is called or the call is cancelled.
@@ -334,13 +349,35 @@ class RunningController(Generic[K]):
         return self.guard.waits() if self.guard is not None and self.state == "syncing" else ""
 
 
+def _roles(declared: Declaration[Any], kind: type[Object]) -> set[str]:
+    gvr = resource_of(kind).gvr
+    return {watch.role for watch in declared.watched if resource_of(watch.kind).gvr == gvr}
+
+
+def concerns(
+    declared: Declaration[Any], kind: type[Object], owns: Callable[[ObjectKey], bool]
+) -> Callable[[Head], bool] | None:
+    """A test for the objects of a declared kind that concern keys of this process, which ``owns`` tells: the objects
+    with these keys and, of a kind of children, those that have such an object among their owners. None if all objects
+    may matter, because a mapping function may return any key for them, or because every reconcile may read them.
+    """
+    roles = _roles(declared, kind)
+    if not roles <= {"for", "owns"}:
+        return None
+    itself, owners = "for" in roles, owner(declared.resource, any_owner=True) if "owns" in roles else None
+
+    def test(head: Head) -> bool:
+        return (itself and owns(head.key)) or (owners is not None and any(map(owns, owners(None, head))))
+
+    return test
+
+
 def _is_local(declared: Declaration[Any], kind: type[Object]) -> bool:
     """Whether changes to objects of the declared kind concern only keys of their own namespace: those of the reconciled
     kind and of children do. A mapping function may return keys of any namespace, and a reconcile may read any.
     """
-    gvr = resource_of(kind).gvr
-    roles = {watch.role for watch in declared.watched if resource_of(watch.kind).gvr == gvr}
-    return declared.resource.namespaced and resource_of(kind).namespaced and roles <= {"for", "owns"}
+    both_namespaced = declared.resource.namespaced and resource_of(kind).namespaced
+    return both_namespaced and _roles(declared, kind) <= {"for", "owns"}
 
 
 def _functions_of(declaration: Declaration[K], threads: FunctionThreads) -> Functions[K]:

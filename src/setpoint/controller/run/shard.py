@@ -11,13 +11,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+from setpoint.cache.namespace_shard import Namespaces
 from setpoint.client import ApiError, TransportError
 from setpoint.client.partial_metadata import metadata_only
 from setpoint.controller.declaration import Declaration
 from setpoint.controller.environment import Environment, Shard, Share
 from setpoint.controller.history import Cause
 from setpoint.controller.outcome import HandedOver, Outcome, describe
-from setpoint.meta import ObjectKey, resource_of
+from setpoint.meta import ObjectKey, head_of, json_of, raw_of, resource_of
 from setpoint.workqueue import LOW_PRIORITY
 
 CATCH_UP: Final = 10.0
@@ -176,7 +177,8 @@ class ShardGuard:
         kind = next(watch.kind for watch in self._declared.watched if resource_of(watch.kind).gvr == gvr)
         scope = informer.shared.scope
         await informer.shared.wait_listed()
-        by_hash = scope.shard.namespaces.ranges if scope.shard is not None else None
+        part = scope.shard.part if scope.shard is not None else None
+        by_hash = part.ranges if isinstance(part, Namespaces) else None
         store = informer.store
         earlier: dict[ObjectKey, str] = {}  # an object that is created from now on does not matter
         for number, cached in enumerate(list(store)):
@@ -192,7 +194,10 @@ class ShardGuard:
                 selector=scope.selector,
                 field_selector=scope.field_selector or by_hash,
             ):
-                earlier.pop(item.key, None)
+                if item.key in earlier:
+                    del earlier[item.key]
+                elif not informer.shared.holds(head_of(raw_of(item) or json_of(item))):
+                    continue  # it concerns other processes
                 version = item.metadata.resource_version
                 cached_version = store.resource_version(item.key)
                 if cached_version is None or not version.isdecimal() or cached_version < int(version):

@@ -296,15 +296,15 @@ class Children(Generic[T]):
         controller = child.metadata.controller
         return controller is not None and controller.uid == self._context.object.uid
 
-    def _settle_owner(self, child: _Child[T], present: T) -> bool:
+    def _settle_owner(self, child: _Child[T], present: Object) -> bool:
         """Whether ``present`` may be written now.
 
         Raises:
             AdoptionError: ``present`` may never be written.
         """
         owner = self._context.object
-        child_name = f"{present.kind} {present.key}"
-        standing = standing_of(owner, present, present.metadata.controller)
+        child_name = f"{child.wanted.kind} {child.key}"
+        standing = standing_of(owner, child.wanted, present.metadata.controller)
         if standing == "earlier":
             self._context.log.info(
                 "a child waits until an object of its name, which belongs to an earlier owner, is deleted",
@@ -347,13 +347,19 @@ class Children(Generic[T]):
 
     def _write(self, child: _Child[T], result: dict[ObjectKey, T]) -> Write:
         async def write() -> None:
-            present, writer = child.present, self._writer
+            present: Object | None = child.present
+            before, writer = b"" if present is None else raw_of(present), self._writer
             self._context._check_open()
+            if present is None and writer.informers.is_divided(self._resource.gvr):
+                # The children of other owners may be in the caches of other processes.
+                present, before = await writer.read(child.wanted), None
+                if present is not None and (present.is_deleting or not self._settle_owner(child, present)):
+                    return
             # Whether this request succeeds or not, the child's content is now unknown; its owner is not.
             applied = self._applied.get(child.key)
             if applied is not None:
                 self._applied[child.key] = applied._replace(desired=b"", version="")
-            uid, before = ("", b"") if present is None else (present.uid, raw_of(present))
+            uid = "" if present is None else present.uid
             try:
                 answer = await writer.apply(child.wanted, child.body, uid, force=self._force, before=before)
             except BaseException as problem:

@@ -211,6 +211,8 @@ class ObjectWriter:
         resource, key = resource_of(type(child)), child.key
         gvr, children = resource.gvr, self.memory.children
         is_cached = self.informers.covers(resource, key, child.labels) and not read_live
+        if is_cached and self.informers.is_divided(gvr):
+            is_cached = key in self.informers[gvr].store  # another process may know a namesake
         body = configuration_of(child, child.namespace, "")
         before = self.informers.document(resource, key)
         for attempt in range(_TRIES):
@@ -221,7 +223,7 @@ class ObjectWriter:
                     _check_owner(owner, child, head.owner_references)
                     uid = head.uid
             elif attempt or not (uid := children.get(owner, gvr, key)):
-                present = await self._read(child)
+                present = await self.read(child)
                 if present is not None:
                     _check_owner(owner, child, present.metadata.owner_references)
                     uid = present.uid
@@ -291,11 +293,11 @@ class ObjectWriter:
         """
         if not self.may_begin_old:
             return
-        live = await self._read(owner)
+        live = await self.read(owner)
         if live is None or live.uid != owner.uid or (live.is_deleting and not owner.is_deleting):
             raise Outdated(f"{owner.kind} {owner.key} is gone or being deleted, which the cache does not show yet")
 
-    async def _read(self, obj: Object) -> Object | None:
+    async def read(self, obj: Object) -> Object | None:
         """The metadata of the object with the name of ``obj`` on the server; None if there is none."""
         try:
             return await self._client.get(metadata_only(type(obj)), obj.name, namespace=obj.namespace or None)

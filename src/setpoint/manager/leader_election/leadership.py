@@ -8,11 +8,12 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
 
+from setpoint.cache.key_shard import KeyShard
 from setpoint.cache.namespace_shard import NamespaceShard
 from setpoint.concurrency import Deadline
 from setpoint.controller.environment import Share
 from setpoint.manager.key_partition import WHOLE, Partition
-from setpoint.meta import ObjectKey
+from setpoint.meta import GroupVersionResource, ObjectKey
 from setpoint.models.coordination_v1 import Lease
 
 
@@ -53,6 +54,7 @@ class Leadership(ABC):
     partition: Partition = WHOLE
     namespaces: NamespaceShard | None = None
     """Always None: a leader has the keys of all namespaces."""
+    key_shards: dict[tuple[str, GroupVersionResource], KeyShard] | None = None
     rejoins = False
     """Whether a process that has lost its lease may `acquire` it again."""
     rest = 0.0

@@ -65,8 +65,9 @@ class ParentLease(Leadership):
     even if this process was suspended and does not know yet.
     """
 
-    def __init__(self, partition: Partition) -> None:
+    def __init__(self, partition: Partition, *, divides_caches: bool = False) -> None:
         self.partition = partition
+        self.key_shards = {} if divides_caches else None
         self._until = float("-inf")
         self._led = asyncio.Event()
         self._reason = ""

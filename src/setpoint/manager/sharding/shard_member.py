@@ -68,6 +68,7 @@ class ShardMember:
     ) -> None:
         self.sharding = sharding
         self.joins = 0
+        self.key_shards = None
         self.namespaces = NamespaceShard() if sharding.by == "namespace" else None
         self._client = client
         self._random = random or Random()
