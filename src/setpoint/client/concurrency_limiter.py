@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from setpoint.concurrency import FairSemaphore
 
 __all__ = ["AdaptiveLimiter"]
@@ -38,9 +40,9 @@ class AdaptiveLimiter:
         """The number of requests that wait for `enter`."""
         return self._places.waiting
 
-    async def enter(self) -> None:
+    def enter(self) -> Awaitable[None]:
         """Waits until the request may be sent. Call `leave` once for each `enter` that has returned."""
-        await self._places.acquire()
+        return self._places.acquire()
 
     def leave(self, *, throttled: bool | None) -> None:
         """Notes the end of a request. ``throttled`` says whether the answer was a 429; None means that there was no

@@ -8,8 +8,9 @@ import os
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import replace
 from urllib.parse import urlsplit
+
+from msgspec.structs import replace
 
 from setpoint.client.config import ClientConfig, redacted
 from setpoint.client.connection_pool import Pool

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec.structs import replace
 
 from setpoint.client.deadline_waits import Waits
 from setpoint.client.errors import error_from

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct
 
 from setpoint.meta import FieldSelector, LabelSelector, Selector
 from setpoint.meta.names import path_segment
@@ -41,8 +41,7 @@ class PatchType(Enum):
         return cls.JSON if isinstance(patch, list | tuple) else cls.MERGE
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(Struct, frozen=True):
     """A patch with more than a body and a type.
 
     ``force`` is only for `PatchType.APPLY`, as in `Client.apply`. ``before`` is the object's JSON as the caller knows

@@ -8,10 +8,11 @@ import sys
 from bisect import bisect_left
 from collections.abc import AsyncIterator, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
-from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
 
 from setpoint.client import Client, Request, Response, Transport, WebSocket, connect_over
 from setpoint.controller.history import Cause, waited

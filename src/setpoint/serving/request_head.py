@@ -14,7 +14,6 @@ _REQUEST: Final = re.compile(r"([A-Z][A-Z-]{0,19}) ([!-~]{1,2001}) HTTP/1\.([01]
 _ABSOLUTE: Final = re.compile(r"https?://([^/?#@]+)([/?][^#]*|)", re.IGNORECASE)
 _VERSION: Final = re.compile(r"\S+ \S+ HTTP/[02-9]\.[0-9]")
 _HEADERS: Final = re.compile(r"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\x00-\x08\x0a-\x1f\x7f]*\r\n)*")
-_HEADER: Final = re.compile(r"([^:]+):([^\r]*)\r\n")
 _SINGLE: Final = ("content-length", "transfer-encoding", "content-type", "host")
 
 
@@ -61,7 +60,8 @@ def parsed(head: str, peer: str = "", certificate: Mapping[str, Any] | None = No
     if not _HEADERS.fullmatch(rest):
         raise Malformed(400, "malformed header")
     headers: dict[str, str] = {}
-    for name, value in _HEADER.findall(rest):
+    for header in rest.split("\r\n")[:-1]:
+        name, _, value = header.partition(":")
         name, value = name.lower(), value.strip(" \t")
         if name in headers:
             if name in _SINGLE:

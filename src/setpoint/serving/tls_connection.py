@@ -234,11 +234,11 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
             if data:
                 protocol.data_received(data)
             return bool(data)
-        buffer = cast("bytearray", protocol.get_buffer(-1))
-        count = cast("int", self._tls.read(len(buffer), buffer))
+        buffer: Any = protocol.get_buffer(-1)
+        count: Any = self._tls.read(len(buffer), buffer)  # a number, because there is a buffer
         if count:
             protocol.buffer_updated(count)
-        return count > 0
+        return bool(count)
 
     def _leave(self) -> None:
         """Sends close_notify once, and closes when the peer's close_notify has arrived; data that arrives before it is

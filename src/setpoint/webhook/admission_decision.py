@@ -112,7 +112,6 @@ async def decide(
     operation = _operation(admission, request)
     try:
         obj, old, raw, fits = _objects(admission, operation, request)
-        options = msgspec.json.decode(request.options) if bytes(request.options) not in _ABSENT else {}
     except (*UNREADABLE, DecodeError) as problem:
         return AdmissionResponse(uid=request.uid, allowed=False, status=_misfit(admission, request, problem))
     if probe := probed(request, obj, role):
@@ -126,19 +125,20 @@ async def decide(
         name=request.name,
         subresource=request.sub_resource,
         uid=request.uid,
-        options=options if isinstance(options, dict) else {},
+        options=request.options,
     )
     review.reads = reads
     # A function must not keep an object from going: neither by a stricter rule, nor by failing for odd values.
     if (role == "mutate" and fits) or not _only_goes(obj, old, request):
         await _run(admission.functions(role), obj, review)
+    refused = review.refused
     response = AdmissionResponse(
         uid=request.uid,
-        allowed=not review.refused,
+        allowed=not refused,
         warnings=review.warnings,
         audit_annotations=review.audit_annotations,
     )
-    if review.refused:
+    if refused:
         response.status = refusal(admission, review)
     elif role == "mutate":
         try:
@@ -226,36 +226,34 @@ def _objects(
 ) -> tuple[K, K | None, bytes, bool]:
     """The object, the stored object (on update), the object's JSON, and whether the object fits its class."""
     new, stored = bytes(request.object), bytes(request.old_object)
-    kind = admission.kind
-    for document in (new, stored):
-        if document not in _ABSENT:
-            _check_kind(document, admission)
     if operation == "delete":
         if stored in _ABSENT:
             raise DecodeError("the request has no oldObject, which a delete needs")
-        obj, misfits = decode_as_read(kind, stored)
+        obj, misfits = _object(stored, admission)
         return obj, None, stored, not misfits
     if new in _ABSENT:
         raise DecodeError(f"the request has no object, which a {operation} needs")
     old: K | None = None
     stored_misfits: Sequence[Misfit] = ()
     if operation == "update" and stored not in _ABSENT:
-        old, stored_misfits = decode_as_read(kind, stored)
-    obj, misfits = decode_as_read(kind, new)
+        old, stored_misfits = _object(stored, admission)
+    obj, misfits = _object(new, admission)
     if misfits and (fresh := fresh_misfits(misfits, stored_misfits)):
-        raise DecodeError(f"{kind.__name__} {obj.key}: {'; '.join(map(str, fresh))}")
+        raise DecodeError(f"{admission.kind.__name__} {obj.key}: {'; '.join(map(str, fresh))}")
     return obj, old, new, not misfits
 
 
-def _check_kind(document: bytes, admission: Admission[Any]) -> None:
-    """Raises `Misdirected` for an object of another kind than the one that the request names."""
-    if document.startswith(beginnings_of(admission.kind)):  # type: ignore[arg-type]
-        return
-    api_version, kind = kind_of(document)
-    expected = admission.gvk
-    if (api_version, kind) not in ((expected.api_version, expected.kind), ("", "")):
-        actual = f"{api_version} {kind}".strip()
-        raise Misdirected(f"the request is for {expected.api_version} {expected.kind}, but an object in it is {actual}")
+def _object(document: bytes, admission: Admission[K]) -> tuple[K, list[Misfit]]:
+    """An object of the request, and its misfits. Raises `Misdirected` if it is of another kind than the request."""
+    if not document.startswith(beginnings_of(admission.kind)):  # type: ignore[arg-type]
+        api_version, kind = kind_of(document)
+        expected = admission.gvk
+        if (api_version, kind) not in ((expected.api_version, expected.kind), ("", "")):
+            actual = f"{api_version} {kind}".strip()
+            raise Misdirected(
+                f"the request is for {expected.api_version} {expected.kind}, but an object in it is {actual}"
+            )
+    return decode_as_read(admission.kind, document)
 
 
 def fresh_misfits(misfits: Iterable[Misfit], stored: Iterable[Misfit]) -> list[Misfit]:

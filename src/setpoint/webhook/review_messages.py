@@ -5,6 +5,8 @@ https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-con
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Raw, Struct, field
 
 from setpoint.meta import Status
@@ -55,7 +57,7 @@ class AdmissionRequest(Struct, kw_only=True, rename="camel"):
     object: Raw = Raw()
     old_object: Raw = Raw()
     dry_run: bool | None = None
-    options: Raw = Raw()
+    options: dict[str, Any] | None = None
 
 
 class Envelope(Struct, rename="camel"):

@@ -7,12 +7,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from random import Random
 from types import TracebackType
 from typing import Final, Never, Protocol, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from setpoint.apiserver import AccessRecord
 from setpoint.apiserver.http_types import Response as Answered

@@ -5,10 +5,10 @@ no bookmarks and no timeouts, since these would be costly.
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from typing import Any, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from setpoint.apiserver import ApiServer
 from setpoint.apiserver.http_types import Response as Answered

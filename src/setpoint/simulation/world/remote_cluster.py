@@ -7,12 +7,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from datetime import datetime
 from random import Random
 from typing import Any, Final, Protocol, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from setpoint.apiserver.http_types import Response as Answered
 from setpoint.client import Client
