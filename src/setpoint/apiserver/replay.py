@@ -1,4 +1,4 @@
-"""Runs requests that need answers from webhooks: their work is repeated with the answers.
+"""Runs requests that need answers from webhooks, or from threads: their work is repeated with the answers.
 
 All work on objects is synchronous. If it needs an answer that only a webhook has, it raises `Suspended`; the webhook is
 called, and the work is repeated from the beginning, on the objects that are stored *then*, with the answers available.
@@ -33,7 +33,7 @@ class Suspended(Exception):
     """The work can't continue until ``learn`` has put the missing answers into ``Replay.answers``."""
 
     def __init__(self, learn: Learn) -> None:
-        super().__init__("answers of webhooks are missing")
+        super().__init__("answers are missing")
         self.learn = learn
 
 
@@ -112,6 +112,19 @@ class Replay:
         self._collected = None
         with self._transaction():
             return work()
+
+    def apart(self, question: Hashable, work: Callable[[], T]) -> T:
+        """The result of ``work``, which runs in a thread. It must depend only on the ``question``, and change nothing.
+
+        Raises Suspended until there is a result.
+        """
+        if question not in self.answers:
+            raise Suspended(lambda replay: replay._work(question, work))
+        answer: T = self.answers[question]
+        return answer
+
+    async def _work(self, question: Hashable, work: Callable[[], Any]) -> None:
+        self.answers[question] = await asyncio.to_thread(work)
 
     def batch(self, work: Callable[[], T]) -> T:
         """Returns the result of ``work``. If answers are missing, raises Suspended, which asks for all of them

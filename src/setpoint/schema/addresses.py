@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_interface
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
 __all__ = ["address_of", "network_of", "without_zeros"]
 
 _LONGEST: Final = 256
 """The maximum length of a text from which leading zeros are removed; no valid address is longer."""
+_ZERO: Final = re.compile(r"(?<![0-9])0[0-9]")
 _DOTTED: Final = re.compile(r"(?:[0-9]+\.){3}[0-9]+\Z")
 
 
@@ -26,16 +27,15 @@ def address_of(text: str) -> IPv4Address | IPv6Address | None:
 def network_of(text: str) -> IPv4Network | IPv6Network | None:
     """The network that ``text``, an address with a prefix length, stands for; None if ``text`` is not valid."""
     address, _, length = text.partition("/")
-    ip = address_of(address)
-    if ip is None or not (length.isascii() and length.isdigit() and len(length) < _LONGEST):
+    if "%" in address or not (length.isascii() and length.isdigit() and len(length) < _LONGEST):
         return None
     try:
-        return ip_interface(f"{ip}/{int(length)}").network
+        return ip_network(f"{without_zeros(address)}/{int(length)}", strict=False)
     except ValueError:
         return None
 
 
 def without_zeros(text: str) -> str:
     """An address without the leading zeros of its decimal numbers; any other text is unchanged."""
-    match = _DOTTED.search(text) if len(text) <= _LONGEST else None
+    match = _DOTTED.search(text) if _ZERO.search(text) and len(text) <= _LONGEST else None
     return text[: match.start()] + ".".join(str(int(part)) for part in match[0].split(".")) if match else text

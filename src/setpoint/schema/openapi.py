@@ -156,7 +156,7 @@ class _Reading:
         return node
 
     def _content(self, definition: Mapping[str, JSON], name: str) -> dict[str, Any]:
-        if not isinstance(definition, dict | Mapping):  # the first is found sooner
+        if not isinstance(definition, (dict, Mapping)):  # the first is found sooner
             raise ValueError(f"definition {name!r} is {type(definition).__name__}, not a schema")
         if name == _INT_OR_STRING or definition.get("format") == "int-or-string":
             return {"int_or_string": True, "format": GO_INT_OR_STRING, "description": definition.get("description", "")}
@@ -263,8 +263,10 @@ def _scalars(definition: Mapping[str, JSON]) -> dict[str, Any]:
 
 
 def _type(value: JSON) -> Type:
-    names = [name for name in ([value] if isinstance(value, str) else value) if name != "null"]
-    return cast("Type", names[0]) if len(names) == 1 and names[0] in _TYPES else ""
+    if isinstance(value, str):
+        return cast("Type", value) if value in _TYPES else ""
+    names = [name for name in value if name != "null"]
+    return _type(names[0]) if len(names) == 1 else ""
 
 
 def _hints(definition: Mapping[str, JSON]) -> dict[str, Any]:

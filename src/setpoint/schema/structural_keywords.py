@@ -12,8 +12,6 @@ from .schema_node import JSON
 
 __all__ = ["keyword_errors"]
 
-"""The number of bytes of JSON that take as long to process as one node."""
-
 _Definition = Mapping[str, JSON]
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
 _UNSUPPORTED: Final = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
@@ -23,6 +21,8 @@ _LIST_TYPE: Final = "x-kubernetes-list-type"
 _MAP_TYPE: Final = "x-kubernetes-map-type"
 _MAP_KEYS: Final = "x-kubernetes-list-map-keys"
 _RULES: Final = "x-kubernetes-validations"
+_UNSUPPORTED_NAMES: Final = frozenset(_UNSUPPORTED)
+_COLLECTIONS: Final = frozenset({_LIST_TYPE, _MAP_TYPE, _MAP_KEYS})
 
 
 def keyword_errors(definition: _Definition, path: str) -> list[FieldError]:
@@ -41,7 +41,7 @@ class _Place:
 
 
 def _check(node: JSON, path: str, place: _Place, errors: list[FieldError]) -> None:
-    if not isinstance(node, dict | Mapping):  # the first is found sooner
+    if not isinstance(node, (dict, Mapping)):  # the first is found sooner
         return
     _keywords(node, path, place, errors)
     _lists_and_maps(node, path, errors)
@@ -84,12 +84,13 @@ def _keywords(node: _Definition, path: str, place: _Place, errors: list[FieldErr
         errors.append(not_supported(f"{path}.type", kind, _TYPES))
     if node.get("default") is not None and place.no_defaults is not None:
         errors.append(forbidden(f"{path}.default", f"must not be set {place.no_defaults}"))
-    errors.extend(
-        forbidden(f"{path}.{keyword}", f"{keyword} is not supported")
-        for keyword in _UNSUPPORTED
-        if node.get(keyword)
-        or (keyword in ("$ref", "additionalItems", "dependencies") and node.get(keyword) is not None)
-    )
+    if not _UNSUPPORTED_NAMES.isdisjoint(node):
+        errors.extend(
+            forbidden(f"{path}.{keyword}", f"{keyword} is not supported")
+            for keyword in _UNSUPPORTED
+            if node.get(keyword)
+            or (keyword in ("$ref", "additionalItems", "dependencies") and node.get(keyword) is not None)
+        )
     if kind == "null":
         errors.append(forbidden(f"{path}.type", "type cannot be set to null, use nullable as an alternative"))
     if isinstance(node.get("items"), list):
@@ -104,6 +105,8 @@ def _keywords(node: _Definition, path: str, place: _Place, errors: list[FieldErr
 
 
 def _lists_and_maps(node: _Definition, path: str, errors: list[FieldError]) -> None:
+    if _COLLECTIONS.isdisjoint(node):
+        return
     kind = node.get("type") or ""
     map_type, list_type, keys = node.get(_MAP_TYPE), node.get(_LIST_TYPE), node.get(_MAP_KEYS) or ()
     for keyword, value, wanted in ((_MAP_TYPE, map_type, "object"), (_LIST_TYPE, list_type, "array")):

@@ -245,7 +245,7 @@ def _objects(
 
 def _object(document: bytes, admission: Admission[K]) -> tuple[K, list[Misfit]]:
     """An object of the request, and its misfits. Raises `Misdirected` if it is of another kind than the request."""
-    if not document.startswith(beginnings_of(admission.kind)):  # type: ignore[arg-type]
+    if not document.startswith(beginnings_of(admission.kind)):
         api_version, kind = kind_of(document)
         expected = admission.gvk
         if (api_version, kind) not in ((expected.api_version, expected.kind), ("", "")):

@@ -12,10 +12,16 @@ from setpoint.apiserver.depth_limit import check_stored, too_deep
 from setpoint.apiserver.errors import request_entity_too_large
 from setpoint.apiserver.resources.registry import ServedResource
 
-__all__ = ["JsonObject", "decode", "encode", "escaped", "labels_of", "metadata_of", "uid_of"]
+__all__ = ["JsonObject", "check_size", "decode", "encode", "escaped", "labels_of", "metadata_of", "uid_of"]
 
 JsonObject = dict[str, Any]
-MAX_STORED: Final = 3 * 1024 * 1024  # what etcd's request limit leaves an object, about; see etcd's --max-request-bytes
+MAX_REQUEST: Final = 1536 * 1024
+"""The default of etcd's ``--max-request-bytes``: the largest object that a kube-apiserver can store."""
+MAX_JSON: Final = 2 * MAX_REQUEST
+"""The limit for the JSON of objects that a kube-apiserver stores as protobuf, which takes at most half as much space.
+"""
+_JSON_IN_ETCD: Final = ("apiextensions.k8s.io", "apiregistration.k8s.io")
+"""The groups of built-in kinds that a kube-apiserver stores as JSON, as it does custom resources."""
 
 _REVISIONS: Final = "controllerrevisions.apps"
 _ESCAPES: Final = (
@@ -92,6 +98,12 @@ def encode(served: ServedResource, obj: JsonObject, revision: int) -> bytes:
     if served.collection == _REVISIONS:
         encoded = escaped(encoded)  # Go clients compare the bytes of the data with those that they make themselves
     check_stored(served.resource, ordered, encoded)
-    if len(encoded) > MAX_STORED:
-        raise request_entity_too_large(f"the object has {len(encoded)} bytes, the limit is {MAX_STORED}")
+    check_size(served, encoded)
     return encoded
+
+
+def check_size(served: ServedResource, encoded: bytes) -> None:
+    """Raises ApiStatusError (413) if an object is too large to be stored."""
+    limit = MAX_REQUEST if served.custom or served.resource.group in _JSON_IN_ETCD else MAX_JSON
+    if len(encoded) > limit:
+        raise request_entity_too_large(f"the object has {len(encoded)} bytes, the limit is {limit}")

@@ -7,20 +7,25 @@ from typing import Any, Final
 
 from setpoint.apiserver.depth_limit import TOO_DEEP, check_document
 from setpoint.apiserver.errors import bad_request, request_entity_too_large, unsupported_media_type
+from setpoint.apiserver.http_types import IncomingRequest
 from setpoint.apiserver.requests import protobuf
 from setpoint.schema import go_syntax_error, parse_json
 
 __all__ = [
     "JSON_TYPE",
+    "LARGE",
     "MAX_BODY",
     "YAML_TYPE",
     "content_type",
     "decode_text",
+    "delays_others",
     "media_type",
     "parse_document",
 ]
 
 MAX_BODY: Final = 3 * 1024 * 1024
+LARGE: Final = 1 << 18
+"""The number of bytes in a body from which on the time for it matters to other requests."""
 JSON_TYPE: Final = "application/json"
 YAML_TYPE: Final = "application/yaml"
 
@@ -37,6 +42,13 @@ def media_type(headers: Any) -> str:
     if kind not in (JSON_TYPE, YAML_TYPE, protobuf.PROTOBUF_TYPE):
         raise unsupported_media_type((JSON_TYPE, YAML_TYPE, protobuf.PROTOBUF_TYPE))
     return kind
+
+
+def delays_others(request: IncomingRequest) -> bool:
+    """Whether others would wait for a request: it has a large body, and comes from the network. What this process
+    sends itself may be in virtual time, in which nobody waits.
+    """
+    return len(request.body or b"") > LARGE and getattr(request, "peer", None) is not None
 
 
 def check_size(body: bytes) -> None:

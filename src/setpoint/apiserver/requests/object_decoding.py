@@ -6,7 +6,8 @@ schemas (pruning, then defaulting).
 
 from __future__ import annotations
 
-from typing import Any, Final
+import pickle
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -14,7 +15,7 @@ from setpoint.apiserver.errors import ApiStatusError, bad_request, invalid
 from setpoint.apiserver.objects.go_form import complete, shorten
 from setpoint.apiserver.objects.metadata import clean
 from setpoint.apiserver.requests import go_type_messages
-from setpoint.apiserver.requests.body import check_size, decode_text, media_type, parse_document
+from setpoint.apiserver.requests.body import check_size, decode_text, delays_others, media_type, parse_document
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.type_errors import empty_nulls, may_have_floats, type_errors
 from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
@@ -42,6 +43,7 @@ __all__ = [
     "TYPE_META",
     "check_fields",
     "coerce",
+    "coerced",
     "dedupe_owners",
     "fit_kind",
     "fit_namespace",
@@ -149,8 +151,7 @@ def read_object(call: Call, served: ServedResource, validation: str) -> JsonObje
     check_kind(call, served, obj)
     if served.custom and may_have_floats(call.request.body or b""):
         whole_numbers(obj)
-    coerce(call, served, obj, validation, duplicates)
-    return obj
+    return coerced(call, served, obj, validation, duplicates)
 
 
 def check_kind(call: Call, served: ServedResource, obj: JsonObject) -> None:
@@ -216,6 +217,39 @@ def _why_not(call: Call, group: str, wanted: str, group_version: GroupVersion, k
 
 def _is_registered(call: Call, version: GroupVersion, kind: str) -> bool:
     return call.state.registry.find_kind(version.group, version.version, kind) is not None
+
+
+def coerced(
+    call: Call,
+    served: ServedResource,
+    obj: JsonObject,
+    validation: str,
+    duplicates: list[str],
+    *,
+    patch: bool = False,
+    patch_text: str = "",
+    applied: bool = False,
+) -> JsonObject:
+    """The result of `coerce`; ``obj`` must not be used any more. If others would have to wait for it, it is made in a
+    thread. Raises ApiStatusError.
+    """
+
+    def work() -> None:
+        coerce(call, served, obj, validation, duplicates, patch=patch, patch_text=patch_text, applied=applied)
+
+    if call.replay is None or not delays_others(call.request):
+        work()
+        return obj
+
+    def pickled() -> tuple[bytes, list[FieldError], list[str]]:
+        work()
+        return pickle.dumps(obj), call.missing, call.warnings
+
+    # Pickled, because each attempt changes its own object.
+    result, call.missing, warnings = call.replay.apart((served, pickle.dumps(obj)), pickled)
+    for text in warnings:
+        call.warn(text)
+    return cast("JsonObject", pickle.loads(result))  # noqa: S301 - pickled above
 
 
 def coerce(

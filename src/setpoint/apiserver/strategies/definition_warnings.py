@@ -13,9 +13,9 @@ from setpoint.schema.formats import is_checked
 __all__ = ["definition_warnings"]
 
 JsonObject = dict[str, Any]
-_LISTS: Final = ("allOf", "anyOf", "oneOf")
-_MAPS: Final = ("properties", "patternProperties", "definitions")
-_ONES: Final = ("items", "not", "additionalProperties", "additionalItems")
+_LISTS: Final = frozenset({"allOf", "anyOf", "oneOf"})
+_MAPS: Final = frozenset({"properties", "patternProperties", "definitions"})
+_ONES: Final = frozenset({"items", "not", "additionalProperties", "additionalItems"})
 _NUMBERS: Final = {"integer": ("int32", "int64"), "number": ("float", "double")}
 
 
@@ -57,7 +57,10 @@ def _schemas(schema: JsonObject) -> Iterator[JsonObject]:
     while waiting:
         current = waiting.pop()
         yield current
-        inner = [current.get(key) for key in _ONES]
-        inner += [item for key in _LISTS for item in current.get(key) or ()]
-        inner += [item for key in _MAPS for item in (current.get(key) or {}).values()]
-        waiting += [item for item in inner if isinstance(item, dict)]
+        for keyword, part in current.items():
+            if keyword in _MAPS:
+                waiting += [item for item in (part or {}).values() if isinstance(item, dict)]
+            elif keyword in _LISTS:
+                waiting += [item for item in part or () if isinstance(item, dict)]
+            elif keyword in _ONES and isinstance(part, dict):
+                waiting.append(part)

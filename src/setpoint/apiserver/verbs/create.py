@@ -20,7 +20,7 @@ from setpoint.apiserver.responses.representation import Representation
 from setpoint.apiserver.storage import Conflict
 from setpoint.apiserver.strategies.disabled_features import drop_disabled
 from setpoint.apiserver.verbs.managed_fields import track
-from setpoint.apiserver.verbs.validation import check_namespace, check_new
+from setpoint.apiserver.verbs.validation import check_defaulted_size, check_namespace, check_new
 from setpoint.schema import apply_defaults
 
 __all__ = ["create", "insert"]
@@ -77,6 +77,7 @@ def insert(
     strategy = served.strategy
     if served.has_status and not strategy.created_with_status:
         obj.pop("status", None)
+    check_defaulted_size(call, served, obj)
     if strategy.generation:
         metadata["generation"] = 1
     for _ in range(_ATTEMPTS):

@@ -25,7 +25,7 @@ from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.object_decoding import (
     TYPE_META,
     check_kind,
-    coerce,
+    coerced,
     fit_namespace,
     patched_wrong,
     why_not,
@@ -106,7 +106,7 @@ def patch(call: Call) -> Response:
     if (served.custom or kind == _STRATEGIC) and may_have_floats(call.request.body or b""):
         whole_numbers(new)
     patch_text = go_text(parse_document(call.request.body or b"", JSON_TYPE)[0]) if kind == _STRATEGIC else ""
-    coerce(call, served, new, options.field_validation, repeated, patch=True, patch_text=patch_text)
+    new = coerced(call, served, new, options.field_validation, repeated, patch=True, patch_text=patch_text)
     _same_identity(call, new)
     return shape.single(call, modify(call, served, record, old, new, options, subresource=path.subresource))
 
@@ -266,7 +266,7 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
     new["metadata"].setdefault("name", path.name)
     if may_have_floats(call.request.body or b""):
         whole_numbers(new)
-    coerce(call, served, new, options.field_validation, [], patch=True, applied=True)
+    new = coerced(call, served, new, options.field_validation, [], patch=True, applied=True)
     _same_identity(call, new)
     if record is None or live is None:
         new["metadata"].pop("resourceVersion", None)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
+
 from setpoint.apiserver.errors import ApiStatusError, forbidden, invalid, not_found
-from setpoint.apiserver.objects.codec import metadata_of
+from setpoint.apiserver.objects.codec import check_size, metadata_of
 from setpoint.apiserver.objects.metadata import metadata_errors, update_errors
+from setpoint.apiserver.requests.body import LARGE, delays_others
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.strategies.addresses import LOOPBACK
@@ -16,7 +20,7 @@ from setpoint.cel.rules import object_errors
 from setpoint.meta import GroupKind, GroupResource
 from setpoint.schema import FieldError
 
-__all__ = ["PARTIAL", "check_namespace", "check_new", "check_update"]
+__all__ = ["PARTIAL", "check_defaulted_size", "check_namespace", "check_new", "check_update"]
 
 JsonObject = dict[str, Any]
 NAMESPACES = GroupResource("", "namespaces")
@@ -47,32 +51,39 @@ def check_namespace(call: Call, name: str) -> None:
 
 def check_new(call: Call, served: ServedResource, obj: JsonObject) -> None:
     """Validates a new object, and adds warnings to the response. Raises ApiStatusError (422)."""
+    _check(call, served, obj, None, lambda warnings: _errors_of_new(call, served, obj, warnings))
+
+
+def _errors_of_new(call: Call, served: ServedResource, obj: JsonObject, warnings: list[str]) -> list[FieldError]:
     strategy = served.strategy
     rules = strategy.name_rule, strategy.prefix_rule
     errors = metadata_errors(obj["metadata"], served.resource.namespaced, *rules, custom=_any_finalizer(served))
-    errors += _schema_errors(call, served, obj)
+    errors += _schema_errors(call, served, obj, None, warnings)
     if not served.custom:
         errors += _rule_errors(call, served, obj, None)
     if not errors or not served.custom:
         errors += strategy.validate(obj, None)
-    if errors:
-        raise _invalid(
-            served,
-            obj,
-            [error for error in errors if not error.field.startswith(strategy.checked_last)] or errors,
-        )
-    _warn(call, served, obj, None)
+    if not errors:
+        warnings += _warnings(served, obj, None)
+    return [error for error in errors if not error.field.startswith(strategy.checked_last)] or errors
 
 
 def check_update(
     call: Call, served: ServedResource, new: JsonObject, old: JsonObject, *, subresource: str = ""
 ) -> None:
     """Validates a changed object, and adds warnings to the response. Raises ApiStatusError (422)."""
+    check_defaulted_size(call, served, new)
+    _check(call, served, new, old, lambda warnings: _errors_of_update(call, served, new, old, subresource, warnings))
+
+
+def _errors_of_update(
+    call: Call, served: ServedResource, new: JsonObject, old: JsonObject, subresource: str, warnings: list[str]
+) -> list[FieldError]:
     strategy = served.strategy
     resource = served.resource
     errors = metadata_errors(new["metadata"], resource.namespaced, _unruled, _unruled, custom=_any_finalizer(served))
     errors += update_errors(new["metadata"], old["metadata"])
-    errors += _schema_errors(call, served, new, old)
+    errors += _schema_errors(call, served, new, old, warnings)
     if not errors or not served.custom:
         if subresource in PARTIAL:
             if subresource in ("status", "approval"):  # an approval is a part of the status
@@ -81,9 +92,44 @@ def check_update(
         else:
             errors += _rule_errors(call, served, new, old)
             errors += strategy.validate(new, old)
+    if not errors:
+        warnings += _warnings(served, new, old, subresource)
+    return errors
+
+
+def _check(
+    call: Call,
+    served: ServedResource,
+    new: JsonObject,
+    old: JsonObject | None,
+    errors_of: Callable[[list[str]], list[FieldError]],
+) -> None:
+    """Adds the warnings that ``errors_of`` notes, and raises ApiStatusError (422) for the errors that it returns.
+
+    If others would have to wait for it, it is called in a thread. It depends on nothing but the objects.
+    """
+
+    def check() -> tuple[list[FieldError], list[str]]:
+        warnings: list[str] = []
+        return errors_of(warnings), warnings
+
+    if call.replay is not None and delays_others(call.request):
+        errors, warnings = call.replay.apart((served, msgspec.json.encode((new, old))), check)
+    else:
+        errors, warnings = check()
+    for text in warnings:
+        call.warn(text)
     if errors:
         raise _invalid(served, new, errors)
-    _warn(call, served, new, old, subresource)
+
+
+def check_defaulted_size(call: Call, served: ServedResource, obj: JsonObject) -> None:
+    """Raises ApiStatusError (413) if the defaults of an object of a large body make it too large to be stored. Without
+    this check it would be validated first, which takes longer than all else. Custom objects are not checked here,
+    because they may be smaller in the version in which they are stored.
+    """
+    if not served.custom and len(call.request.body or b"") > LARGE:
+        check_size(served, msgspec.json.encode(obj))
 
 
 def _rule_errors(call: Call, served: ServedResource, new: JsonObject, old: JsonObject | None) -> list[FieldError]:
@@ -99,16 +145,15 @@ def _unruled(_: str) -> list[str]:
 
 
 def _schema_errors(
-    call: Call, served: ServedResource, obj: JsonObject, old: JsonObject | None = None
+    call: Call, served: ServedResource, obj: JsonObject, old: JsonObject | None, warnings: list[str]
 ) -> list[FieldError]:
     """The errors found by the schema and its rules. Objects of built-in kinds are already checked when they are
     decoded.
     """
     if not served.custom:
         return [] if served.strategy.says_required or has_rules(str(served.group_resource)) else call.missing
-    errors, warnings = object_errors(served.schema, served.rules, obj, old)
-    for text in warnings:
-        call.warn(text)
+    errors, texts = object_errors(served.schema, served.rules, obj, old)
+    warnings += texts
     return errors
 
 
@@ -119,15 +164,13 @@ def _any_finalizer(served: ServedResource) -> bool:
     return served.custom or served.resource.group in _GENERIC_GROUPS or "metadata." in served.strategy.checked_last
 
 
-def _warn(call: Call, served: ServedResource, new: JsonObject, old: JsonObject | None, subresource: str = "") -> None:
+def _warnings(served: ServedResource, new: JsonObject, old: JsonObject | None, subresource: str = "") -> Iterator[str]:
     if not served.custom:
         name = str(served.group_resource)
         if subresource == "status":
-            texts = status_warnings(name, new)
-        else:
-            texts = warnings_of(name, new, old) if not subresource else iter(())
-        for text in texts:
-            call.warn(text)
+            yield from status_warnings(name, new)
+        elif not subresource:
+            yield from warnings_of(name, new, old)
         return
     old_finalizers = set((old or {}).get("metadata", {}).get("finalizers") or ())
     for finalizer in new["metadata"].get("finalizers") or ():
@@ -136,7 +179,7 @@ def _warn(call: Call, served: ServedResource, new: JsonObject, old: JsonObject |
             and finalizer not in old_finalizers
             and finalizer not in ("foregroundDeletion", "orphan")
         ):
-            call.warn(
+            yield (
                 f'metadata.finalizers: "{finalizer}": prefer a domain-qualified finalizer name including a path (/) to '
                 "avoid accidental conflicts with other finalizer writers"
             )

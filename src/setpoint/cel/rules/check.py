@@ -50,11 +50,11 @@ def rule_errors(definition: Definition, path: str) -> list[FieldError]:
 
 
 def _has_rules(node: Any) -> bool:
+    if isinstance(node, str) or not isinstance(node, (dict, list, Mapping)):  # most values are strings
+        return False
     if isinstance(node, list):
-        return any(_has_rules(item) for item in node)
-    return isinstance(node, (dict, Mapping)) and (
-        bool(node.get(_RULES)) or any(_has_rules(item) for item in node.values())
-    )
+        return any(map(_has_rules, node))
+    return bool(node.get(_RULES)) or any(map(_has_rules, node.values()))
 
 
 def _parts(node: Definition, path: str) -> Iterator[tuple[Definition, str]]:

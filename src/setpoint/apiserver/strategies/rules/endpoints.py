@@ -58,6 +58,10 @@ def _domain_errors(name: str, path: str) -> list[FieldError]:
     return [invalid(path, part, ",".join(problems)) for part, problems in wrong][:1]
 
 
+def _at_most(most: int) -> Check:
+    return lambda place: [too_many(place.path, len(place.value), most)] if len(place.value or ()) > most else []
+
+
 def _unique_names(check: Check) -> Check:
     """A check that applies ``check`` to the name of each item of a list, and that refuses repeated names."""
 
@@ -110,12 +114,13 @@ _HOSTNAMES: Final = tuple(
 RULES: Final[dict[str, tuple[Row, ...]]] = {
     "endpointslices.discovery.k8s.io": (
         row("addressType", needed(), one_of("FQDN", "IPv4", "IPv6"), settled),
+        row("endpoints", _at_most(1000)),
         row("endpoints[].addresses", _endpoint_addresses),
         row("endpoints[].nodeName", unless_missing(named(dns1123_subdomain, empty=True))),
         row("endpoints[].hostname", unless_missing(named(dns1123_label, empty=True))),
         row("endpoints[].hints.forZones", _unique_names(named(label_value))),
         row("endpoints[].hints.forNodes", _unique_names(named(dns1123_subdomain, empty=True))),
-        row("ports", _unique_names(named(dns1123_label))),
+        row("ports", _at_most(20000), _unique_names(named(dns1123_label))),
         row("ports[].protocol", unless_missing(one_of(*PROTOCOLS, empty=True))),
         row("ports[].appProtocol", unless_missing(named(qualified_name, empty=True))),
     ),
