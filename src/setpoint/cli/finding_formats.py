@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final, Literal, TextIO
 from urllib.parse import quote
@@ -113,6 +112,8 @@ def _relative(file: Path) -> str:
 
 
 def _version() -> dict[str, str]:
+    from importlib.metadata import PackageNotFoundError, version  # with a parser of mail: a megabyte of `run`
+
     try:
         return {"version": version("setpoint")}
     except PackageNotFoundError:  # a copy of the sources

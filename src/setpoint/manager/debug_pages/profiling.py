@@ -7,15 +7,17 @@ import gc
 import sys
 import threading
 import time
-import tracemalloc
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from types import FrameType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from setpoint.manager.http_server import Answer
+
+if TYPE_CHECKING:
+    import tracemalloc
 
 PATH: Final = "/debug/profile"
 DEFAULT_SECONDS: Final = 10.0
@@ -194,6 +196,8 @@ async def _collapsed_heap(seconds: float) -> Answer:
 
 
 async def _snapshot(seconds: float) -> tracemalloc.Snapshot:
+    import tracemalloc  # with pickle
+
     mine = not tracemalloc.is_tracing()
     if mine:
         tracemalloc.start(_HEAP_FRAMES)
