@@ -20,7 +20,7 @@ from setpoint.cache import CacheSyncError, Head, InformerFactory, UndeclaredRead
 from setpoint.client import ApiError, Client, Conflict, InProcessTransport, Request, TransportError
 from setpoint.controller import Cause, SyncContext
 from setpoint.controller import predicates as p
-from setpoint.controller.declared_caches import INSTALL
+from setpoint.controller.cache_reader import INSTALL
 from setpoint.controller.explain.explanation import explain, summary
 from setpoint.meta import ObjectKey, is_condition_true, resource_of
 from setpoint.models.core_v1 import (

@@ -12,7 +12,7 @@ from tests.simulation.test_control_plane import STREAMED, Scenario
 import setpoint as sp
 from setpoint.cluster.nodes import HollowKubelet
 from setpoint.cluster.scheduling import Scheduler
-from setpoint.cluster.storage.binder_notifications import ClaimNotifications
+from setpoint.cluster.storage.claim_notifications import ClaimNotifications
 from setpoint.cluster.storage.persistent_volumes import PersistentVolumes
 from setpoint.cluster.storage.volume_binder import VolumeClaims
 from setpoint.meta import from_wire

@@ -23,7 +23,7 @@ from setpoint.simulation.oracles.catalog import ORACLES
 from setpoint.simulation.report.report import Report
 from setpoint.simulation.scenario.code_digest import digest_files
 from setpoint.simulation.scenario.generator import NoScenario, generate_scenario
-from setpoint.simulation.scenario.setup import Scenario, check_scenario
+from setpoint.simulation.scenario.simulation_options import Scenario, check_scenario
 from setpoint.simulation.trace.result import Finding, Line
 from setpoint.webhook import Admission
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from setpoint.cache import Head
 from setpoint.controller import Context, Controller, Outcome, done
-from setpoint.controller.declared_caches import CacheReader
+from setpoint.controller.cache_reader import CacheReader
 from setpoint.meta import Selector, to_wire
 from setpoint.models.rbac_v1 import ClusterRole, PolicyRule
 

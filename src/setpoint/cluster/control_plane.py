@@ -25,7 +25,7 @@ from setpoint.cluster.nodes.hollow_kubelet_api import HollowStreams
 from setpoint.cluster.nodes.pod_kubeconfigs import Kubeconfig, PodAccess
 from setpoint.cluster.scheduling import Scheduler
 from setpoint.cluster.served_resources import ServedResources
-from setpoint.cluster.storage.binder_notifications import ClaimNotifications
+from setpoint.cluster.storage.claim_notifications import ClaimNotifications
 from setpoint.controller import Controller
 from setpoint.manager import Manager, ManagerOptions, Serving
 from setpoint.meta import GroupVersionResource, Object, resource_of

@@ -20,7 +20,7 @@ from setpoint.cluster.pod_disruption_budgets import DisruptionBudgets
 from setpoint.cluster.policy_type_checking import PolicyTypes
 from setpoint.cluster.resource_quotas import ResourceQuotas
 from setpoint.cluster.served_resources import ServedResources
-from setpoint.cluster.storage.binder_notifications import ClaimNotifications
+from setpoint.cluster.storage.claim_notifications import ClaimNotifications
 from setpoint.cluster.storage.ephemeral_volumes import EphemeralVolumes
 from setpoint.cluster.storage.persistent_volumes import PersistentVolumes
 from setpoint.cluster.storage.volume_binder import VolumeClaims

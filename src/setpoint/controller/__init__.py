@@ -2,12 +2,12 @@
 events.
 """
 
+from setpoint.controller.cache_reader import CacheReader
 from setpoint.controller.context import Context
 from setpoint.controller.controller import Controller
 from setpoint.controller.declaration import Declaration, watched_kinds
-from setpoint.controller.declared_caches import CacheReader
 from setpoint.controller.environment import ProgramState
-from setpoint.controller.external_resources import Journal
+from setpoint.controller.external_resource_journal import Journal
 from setpoint.controller.history import Attempt, Cause, Timeline, Write
 from setpoint.controller.hotloop import HotLoopLimits
 from setpoint.controller.memory import WriteBarriers

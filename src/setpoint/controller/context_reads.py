@@ -15,7 +15,7 @@ from setpoint.cache.informer_scope import Scope
 from setpoint.cache.overlay import Overlay
 from setpoint.client import Client, NotFound, WriteRecord
 from setpoint.client.partial_metadata import metadata_only
-from setpoint.controller.declared_caches import CacheReader, DeclaredInformers, having
+from setpoint.controller.cache_reader import CacheReader, DeclaredInformers, having
 from setpoint.controller.history import AttemptStart, Read, Write
 from setpoint.controller.memory import KeepCall
 from setpoint.controller.outcome import Outdated

@@ -22,8 +22,7 @@ from typing import (
 
 from setpoint.cache.indexes import OWNER
 from setpoint.client.permission_needs import Need, need_of_kind, need_of_rule
-from setpoint.controller.controls import Controls, control_annotation
-from setpoint.controller.declared_caches import (
+from setpoint.controller.cache_reader import (
     CacheReader,
     DeclaredIndex,
     KeyStream,
@@ -32,6 +31,7 @@ from setpoint.controller.declared_caches import (
     keys_of,
     takes_caches,
 )
+from setpoint.controller.controls import Controls, control_annotation
 from setpoint.controller.hotloop import HotLoopLimits
 from setpoint.controller.predicates import Test, check_predicates
 from setpoint.meta import ApiModel, FieldSelector, LabelSelector, Object, ObjectKey, Selector, resource_of

@@ -16,9 +16,9 @@ from setpoint.cache.key_shard import KeyShard
 from setpoint.cache.namespace_shard import NamespaceShard
 from setpoint.client import ApiError, Client, TransportError
 from setpoint.concurrency import Deadline
+from setpoint.controller.cache_reader import CacheReader, DeclaredInformers
 from setpoint.controller.controls import PausedControllers
 from setpoint.controller.declaration import Declaration
-from setpoint.controller.declared_caches import CacheReader, DeclaredInformers
 from setpoint.controller.events import EventRecorder
 from setpoint.controller.predicates import Test
 from setpoint.controller.telemetry import BoundLogger, ControllerMetrics

@@ -9,7 +9,7 @@ from typing import Final
 
 from setpoint.cache import Informer, InformerFactory
 from setpoint.controller import BoundLogger
-from setpoint.controller.declared_caches import synced_by
+from setpoint.controller.cache_reader import synced_by
 from setpoint.models.core_v1 import ConfigMap
 
 PAUSE_SWITCH: Final = "setpoint-paused"

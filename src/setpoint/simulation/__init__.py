@@ -13,7 +13,7 @@ from setpoint.simulation.report.counterexample import Counterexample
 from setpoint.simulation.report.report import Report
 from setpoint.simulation.scenario.externals import External, ExternalError, call
 from setpoint.simulation.scenario.recording_replay import Recording, RecordingError
-from setpoint.simulation.scenario.setup import Setup, SetupOptions
+from setpoint.simulation.scenario.simulation_options import Setup, SetupOptions
 from setpoint.simulation.scenario.temporal_properties import Objects, Predicate, always, eventually, never
 from setpoint.simulation.search.search import Budget, Search
 from setpoint.simulation.trace.result import Finding

@@ -13,7 +13,7 @@ from setpoint.simulation.faults.plan import PREFIX, Plan, PlanError
 from setpoint.simulation.report.counterexample import Counterexample
 from setpoint.simulation.report.html_page import render_page
 from setpoint.simulation.report.report import Report
-from setpoint.simulation.scenario.setup import Factory, Scenario, Setup, SetupOptions
+from setpoint.simulation.scenario.simulation_options import Factory, Scenario, Setup, SetupOptions
 from setpoint.simulation.search.search import DEFAULT_BUDGET, Budget, Progress, Search
 
 REPLAY = "SETPOINT_REPLAY"

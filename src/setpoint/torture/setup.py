@@ -12,7 +12,7 @@ from typing import Any
 from setpoint.crd import CustomResource
 from setpoint.meta import Object
 from setpoint.simulation import External, Predicate
-from setpoint.simulation.scenario.setup import Scenario, check_scenario
+from setpoint.simulation.scenario.simulation_options import Scenario, check_scenario
 
 
 @dataclass(frozen=True, kw_only=True)

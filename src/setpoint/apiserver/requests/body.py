@@ -45,8 +45,8 @@ def media_type(headers: Any) -> str:
 
 
 def delays_others(request: IncomingRequest) -> bool:
-    """Whether others would wait for a request: it has a large body, and comes from the network. What this process
-    sends itself may be in virtual time, in which nobody waits.
+    """Whether others would wait for a request: it has a large body, and comes from the network. Requests from this
+    process may be in virtual time, where threads would change the order of events.
     """
     return len(request.body or b"") > LARGE and getattr(request, "peer", None) is not None
 

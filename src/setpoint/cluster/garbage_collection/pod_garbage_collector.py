@@ -8,7 +8,7 @@ from typing import Final
 from setpoint.cache import Head
 from setpoint.client import NotFound
 from setpoint.controller import Context, Controller, Outcome, after, done
-from setpoint.controller.declared_caches import CacheReader
+from setpoint.controller.cache_reader import CacheReader
 from setpoint.models.core_v1 import Node, Pod, PodCondition
 
 QUARANTINE: Final = 40.0

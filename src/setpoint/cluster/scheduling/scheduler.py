@@ -15,7 +15,7 @@ from setpoint.cluster.scheduling.preemption import Candidate, preempt
 from setpoint.cluster.scheduling.scheduling_cycle import Cycle
 from setpoint.cluster.scheduling.unschedulable_reasons import failure_text
 from setpoint.cluster.scheduling.volume_binding import Unusable, mounted, volumes_of
-from setpoint.cluster.storage.binder_notifications import ClaimNotifications
+from setpoint.cluster.storage.claim_notifications import ClaimNotifications
 from setpoint.controller import CacheReader, Context, Controller, Outcome, after, done
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import Namespace, Node, Pod, PodCondition

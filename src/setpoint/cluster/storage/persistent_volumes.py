@@ -15,7 +15,7 @@ from setpoint.cluster.storage.volume_matching import (
     is_same_mode,
 )
 from setpoint.controller import Context, Controller, Outcome, done
-from setpoint.controller.declared_caches import CacheReader
+from setpoint.controller.cache_reader import CacheReader
 from setpoint.models.core_v1 import PersistentVolume, PersistentVolumeClaim
 
 _BY_CLAIM = "claim"

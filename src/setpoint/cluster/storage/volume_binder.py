@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from setpoint.cache import Head
 from setpoint.client import AlreadyExists
-from setpoint.cluster.storage.binder_notifications import ClaimNotifications
+from setpoint.cluster.storage.claim_notifications import ClaimNotifications
 from setpoint.cluster.storage.volume_matching import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
@@ -30,7 +30,7 @@ from setpoint.cluster.storage.volume_matching import (
     requested,
 )
 from setpoint.controller import Context, Controller, Outcome, done
-from setpoint.controller.declared_caches import CacheReader
+from setpoint.controller.cache_reader import CacheReader
 from setpoint.controller.events import reference_to
 from setpoint.meta import ObjectMeta, to_wire
 from setpoint.models.core_v1 import (

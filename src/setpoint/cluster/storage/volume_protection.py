@@ -9,7 +9,7 @@ from setpoint.cache import Head
 from setpoint.client import NotFound
 from setpoint.cluster.storage.volume_matching import Mounting, claims_in_use
 from setpoint.controller import Context, Controller, Outcome, done
-from setpoint.controller.declared_caches import CacheReader
+from setpoint.controller.cache_reader import CacheReader
 from setpoint.meta import Object
 from setpoint.models.core_v1 import PersistentVolume, PersistentVolumeClaim, Pod
 from setpoint.models.storage_v1 import VolumeAttributesClass

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from setpoint.controller.declared_caches import why_not
+from setpoint.controller.cache_reader import why_not
 from setpoint.controller.explain.verdict import CachedHead, Facts, lasting, verdict
 from setpoint.controller.history import Attempt
 from setpoint.controller.run.running import RunningController

@@ -13,8 +13,8 @@ from typing import Any, Final, TypeAlias, cast
 
 from setpoint.cache import HandlerRegistration, Head, HeadUpdate
 from setpoint.cache.function_names import name_of, place_of
+from setpoint.controller.cache_reader import CacheReader, MapFunction, MappedKeys, takes_caches
 from setpoint.controller.declaration import WatchedKind
-from setpoint.controller.declared_caches import CacheReader, MapFunction, MappedKeys, takes_caches
 from setpoint.controller.environment import Environment
 from setpoint.controller.history import Cause
 from setpoint.controller.memory import Memory

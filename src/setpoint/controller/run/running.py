@@ -16,9 +16,9 @@ from setpoint.cache.key_shard import KeyShard
 from setpoint.cache.namespace_shard import NamespaceShard
 from setpoint.client import WriteRecord
 from setpoint.concurrency import first
+from setpoint.controller.cache_reader import CacheReader, KeyStream, synced_by, why_not
 from setpoint.controller.context import current
 from setpoint.controller.declaration import Declaration
-from setpoint.controller.declared_caches import CacheReader, KeyStream, synced_by, why_not
 from setpoint.controller.environment import Environment, Host
 from setpoint.controller.history import Cause, Timeline
 from setpoint.controller.memory import Memory
@@ -387,7 +387,7 @@ def _functions_of(declaration: Declaration[K], threads: FunctionThreads) -> Func
     reconcile = threads.coroutine_function(declaration.reconcile)
     defaulters, validators = declaration.defaulters, declaration.validators
     if defaulters or validators:
-        from setpoint.controller.defaulting_and_validation import checked_first  # loads the schema package
+        from setpoint.controller.in_process_admission import checked_first  # loads the schema package
 
         reconcile = checked_first(reconcile, defaulters, validators)
         if finalize is not None:

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeVar
 from setpoint.client import Client, Conflict, Invalid, NotFound, Patch, PatchType
 from setpoint.client.apply_configuration import configuration_of
 from setpoint.client.partial_metadata import metadata_only
-from setpoint.controller.declared_caches import DeclaredInformers
+from setpoint.controller.cache_reader import DeclaredInformers
 from setpoint.controller.memory import Memory
 from setpoint.controller.outcome import AdoptionError, Outdated, OwnerError, is_namesake
 from setpoint.meta import Object, OwnerReference, Resource, raw_of, resource_of

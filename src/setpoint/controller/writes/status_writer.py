@@ -6,9 +6,9 @@ from typing import Any, Final, Generic, TypeVar
 
 from setpoint.client import ApiError, Conflict, NotFound, PatchType, TransportError, dynamic
 from setpoint.client.partial_metadata import metadata_only
+from setpoint.controller.cache_reader import INSTALL
 from setpoint.controller.context_reads import ContextReads
 from setpoint.controller.declaration import Declaration
-from setpoint.controller.declared_caches import INSTALL
 from setpoint.controller.environment import Environment
 from setpoint.controller.memory import Memory, expect_echo
 from setpoint.controller.outcome import StatusNotServed, classify, describe, is_conflict, is_namesake, reason_of

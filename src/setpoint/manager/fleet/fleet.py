@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from setpoint.client import Client
 from setpoint.concurrency import end, every
 from setpoint.controller import Controller, RunningController, UnderWay
+from setpoint.controller.cache_reader import Source
 from setpoint.controller.context import current
-from setpoint.controller.declared_caches import Source
 from setpoint.controller.predicates import Test, check_predicates
 from setpoint.manager.fleet.fleet_cluster import DRAIN, FleetCluster, Host, Read
 from setpoint.manager.fleet.fleet_watch_source import ClusterMap, FleetEvents, FleetListener

@@ -20,7 +20,7 @@ from setpoint.simulation.execution.warm_up import prepare_decoders
 from setpoint.simulation.faults.plan import Plan
 from setpoint.simulation.sandbox.event_loop import SimulationLoop
 from setpoint.simulation.sandbox.log_suppression import suppress_logs
-from setpoint.simulation.scenario.setup import Setup
+from setpoint.simulation.scenario.simulation_options import Setup
 from setpoint.simulation.trace.result import Finding, Options, Result, encode
 
 PATIENCE: Final = 60

@@ -7,7 +7,7 @@ from io import BytesIO
 
 from setpoint.simulation.execution.hash_seed_process import get_interpreter, list_user_modules
 from setpoint.simulation.execution.worker_handle import SetupFailed, Worker
-from setpoint.simulation.scenario.setup import Setup
+from setpoint.simulation.scenario.simulation_options import Setup
 
 
 class InterpreterWorker(Worker):

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from setpoint.simulation.faults.plan import Plan
 from setpoint.simulation.sandbox.event_loop import SimulationLoop
 from setpoint.simulation.sandbox.log_suppression import suppress_logs
-from setpoint.simulation.scenario.setup import Setup
+from setpoint.simulation.scenario.simulation_options import Setup
 from setpoint.simulation.trace.result import Options, Result
 from setpoint.simulation.world.world import World
 from setpoint.testing.virtual_clock import Livelock

@@ -13,7 +13,7 @@ from setpoint.models.apps_v1 import Deployment
 from setpoint.models.core_v1 import ConfigMap, Container, Pod, PodSpec, Secret
 from setpoint.simulation.execution.in_process import run_in_process
 from setpoint.simulation.faults.plan import Plan, fault
-from setpoint.simulation.scenario.setup import Setup
+from setpoint.simulation.scenario.simulation_options import Setup
 from setpoint.simulation.trace.result import Options
 from setpoint.testing.clusters import Cluster
 

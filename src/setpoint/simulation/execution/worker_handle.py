@@ -7,7 +7,7 @@ import os
 import msgspec
 
 from setpoint.simulation.execution.fork_server import ForkServer, Job, fork, read, write
-from setpoint.simulation.scenario.setup import Setup
+from setpoint.simulation.scenario.simulation_options import Setup
 from setpoint.simulation.trace.result import Result, decode
 
 

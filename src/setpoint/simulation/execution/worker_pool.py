@@ -14,7 +14,7 @@ from setpoint.simulation.execution.in_process import run_in_process
 from setpoint.simulation.execution.warm_up import warm_up
 from setpoint.simulation.execution.worker_handle import SetupFailed, Worker
 from setpoint.simulation.faults.plan import Plan
-from setpoint.simulation.scenario.setup import Setup
+from setpoint.simulation.scenario.simulation_options import Setup
 from setpoint.simulation.trace.result import Options, Result
 
 J = TypeVar("J", bound=tuple[Plan, Options])

@@ -19,11 +19,11 @@ from setpoint.apiserver.http_types import Response as Answered
 from setpoint.client.transport import Request, Response, TransportError
 from setpoint.simulation.faults.plan import Fault
 from setpoint.simulation.injection import responses
-from setpoint.simulation.injection.process_control import ProcessControl
+from setpoint.simulation.injection.process_under_test import ProcessControl
 from setpoint.simulation.injection.watch_stream import WatchGate, WatchStream, uids_in
 from setpoint.simulation.network.request_faults import RequestHost, exchange
 from setpoint.simulation.sandbox.actor import Actor
-from setpoint.simulation.scenario.setup import Setup
+from setpoint.simulation.scenario.simulation_options import Setup
 from setpoint.simulation.trace.history import History
 from setpoint.simulation.trace.operation import Operation
 from setpoint.testing.fake_answers import Answer

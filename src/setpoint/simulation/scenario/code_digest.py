@@ -9,7 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
-from setpoint.simulation.scenario.setup import Setup
+from setpoint.simulation.scenario.simulation_options import Setup
 
 _MARKS: Final = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 """The files and folders by which a project's folder is recognized."""

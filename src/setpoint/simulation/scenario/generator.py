@@ -14,7 +14,7 @@ from setpoint.crd import CustomResource, Versions
 from setpoint.crd.schema_samples import samples_of
 from setpoint.meta import resource_of
 from setpoint.schema import Schema, validate
-from setpoint.simulation.scenario.setup import Scenario
+from setpoint.simulation.scenario.simulation_options import Scenario
 from setpoint.testing.clusters import Cluster
 
 JSON = Any

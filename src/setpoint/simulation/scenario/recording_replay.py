@@ -16,7 +16,7 @@ import msgspec
 from setpoint.client import ApiError
 from setpoint.controller import Controller, watched_kinds
 from setpoint.meta import Resource, resource_of
-from setpoint.simulation.scenario.setup import Scenario
+from setpoint.simulation.scenario.simulation_options import Scenario
 from setpoint.testing.clusters import Cluster
 
 _FORMATS: Final = "setpoint-recording/"

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from setpoint.simulation.scenario.setup import Setup
+from setpoint.simulation.scenario.simulation_options import Setup
 from setpoint.testing.user_code import is_users_file
 
 HASH_SEEDS: Final = (1, 2, 3)

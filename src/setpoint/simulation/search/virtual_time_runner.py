@@ -28,7 +28,7 @@ from setpoint.simulation.oracles.path_independence import (
     list_direct_objects,
 )
 from setpoint.simulation.scenario.code_digest import digest_files, name_of_function
-from setpoint.simulation.scenario.setup import Setup
+from setpoint.simulation.scenario.simulation_options import Setup
 from setpoint.simulation.search.plan_generator import PlanGenerator
 from setpoint.simulation.search.runner_interface import Confirmed, drop_faults
 from setpoint.simulation.search.set_usage import HASH_SEEDS, uses_sets

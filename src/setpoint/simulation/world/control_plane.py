@@ -14,7 +14,7 @@ from setpoint.cluster.controller_registry import GARBAGE_COLLECTOR, chosen, name
 from setpoint.cluster.first_object_watch import FirstObjects
 from setpoint.manager import Manager, ManagerOptions
 from setpoint.simulation.sandbox.actor import Actor
-from setpoint.simulation.scenario.setup import Setup
+from setpoint.simulation.scenario.simulation_options import Setup
 from setpoint.simulation.world.scenario_cluster import SimulatedCluster
 from setpoint.workqueue import RateLimitingQueue
 

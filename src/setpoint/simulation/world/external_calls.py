@@ -8,11 +8,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol
 
-from setpoint.simulation.comparison.external_list_order import ExternalLists
+from setpoint.simulation.comparison.external_lists import ExternalLists
 from setpoint.simulation.faults.plan import Fault
 from setpoint.simulation.injection.injector import FaultInjector
-from setpoint.simulation.injection.process_control import Killed, ProcessControl
-from setpoint.simulation.injection.scenario_steps import Steps
+from setpoint.simulation.injection.process_under_test import Killed, ProcessControl
+from setpoint.simulation.injection.step_execution import Steps
 from setpoint.simulation.oracles.monitor import Monitor
 from setpoint.simulation.sandbox.actor import Actor
 from setpoint.simulation.sandbox.event_loop import SimulationLoop

@@ -14,7 +14,7 @@ from setpoint.controller import Controller, RunningController
 from setpoint.manager import LeaderElection, Manager, ManagerOptions, Sharding
 from setpoint.manager.fleet.fleet_cluster import FleetCluster
 from setpoint.meta import ObjectKey
-from setpoint.simulation.injection.process_control import ProcessControl, ProcessHost
+from setpoint.simulation.injection.process_under_test import ProcessControl, ProcessHost
 from setpoint.simulation.network.faulty_transport import FaultyTransport, NetworkHost
 from setpoint.simulation.oracles.monitor import Monitor
 from setpoint.simulation.scenario.externals import use_external_calls

@@ -20,16 +20,16 @@ from setpoint.client.transport import Request, Response, TransportError
 from setpoint.simulation.comparison.cluster_state import ClusterState
 from setpoint.simulation.comparison.deterministic_random import RandomValues
 from setpoint.simulation.faults.plan import Plan
-from setpoint.simulation.injection.process_control import ProcessControl
+from setpoint.simulation.injection.process_under_test import ProcessControl
 from setpoint.simulation.injection.watch_stream import WatchGate, WatchStream
-from setpoint.simulation.network.deterministic_uids import DeterministicServer
+from setpoint.simulation.network.deterministic_server import DeterministicServer
 from setpoint.simulation.network.faulty_transport import FOREVER, LATENCY, Exchange
 from setpoint.simulation.network.user_transport import UserTransport
 from setpoint.simulation.oracles.monitor import Monitor
 from setpoint.simulation.sandbox.actor import Actor
 from setpoint.simulation.sandbox.event_loop import SimulationLoop
 from setpoint.simulation.scenario.desired_state import DesiredState
-from setpoint.simulation.scenario.setup import Setup
+from setpoint.simulation.scenario.simulation_options import Setup
 from setpoint.simulation.trace.history import Entry, History
 from setpoint.simulation.trace.operation import Operation
 from setpoint.simulation.trace.trace import Trace

@@ -13,7 +13,7 @@ from setpoint.controller import Controller
 from setpoint.manager import Manager
 from setpoint.meta import Object
 from setpoint.simulation.faults.plan import Plan
-from setpoint.simulation.scenario.setup import Setup
+from setpoint.simulation.scenario.simulation_options import Setup
 from setpoint.simulation.trace.history import History
 from setpoint.testing.clusters import PATIENCE, Cluster
 from setpoint.testing.failure_reports import NotSettled, restless_keys

@@ -11,7 +11,7 @@ from setpoint.controller.history import Cause
 from setpoint.meta import ObjectKey, resource_of
 from setpoint.simulation.faults.plan import Fault
 from setpoint.simulation.injection.injector import FaultInjector
-from setpoint.simulation.injection.process_control import ProcessControl
+from setpoint.simulation.injection.process_under_test import ProcessControl
 from setpoint.simulation.sandbox.global_state import GlobalState
 from setpoint.simulation.trace.trace import Trace
 from setpoint.simulation.world.control_plane import SimulatedControlPlane

@@ -20,14 +20,14 @@ from setpoint.manager import Manager
 from setpoint.meta import Object
 from setpoint.simulation.comparison.cluster_state import ClusterState
 from setpoint.simulation.comparison.deterministic_random import RandomValues
-from setpoint.simulation.comparison.external_list_order import ExternalLists
+from setpoint.simulation.comparison.external_lists import ExternalLists
 from setpoint.simulation.comparison.snapshot import Snapshot
 from setpoint.simulation.comparison.timestamped_names import make_name_replacer
 from setpoint.simulation.faults.plan import Fault, Plan
 from setpoint.simulation.injection.injector import FaultInjector
-from setpoint.simulation.injection.process_control import Killed, ProcessControl
-from setpoint.simulation.injection.scenario_steps import Steps
-from setpoint.simulation.network.deterministic_uids import DeterministicServer
+from setpoint.simulation.injection.process_under_test import Killed, ProcessControl
+from setpoint.simulation.injection.step_execution import Steps
+from setpoint.simulation.network.deterministic_server import DeterministicServer
 from setpoint.simulation.network.user_transport import UserTransport
 from setpoint.simulation.network.write_faults import WriteHandler
 from setpoint.simulation.oracles.determinism import audit_nondeterminism
@@ -39,7 +39,7 @@ from setpoint.simulation.sandbox.logged_exceptions import report_logged_exceptio
 from setpoint.simulation.scenario.code_digest import list_projects
 from setpoint.simulation.scenario.desired_state import DesiredState
 from setpoint.simulation.scenario.externals import use_external_calls
-from setpoint.simulation.scenario.setup import Setup, describe_failure, require_awaitable
+from setpoint.simulation.scenario.simulation_options import Setup, describe_failure, require_awaitable
 from setpoint.simulation.trace.history import History
 from setpoint.simulation.trace.result import Options, Point, Result
 from setpoint.simulation.trace.trace import Trace
