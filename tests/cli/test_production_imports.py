@@ -75,7 +75,7 @@ async def test_run_with_metrics_and_health(tmp_path: Path) -> None:
         async with started(tmp_path, str(APP), *words, *health) as running:
             await running.until(lambda p: any("controller started" in line for line in p.err), "controller")
             assert await running.signalled(signal.SIGTERM) == 0, running.printed()
-    check(tmp_path, modules=360, megabytes=64)
+    check(tmp_path, modules=340, megabytes=58)
 
 
 async def test_webhook(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ async def test_webhook(tmp_path: Path) -> None:
         async with started(tmp_path, *words, "--drain-delay", "0") as running:
             await running.until(lambda p: any("webhooks are served" in line for line in p.err), "server")
             assert await running.signalled(signal.SIGTERM) == 0, running.printed()
-    check(tmp_path, modules=340, megabytes=64)
+    check(tmp_path, modules=332, megabytes=56)
 
 
 @pytest.mark.parametrize(
