@@ -20,7 +20,6 @@ from setpoint.client.credentials import Credentials, StaticToken
 from setpoint.client.errors import CredentialsError
 from setpoint.client.tls import ClientCertificate
 from setpoint.concurrency import Shared, TaskScope
-from setpoint.meta.yaml_parser import parse_yaml
 
 __all__ = ["ExecPlugin", "ExecPluginConfig"]
 
@@ -247,6 +246,8 @@ def _answer_in(stdout: bytes) -> _Answer:
     except msgspec.DecodeError as problem:
         if stdout.lstrip()[:1] == b"{":
             raise
+        from setpoint.meta.yaml_parser import parse_yaml  # few plugins print it
+
         try:
             return msgspec.convert(parse_yaml(stdout)[0], _Answer)
         except (ValueError, msgspec.ValidationError):
