@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import subprocess
 import tempfile
 from array import array
@@ -50,7 +51,11 @@ class Recording:
         if form == "metadata":
             self._kind, self._api_version = "PartialObjectMetadata", "meta.k8s.io/v1"
         sources = hashlib.sha256(b"".join((HERE / name).read_bytes() for name in _SOURCES)).hexdigest()[:12]
-        self._folder = BUILD / "replay" / f"{name}-{count}-{form}-{sources}"
+        folders = BUILD / "replay"
+        self._folder = folders / f"{name}-{count}-{form}-{sources}"
+        for folder in folders.glob("*"):
+            if not folder.name.endswith(sources):  # of other sources
+                shutil.rmtree(folder, ignore_errors=True)
 
     # -- what is sent --------------------------------------------------------------------------------------------------
 
