@@ -62,6 +62,17 @@ def test_a_version_that_the_server_can_not_be_is_refused() -> None:
         serve(host="127.0.0.1", port=0, kubeconfig=None, data_dir=None, plane=PlaneFlags(kubernetes="1.12"))
 
 
+async def test_a_program_says_at_its_start_what_an_older_server_drops(tmp_path: Path) -> None:
+    async with server(tmp_path, "--kubernetes", "1.33", "--no-control-plane") as (serving, url, kubeconfig):
+        assert serving.out == [f"setpoint: serving Kubernetes 1.33 at {url} (objects in memory)"]
+        words = ("run", "--kubeconfig", kubeconfig, "--metrics-bind-address", "0", "--health-probe-bind-address", "0")
+        async with program(EXAMPLES / "mykind.py", *words, home=tmp_path) as running:
+            await running.until(lambda seen: any("Kubernetes 1.33" in line for line in seen.err), "the version")
+            (line,) = [line for line in running.err if "Kubernetes 1.33" in line]
+            assert "it drops these fields of kinds that are owned here: " in line
+            assert "Container.restartPolicyRules" in line
+
+
 async def test_an_open_watch_does_not_keep_it_from_ending(tmp_path: Path) -> None:
     async with server(tmp_path) as (running, _, kubeconfig), Client.from_kubeconfig(kubeconfig) as client:
         seen = asyncio.Event()

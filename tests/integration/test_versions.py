@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from setpoint.client import Client
-from setpoint.models import BUILTIN, definition_name
+from setpoint.client import Client, dynamic
+from setpoint.meta import GroupVersionKind
+from setpoint.models import BUILTIN, UnknownKindError, definition_name, kind_for
 from setpoint.models.history import NEWEST, OLDEST, is_known_kind, missing_fields, schemas_of
 
 
@@ -88,3 +89,15 @@ async def test_a_server_keeps_of_a_pod_what_the_table_says(
             if value is None:
                 break
         assert (value is None) is (field in missing), f"{field}: {value!r}"
+
+
+async def test_a_kind_that_only_older_servers_have_is_reached_as_a_dynamic_object(
+    client: Client, version: tuple[int, int]
+) -> None:
+    gvk = GroupVersionKind("flowcontrol.apiserver.k8s.io", "v1beta3", "FlowSchema")
+    with pytest.raises(UnknownKindError, match=r"clusters up to 1\.31 have it"):
+        kind_for(gvk)
+    if version > (1, 31):
+        pytest.skip(f"this is {version[0]}.{version[1]}, which no longer has the kind")
+    kind = dynamic(await client.rest_mapper.for_kind(gvk))
+    assert (await client.get(kind, "catch-all"))["spec"]["priorityLevelConfiguration"]["name"] == "catch-all"
