@@ -66,7 +66,8 @@ def _panel(title: str, series: dict[str, list[dict[str, Any]]], x: float, y: flo
         _, at = place(counts[0], 10.0**exponent)
         parts.append(f'<line x1="{x}" x2="{x + _WIDTH}" y1="{at:.1f}" y2="{at:.1f}" stroke="#e9ecef"/>')
         parts.append(f'<text x="{x - 6}" y="{at + 4:.1f}" text-anchor="end">{10.0**exponent:g}</text>')
-    for count in counts:
+    round_counts = [count for count in counts if math.log10(count).is_integer()]
+    for count in round_counts if len(round_counts) > 1 else counts:
         at, _ = place(count, 10.0**low)
         parts.append(f'<text x="{at:.1f}" y="{y + _HEIGHT + 16}" text-anchor="middle">{count:,}</text>')
     for number, line in enumerate(points.values()):
