@@ -124,10 +124,10 @@ bench-queue: $(VENV)/.dev ## the work queue beside client-go's
 bench-client: $(VENV)/.dev ## requests and lists beside other Python clients
 	$(BIN)/python benchmarks/client.py $(ARGS)
 
-bench-informer: $(VENV)/.dev ## informers beside client-go's, controller-runtime's and Python's others
+bench-informer: $(VENV)/.dev ## informers beside those of Go, Rust, Java and Python
 	$(BIN)/python benchmarks/informer.py $(ARGS)
 
-bench-controller: $(VENV)/.dev ## controllers beside controller-runtime's and kopf's
+bench-controller: $(VENV)/.dev ## controllers beside those of Go, Rust, Java and Python
 	$(BIN)/python benchmarks/controller.py $(ARGS)
 
 bench-apiserver: $(VENV)/.dev ## the embedded server beside a kube-apiserver (ARGS='--real DIR')
