@@ -260,3 +260,12 @@ def test_the_picture_of_the_embedded_server_has_its_folders_and_all_that_they_im
 
 async def test_the_page_about_what_is_served_says_what_the_code_says() -> None:
     assert served_table.text(await served_table.documents()) == served_table.TARGET.read_text()
+
+
+def test_the_readme_and_the_site_begin_with_the_same_figures() -> None:
+    tables = [
+        [line for line in (ROOT / page).read_text("utf-8").splitlines() if line.startswith("|")][:5]
+        for page in ("README.md", "docs/index.md")
+    ]
+    assert tables[0] == tables[1]
+    assert "kube-rs" in tables[0][0]
