@@ -211,7 +211,8 @@ def _keywords(kind: _Kind, *, own: bool, installed_by: str) -> dict[str, str | S
     for name, wire in (("short_names", "shortNames"), ("categories", "categories")):
         if names.get(wire):
             keywords[name] = literal(names[wire])
-    if version["schema"]["openAPIV3Schema"].get("x-kubernetes-preserve-unknown-fields"):
+    is_open = version["schema"]["openAPIV3Schema"].get("x-kubernetes-preserve-unknown-fields")
+    if is_open or spec.get("preserveUnknownFields"):  # the latter only in definitions from before structural schemas
         keywords["preserve_unknown_fields"] = "True"
     for name in ("served", "storage"):
         if not version[name]:
