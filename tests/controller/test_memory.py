@@ -73,7 +73,7 @@ def fail_at_deletions(old: Head | None, new: Head | None) -> bool:
 class Elsewhere:
     """A shard that has all keys until they go to another process."""
 
-    namespaces = None
+    namespaces = key_shards = None
 
     def __init__(self) -> None:
         self.share = Partition(0, 1)
