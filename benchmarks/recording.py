@@ -30,7 +30,7 @@ CONTENT_TYPES = {
     "protobuf": "application/vnd.kubernetes.protobuf",
 }
 ACCEPTED = {"json": "json", "metadata": "as=PartialObjectMetadata", "protobuf": "vnd.kubernetes.protobuf"}
-"""What a client that can read the form has in its ``Accept`` header."""
+"""The part of the ``Accept`` header of a client that can read the form."""
 _PROTOBUF = b"k8s\0"
 _SOURCES = ("recording.py", "workloads.py", "pods.py")
 
@@ -190,7 +190,7 @@ def _unknown(kind: str, api_version: str) -> bytes:
 
 
 def _list_head(kind: str, api_version: str, version: int, token: str, size: int) -> bytes:
-    """What comes before ``size`` bytes of items."""
+    """The head of a list, before ``size`` bytes of items."""
     metadata = _field(2, str(version).encode()) + (_field(3, token.encode()) if token else b"")
     head = _field(1, metadata)
     raw = _varint(2 << 3 | 2) + _varint(len(head) + size) + head

@@ -1,6 +1,6 @@
 """The systems that benchmarks compare: how each is built and started.
 
-What is missing is built or installed beside the other builds. A system whose tools are not on the machine, or which
+Missing systems are built or installed beside the other builds. A system whose tools are not on the machine, or which
 can't be built, is in `Systems.missing` with the reason.
 """
 
@@ -20,7 +20,7 @@ PEERS = HERE / "peers"
 
 
 class Unavailable(Exception):
-    """Why a system can't be measured on this machine."""
+    """A system can't be measured on this machine; the message says why."""
 
 
 def _build(tool: str, command: Sequence[str], folder: Path) -> None:

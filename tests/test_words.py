@@ -108,6 +108,7 @@ def test_a_name_that_says_how_a_thing_came_is_found(code: str) -> None:
         "def f(*, sent: bool): ...",
         "class A:\n    def gone(self) -> bool: ...",
         "def f(left, right): ...",
+        "sent, dropped = 1, 0",
         "f(found=1)",
         "print(found)",
         "found_pods = 1",

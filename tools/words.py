@@ -227,11 +227,13 @@ def check(file: str, source: str) -> Iterator[Finding]:
 def came(tree: ast.Module) -> list[tuple[int, str]]:
     """The lines and names of locals, parameters, attributes and functions that say how a thing came.
 
-    Booleans are accepted where the word is an adjective: ``known: bool``, ``gone = pod is None``. So is ``left``
-    beside ``right``.
+    Booleans are accepted where the word is an adjective: ``known: bool``, ``gone = pod is None``. So are ``left``
+    beside ``right``, and the counter ``sent`` beside ``dropped``, as statistics of networks name them.
     """
     return sorted(set(_came(tree)))
 
+
+_PAIRS = {"left": "right", "sent": "dropped"}
 
 _BINDING = (
     ast.Name, ast.Attribute, ast.arg, ast.FunctionDef, ast.AsyncFunctionDef, ast.MatchAs, ast.MatchStar,
@@ -255,7 +257,7 @@ def _came(scope: ast.AST) -> Iterator[tuple[int, str]]:
     names = {name for _, name in bindings}
     for line, name in bindings:
         word = name.strip("_")
-        if word in _CAME and not (name in flags and word in _FLAGS) and not (word == "left" and "right" in names):
+        if word in _CAME and not (name in flags and word in _FLAGS) and _PAIRS.get(word) not in names:
             yield line, name
     for node in inner:
         yield from _came(node)
