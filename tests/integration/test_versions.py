@@ -67,7 +67,7 @@ async def test_a_server_keeps_of_a_pod_what_the_table_says(
         "hostUsers": False,
         "hostnameOverride": "web",
         "resources": {"limits": {"cpu": "1"}},
-        "securityContext": {"supplementalGroupsPolicy": "Merge", "seLinuxChangePolicy": "MountOption"},
+        "securityContext": {"supplementalGroupsPolicy": "Merge", "seLinuxChangePolicy": "Recursive"},
     }
     document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": namespace}, "spec": spec}
     body = json.dumps(document).encode()
