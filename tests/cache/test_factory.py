@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from setpoint.apiserver import ApiServer
-from setpoint.apiserver.http_types import IncomingRequest, Response
+from setpoint.apiserver.http_types import IncomingRequest, Request, Response
 from setpoint.cache import CacheSyncError, InformerFactory, InformerMetrics, InformerStopped, WatchOptions
 from setpoint.cache.factory import WriteObserver, WriteRecord
 from setpoint.client import Client, InProcessTransport
@@ -252,7 +251,8 @@ class StrictServer(ApiServer):
         if request.path.startswith("/api/v1/pods") and "application/json" not in types:
             body = b'{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotAcceptable","code":406}'
             return Response(406, {"content-type": "application/json"}, body)
-        return await super().handle(replace(request, headers={**request.headers, "accept": "application/json"}))
+        headers = {**request.headers, "accept": "application/json"}
+        return await super().handle(Request(request.method, request.path, request.query, headers, request.body))
 
 
 @virtual_time
