@@ -36,6 +36,13 @@ def test_caches_divide_by_keys_among_processes_whose_keys_stay(flags: list[str])
         app(["run", "--divide-caches", *flags])
 
 
+@pytest.mark.parametrize("name", ["default/setpoint-paused", "Paused", ""])
+def test_a_pause_switch_that_can_not_exist_is_refused(name: str) -> None:
+    app = program("mykind.py", sp.Operator([sp.Controller(ConfigMap, reconcile)]))
+    with pytest.raises(UsageError, match=f"--pause-switch: '{name}' is not the name of a ConfigMap: "):
+        app(["run", "--pause-switch", name])
+
+
 def test_the_role_allows_what_elections_and_shards_do_to_leases() -> None:
     controllers = [sp.Controller(ConfigMap, reconcile)]
     role = role_of_declarations(declared(controllers) | leases() | access_reviews(), "x")

@@ -13,6 +13,7 @@ from cyclopts.validators import Number
 from setpoint.apps.error_reports import UsageError
 from setpoint.client import Client
 from setpoint.manager.http_server import split_address
+from setpoint.meta.names import dns1123_subdomain
 from setpoint.trust import certificates_in, trust
 from setpoint.webhook import UrlTarget
 from setpoint.webhook.caller_tokens import CallerTokens
@@ -156,6 +157,8 @@ class ReplicaFlags:
                 "--divide-caches needs --processes, and excludes --shards, among which keys move: their caches divide "
                 "with --shards-by namespace"
             )
+        if self.pause_switch is not None and (problems := dns1123_subdomain(self.pause_switch)):
+            raise UsageError(f"--pause-switch: {self.pause_switch!r} is not the name of a ConfigMap: {problems[0]}")
         if self.lost_lease == "standby" and not self.leader_elect:
             raise UsageError("--lost-lease standby needs --leader-elect")
 

@@ -10,6 +10,7 @@ from typing import Final
 from setpoint.cache import Informer, InformerFactory
 from setpoint.controller import BoundLogger
 from setpoint.controller.cache_reader import synced_by
+from setpoint.meta.names import dns1123_subdomain
 from setpoint.models.core_v1 import ConfigMap
 
 PAUSE_SWITCH: Final = "setpoint-paused"
@@ -27,11 +28,16 @@ class PauseSwitch:
 
     *Guarantees*: without the ConfigMap no controller is paused. While the API server can't be reached, the last known
     state applies.
+
+    Raises:
+        ValueError: ``name`` is not the name of a ConfigMap.
     """
 
     group = "caches"
 
     def __init__(self, factory: InformerFactory, name: str, namespace: str) -> None:
+        if problems := dns1123_subdomain(name):
+            raise ValueError(f"pause switch: name {name!r}: {problems[0]}")
         self.name = f"pause switch {namespace}/{name}"
         self.ready = asyncio.Event()
         self._informer: Informer[ConfigMap] = factory.informer(
