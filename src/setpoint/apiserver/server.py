@@ -35,6 +35,7 @@ from setpoint.apiserver.identity.requesters import Requesters
 from setpoint.apiserver.identity.tokens import AccountTokens
 from setpoint.apiserver.metrics import RequestMetrics
 from setpoint.apiserver.objects.metadata import new_uid
+from setpoint.apiserver.plugins.owner_references import OWNER_REFERENCES
 from setpoint.apiserver.replay import Replay, Suspended
 from setpoint.apiserver.requests.accept import of_statuses
 from setpoint.apiserver.requests.body import LARGE, delays_others
@@ -61,6 +62,9 @@ _log = logging.getLogger(__name__)
 
 NEEDING_CONTROLLERS: Final = frozenset({"ServiceAccount", "TaintNodesByCondition"})
 """Admission plugins that make changes which only controllers or kubelets complete or undo."""
+OFF_BY_DEFAULT: Final = frozenset({OWNER_REFERENCES})
+"""Admission plugins that are off by default in Kubernetes."""
+_PLUGINS_OFF: Final = NEEDING_CONTROLLERS | OFF_BY_DEFAULT
 _UNKNOWN: Final = UserInfo("")
 _READS: Final = frozenset({"GET", "HEAD"})
 _WRITE_TIMEOUT: Final = 34.0
@@ -123,7 +127,7 @@ class ApiServer:
     APIServices of custom resources and the server's own Lease; the system namespaces exist in any case.
 
     ``plugins_off``: the admission plugins that are turned off, by their names in upstream; by default, those that are
-    useful only in a complete cluster.
+    useful only in a complete cluster, and OwnerReferencesPermissionEnforcement, which is off in Kubernetes, too.
 
     ``service_network`` has the addresses of services, at least 8; the
     first is that of the Service ``kubernetes``.
@@ -146,7 +150,7 @@ class ApiServer:
         webhook_caller: WebhookCaller | None = None,
         access: Access | None = None,
         default_objects: bool = False,
-        plugins_off: Collection[str] = NEEDING_CONTROLLERS,
+        plugins_off: Collection[str] = _PLUGINS_OFF,
         service_network: IPv4Network = SERVICE_NETWORK,
         kubernetes: str = KUBERNETES,
     ) -> None:

@@ -17,6 +17,7 @@ __all__ = ["SecurityFlags"]
 
 _GROUP = Group("TLS and users", sort_key=2)
 _GATES: Final = {f"APIServerWebhookAuthenticationToken={value}": value == "true" for value in ("true", "false")}
+_PLUGINS: Final = ("OwnerReferencesPermissionEnforcement",)
 _Switch = Annotated[bool, Parameter(negative="")]
 _Files = Annotated[tuple[Path, ...], Parameter(negative_iterable="")]
 _Texts = Annotated[tuple[str, ...], Parameter(negative_iterable="")]
@@ -64,6 +65,9 @@ class SecurityFlags:
     feature_gates
         APIServerWebhookAuthenticationToken=true: issue tokens that are bound to webhook configurations (KEP-6060), and
         call admission webhooks with them.
+    enable_admission_plugins
+        With --auth: OwnerReferencesPermissionEnforcement, which OpenShift has on: only users who may update an owner's
+        finalizers refer to it with blockOwnerDeletion.
     oidc_issuer_url
         With --auth: the URL of an OpenID Connect provider whose ID tokens are accepted.
     oidc_client_id
@@ -102,6 +106,7 @@ class SecurityFlags:
     audit_log_path: Path | None = None
     admission_control_config_file: Path | None = None
     feature_gates: _Texts = ()
+    enable_admission_plugins: _Texts = ()
     oidc_issuer_url: str = ""
     oidc_client_id: str = ""
     oidc_jwks_file: Path | None = None
@@ -128,6 +133,13 @@ class SecurityFlags:
         for gate in self.feature_gates:
             if gate not in _GATES:
                 raise UsageError(f"--feature-gates {gate}: the gates that can be set here are {' and '.join(_GATES)}")
+        for plugin in self.enable_admission_plugins:
+            if plugin not in _PLUGINS:
+                raise UsageError(
+                    f"--enable-admission-plugins {plugin}: the plugin that can be turned on is {_PLUGINS[0]}"
+                )
+            if not self.auth:
+                raise UsageError(f"--enable-admission-plugins {plugin}: without --auth every user may do everything")
         oidc = None
         if self.oidc_issuer_url:
             claims: dict[str, str] = {}
@@ -165,4 +177,5 @@ class SecurityFlags:
             audit_log_path=self.audit_log_path,
             admission_control_config_file=self.admission_control_config_file,
             webhook_tokens=bool(self.feature_gates) and _GATES[self.feature_gates[-1]],
+            plugins_on=self.enable_admission_plugins,
         )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from setpoint.apiserver import Access, ApiServer, HttpFront, MemoryStorage, Rbac, SqliteStorage
 from setpoint.apiserver.http.allowed_hosts import is_loopback
-from setpoint.apiserver.server import NEEDING_CONTROLLERS
+from setpoint.apiserver.server import NEEDING_CONTROLLERS, OFF_BY_DEFAULT
 from setpoint.client import Client, ClientConfig, InProcessTransport, PatchType
 from setpoint.client.credentials import StaticToken
 from setpoint.cluster.control_plane import ControlPlane, Credentials
@@ -129,7 +129,8 @@ class EmbeddedCluster:
                 ),
                 default_objects=self._default_objects,
                 kubernetes=self._kubernetes,
-                plugins_off=_WITH_ACCOUNTS if auth and self._controllers is not None else NEEDING_CONTROLLERS,
+                plugins_off=(_WITH_ACCOUNTS if auth and self._controllers is not None else NEEDING_CONTROLLERS)
+                | (OFF_BY_DEFAULT - frozenset(self._security.plugins_on if self._security else ())),
             )
             await stack.enter_async_context(server)
             server.state.loopback_endpoints = self._nodes == "local" and self._controllers is not None

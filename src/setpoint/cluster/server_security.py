@@ -81,6 +81,7 @@ class Security:
     ``tls_cert_file`` and ``tls_private_key_file``, the server makes an authority and a certificate, and keeps them in
     the data directory; ``tls_sans`` are names and addresses that it has beside those of loopback and of the Service
     ``kubernetes``. ``webhook_tokens`` is the feature gate APIServerWebhookAuthenticationToken (`AccountTokens`).
+    ``plugins_on`` are admission plugins that are off by default, which need ``auth``.
     """
 
     auth: bool = False
@@ -99,6 +100,7 @@ class Security:
     audit_log_path: Path | None = None
     admission_control_config_file: Path | None = None
     webhook_tokens: bool = False
+    plugins_on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Final
 from setpoint.apiserver.plugins.default_classes import default_ingress_class, default_storage_class, resize_claim
 from setpoint.apiserver.plugins.default_tolerations import tolerate
 from setpoint.apiserver.plugins.limit_ranger import check_limits, default_limits
+from setpoint.apiserver.plugins.owner_references import OWNER_REFERENCES, check_owner_references
 from setpoint.apiserver.plugins.pod_resize import check_allocatable, check_declared_features
 from setpoint.apiserver.plugins.pod_security import TEMPLATES, check_namespace, check_pod, check_template
 from setpoint.apiserver.plugins.priority import prioritize, validate_priority_class
@@ -88,6 +89,8 @@ def validate(attributes: AdmissionAttributes) -> None:
     ApiStatusError.
     """
     _run(VALIDATING, attributes)
+    if OWNER_REFERENCES not in attributes.call.plugins_off:
+        check_owner_references(attributes)
     if QUOTAS not in attributes.call.plugins_off:
         check_quotas(attributes)
 

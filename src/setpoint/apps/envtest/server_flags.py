@@ -18,7 +18,7 @@ _USED = {
     "client-ca-file": Flag("text", "the authorities of accepted client certificates; CN is the user, O are the groups"),
     "controllers": Flag("list", "setpoint's own: the controllers of kube-controller-manager to run; * means all"),
     "disable-admission-plugins": Flag("list", "the admission plugins to turn off, by their names in Kubernetes"),
-    "enable-admission-plugins": Flag("list", "accepted: all supported plugins are on unless they are turned off"),
+    "enable-admission-plugins": Flag("list", "OwnerReferencesPermissionEnforcement; others are on by default"),
     "audit-log-path": Flag("text", "the file to which audit events are appended; - means stdout"),
     "audit-policy-file": Flag("text", "the policy that selects the requests with audit events"),
     "enable-bootstrap-token-auth": Flag("bool", "whether bootstrap tokens, which Secrets define, are accepted (false)"),

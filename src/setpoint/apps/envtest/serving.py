@@ -25,6 +25,7 @@ from setpoint.apiserver import (
     Storage,
     StorageError,
 )
+from setpoint.apiserver.server import OFF_BY_DEFAULT
 from setpoint.apiserver.state import SERVICE_NETWORK
 from setpoint.apiserver.strategies.addresses import network_of
 from setpoint.apps.envtest.etcd import DIRECTORY
@@ -94,7 +95,10 @@ async def serving(flags: Flags) -> AsyncIterator[HttpFront]:
             webhook_users=_webhook_users(flags),
         ),
         default_objects=True,
-        plugins_off=flags.several("disable-admission-plugins"),
+        plugins_off={
+            *flags.several("disable-admission-plugins"),
+            *(OFF_BY_DEFAULT - frozenset(flags.several("enable-admission-plugins"))),
+        },
         service_network=_service_network(flags),
     )
     server.state.serves_shards = is_on(SHARDS, flags.several("feature-gates"))
