@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any, Final
 
 from setpoint.meta import GroupVersion, GroupVersionKind
+from setpoint.models._history_table import last_version, name_of, table
 from setpoint.models._table import KUBERNETES
 from setpoint.models.resources import UnknownKindError, definition_name, schemas
 
@@ -67,7 +67,7 @@ def minor_of(version: str) -> int:
 
 def is_known_kind(gvk: GroupVersionKind, minor: int) -> bool:
     """Whether the API of that minor version has this built-in kind of the models."""
-    return minor >= NEWEST or minor >= _table()["since"].get(_name(gvk), 0)
+    return minor >= NEWEST or minor >= table()["since"].get(name_of(gvk), 0)
 
 
 def missing_kind(gvk: GroupVersionKind, minor: int) -> str:
@@ -75,17 +75,11 @@ def missing_kind(gvk: GroupVersionKind, minor: int) -> str:
     (since 1.33)``; ``""`` if it serves the kind, or if the kind is not built in.
     """
     if not is_known_kind(gvk, minor):
-        return f"is not in 1.{minor} (since 1.{_table()['since'][_name(gvk)]})"
+        return f"is not in 1.{minor} (since 1.{table()['since'][name_of(gvk)]})"
     match = _UNSTABLE.fullmatch(gvk.version)
     if match is None or not _is_built_in(gvk):
         return ""
     return f"is {match[1]}: clusters serve it only if --runtime-config says so"
-
-
-def last_version(gvk: GroupVersionKind) -> str:
-    """The last version of Kubernetes with a kind that the models don't have; ``""`` if none from 1.31 on had it."""
-    minor = _table()["until"].get(_name(gvk))
-    return "" if minor is None else f"1.{minor}"
 
 
 def missing_fields(document: Mapping[str, Any], minor: int) -> list[str]:
@@ -105,11 +99,11 @@ def newer_fields(gvk: GroupVersionKind, minor: int) -> list[str]:
     """All fields in a built-in kind that a cluster of that minor version drops by default though the newest keeps
     them, as ``Container.restartPolicyRules``. Nothing but the table is read.
     """
-    table = _table()
+    entries = table()
     return [
         f"{definition.rpartition('.')[2]}.{field}"
-        for definition in table["parts"].get(_name(gvk), ())
-        for field, changes in table["fields"][definition].items()
+        for definition in entries["parts"].get(name_of(gvk), ())
+        for field, changes in entries["fields"][definition].items()
         if _stage(changes, minor) in _OFF and _stage(changes, NEWEST) not in _OFF
     ]
 
@@ -123,7 +117,7 @@ def schemas_of(minor: int) -> Mapping[str, Mapping[str, Any]]:
 
 def older_definition(name: str, definition: Mapping[str, Any], minor: int) -> Mapping[str, Any]:
     """``definition``, which has that name, without the fields that a cluster of that minor version drops by default."""
-    changes = {} if minor >= NEWEST else _table()["fields"].get(name, {})
+    changes = {} if minor >= NEWEST else table()["fields"].get(name, {})
     dropped = {field for field, text in changes.items() if _stage(text, minor) in _OFF}
     if not dropped:
         return definition
@@ -158,7 +152,7 @@ def _walk(node: Mapping[str, Any], value: Any, path: str, minor: int) -> Iterato
         for place, item in enumerate(value):
             yield from _walk(node.get("items", {}), item, f"{path}[{place}]", minor)
     elif isinstance(value, dict):
-        properties, changes = node.get("properties", {}), _table()["fields"].get(name, {})
+        properties, changes = node.get("properties", {}), table()["fields"].get(name, {})
         others = node.get("additionalProperties")
         for field, item in value.items():
             below = f"{path}.{field}" if path else field
@@ -182,26 +176,9 @@ def _clause(changes: str, minor: int) -> str:
     return f"{_IN[_stage(changes, minor)]} 1.{minor}{then}"
 
 
-def _name(gvk: GroupVersionKind) -> str:
-    return f"{gvk.api_version}/{gvk.kind}"
-
-
 def _is_built_in(gvk: GroupVersionKind) -> bool:
     try:
         definition_name(gvk)
     except UnknownKindError:
         return False
     return True
-
-
-@cache
-def _table() -> dict[str, Any]:
-    from pkgutil import get_data  # noqa: PLC0415 - most programs need none of these
-
-    import msgspec  # noqa: PLC0415
-
-    from setpoint import zstd  # noqa: PLC0415
-
-    packed = get_data("setpoint.models", "history.json.zst")
-    assert packed is not None
-    return msgspec.json.decode(zstd.decompress(packed), type=dict[str, Any])

@@ -115,7 +115,7 @@ def _module(gvk: GroupVersionKind) -> Any:
 
 def _unknown(gvk: GroupVersionKind, problem: str) -> UnknownKindError:
     """The error about a kind without a model; a kind that Kubernetes had until a version is reached without one."""
-    from setpoint.models.history import last_version  # noqa: PLC0415 - it imports this module
+    from setpoint.models._history_table import last_version  # noqa: PLC0415 - for an error only
 
     until = last_version(gvk)
     hint = f"; clusters up to {until} have it: reach it with dynamic(await client.rest_mapper.for_kind(kind))"
