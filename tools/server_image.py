@@ -102,8 +102,11 @@ def program(root: Path, downloads: Path, *requirements: str) -> None:
     words = ("install", "--only-binary", ":all:", "--no-compile", "--target", str(target))
     _run(*pip, *words, *requirements, cwd=downloads)
     shutil.rmtree(target / "bin", ignore_errors=True)  # scripts that name this machine's Python
-    for record in target.glob("*.dist-info/direct_url.json"):
-        record.unlink()  # where the wheel was on this machine
+    for origin in target.glob("*.dist-info/direct_url.json"):  # where the wheel was on this machine
+        origin.unlink()
+        record = origin.with_name("RECORD")
+        lines = record.read_text().splitlines(keepends=True)
+        record.write_text("".join(line for line in lines if "/direct_url.json," not in line))
     _compile(root, PACKAGES)
 
 
