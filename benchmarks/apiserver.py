@@ -73,11 +73,11 @@ def free_port() -> int:
 @contextmanager
 def started(words: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     output = subprocess.DEVNULL
-    with subprocess.Popen(words, cwd=folder, stdout=output, stderr=output) as made:
+    with subprocess.Popen(words, cwd=folder, stdout=output, stderr=output) as process:
         try:
-            yield made
+            yield process
         finally:
-            made.terminate()
+            process.terminate()
 
 
 @contextmanager
@@ -176,14 +176,14 @@ class Measurement:
             path = f"{MAPS}/m{self._number % LISTED + 1}"
             await self.request("PATCH", path, change, kind="application/merge-patch+json")
 
-        found = {"create": await self.rate(create)}
+        result = {"create": await self.rate(create)}
         while self._number < LISTED:
             await create()
-        found["get"] = await self.rate(get)
-        found["list"] = await self.rate(listed)
-        found["patch"] = await self.rate(patch)
-        found["watch"] = await self.fan_out(patch)
-        return found
+        result["get"] = await self.rate(get)
+        result["list"] = await self.rate(listed)
+        result["patch"] = await self.rate(patch)
+        result["watch"] = await self.fan_out(patch)
+        return result
 
     async def fan_out(self, patch: Callable[[], Awaitable[Any]]) -> dict[str, float]:
         """Events that reach the watches while one client patches."""
@@ -246,10 +246,12 @@ def main() -> None:
                 rounds.setdefault(name, []).append(asyncio.run(measure(server, options.seconds)))
     systems = {
         name: {
-            step: {unit: median(each[step][unit] for each in found) for unit in ("per_second", "per_cpu_second")}
+            step: {
+                unit: median(item[step][unit] for item in current_round) for unit in ("per_second", "per_cpu_second")
+            }
             for step in STEPS
         }
-        for name, found in rounds.items()
+        for name, current_round in rounds.items()
     }
     print("per CPU second of the server (per second)", *STEPS, sep=" | ")
     for name, steps in systems.items():

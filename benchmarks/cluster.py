@@ -107,9 +107,9 @@ def measured(count: int, nodes: int, profile: str | None) -> dict[str, float]:
         return asyncio.run(converge(count, nodes))
     profiler = cProfile.Profile()
     with profiler:
-        found = asyncio.run(converge(count, nodes))
+        result = asyncio.run(converge(count, nodes))
     profiler.dump_stats(profile)
-    return found
+    return result
 
 
 SIDES: Final = ("setpoint", "kubernetes")
@@ -187,7 +187,7 @@ def usable(nodes: bytes) -> int:
     """The number of nodes in a list that are ready and without taints."""
     return sum(
         not node["spec"].get("taints")
-        and any(each["type"] == "Ready" and each["status"] == "True" for each in node["status"].get("conditions", ()))
+        and any(item["type"] == "Ready" and item["status"] == "True" for item in node["status"].get("conditions", ()))
         for node in json.loads(nodes)["items"]
     )
 
@@ -241,12 +241,12 @@ def side_by_side(programs: Path, counts: list[int], nodes: int) -> dict[str, Any
             with tempfile.TemporaryDirectory() as name:
                 folder, is_real = Path(name), side == "kubernetes"
                 with theirs(folder, programs, nodes) if is_real else ours(folder, nodes) as server:
-                    found = asyncio.run(over_tls(server, count, nodes))
+                    result = asyncio.run(over_tls(server, count, nodes))
             print(
-                f"{side:12} {count:11d} {found['seconds']:9.1f} {found['cpu']:7.1f} {found['peak'] / 2**20:16.0f} "
-                f"{found['cpu'] / (count * OBJECTS) * 1e3:15.2f}"
+                f"{side:12} {count:11d} {result['seconds']:9.1f} {result['cpu']:7.1f} {result['peak'] / 2**20:16.0f} "
+                f"{result['cpu'] / (count * OBJECTS) * 1e3:15.2f}"
             )
-            figures[side][str(count)] = found
+            figures[side][str(count)] = result
     return figures
 
 
@@ -268,13 +268,13 @@ def main() -> None:
     figures = {"nodes": options.nodes, "empty_cpu": least, "deployments": {}}
     for count in options.deployments:
         with multiprocessing.get_context("spawn").Pool(1) as pool:
-            found = pool.apply(measured, (count, options.nodes, options.profile))
+            result = pool.apply(measured, (count, options.nodes, options.profile))
         objects = count * OBJECTS
         print(
-            f"{count:11d} {found['seconds']:9.1f} {found['cpu']:7.1f} {found['bytes'] / 2**20:5.0f} "
-            f"{found['cpu'] / objects * 1e3:15.2f} {found['bytes'] / objects / 1024:12.1f}"
+            f"{count:11d} {result['seconds']:9.1f} {result['cpu']:7.1f} {result['bytes'] / 2**20:5.0f} "
+            f"{result['cpu'] / objects * 1e3:15.2f} {result['bytes'] / objects / 1024:12.1f}"
         )
-        figures["deployments"][str(count)] = found
+        figures["deployments"][str(count)] = result
     print(f"an empty cluster for tests, started and ended: {least * 1e3:.1f} ms of CPU time")
     write(options, "cluster", figures, lambda report: set(report["deployments"]))
 

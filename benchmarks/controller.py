@@ -148,9 +148,9 @@ def converged(address: str, count: int, limit: float) -> None:
     ready: set[str] = set()
     with urllib.request.urlopen(url, timeout=min(limit, QUIET)) as stream:
         for line in stream:
-            found = json.loads(line)["object"]
-            if found.get("status", {}).get("pods") == CHILDREN:
-                ready.add(found["metadata"]["name"])
+            current_object = json.loads(line)["object"]
+            if current_object.get("status", {}).get("pods") == CHILDREN:
+                ready.add(current_object["metadata"]["name"])
                 if len(ready) == count:
                     return
     raise RuntimeError(f"the watch ended when {len(ready)} of {count} objects were ready")
@@ -208,7 +208,7 @@ def table(rows: Iterable[Row], base: str = "controller-runtime") -> str:
     lines = [f"{'work':8}{'system':20}{'list':10}{'objects':>9}" + "".join(f"{title:>20}" for _, title in _COLUMNS)]
     rows = list(rows)
     for row in rows:
-        alike = [each for each in rows if each["system"] == base and _same_work(each, row)]
+        alike = [one_row for one_row in rows if one_row["system"] == base and _same_work(one_row, row)]
         cells = []
         for name, _ in _COLUMNS:
             if name not in row:
@@ -231,7 +231,7 @@ def _asked(row: Row) -> str:
 def best(run: Callable[[], Row], repeat: int) -> Row:
     """The run with the least CPU: what the others needed more was the machine's doing."""
     load = os.getloadavg()[0]
-    row = min((run() for _ in range(repeat)), key=lambda each: each["cpu_s"] + each.get("event_cpu_us", 0) / 1e6)
+    row = min((run() for _ in range(repeat)), key=lambda item: item["cpu_s"] + item.get("event_cpu_us", 0) / 1e6)
     return {**row, "load_average": round(max(load, os.getloadavg()[0]), 1)}
 
 

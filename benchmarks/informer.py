@@ -121,9 +121,9 @@ class Process:
 
     def hear(self, word: str) -> None:
         assert self._process.stdout is not None
-        heard = self._process.stdout.readline().strip()
-        if heard != word:
-            raise RuntimeError(f"it took {self._excess}" if self._excess else f"it said {heard!r} instead of {word!r}")
+        answer = self._process.stdout.readline().strip()
+        if answer != word:
+            raise RuntimeError(f"it took {self._excess}" if self._excess else f"it said {answer!r} instead of {word!r}")
 
     def say(self, word: str) -> None:
         assert self._process.stdin is not None

@@ -83,8 +83,8 @@ def pod(number: int, version: int, draw: random.Random) -> dict[str, Any]:
                     "fieldsV1": {
                         "f:status": {
                             "f:conditions": {
-                                f'k:{{"type":"{each}"}}': {".": {}, "f:status": {}, "f:type": {}}
-                                for each in _CONDITIONS
+                                f'k:{{"type":"{condition}"}}': {".": {}, "f:status": {}, "f:type": {}}
+                                for condition in _CONDITIONS
                             },
                             "f:containerStatuses": {},
                             "f:hostIP": {},
@@ -119,7 +119,7 @@ def pod(number: int, version: int, draw: random.Random) -> dict[str, Any]:
                 {
                     "name": "main",
                     "image": image,
-                    "env": [{"name": f"VAR_{each}", "value": f"value-{each}-{number % 100}"} for each in range(14)],
+                    "env": [{"name": f"VAR_{index}", "value": f"value-{index}-{number % 100}"} for index in range(14)],
                     "resources": {
                         "limits": {"cpu": "500m", "memory": "512Mi"},
                         "requests": {"cpu": "100m", "memory": "128Mi"},
@@ -153,12 +153,12 @@ def pod(number: int, version: int, draw: random.Random) -> dict[str, Any]:
             "schedulerName": "default-scheduler",
             "tolerations": [
                 {
-                    "key": f"node.kubernetes.io/{each}",
+                    "key": f"node.kubernetes.io/{item}",
                     "operator": "Exists",
                     "effect": "NoExecute",
                     "tolerationSeconds": 300,
                 }
-                for each in ("not-ready", "unreachable")
+                for item in ("not-ready", "unreachable")
             ],
             "priority": 0,
             "enableServiceLinks": True,
@@ -168,12 +168,12 @@ def pod(number: int, version: int, draw: random.Random) -> dict[str, Any]:
             "phase": "Running",
             "conditions": [
                 {
-                    "type": each,
+                    "type": condition,
                     "status": "True",
                     "lastProbeTime": None,
                     "lastTransitionTime": "2026-01-01T00:00:00Z",
                 }
-                for each in _CONDITIONS
+                for condition in _CONDITIONS
             ],
             "hostIP": f"10.0.{number // 250 % 250}.{number % 250}",
             "podIP": f"10.{number // 62500}.{number // 250 % 250}.{number % 250}",

@@ -91,7 +91,7 @@ def definition() -> dict[str, Any]:
     words = [sys.executable, str(PROGRAM), "manifests"]
     printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     documents: Iterable[dict[str, Any]] = yaml.safe_load_all(printed)
-    return next(each for each in documents if each["kind"] == "CustomResourceDefinition")
+    return next(document for document in documents if document["kind"] == "CustomResourceDefinition")
 
 
 @contextmanager
@@ -136,11 +136,11 @@ def operator(config: Path, processes: int, options: Sequence[str] = ()) -> Itera
 
 def family(pid: int) -> list[int]:
     """The process and its descendants."""
-    found = [pid]
+    result = [pid]
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in (task / "children").read_text().split():
-            found += family(int(child))
-    return found
+            result += family(int(child))
+    return result
 
 
 def revision(address: str) -> int:
@@ -160,11 +160,11 @@ def measure(server: str, processes: int, options: Sequence[str], objects: int, s
                     raise RuntimeError(f"no {WARM_UP} writes within {limit:.0f} s")
                 time.sleep(0.2)
             own = family(pid)
-            before, server_before = {each: cpu_of(each) for each in own}, cpu_of(server_pid)
+            before, server_before = {item: cpu_of(item) for item in own}, cpu_of(server_pid)
             first, started = revision(address), time.perf_counter()
             time.sleep(seconds)
             writes, wall = revision(address) - first, time.perf_counter() - started
-            spent = [cpu_of(each) - before[each] for each in own]
+            spent = [cpu_of(item) - before[item] for item in own]
             server_spent = cpu_of(server_pid) - server_before
     busiest = max(spent)
     return {
@@ -228,8 +228,8 @@ def table(rows: Iterable[Row]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2], metavar="N")
-    found = list(SERVERS) if shutil.which("go") else ["embedded"]
-    parser.add_argument("--servers", nargs="+", default=found, choices=list(SERVERS))
+    result = list(SERVERS) if shutil.which("go") else ["embedded"]
+    parser.add_argument("--servers", nargs="+", default=result, choices=list(SERVERS))
     parser.add_argument("--objects", type=int, default=1_000, metavar="M")
     parser.add_argument("--seconds", type=float, default=10.0, help="of one measurement, after the warm-up")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each; the table has the medians")

@@ -172,12 +172,12 @@ class Recording:
 
 
 def _varint(number: int) -> bytes:
-    made = bytearray()
+    body = bytearray()
     while number > 127:
-        made.append(number & 127 | 128)
+        body.append(number & 127 | 128)
         number >>= 7
-    made.append(number)
-    return bytes(made)
+    body.append(number)
+    return bytes(body)
 
 
 def _field(number: int, data: bytes) -> bytes:

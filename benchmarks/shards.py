@@ -190,7 +190,7 @@ def settled(processes: Sequence[Shard], cached: int, events: float, limit: float
     deadline, quiet_since, last = time.monotonic() + limit, time.monotonic(), [(0.0, 0.0)]
     while True:
         metrics = [process.metrics() for process in processes]
-        now = [(each.get("informer_objects", -1.0), each.get("informer_events_total", 0.0)) for each in metrics]
+        now = [(metric.get("informer_objects", -1.0), metric.get("informer_events_total", 0.0)) for metric in metrics]
         complete = sum(objects for objects, _ in now) == cached and sum(count for _, count in now) >= events
         if now != last or not complete:
             quiet_since, last = time.monotonic(), now
@@ -206,7 +206,7 @@ def measure(server: Server, case: str, number: int, pods: int, changes: int, lim
     copies = number if case in WHOLE else 1
     with shards(server, number, case) as processes:
         before = settled(processes, pods * copies, 0.0, limit)
-        so_far = sum(each.get("informer_events_total", 0.0) for each in before)
+        so_far = sum(item.get("informer_events_total", 0.0) for item in before)
         spent = [process.cpu() for process in processes]
         server.change(changes)
         after = settled(processes, pods * copies, so_far + changes * copies, limit)
@@ -221,14 +221,14 @@ def measure(server: Server, case: str, number: int, pods: int, changes: int, lim
         "shards": number,
         "pods": pods,
         "changes": changes,
-        "cached": [round(each["informer_objects"]) for each in before],
-        "stored_mb": [round(each.get("informer_stored_bytes", 0.0) / 1e6, 1) for each in after],
+        "cached": [round(item["informer_objects"]) for item in before],
+        "stored_mb": [round(item.get("informer_stored_bytes", 0.0) / 1e6, 1) for item in after],
         "rss_mb": [round(rss, 1) for rss, _, _ in memory],
         "uss_mb": [round(uss, 1) for _, uss, _ in memory],
         "peak_mb": [round(peak, 1) for _, _, peak in memory],
-        "events": [round(each) for each in gained("informer_events_total")],
-        "received_mb": [round(each / 1e6, 1) for each in gained("reflector_received_bytes_total")],
-        "cpu_ms_a_change": [round(1e3 * each / max(changes, 1), 3) for each in spent],
+        "events": [round(item) for item in gained("informer_events_total")],
+        "received_mb": [round(item / 1e6, 1) for item in gained("reflector_received_bytes_total")],
+        "cpu_ms_a_change": [round(1e3 * item / max(changes, 1), 3) for item in spent],
     }
 
 

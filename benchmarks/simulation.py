@@ -44,8 +44,8 @@ async def reconcile(owner: Mykind, ctx: sp.Context) -> None:
 
 
 def five() -> list[sp.Controller[Mykind]]:
-    made = sp.Controller(Mykind, reconcile)
-    return [made.owns(ServiceAccount).owns(ConfigMap).owns(Secret).owns(Service).owns(Pod)]
+    controller = sp.Controller(Mykind, reconcile)
+    return [controller.owns(ServiceAccount).owns(ConfigMap).owns(Secret).owns(Service).owns(Pod)]
 
 
 async def life(cluster: sp.testing.Cluster) -> None:
@@ -81,15 +81,15 @@ def main() -> None:
         except Done:
             pass
         report, seconds = search.report, time.perf_counter() - began
-        each = 1000 * report.cpu / max(report.runs, 1)
+        count = 1000 * report.cpu / max(report.runs, 1)
         print(f"{name}: {report.points['writes']} writes, {report.singles} single faults in {seconds:.1f} s")
-        print(f"  {each:.0f} ms of processor time a run")
+        print(f"  {count:.0f} ms of processor time a run")
         figures[name] = {
             "writes": report.points["writes"],
             "single_faults": report.singles,
             "runs": report.runs,
             "seconds": round(seconds, 2),
-            "cpu_ms_per_run": round(each, 1),
+            "cpu_ms_per_run": round(count, 1),
         }
     write(options, "simulation", figures, set)
 

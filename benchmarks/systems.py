@@ -51,12 +51,14 @@ def java() -> tuple[str, ...]:
     if not shutil.which("java"):
         raise Unavailable("java is not installed")
     folder, sources = BUILD / "java", PEERS / "java"
-    made = folder / "dependency"
+    new_folder = folder / "dependency"
     newest = max(file.stat().st_mtime for file in sources.rglob("*") if file.is_file())
-    if not made.exists() or made.stat().st_mtime < newest:  # Maven needs long to see that it has nothing to do
+    if (
+        not new_folder.exists() or new_folder.stat().st_mtime < newest
+    ):  # Maven needs long to see that it has nothing to do
         goals = ["package", "dependency:copy-dependencies"]
         _build("mvn", ["--quiet", "--batch-mode", f"-Dfolder={folder}", *goals], sources)
-        made.touch()
+        new_folder.touch()
     return "java", "-cp", f"{folder / 'classes'}:{folder / 'dependency'}/*", "Peer"
 
 

@@ -136,8 +136,8 @@ class Connection:
         head = self.until(b"\r\n\r\n").lower()
         if not head.startswith(b"http/1.1 200"):
             raise RuntimeError(head.decode())
-        _, found, length = head.partition(b"content-length:")
-        if found:
+        _, result, length = head.partition(b"content-length:")
+        if result:
             return self.exactly(int(length.partition(b"\r\n")[0]))
         chunks = []
         while size := int(self.until(b"\r\n"), 16):
@@ -149,8 +149,8 @@ class Connection:
     def until(self, mark: bytes) -> bytes:
         while mark not in self.pending:
             self.receive()
-        found, _, self.pending = self.pending.partition(mark)
-        return found
+        result, _, self.pending = self.pending.partition(mark)
+        return result
 
     def exactly(self, size: int) -> bytes:
         if len(self.pending) < size:
@@ -161,8 +161,8 @@ class Connection:
                 parts.append(self.pending)
                 have += len(self.pending)
             self.pending = b"".join(parts)
-        found, self.pending = self.pending[:size], self.pending[size:]
-        return found
+        pending, self.pending = self.pending[:size], self.pending[size:]
+        return pending
 
     def receive(self) -> None:
         more = self.socket.recv(1 << 20)
@@ -231,7 +231,7 @@ def load(server: Server, context: ssl.SSLContext, path: str, body: bytes, many: 
     for connection in connections:
         connection.post(path, body)
     latencies: list[float] = []
-    asked: dict[Connection, float] = {}
+    times: dict[Connection, float] = {}
     cpu = server.cpu()
     start = time.perf_counter()
     end = start + seconds
@@ -239,16 +239,16 @@ def load(server: Server, context: ssl.SSLContext, path: str, body: bytes, many: 
     with selectors.DefaultSelector() as selector:
         for connection in connections:
             selector.register(connection.socket, selectors.EVENT_READ, connection)
-            asked[connection] = time.perf_counter()
+            times[connection] = time.perf_counter()
             connection.ask(path, body)
-        while asked:
+        while times:
             for key, _ in selector.select():
                 connection = key.data
                 connection.answer()
                 now = time.perf_counter()
-                latencies.append(now - asked.pop(connection))
+                latencies.append(now - times.pop(connection))
                 if now < end:
-                    asked[connection] = now
+                    times[connection] = now
                     connection.ask(path, body)
     elapsed = time.perf_counter() - start
     used = server.cpu() - cpu
@@ -297,7 +297,7 @@ def measure(servers: dict[str, Server], context: ssl.SSLContext, seconds: float,
     """The median of all rounds of each figure. Systems take turns, so that what else the machine does hits them all."""
     review, many_objects = admission_review(), conversion_review(1000)
     paths = {system: checked(system, server, context) for system, server in servers.items()}
-    found: dict[str, Any] = {system: {} for system in servers}
+    by_system: dict[str, Any] = {system: {} for system in servers}
     for what, many in (("default", 1), ("default", 16), ("validate", 1), ("validate", 16), ("convert", 1000)):
         taken: dict[str, list[dict[str, float]]] = {system: [] for system in servers if what in paths[system]}
         for _ in range(rounds):
@@ -307,12 +307,12 @@ def measure(servers: dict[str, Server], context: ssl.SSLContext, seconds: float,
                 else:
                     rows.append(load(servers[system], context, paths[system][what], review, many, seconds))
         for system, rows in taken.items():
-            found[system][f"{what}_{many}"] = {
+            by_system[system][f"{what}_{many}"] = {
                 figure: statistics.median(row[figure] for row in rows) for figure in rows[0]
             }
     for system, server in servers.items():
-        found[system]["peak_mib"] = round(server.memory(), 1)
-    return found
+        by_system[system]["peak_mib"] = round(server.memory(), 1)
+    return by_system
 
 
 def main() -> None:
@@ -357,11 +357,13 @@ def show(systems: dict[str, Any]) -> None:
     table = Table("", *systems)
     for row in ("default_1", "default_16", "validate_1", "validate_16"):
         for figure in ("requests_per_second", "median_ms", "p99_ms", "cpu_us_per_request"):
-            table.add_row(f"{row} {figure}", *(str(found[row][figure]) for found in systems.values()))
+            table.add_row(f"{row} {figure}", *(str(system[row][figure]) for system in systems.values()))
     for figure in ("median_ms", "cpu_ms"):
-        shown = (str(found["convert_1000"][figure]) if "convert_1000" in found else "-" for found in systems.values())
+        shown = (
+            str(system["convert_1000"][figure]) if "convert_1000" in system else "-" for system in systems.values()
+        )
         table.add_row(f"convert_1000 {figure}", *shown)
-    table.add_row("peak MiB", *(str(found["peak_mib"]) for found in systems.values()))
+    table.add_row("peak MiB", *(str(system["peak_mib"]) for system in systems.values()))
     Console().print(table)
 
 

@@ -41,8 +41,8 @@ class Workload(NamedTuple):
 def objects(workload: Workload, count: int, *, round: int = 0) -> Iterator[bytes]:
     """The JSON of ``count`` objects; of a later ``round``, the same objects with other versions and states."""
     draw, first = random.Random(1), 1000 + round * count
-    made = (workload.make(number, first + number, draw) for number in range(count))
-    return map(msgspec.json.encode, made)
+    result = (workload.make(number, first + number, draw) for number in range(count))
+    return map(msgspec.json.encode, result)
 
 
 def parts(name: str, count: int) -> dict[str, int]:

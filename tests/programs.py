@@ -73,13 +73,13 @@ async def until(programs: Sequence[Program], done: Callable[[], bool], what: str
     try:
         async with asyncio.timeout(DEADLINE):
             while True:
-                for each in programs:  # before the look and in the same step, or a line that comes between is missed
-                    each.seen()
+                for program in programs:  # before the look and in the same step, or a line that comes between is missed
+                    program.seen()
                 if done():
                     return
-                speaking = [each for each in programs if not each.silent]
-                assert speaking, f"ended before {what}:\n" + "\n".join(each.printed() for each in programs)
-                waits = [asyncio.ensure_future(each.more()) for each in speaking]
+                speaking = [program for program in programs if not program.silent]
+                assert speaking, f"ended before {what}:\n" + "\n".join(program.printed() for program in programs)
+                waits = [asyncio.ensure_future(item.more()) for item in speaking]
                 try:
                     await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
                 finally:
@@ -87,7 +87,7 @@ async def until(programs: Sequence[Program], done: Callable[[], bool], what: str
                         wait.cancel()
                     await asyncio.wait(waits)
     except TimeoutError:
-        printed = "\n".join(each.printed() for each in programs)
+        printed = "\n".join(program.printed() for program in programs)
         raise AssertionError(f"no {what} within {DEADLINE:g} s:\n{printed}") from None
 
 

@@ -94,8 +94,8 @@ class Shelf:
         self.written: list[Request] = []
         self.watchers: list[asyncio.Queue[bytes]] = []
         self.asked: list[Request] = []
-        for each in stored:
-            self.put(each)
+        for item in stored:
+            self.put(item)
 
     def put(self, stored: Stored) -> None:
         self.version += 1
@@ -128,8 +128,8 @@ class Shelf:
                 return Answer(200, {}, self._watch("sendInitialEvents" in query))
             if request.path == PATH:
                 return Answer(200, {}, self._list())
-            if found := self.objects.get(_key(request.path)):
-                return Answer(200, {}, found)
+            if key := self.objects.get(_key(request.path)):
+                return Answer(200, {}, key)
         return _refused(404, "NotFound")
 
     def _list(self) -> bytes:
@@ -149,12 +149,12 @@ class Shelf:
 
 
 def _key(path: str) -> str:
-    found = re.search(r"/namespaces/([^/]*)/[^/]*/([^/]*)", path)
-    return f"{unquote(found[1])}/{unquote(found[2])}" if found else ""
+    match = re.search(r"/namespaces/([^/]*)/[^/]*/([^/]*)", path)
+    return f"{unquote(match[1])}/{unquote(match[2])}" if match else ""
 
 
 def _refused(code: int, reason: str) -> Answer:
-    said = {
+    message = {
         "kind": "Status",
         "apiVersion": "v1",
         "status": "Failure",
@@ -162,7 +162,7 @@ def _refused(code: int, reason: str) -> Answer:
         "reason": reason,
         "message": reason,
     }
-    return Answer(code, {}, json.dumps(said).encode())
+    return Answer(code, {}, json.dumps(message).encode())
 
 
 def client_of(shelf: Shelf) -> Client:
@@ -239,7 +239,7 @@ wide = st.builds(
 """Lists of many items, and objects with many fields."""
 contents = plains | deeps | st.sampled_from(ODD) | big | wide
 stored = st.builds(Stored, namespaces, names, contents, texts)
-shelves = st.lists(stored, max_size=5, unique_by=lambda each: (each.namespace, each.name))
+shelves = st.lists(stored, max_size=5, unique_by=lambda one_item: (one_item.namespace, one_item.name))
 STRANGE = [
     Stored("default", "deep", nested(DEEPEST)),
     Stored("default", "brackets", nested(2 * DEEPEST, b"[", b"]")),
@@ -270,33 +270,33 @@ def test_a_client_reads_all_that_can_be_read_and_names_the_rest(objects: list[St
     async def body() -> None:
         async with client_of(Shelf(*objects)) as client:
             for kind in (Thing, Loose, metadata_only(Thing)):
-                found = await client.list(kind)
-                assert len(found) == len(objects)
-                readable = {(each.namespace, each.name) for each in found}
-                broken = " ".join(map(str, found.broken))
-                for each in objects:
-                    if (each.namespace, each.name) not in readable:
-                        assert not is_readable(each.content)
-                        assert f"{each.namespace}/{each.name}: nested too deeply" in broken
-                assert [head.name for head in found.heads] == [each.name for each in objects]
-                for each in objects:
+                current_objects = await client.list(kind)
+                assert len(current_objects) == len(objects)
+                readable = {(current_obj.namespace, current_obj.name) for current_obj in current_objects}
+                broken = " ".join(map(str, current_objects.broken))
+                for obj in objects:
+                    if (obj.namespace, obj.name) not in readable:
+                        assert not is_readable(obj.content)
+                        assert f"{obj.namespace}/{obj.name}: nested too deeply" in broken
+                assert [head.name for head in current_objects.heads] == [obj.name for obj in objects]
+                for obj in objects:
                     try:
-                        one = await client.get(kind, each.name, namespace=each.namespace)
+                        one = await client.get(kind, obj.name, namespace=obj.namespace)
                     except UnreadableAnswer as problem:
-                        said = str(problem)
-                        assert not is_readable(each.content)
-                        assert said.startswith(f"get things.example.com {each.namespace}/{each.name}: ")
-                        assert f"{kind.__name__} {each.namespace}/{each.name}: nested too deeply" in said
+                        text = str(problem)
+                        assert not is_readable(obj.content)
+                        assert text.startswith(f"get things.example.com {obj.namespace}/{obj.name}: ")
+                        assert f"{kind.__name__} {obj.namespace}/{obj.name}: nested too deeply" in text
                         continue
-                    assert (one.namespace, one.name) == (each.namespace, each.name)
-                    assert one.annotations.get(each.note, "") == each.note
+                    assert (one.namespace, one.name) == (obj.namespace, obj.name)
+                    assert one.annotations.get(obj.note, "") == obj.note
                     one.labels["touched"] = "yes"
                     try:
                         await client.update(one)
                         await client.replace(one)
                         await client.apply(one)
                     except (TooDeep, UnreadableAnswer):
-                        assert not is_readable(each.content)
+                        assert not is_readable(obj.content)
 
     run(body)
 
@@ -319,8 +319,8 @@ def test_an_informer_lives_with_all_there_is(before: list[Stored], after: list[S
             await factory.wait_for_cache_sync()
             informer.add_index("content", lambda thing: [str(type(thing.content))], projection=Thing)
             await wait_all_tasks_blocked()
-            for each in after:
-                shelf.put(each)
+            for item in after:
+                shelf.put(item)
             if after:
                 shelf.remove(after[0])
             end = Stored("default", "the-end", b"1")
@@ -329,7 +329,7 @@ def test_an_informer_lives_with_all_there_is(before: list[Stored], after: list[S
             assert informer.last_error is None
             assert informer.shared.skipped == 0
             assert heads.keys() == shelf.objects.keys() == set(informer.lister.keys())
-            contents = {f"{each.namespace}/{each.name}": each.content for each in (*before, *after, end)}
+            contents = {f"{item.namespace}/{item.name}": item.content for item in (*before, *after, end)}
             listed = {thing.key for thing in informer.lister.list()}
             assert listed <= heads.keys()
             for key in heads:
@@ -337,8 +337,8 @@ def test_an_informer_lives_with_all_there_is(before: list[Stored], after: list[S
                 try:
                     thing = informer.lister.get(key)
                 except TooDeep as problem:
-                    said = str(problem)
-                    assert said.startswith(f"Thing {key}: nested too deeply")
+                    text = str(problem)
+                    assert text.startswith(f"Thing {key}: nested too deeply")
                     assert not is_readable(contents[key])
                     assert key not in listed
                 else:
@@ -350,7 +350,7 @@ def test_an_informer_lives_with_all_there_is(before: list[Stored], after: list[S
                         or b"\\ud" in contents[key]
                     )
             assert sum(b"nothing" in request.path.encode() for request in shelf.asked) == 0
-            assert len([each for each in shelf.asked if each.path == PATH and ("watch", "true") not in each.query]) <= 1
+            assert len([item for item in shelf.asked if item.path == PATH and ("watch", "true") not in item.query]) <= 1
 
     run(body)
 
@@ -365,7 +365,7 @@ def test_a_controller_serves_all_others(objects: list[Stored]) -> None:
 
         async def reconcile(thing: Thing, ctx: sp.Context) -> sp.Outcome | None:
             seen[thing.key] = seen.get(thing.key, 0) + 1
-            assert thing.key in {each.key for each in ctx.lister(Thing).list()}
+            assert thing.key in {item.key for item in ctx.lister(Thing).list()}
             return None
 
         controller = sp.Controller(Thing, reconcile, owns_status=False)
@@ -381,11 +381,11 @@ def test_a_controller_serves_all_others(objects: list[Stored]) -> None:
                 shelf.put(end)
                 await asyncio.sleep(30)
                 assert seen["default/the-end"] == 1
-                for each in objects:
-                    key = f"{each.namespace}/{each.name}"
-                    if is_readable(each.content):
+                for obj in objects:
+                    key = f"{obj.namespace}/{obj.name}"
+                    if is_readable(obj.content):
                         assert seen.get(key) == 1
-                    elif b"a" * 3_000 in each.content:
+                    elif b"a" * 3_000 in obj.content:
                         assert key not in seen
 
     run(body)

@@ -129,7 +129,7 @@ async def test_an_object_goes_through_all_or_is_refused(
     async with served() as world:
         thing = Thing.named(name, "default", labels={"label": label}, spec=Spec(content=content))
         try:
-            made = await world.client.create(thing)
+            new_thing = await world.client.create(thing)
         except ApiError as refusal:
             refused = refusal.code
         except TooDeep:
@@ -138,11 +138,11 @@ async def test_an_object_goes_through_all_or_is_refused(
             refused = 0
             await world.settle()
             there = await world.client.get(Thing, name)
-            assert there.spec.content == content == made.spec.content
+            assert there.spec.content == content == new_thing.spec.content
             assert there.labels == {"label": label, "asked": "yes"}
             assert there.status.size == len(content)
-            (found,) = await world.client.list(Thing, selector={"label": label})
-            assert found.name == name
+            (result,) = await world.client.list(Thing, selector={"label": label})
+            assert result.name == name
             cached = world.manager.factory.informer(Thing).lister.get(f"default/{name}")
             assert cached is not None
             assert cached.spec.content == content
@@ -183,12 +183,12 @@ async def test_any_text_in_any_field_is_taken_or_refused(place: str, text: str, 
         await world.settle()
         if status == 201:
             path = f"{PATH}/{quote(answer['metadata']['name'])}"
-            status, found = await send(world, "GET", path)
+            status, result = await send(world, "GET", path)
             assert status == 200
             if raw is None and place == "content":
-                assert found["spec"]["content"]["a"] == text
+                assert result["spec"]["content"]["a"] == text
             if raw is None and place == "annotation":
-                assert found["metadata"]["annotations"]["x"] == text
+                assert result["metadata"]["annotations"]["x"] == text
         await a_plain_one_goes_through(world)
 
 
@@ -207,8 +207,8 @@ async def test_names_that_are_path_segments_are_found_again(name: str) -> None:
             assert status == 422, answer
             return
         assert status == 201, answer
-        found = await world.client.get(ClusterRole, name)
-        assert found.name == name
+        cluster_role = await world.client.get(ClusterRole, name)
+        assert cluster_role.name == name
         assert name in {item.name for item in await world.client.list(ClusterRole)}
         await world.client.delete(ClusterRole, name)
         with pytest.raises(NotFound):

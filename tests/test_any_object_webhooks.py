@@ -174,11 +174,11 @@ async def test_any_objects_are_converted_all_or_none_and_the_next_ones_as_ever(
     given_objects: list[tuple[tuple[bytes, bool], str]], label: str, forward: bool
 ) -> None:
     source, target = ("v1alpha1", "v1") if forward else ("v1", "v1alpha1")
-    said = json.dumps(label).encode()
-    objects = [document(source, json.dumps(name).encode(), raw, said) for (raw, _), name in given_objects]
+    body = json.dumps(label).encode()
+    objects = [document(source, json.dumps(name).encode(), raw, body) for (raw, _), name in given_objects]
     served = webhooks()
     reply = await served.handle_review("/convert", conversion_review(objects, target))
-    clear = all(known for (_, known), _ in given_objects)
+    clear = all(expected for (_, expected), _ in given_objects)
     assert reply.status in (200, 400)
     assert served.metrics.panics == 0
     if reply.status == 400:
@@ -187,7 +187,9 @@ async def test_any_objects_are_converted_all_or_none_and_the_next_ones_as_ever(
         response = json.loads(reply.body)["response"] if clear else None
         if response is not None:
             assert response["result"] == {"status": "Success"}
-            assert [each["apiVersion"] for each in response["convertedObjects"]] == [f"{GROUP}/{target}"] * len(objects)
+            assert [converted_obj["apiVersion"] for converted_obj in response["convertedObjects"]] == [
+                f"{GROUP}/{target}"
+            ] * len(objects)
             new, old = ("width", "size") if forward else ("size", "width")
             for before, after in zip(map(json.loads, objects), response["convertedObjects"], strict=True):
                 assert after["spec"][new] == before["spec"][old]

@@ -14,14 +14,14 @@ CONTRACT = "importlinter:contract:circles"
 
 
 def config() -> ConfigParser:
-    made = ConfigParser()
-    made.read(ROOT / ".importlinter-circles")
-    return made
+    parser = ConfigParser()
+    parser.read(ROOT / ".importlinter-circles")
+    return parser
 
 
-def judged(made: ConfigParser, folder: Path) -> subprocess.CompletedProcess[str]:
+def judged(config_parser: ConfigParser, folder: Path) -> subprocess.CompletedProcess[str]:
     with (folder / "contracts").open("w") as file:
-        made.write(file)
+        config_parser.write(file)
     linter = Path(sys.executable).with_name("lint-imports")
     command = [linter, "--config", folder / "contracts", "--no-cache"]
     return subprocess.run(command, cwd=folder, text=True, capture_output=True, check=False)
@@ -37,12 +37,12 @@ def small(tmp_path: Path) -> Path:
 
 
 def of_small() -> ConfigParser:
-    made = config()
-    for section in made.sections():
+    new_config = config()
+    for section in new_config.sections():
         if section not in ("importlinter", CONTRACT):
-            made.remove_section(section)
-    made["importlinter"]["root_package"] = made[CONTRACT]["ancestors"] = "small"
-    return made
+            new_config.remove_section(section)
+    new_config["importlinter"]["root_package"] = new_config[CONTRACT]["ancestors"] = "small"
+    return new_config
 
 
 def test_a_circle_that_only_type_checkers_see_is_found_with_its_files(small: Path) -> None:
@@ -50,15 +50,15 @@ def test_a_circle_that_only_type_checkers_see_is_found_with_its_files(small: Pat
     (small / "small" / "wheel.py").write_text(
         "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from small.engine import Engine\n"
     )
-    found = judged(of_small(), small)
-    assert found.returncode != 0
-    assert ".engine -> .wheel" in found.stdout or ".wheel -> .engine" in found.stdout
+    result = judged(of_small(), small)
+    assert result.returncode != 0
+    assert ".engine -> .wheel" in result.stdout or ".wheel -> .engine" in result.stdout
 
 
 def test_imports_in_one_direction_are_no_circle(small: Path) -> None:
     (small / "small" / "engine.py").write_text("from small.wheel import Wheel\n")
-    found = judged(of_small(), small)
-    assert found.returncode == 0, found.stdout
+    result = judged(of_small(), small)
+    assert result.returncode == 0, result.stdout
 
 
 def test_no_room_is_let_off() -> None:

@@ -98,7 +98,7 @@ async def test_the_databases_of_the_concepts_follow_their_secrets() -> None:
         seen.append(database.name)
 
     names: dict[str, Any] = {"Database": Database, "Secret": Secret, "sp": sp, "reconcile": reconcile}
-    (source,) = [each for each in examples("docs/concepts.md") if ".index(" in each]
+    (source,) = [example for example in examples("docs/concepts.md") if ".index(" in example]
     await run(source, names)
     async with cluster(names["controller"], control_plane=False) as world:
         for name in ("a", "b"):

@@ -18,7 +18,7 @@ TYPES = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["towncrier"
 
 
 @pytest.mark.parametrize(
-    ("tag", "changelog", "said"),
+    ("tag", "changelog", "messages"),
     [
         ("v1.2.3", "# Changelog\n\n## 1.2.3\n", []),
         ("v1.2.3", "## [1.2.3] - 2026-11-22\n", []),
@@ -26,15 +26,17 @@ TYPES = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["towncrier"
         ("v1.2.4", "## Unreleased\n", ["the tag is v1.2.4", "no heading ## 1.2.3"]),
     ],
 )
-def test_a_release_whose_tag_version_and_changelog_differ_is_refused(tag: str, changelog: str, said: list[str]) -> None:
-    found = problems(tag, "1.2.3", changelog)
-    assert len(found) == len(said)
-    assert all(words in problem for words, problem in zip(said, found, strict=True))
+def test_a_release_whose_tag_version_and_changelog_differ_is_refused(
+    tag: str, changelog: str, messages: list[str]
+) -> None:
+    current_problems = problems(tag, "1.2.3", changelog)
+    assert len(current_problems) == len(messages)
+    assert all(words in problem for words, problem in zip(messages, current_problems, strict=True))
 
 
 def test_a_release_that_leaves_changes_out_of_its_changelog_is_refused() -> None:
-    (said,) = problems("v1.2.3", "1.2.3", "## 1.2.3 - 2026-11-22\n", ["scale.fixed.md"])
-    assert "scale.fixed.md" in said
+    (message,) = problems("v1.2.3", "1.2.3", "## 1.2.3 - 2026-11-22\n", ["scale.fixed.md"])
+    assert "scale.fixed.md" in message
 
 
 def towncrier(root: Path, *words: str) -> str:
@@ -48,7 +50,7 @@ def test_every_change_in_changelog_d_is_in_the_draft_as_it_is_written_below_the_
     draft = towncrier(ROOT, "--draft")
     assert draft.startswith("## 1.2.3 - 2026-11-22\n")
     below = dict(part.split("\n\n", 1) for part in re.split(r"^### ", draft, flags=re.MULTILINE)[1:])
-    names = {each["directory"]: each["name"] for each in TYPES}
+    names = {one_type["directory"]: one_type["name"] for one_type in TYPES}
     for path in (ROOT / "changelog.d").iterdir():
         if path.name in ("README.md", "template.jinja"):
             continue
@@ -86,8 +88,8 @@ def test_ci_tests_every_python_that_the_package_says_it_supports() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yaml").read_text())
     tested = workflow["jobs"]["test"]["strategy"]["matrix"]["python"]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    said = [each.rpartition(" ")[2] for each in project["classifiers"] if "Python :: 3." in each]
-    assert tested == said
+    parts = [classifier.rpartition(" ")[2] for classifier in project["classifiers"] if "Python :: 3." in classifier]
+    assert tested == parts
     assert project["requires-python"] == f">={tested[0]}"
 
 

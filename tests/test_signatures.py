@@ -40,12 +40,12 @@ def functions(node: ast.AST, name: str, parent: ast.AST | None = None) -> Iterat
 
 
 def all_functions() -> list[Function]:
-    found: list[Function] = []
+    current_functions: list[Function] = []
     for file in sorted(SOURCE.rglob("*.py")):
         text = file.read_text("utf-8")
         if not text.startswith("# Generated"):
-            found += functions(ast.parse(text), str(file.relative_to(SOURCE)))
-    return found
+            current_functions += functions(ast.parse(text), str(file.relative_to(SOURCE)))
+    return current_functions
 
 
 def test_the_count_leaves_self_out_and_sees_nested_functions() -> None:

@@ -156,13 +156,13 @@ async def kr8s(server: str, stack: AsyncExitStack) -> dict[str, Verb]:
     pod = await Pod({"metadata": {"name": NAME, "namespace": NAMESPACE}}, api=api)
 
     async def list_pods() -> list[Any]:
-        return [found async for found in api.get("pods", namespace="all")]
+        return [result async for result in api.get("pods", namespace="all")]
 
     async def names() -> list[Any]:
-        return [(found.metadata["name"], found.metadata["labels"]) for found in await list_pods()]
+        return [(pod.metadata["name"], pod.metadata["labels"]) for pod in await list_pods()]
 
     async def fields() -> list[Any]:
-        return [(found.spec["nodeName"], found.status["phase"]) for found in await list_pods()]
+        return [(pod.spec["nodeName"], pod.status["phase"]) for pod in await list_pods()]
 
     return {
         "get": lambda: Pod.get(NAME, namespace=NAMESPACE, api=api),

@@ -39,7 +39,7 @@ async def begin(settings: kopf.OperatorSettings, **_: Any) -> None:
 
 @kopf.index("pods")
 def pods_of(name: str, meta: kopf.Meta, namespace: str, **_: Any) -> dict[tuple[str, str], str] | None:
-    owners = [each["name"] for each in meta.get("ownerReferences", ()) if each.get("controller")]
+    owners = [item["name"] for item in meta.get("ownerReferences", ()) if item.get("controller")]
     return {(namespace, owner): name for owner in owners} or None
 
 
@@ -72,10 +72,10 @@ async def make(body: kopf.Body, spec: kopf.Spec, name: str, namespace: str, uid:
 
 @kopf.on.event("pods")
 async def count(meta: kopf.Meta, namespace: str, pods_of: kopf.Index[Any, str], **_: Any) -> None:
-    for each in meta.get("ownerReferences", ()):
-        key = (namespace, each["name"])
+    for item in meta.get("ownerReferences", ()):
+        key = (namespace, item["name"])
         if len(pods_of.get(key, ())) == wanted.get(key):
-            path = f"/apis/{GROUP}/{VERSION}/namespaces/{namespace}/{PLURAL}/{each['name']}/status"
+            path = f"/apis/{GROUP}/{VERSION}/namespaces/{namespace}/{PLURAL}/{item['name']}/status"
             await send("PATCH", path, {"status": {"pods": wanted[key]}}, "application/merge-patch+json")
 
 

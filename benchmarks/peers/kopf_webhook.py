@@ -29,7 +29,7 @@ async def default(body: kopf.Body, patch: kopf.Patch, **_: Any) -> None:
         patch.metadata.labels["defaulted"] = "yes"
     template = body.spec.get("template")
     if template:
-        containers = [{"imagePullPolicy": "IfNotPresent", **each} for each in template["spec"]["containers"]]
+        containers = [{"imagePullPolicy": "IfNotPresent", **container} for container in template["spec"]["containers"]]
         patch.spec["template"] = {"spec": {"containers": containers}}
 
 

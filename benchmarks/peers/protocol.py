@@ -11,9 +11,9 @@ def say(word: str) -> None:
 
 
 def hear(word: str) -> None:
-    heard = sys.stdin.readline().strip()
-    if heard != word:
-        raise SystemExit(f"expected {word!r}, heard {heard!r}")
+    answer = sys.stdin.readline().strip()
+    if answer != word:
+        raise SystemExit(f"expected {word!r}, heard {answer!r}")
 
 
 def collected() -> None:

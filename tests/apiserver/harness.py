@@ -119,18 +119,18 @@ class Events:
         return [await self.next() for _ in range(count)]
 
     async def rest(self) -> list[tuple[str, Any]]:
-        found = []
+        results = []
         while True:
             try:
-                found.append(await self.next())
+                results.append(await self.next())
             except StopAsyncIteration:
-                return found
+                return results
 
 
 @asynccontextmanager
 async def serving(storage: Storage | None = None, **options: Any) -> AsyncIterator[Api]:
     options.setdefault("now", lambda: NOW)
-    access = Access(**{each.name: options.pop(each.name) for each in fields(Access) if each.name in options})
+    access = Access(**{field.name: options.pop(field.name) for field in fields(Access) if field.name in options})
     async with ApiServer(storage=storage, random=Random(7), access=access, **options) as server:
         yield Api(server)
 

@@ -179,7 +179,7 @@ REQUESTS = st.one_of(
     st.tuples(
         st.sampled_from(VERBS),
         st.sampled_from(GROUPS),
-        st.sampled_from([each for each in RESOURCES if "*" not in each]),
+        st.sampled_from([resource for resource in RESOURCES if "*" not in resource]),
         st.sampled_from(("", *NAMES)),
     ),
     st.tuples(st.sampled_from(VERBS), st.sampled_from(["/metrics", "/api", "/api/v1", "/apis/apps", "/x"])),
@@ -232,12 +232,12 @@ def test_a_rule_allows_what_the_documentation_says(document: dict[str, Any], req
 def test_rules_that_cover_others_allow_all_that_the_others_allow(
     owned: list[dict[str, Any]], wanted: list[dict[str, Any]], request: tuple[str, ...]
 ) -> None:
-    whole, parts = [parsed(each) for each in owned], [parsed(each) for each in wanted]
+    whole, parts = [parsed(item) for item in owned], [parsed(item) for item in wanted]
     lacking = missing(whole, parts)
     assert covers(whole, parts) == (not lacking)
     asked = attributes(request)
-    if any(allows(each, asked) for each in parts):
-        assert any(allows(each, asked) for each in (*whole, *lacking))
+    if any(allows(part, asked) for part in parts):
+        assert any(allows(item, asked) for item in (*whole, *lacking))
 
 
 SUBJECTS = st.sampled_from(
@@ -320,10 +320,10 @@ def test_what_a_request_asks_for_is_read_from_its_path(
     method: str, path: str, query: str, wanted: tuple[str, ...]
 ) -> None:
     pairs = tuple(tuple(part.split("=")) for part in query.split("&") if part)
-    found = requested(method, path, pairs, UserInfo("x"))  # type: ignore[arg-type]
+    result = requested(method, path, pairs, UserInfo("x"))  # type: ignore[arg-type]
     assert (
-        *(found.verb, found.group, found.resource),
-        *(found.subresource, found.namespace, found.name),
+        *(result.verb, result.group, result.resource),
+        *(result.subresource, result.namespace, result.name),
     ) == wanted
 
 
@@ -400,8 +400,8 @@ async def test_access_reviews_answer_as_requests_would_be() -> None:
         await allow(api, "jane", rule("get", "pods", resourceNames=["a"]))
         wanted = {"verb": "get", "resource": "pods", "namespace": "default", "name": "a"}
         path = f"{AUTHORIZATION}/subjectaccessreviews"
-        found = (await api.post(path, {"spec": {"user": "jane", "resourceAttributes": wanted}})).ok()
-        assert found["status"] == {
+        result = (await api.post(path, {"spec": {"user": "jane", "resourceAttributes": wanted}})).ok()
+        assert result["status"] == {
             "allowed": True,
             "reason": 'RBAC: allowed by RoleBinding "jane/default" of Role "jane" to User "jane"',
         }
@@ -421,8 +421,8 @@ async def test_a_rules_review_lists_the_rules_of_the_asking_user() -> None:
         await allow(api, "everyone", rule("create", "selfsubjectrulesreviews", "authorization.k8s.io"), cluster=True)
         (await api.post(f"{RBAC}/clusterrolebindings", binding("j", "everyone", user("jane"), kind="ClusterRole"))).ok()
         path = f"{AUTHORIZATION}/selfsubjectrulesreviews"
-        found = (await as_(api, "jane", "POST", path, {"spec": {"namespace": "default"}})).ok()
-        rules = found["status"]["resourceRules"]
+        result = (await as_(api, "jane", "POST", path, {"spec": {"namespace": "default"}})).ok()
+        rules = result["status"]["resourceRules"]
         assert {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]} in rules
         assert len(rules) == 2
         (await as_(api, "jane", "POST", path, {"spec": {}})).failed(400, "BadRequest", "no namespace on request")
@@ -443,8 +443,8 @@ async def test_what_is_answered_without_being_stored_has_metadata_and_no_table()
             both = (await api.send("POST", path, body, accept=f"{table},application/json")).ok()
             assert both["apiVersion"].startswith("auth"), path
             partial = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
-            found = (await api.send("POST", path, body, accept=partial)).ok()
-            assert found.keys() == {"kind", "apiVersion", "metadata"}, path
+            result = (await api.send("POST", path, body, accept=partial)).ok()
+            assert result.keys() == {"kind", "apiVersion", "metadata"}, path
             listed = partial.replace("Metadata;", "MetadataList;")
             (await api.send("POST", path, body, accept=listed)).failed(406, "NotAcceptable", "is not a list")
 
@@ -537,7 +537,8 @@ async def test_a_record_holds_each_thing_that_was_asked_for_once() -> None:
             (await as_(api, "jane", "GET", f"{PODS}/web")).ok()
         (await as_(api, "jane", "GET", "/version")).ok()
     assert [
-        (each.user.name, each.verb, each.resource, each.namespace, each.name, each.path) for each in record.attributes
+        (attribute.user.name, attribute.verb, attribute.resource, attribute.namespace, attribute.name, attribute.path)
+        for attribute in record.attributes
     ] == [
         ("jane", "get", "pods", "default", "web", ""),
         ("jane", "get", "", "", "", "/version"),
@@ -549,5 +550,5 @@ async def test_a_record_says_what_was_refused() -> None:
     record = AccessRecord()
     async with guarded(access_record=record) as api:
         (await as_(api, "jane", "POST", MAPS, config_map())).failed(403, "Forbidden")
-    ((asked, reason),) = [each for each in record.refused if each[0].user.name == "jane"]
-    assert (asked.verb, asked.combined, asked.namespace, reason) == ("create", "configmaps", "default", "")
+    ((request, reason),) = [item for item in record.refused if item[0].user.name == "jane"]
+    assert (request.verb, request.combined, request.namespace, reason) == ("create", "configmaps", "default", "")

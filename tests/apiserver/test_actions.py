@@ -23,8 +23,8 @@ def eviction(**fields: Any) -> dict[str, Any]:
 
 
 def binding(**fields: Any) -> dict[str, Any]:
-    made = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}}
-    return made | fields
+    result = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}}
+    return result | fields
 
 
 async def bound(api: Api) -> None:
@@ -35,12 +35,12 @@ async def bound(api: Api) -> None:
 
 async def conditions(api: Api) -> dict[str, Any]:
     """The conditions of the pod by type."""
-    found = (await api.get(f"{N}/pods/p")).ok()
-    return {each["type"]: each for each in found["status"].get("conditions", ())}
+    result = (await api.get(f"{N}/pods/p")).ok()
+    return {item["type"]: item for item in result["status"].get("conditions", ())}
 
 
 @pytest.mark.parametrize(
-    ("action", "body", "code", "told"),
+    ("action", "body", "code", "message"),
     [
         ("pods/p/eviction", POD, 400, "cannot be handled as a Eviction: converting (v1.Pod) to (policy.Eviction)"),
         ("pods/p/eviction", eviction(apiVersion="policy/v9"), 400, 'is registered for version "policy/v9"'),
@@ -60,14 +60,14 @@ async def conditions(api: Api) -> dict[str, Any]:
     ],
 )
 async def test_what_is_no_request_for_an_action_is_refused_and_nothing_is_done(
-    action: str, body: dict[str, Any], code: int, told: str
+    action: str, body: dict[str, Any], code: int, message: str
 ) -> None:
     async with serving() as api:
         (await api.post(f"{N}/serviceaccounts", {"metadata": {"name": "default"}})).ok()
         before = (await api.post(f"{N}/pods", POD)).ok()
         answer = await api.post(f"{N}/{action}", body)
         assert answer.status == code
-        assert told in answer.json["message"]
+        assert message in answer.json["message"]
         assert (await api.get(f"{N}/pods/p")).ok() == before
 
 
@@ -85,10 +85,10 @@ async def test_an_evicted_pod_says_that_it_was_unless_the_eviction_was_a_trial()
         (await api.post(f"{N}/pods/p/eviction", trial)).ok()
         assert "DisruptionTarget" not in await conditions(api)
         (await api.post(f"{N}/pods/p/eviction", eviction())).ok()
-        found = (await conditions(api))["DisruptionTarget"]
-        assert (found["status"], found["reason"]) == ("True", "EvictionByEvictionAPI")
-        assert found["message"] == "Eviction API: evicting"
-        assert found["lastTransitionTime"]
+        disruption_target = (await conditions(api))["DisruptionTarget"]
+        assert (disruption_target["status"], disruption_target["reason"]) == ("True", "EvictionByEvictionAPI")
+        assert disruption_target["message"] == "Eviction API: evicting"
+        assert disruption_target["lastTransitionTime"]
 
 
 @pytest.mark.parametrize("seconds", [30, 0])
@@ -103,11 +103,11 @@ async def test_an_evicted_pod_says_so_even_if_it_is_already_being_deleted(second
         assert "DisruptionTarget" not in await conditions(api)
         (await api.post(f"{N}/pods/p/eviction", eviction())).ok()
         assert (await conditions(api))["DisruptionTarget"]["reason"] == "EvictionByEvictionAPI"
-        found = (await api.get(f"{N}/pods/p")).ok()["metadata"]
+        metadata = (await api.get(f"{N}/pods/p")).ok()["metadata"]
         for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
-            assert found[name] == deleted["metadata"][name]
+            assert metadata[name] == deleted["metadata"][name]
         (await api.post(f"{N}/pods/p/eviction", eviction())).ok()
-        assert (await api.get(f"{N}/pods/p")).ok()["metadata"]["resourceVersion"] == found["resourceVersion"]
+        assert (await api.get(f"{N}/pods/p")).ok()["metadata"]["resourceVersion"] == metadata["resourceVersion"]
 
 
 async def test_a_pod_that_has_a_node_is_bound_to_no_other() -> None:
@@ -165,7 +165,7 @@ async def test_unknown_fields_of_a_scale_are_warned_of_or_refused(field: str, wr
 
 
 @pytest.mark.parametrize(
-    ("selector", "told"),
+    ("selector", "message"),
     [
         ({"rawSelector": "a=b"}, None),
         ({}, "requirements: Required value: when {} is specified, requirements or rawSelector is required"),
@@ -184,16 +184,16 @@ async def test_unknown_fields_of_a_scale_are_warned_of_or_refused(field: str, wr
     ],
 )
 @pytest.mark.parametrize("name", ["fieldSelector", "labelSelector"])
-async def test_selectors_of_a_review_are_checked(name: str, selector: dict[str, Any], told: str | None) -> None:
+async def test_selectors_of_a_review_are_checked(name: str, selector: dict[str, Any], message: str | None) -> None:
     reviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
     attributes = {"verb": "list", "resource": "pods", name: selector}
     async with serving() as api:
         answer = await api.post(reviews, {"spec": {"user": "u", "resourceAttributes": attributes}})
-        if told is None:
+        if message is None:
             assert "evaluationError" not in answer.ok()["status"]
         else:
             place = f"{ATTRIBUTES}.{name}"
-            assert answer.json["message"].endswith(f"{place}.{told.format(place)}")
+            assert answer.json["message"].endswith(f"{place}.{message.format(place)}")
 
 
 @pytest.mark.parametrize(

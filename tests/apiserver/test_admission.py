@@ -52,12 +52,12 @@ class Webhooks:
             request = review["request"]
             self.spoken.add(review["apiVersion"])
             self.asked.append((name, request))
-            made = self.handlers[name](request)
-            if asyncio.iscoroutine(made):
-                made = await made
-            if isinstance(made, tuple):
-                return made
-            response = {"uid": request["uid"], **made}
+            result = self.handlers[name](request)
+            if asyncio.iscoroutine(result):
+                result = await result
+            if isinstance(result, tuple):
+                return result
+            response = {"uid": request["uid"], **result}
             return 200, json.dumps(
                 {"kind": "AdmissionReview", "apiVersion": review["apiVersion"], "response": response}
             ).encode()
@@ -110,11 +110,11 @@ async def test_a_mutation_is_stored_and_defaulted() -> None:
     container = {"name": "side", "image": "proxy"}
     async with hooked(a=adding("/spec/containers/-", container)) as (api, webhooks):
         (await api.post(MUTATING, configuration(webhook(rule={"resources": ["pods"]})))).ok()
-        made = (await api.post(PODS, pod(), fieldManager="me")).ok()
-        side = made["spec"]["containers"][1]
+        new_pod = (await api.post(PODS, pod(), fieldManager="me")).ok()
+        side = new_pod["spec"]["containers"][1]
         assert side["imagePullPolicy"] == "Always"
         assert side["terminationMessagePath"] == "/dev/termination-log"
-        assert "side" not in json.dumps(made["metadata"]["managedFields"])
+        assert "side" not in json.dumps(new_pod["metadata"]["managedFields"])
         request = webhooks.asked[0][1]
         assert request["kind"] == {"group": "", "version": "v1", "kind": "Pod"}
         assert request["resource"] == {"group": "", "version": "v1", "resource": "pods"}
@@ -122,7 +122,7 @@ async def test_a_mutation_is_stored_and_defaulted() -> None:
         assert request["oldObject"] is None
         assert request["options"]["fieldManager"] == "me"
         assert request["userInfo"]["username"] == "system:admin"
-        assert made["metadata"]["uid"] == (await api.get(f"{PODS}/web")).ok()["metadata"]["uid"]
+        assert new_pod["metadata"]["uid"] == (await api.get(f"{PODS}/web")).ok()["metadata"]["uid"]
         assert webhooks.names == "a"
 
 
@@ -136,8 +136,8 @@ async def test_mutations_of_a_custom_resource_are_pruned_and_validated() -> None
         (await api.post(MYKINDS, mykind("two"))).failed(422, "Invalid", "spec.color")
         (await api.apply(f"{MYKINDS}/three", mykind("three"))).failed(422, "Invalid", "spec.color")
         value = {"numpods": 4}
-        made = (await api.apply(f"{MYKINDS}/three", mykind("three"))).ok()
-        assert made["spec"] == {"numpods": 4}
+        result = (await api.apply(f"{MYKINDS}/three", mykind("three"))).ok()
+        assert result["spec"] == {"numpods": 4}
 
 
 @pytest.mark.parametrize(
@@ -255,8 +255,8 @@ async def test_match_policy() -> None:
         (await api.post(CRDS, crd(versions=[crd_version(), crd_version("v2", storage=False)]))).ok()
         rule = {"apiGroups": ["grp.example.com"], "apiVersions": ["v2"], "resources": ["mykinds"]}
         (await api.post(MUTATING, configuration(webhook(rule=rule)))).ok()
-        made = (await api.post(MYKINDS, mykind(spec={}))).ok()
-        assert (made["apiVersion"], made["spec"]["color"]) == ("grp.example.com/v1", "red")
+        new_mykind = (await api.post(MYKINDS, mykind(spec={}))).ok()
+        assert (new_mykind["apiVersion"], new_mykind["spec"]["color"]) == ("grp.example.com/v1", "red")
         request = webhooks.asked[0][1]
         assert request["object"]["apiVersion"] == "grp.example.com/v2"
         assert request["resource"]["version"] == request["kind"]["version"] == "v2"
@@ -335,9 +335,9 @@ async def test_an_object_that_changes_meanwhile_is_asked_about_again() -> None:
         hook = webhook(rule={"resources": ["configmaps"]}, objectSelector={"matchLabels": {"watch": "yes"}})
         (await api.post(VALIDATING, configuration(hook))).ok()
         change = {"metadata": {"labels": {"watch": "yes"}}, "data": {"mine": "1"}}
-        made = (await api.patch(f"{MAPS}/web", change)).ok()
-        assert made["data"] == {"a": "0", "other": "1", "mine": "1"}
-        assert webhooks.asked[-1][1]["object"]["data"] == made["data"]
+        result = (await api.patch(f"{MAPS}/web", change)).ok()
+        assert result["data"] == {"a": "0", "other": "1", "mine": "1"}
+        assert webhooks.asked[-1][1]["object"]["data"] == result["data"]
         live = (await api.get(f"{MAPS}/web")).ok()
 
         async def overtake(request: dict[str, Any]) -> dict[str, Any]:
@@ -361,10 +361,10 @@ async def test_generated_names_and_uids_survive_the_waiting() -> None:
         (await api.post(MUTATING, configuration(webhook("a", rule={"resources": ["configmaps"]})))).ok()
         (await api.post(VALIDATING, configuration(webhook("b", rule={"resources": ["configmaps"]})))).ok()
         named = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "x-"}}
-        made = [(await api.post(MAPS, named)).ok() for _ in range(3)]
+        config_maps = [(await api.post(MAPS, named)).ok() for _ in range(3)]
         seen = [request["object"]["metadata"] for name, request in webhooks.asked if name == "b"]
-        assert [item["uid"] for item in seen] == [item["metadata"]["uid"] for item in made]
-        assert len({item["metadata"]["name"] for item in made}) == 3
+        assert [item["uid"] for item in seen] == [item["metadata"]["uid"] for item in config_maps]
+        assert len({item["metadata"]["name"] for item in config_maps}) == 3
         assert webhooks.names == "ab" * 3
 
 
@@ -438,8 +438,8 @@ async def test_bad_configurations_are_refused(fields: dict[str, Any], words: str
 async def test_server_side_apply_goes_through_admission() -> None:
     async with hooked(a=adding("/metadata/annotations", {"seen": "yes"})) as (api, webhooks):
         (await api.post(MUTATING, configuration(webhook(rule={"resources": ["configmaps"]})))).ok()
-        made = (await api.patch(f"{MAPS}/web", config_map(data={"a": "1"}), APPLY, fieldManager="me")).ok()
-        assert made["metadata"]["annotations"] == {"seen": "yes"}
-        assert "seen" not in json.dumps(made["metadata"]["managedFields"])
-        made = (await api.patch(f"{MAPS}/web", config_map(data={"a": "2"}), APPLY, fieldManager="me")).ok()
+        result = (await api.patch(f"{MAPS}/web", config_map(data={"a": "1"}), APPLY, fieldManager="me")).ok()
+        assert result["metadata"]["annotations"] == {"seen": "yes"}
+        assert "seen" not in json.dumps(result["metadata"]["managedFields"])
+        result = (await api.patch(f"{MAPS}/web", config_map(data={"a": "2"}), APPLY, fieldManager="me")).ok()
         assert [request["operation"] for _, request in webhooks.asked] == ["CREATE", "UPDATE"]

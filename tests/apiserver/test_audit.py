@@ -33,9 +33,9 @@ class Log:
         self.audit = AuditLog(policy, self.lines.append)
 
     def events(self) -> list[dict[str, Any]]:
-        found = [json.loads(line) for line in self.lines]
+        documents = [json.loads(line) for line in self.lines]
         self.lines.clear()
-        return found
+        return documents
 
 
 async def sent(
@@ -152,12 +152,12 @@ async def test_policies_annotate_the_events_of_what_they_are_about(tmp_path: Pat
         answer = await sent(api, "POST", MAPS, config_map("a", data={"text": "é" * 2000}))
         assert answer.status == 201
         (event,) = log.events()
-    found = event["annotations"]
+    current_annotations = event["annotations"]
     failed = {"message": "not a", "policy": "p", "binding": "p-bound", "expressionIndex": 1}
-    assert json.loads(found[FAILURE]) == [{**failed, "validationActions": ["Audit", "Warn"]}]
-    assert found["p/who"] == "system:admin"
-    assert found["p/long"] == "é" * 5120
-    assert found.keys() == {DECISION, REASON, FAILURE, "p/who", "p/long"}
+    assert json.loads(current_annotations[FAILURE]) == [{**failed, "validationActions": ["Audit", "Warn"]}]
+    assert current_annotations["p/who"] == "system:admin"
+    assert current_annotations["p/long"] == "é" * 5120
+    assert current_annotations.keys() == {DECISION, REASON, FAILURE, "p/who", "p/long"}
 
 
 async def test_an_annotation_that_fails_denies_whatever_the_binding_does(tmp_path: Path) -> None:

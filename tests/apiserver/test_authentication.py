@@ -96,8 +96,8 @@ def account(name: str = "robot") -> dict[str, Any]:
 
 async def test_a_request_from_the_network_without_credentials_is_anonymous_or_refused() -> None:
     async with serving(authentication=Authentication()) as api:
-        found = await who(api, "")
-        assert found == {"username": "system:anonymous", "groups": ["system:unauthenticated"]}
+        result = await who(api, "")
+        assert result == {"username": "system:anonymous", "groups": ["system:unauthenticated"]}
     async with serving(authentication=Authentication(anonymous=False)) as api:
         status = (await from_network(api)).failed(401, "Unauthorized")
         assert status["message"] == "Unauthorized"
@@ -167,9 +167,9 @@ async def test_a_token_of_a_service_account_is_known_again_whatever_signs_it(key
     async with serving(authentication=Authentication(), account_tokens=AccountTokens(keys)) as api:
         (await api.post(ACCOUNTS, account())).ok()
         token = await token_for(api)
-        found = await who(api, token)
-        assert found["username"] == "system:serviceaccount:default:robot"
-        assert found["groups"] == [
+        result = await who(api, token)
+        assert result["username"] == "system:serviceaccount:default:robot"
+        assert result["groups"] == [
             *("system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated")
         ]
         head, body, signature = token.split(".")
@@ -259,12 +259,12 @@ async def test_a_token_ends_with_what_it_is_bound_to() -> None:
     async with serving(authentication=Authentication()) as api:
         (await api.post(ACCOUNTS, account())).ok()
         (await api.post(SECRETS, {"metadata": {"name": "s"}})).ok()
-        made = (await api.post(PODS, pod(spec={"serviceAccountName": "robot", "nodeName": "n1"}))).ok()
+        new_pod = (await api.post(PODS, pod(spec={"serviceAccountName": "robot", "nodeName": "n1"}))).ok()
         by_pod = await token_for(api, boundObjectRef={"kind": "Pod", "apiVersion": "v1", "name": "web"})
         by_secret = await token_for(api, boundObjectRef={"kind": "Secret", "apiVersion": "v1", "name": "s"})
         extra = (await who(api, by_pod))["extra"]
         assert extra["authentication.kubernetes.io/pod-name"] == ["web"]
-        assert extra["authentication.kubernetes.io/pod-uid"] == [made["metadata"]["uid"]]
+        assert extra["authentication.kubernetes.io/pod-uid"] == [new_pod["metadata"]["uid"]]
         assert extra["authentication.kubernetes.io/node-name"] == ["n1"]
         (await api.delete(f"{SECRETS}/s")).ok()
         (await api.delete(f"{PODS}/web", gracePeriodSeconds=0)).ok()
@@ -374,8 +374,8 @@ class Provider:
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[Api]:
-        known = OidcProvider(ISSUER, "kube", ProviderKeys(self.keys, self.fetch), algorithms=("RS256", "ES256"))
-        async with serving(authentication=Authentication(oidc=[known]), now=self.clock) as api:
+        oidc_provider = OidcProvider(ISSUER, "kube", ProviderKeys(self.keys, self.fetch), algorithms=("RS256", "ES256"))
+        async with serving(authentication=Authentication(oidc=[oidc_provider]), now=self.clock) as api:
             yield api
 
 
@@ -433,8 +433,8 @@ async def test_claims_of_an_identity_token_say_who_it_is(
     options: dict[str, Any], claims: dict[str, Any], name: str, groups: list[str]
 ) -> None:
     async with serving(authentication=Authentication(oidc=[provider(**options)])) as api:
-        found = await who(api, identity(**claims))
-    assert (found["username"], found["groups"]) == (name, [*groups, "system:authenticated"])
+        result = await who(api, identity(**claims))
+    assert (result["username"], result["groups"]) == (name, [*groups, "system:authenticated"])
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_the_fast_parser_is_tried_once_for_a_short_body(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("part", ["{}", "[]", "{a: {}}", "[[]]"])
 def test_an_alias_in_yaml_is_a_part_of_its_own_even_if_it_is_empty(part: str) -> None:
-    made: Any
-    made, _ = parse_yaml(f"one: &part {part}\nother: *part\n".encode())
-    assert made["one"] == made["other"]
-    assert made["one"] is not made["other"]
+    result: Any
+    result, _ = parse_yaml(f"one: &part {part}\nother: *part\n".encode())
+    assert result["one"] == result["other"]
+    assert result["one"] is not result["other"]

@@ -258,17 +258,17 @@ async def test_an_image_volume_is_pulled_as_its_tag_says(api: Api) -> None:
 
 
 async def test_templates_without_a_spec_have_its_defaults(api: Api) -> None:
-    made = await api.post("/api/v1/namespaces/default/podtemplates", {"metadata": {"name": "a"}})
-    status = made.failed(422, "Invalid")
+    result = await api.post("/api/v1/namespaces/default/podtemplates", {"metadata": {"name": "a"}})
+    status = result.failed(422, "Invalid")
     assert [item["field"] for item in status["details"]["causes"]] == ["template.spec.containers"]
 
 
 async def test_a_claim_does_not_ask_for_less_than_it_has(api: Api) -> None:
     claims = "/api/v1/namespaces/default/persistentvolumeclaims"
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-    made = (await api.post(claims, {"metadata": {"name": "a"}, "spec": spec})).ok()
-    made["spec"]["resources"]["requests"] = {}
-    refused = await api.put(f"{claims}/a", made)
+    new_claims = (await api.post(claims, {"metadata": {"name": "a"}, "spec": spec})).ok()
+    new_claims["spec"]["resources"]["requests"] = {}
+    refused = await api.put(f"{claims}/a", new_claims)
     refused.failed(422, "Invalid", "storage: Forbidden: field can not be less than status.capacity")
 
 
@@ -372,8 +372,8 @@ async def test_a_claim_that_has_a_source_is_not_given_another_namespace(api: Api
     source = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "s"}
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     elsewhere = {**source, "namespace": "Bad_Name"}
-    made = await api.post(claims, {"metadata": {"name": "b"}, "spec": {**spec, "dataSourceRef": elsewhere}})
-    assert "dataSourceRef" not in made.ok()["spec"], "the feature is off"
+    new_claims = await api.post(claims, {"metadata": {"name": "b"}, "spec": {**spec, "dataSourceRef": elsewhere}})
+    assert "dataSourceRef" not in new_claims.ok()["spec"], "the feature is off"
     (await api.post(claims, {"metadata": {"name": "a"}, "spec": {**spec, "dataSourceRef": source}})).ok()
     refused = await api.patch(f"{claims}/a", {"spec": {"dataSourceRef": {"namespace": "Bad_Name"}}})
     refused.failed(
@@ -385,11 +385,11 @@ async def test_a_claim_that_has_a_source_is_not_given_another_namespace(api: Api
 
 async def test_an_event_is_not_given_an_empty_reference_later(api: Api) -> None:
     path = "/apis/events.k8s.io/v1/namespaces/default/events"
-    said = {"reportingController": "a.b/c", "reportingInstance": "c", "action": "a", "reason": "r", "type": "Normal"}
-    event = {"metadata": {"name": "e"}, "eventTime": "2026-01-01T00:00:00.000000Z", "note": "n", **said}
+    message = {"reportingController": "a.b/c", "reportingInstance": "c", "action": "a", "reason": "r", "type": "Normal"}
+    event = {"metadata": {"name": "e"}, "eventTime": "2026-01-01T00:00:00.000000Z", "note": "n", **message}
     event["regarding"] = {"namespace": "default"}
-    made = (await api.post(path, event)).ok()
-    refused = await api.put(f"{path}/e", {**made, "related": {"name": ""}})
+    result = (await api.post(path, event)).ok()
+    refused = await api.put(f"{path}/e", {**result, "related": {"name": ""}})
     refused.failed(422, "Invalid", 'related: Invalid value: {"Kind":"","Namespace":"","Name":"","UID":"",')
 
 
@@ -400,10 +400,10 @@ async def test_a_claim_of_a_stateful_set_has_a_phase_also_if_its_status_is_empty
     labels = {"a": "b"}
     template = {"metadata": {"labels": labels}, "spec": POD}
     spec = {"serviceName": "s", "selector": {"matchLabels": labels}, "template": template}
-    made = (await api.post(path, {"metadata": {"name": "s"}, "spec": {**spec, "volumeClaimTemplates": [claim]}})).ok()
+    result = (await api.post(path, {"metadata": {"name": "s"}, "spec": {**spec, "volumeClaimTemplates": [claim]}})).ok()
     again = {**claim, "status": {}}
-    after = (await api.put(f"{path}/s", {**made, "spec": {**spec, "volumeClaimTemplates": [again]}})).ok()
-    assert after["spec"]["volumeClaimTemplates"] == made["spec"]["volumeClaimTemplates"]
+    after = (await api.put(f"{path}/s", {**result, "spec": {**spec, "volumeClaimTemplates": [again]}})).ok()
+    assert after["spec"]["volumeClaimTemplates"] == result["spec"]["volumeClaimTemplates"]
 
 
 async def test_what_a_template_says_of_its_managers_may_be_anything(api: Api) -> None:

@@ -50,8 +50,8 @@ class Converter:
     async def __call__(self, path: str, body: bytes) -> tuple[int, bytes]:
         request = json.loads(body)["request"]
         self.reviews.append(request)
-        made = [self.convert(obj, request["desiredAPIVersion"]) for obj in request["objects"]]
-        response = {"uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": made}
+        result = [self.convert(obj, request["desiredAPIVersion"]) for obj in request["objects"]]
+        response = {"uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": result}
         response = self.spoil(response)
         if isinstance(response, tuple):
             return response
@@ -80,15 +80,15 @@ def spec_of(answer: Any) -> Any:
 
 async def test_each_version_writes_and_reads_the_other() -> None:
     async with converting() as (api, _):
-        made = (await api.post(V1, mykind(spec={"numpods": 2}))).ok()
-        assert (made["apiVersion"], made["spec"]) == ("grp.example.com/v1", {"numpods": 2})
+        result = (await api.post(V1, mykind(spec={"numpods": 2}))).ok()
+        assert (result["apiVersion"], result["spec"]) == ("grp.example.com/v1", {"numpods": 2})
         record = api.server.storage.get("mykinds.grp.example.com", "default", "one")
         assert record is not None
         assert json.loads(record.value)["apiVersion"] == "grp.example.com/v2"
         assert json.loads(record.value)["spec"] == {"replicas": 2}
         assert spec_of(await api.get(f"{V2}/one")) == {"replicas": 2}
         live = (await api.get(f"{V1}/one")).ok()
-        assert live["metadata"] == made["metadata"]  # whatever the webhook made of it
+        assert live["metadata"] == result["metadata"]  # whatever the webhook made of it
         live["spec"]["numpods"] = 3
         assert spec_of(await api.put(f"{V1}/one", live)) == {"numpods": 3}
         assert spec_of(await api.patch(f"{V2}/one", {"spec": {"replicas": 4}})) == {"replicas": 4}
@@ -111,11 +111,11 @@ async def test_reviews_are_of_the_first_version_that_both_know(names: list[str],
         bodies.append(json.loads(body))
         return await converter(path, body)
 
-    made = definition()
+    new_definition = definition()
     webhook = {**CONVERSION["webhook"], "conversionReviewVersions": names}  # type: ignore[dict-item]
-    made["spec"]["conversion"] = {**CONVERSION, "webhook": webhook}
+    new_definition["spec"]["conversion"] = {**CONVERSION, "webhook": webhook}
     async with serving(webhook_caller=InProcessCaller({URL: noted})) as api:
-        (await api.post(CRDS, made)).ok()
+        (await api.post(CRDS, new_definition)).ok()
         assert spec_of(await api.post(V1, mykind(spec={"numpods": 2}))) == {"numpods": 2}
     assert {body["apiVersion"] for body in bodies} == {f"apiextensions.k8s.io/{spoken}"}
 
@@ -126,12 +126,12 @@ async def test_fields_have_one_owner_over_all_versions() -> None:
         (await api.apply(f"{V2}/one", mykind(version="v2", spec={"replicas": 3}), "second")).failed(
             409, "Conflict", '"first"'
         )
-        made = (await api.apply(f"{V2}/one", mykind(version="v2", spec={"replicas": 3}), "second", force="true")).ok()
-        owners = {entry["manager"] for entry in made["metadata"]["managedFields"]}
+        result = (await api.apply(f"{V2}/one", mykind(version="v2", spec={"replicas": 3}), "second", force="true")).ok()
+        owners = {entry["manager"] for entry in result["metadata"]["managedFields"]}
         assert owners == {"second"}
         assert spec_of(await api.get(f"{V1}/one")) == {"numpods": 3}
         again = (await api.apply(f"{V2}/one", mykind(version="v2", spec={"replicas": 3}), "second")).ok()
-        assert again["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+        assert again["metadata"]["resourceVersion"] == result["metadata"]["resourceVersion"]
 
 
 async def test_reviews_are_no_larger_than_webhooks_take() -> None:
@@ -153,8 +153,8 @@ async def test_lists_are_converted_in_one_review() -> None:
         assert sorted(item["spec"]["numpods"] for item in items) == list(range(20))
         assert {item["apiVersion"] for item in items} == {"grp.example.com/v1"}
         assert len(converter.reviews) == 1
-        found = (await api.get(V1, fieldSelector="spec.numpods=7")).ok()["items"]
-        assert [item["metadata"]["name"] for item in found] == ["m7"]
+        current_items = (await api.get(V1, fieldSelector="spec.numpods=7")).ok()["items"]
+        assert [item["metadata"]["name"] for item in current_items] == ["m7"]
         deleted = (await api.delete(V1)).ok()["items"]
         assert len(deleted) == 20
         assert "numpods" in deleted[0]["spec"]
@@ -267,9 +267,9 @@ async def test_a_bad_conversion_stores_nothing(spoil: Callable[[dict[str, Any]],
 async def test_labels_and_annotations_may_be_converted() -> None:
     async with converting() as (api, converter):
         converter.spoil = with_metadata(annotations={"was": "numpods"})
-        made = (await api.post(V1, mykind(spec={"numpods": 1}))).ok()
-        assert made["metadata"]["annotations"] == {"was": "numpods"}
-        assert made["metadata"]["creationTimestamp"] == "2026-01-31T12:00:00Z"
+        result = (await api.post(V1, mykind(spec={"numpods": 1}))).ok()
+        assert result["metadata"]["annotations"] == {"was": "numpods"}
+        assert result["metadata"]["creationTimestamp"] == "2026-01-31T12:00:00Z"
 
 
 @virtual_time
@@ -330,10 +330,10 @@ async def test_an_autoscaler_in_v1_has_the_rest_in_annotations_in_the_form_of_th
         "behavior": {"scaleUp": {"policies": policies}},
     }
     async with serving() as api:
-        made = (await api.post(HPAS.format("v2"), {"metadata": {"name": "a"}, "spec": spec})).ok()
+        result = (await api.post(HPAS.format("v2"), {"metadata": {"name": "a"}, "spec": spec})).ok()
         used = {"name": "cpu", "current": {"averageUtilization": 7}}
-        made["status"]["currentMetrics"] = [{"type": "Resource", "resource": used}]
-        made = (await api.put(f"{HPAS.format('v2')}/a/status", made)).ok()
+        result["status"]["currentMetrics"] = [{"type": "Resource", "resource": used}]
+        result = (await api.put(f"{HPAS.format('v2')}/a/status", result)).ok()
         shown = (await api.get(f"{HPAS.format('v1')}/a")).ok()
         annotations = shown["metadata"]["annotations"]
         assert annotations[f"{ANNOTATION}metrics"] == (
@@ -349,7 +349,7 @@ async def test_an_autoscaler_in_v1_has_the_rest_in_annotations_in_the_form_of_th
         )
         (await api.put(f"{HPAS.format('v1')}/a", shown)).ok()
         after = (await api.get(f"{HPAS.format('v2')}/a")).ok()
-        assert (after["spec"], after["status"]) == (made["spec"], made["status"])
+        assert (after["spec"], after["status"]) == (result["spec"], result["status"])
 
 
 @pytest.mark.parametrize(
@@ -417,10 +417,10 @@ async def test_an_annotation_of_v1_that_is_not_in_its_form_is_ignored(name: str,
         (await api.post(HPAS.format("v1"), {"metadata": metadata, "spec": spec})).ok()
         status = {"currentReplicas": 1, "desiredReplicas": 1}
         (await api.patch(f"{HPAS.format('v1')}/a/status", {"metadata": metadata, "status": status})).ok()
-        found = (await api.get(f"{HPAS.format('v2')}/a")).ok()
-        assert [item["type"] for item in found["spec"]["metrics"]] == ["Resource"]
-        assert "behavior" not in found["spec"]
-        assert not found["status"].get("conditions")
+        result = (await api.get(f"{HPAS.format('v2')}/a")).ok()
+        assert [item["type"] for item in result["spec"]["metrics"]] == ["Resource"]
+        assert "behavior" not in result["spec"]
+        assert not result["status"].get("conditions")
 
 
 @pytest.mark.parametrize(

@@ -29,17 +29,17 @@ async def served(api: Api) -> Api:
 
 async def test_a_crd_is_established_step_by_step(api: Api) -> None:
     async with api.watch(CRDS, resourceVersion=str(api.revision)) as events:
-        made = (await api.post(CRDS, crd())).ok()
-        assert made["spec"]["names"] == {
+        new_crd = (await api.post(CRDS, crd())).ok()
+        assert new_crd["spec"]["names"] == {
             "plural": "mykinds",
             "singular": "mykind",
             "kind": "Mykind",
             "listKind": "MykindList",
             "shortNames": ["mk"],
         }
-        assert "finalizers" not in made["metadata"]
+        assert "finalizers" not in new_crd["metadata"]
         names = {"plural": "", "kind": ""}
-        assert made["status"] == {"conditions": None, "acceptedNames": names, "storedVersions": ["v1"]}
+        assert new_crd["status"] == {"conditions": None, "acceptedNames": names, "storedVersions": ["v1"]}
         steps = await events.take(3)
     assert [type_ for type_, _ in steps] == ["ADDED", "MODIFIED", "MODIFIED"]
     states = [{item["type"]: item["status"] for item in (obj["status"]["conditions"] or ())} for _, obj in steps]
@@ -53,20 +53,20 @@ async def test_a_crd_is_established_step_by_step(api: Api) -> None:
 
 async def test_objects_are_pruned_and_defaulted(served: Api) -> None:
     sent = mykind(spec={"unknown": 1, "free": {"any": ["thing"]}}, status={"ready": 5}, extra=True)
-    made = await served.post(MYKINDS, sent)
-    assert made.ok()["spec"] == {"numpods": 1, "free": {"any": ["thing"]}}
-    assert "status" not in made.ok()
-    assert "extra" not in made.ok()
-    assert 'unknown field \\"extra\\"' in made.warnings
-    assert made.ok()["metadata"]["generation"] == 1
+    new_mykind = await served.post(MYKINDS, sent)
+    assert new_mykind.ok()["spec"] == {"numpods": 1, "free": {"any": ["thing"]}}
+    assert "status" not in new_mykind.ok()
+    assert "extra" not in new_mykind.ok()
+    assert 'unknown field \\"extra\\"' in new_mykind.warnings
+    assert new_mykind.ok()["metadata"]["generation"] == 1
 
 
 async def test_status_and_spec_have_their_own_addresses(served: Api) -> None:
-    made = (await served.post(MYKINDS, mykind(spec={"numpods": 2}))).ok()
-    made["status"] = {"ready": 1}
-    made["spec"]["numpods"] = 9
-    made["metadata"]["labels"] = {"a": "b"}
-    by_status = (await served.put(f"{MYKINDS}/one/status", made)).ok()
+    new_mykind = (await served.post(MYKINDS, mykind(spec={"numpods": 2}))).ok()
+    new_mykind["status"] = {"ready": 1}
+    new_mykind["spec"]["numpods"] = 9
+    new_mykind["metadata"]["labels"] = {"a": "b"}
+    by_status = (await served.put(f"{MYKINDS}/one/status", new_mykind)).ok()
     assert (by_status["spec"]["numpods"], by_status["status"]) == (2, {"ready": 1})
     assert by_status["metadata"]["generation"] == 1
     assert "labels" not in by_status["metadata"]
@@ -78,11 +78,11 @@ async def test_status_and_spec_have_their_own_addresses(served: Api) -> None:
 
 
 async def test_a_status_that_stays_the_same_is_not_stored(served: Api) -> None:
-    made = (await served.post(MYKINDS, mykind())).ok()
-    made["status"] = {"ready": 1}
-    made = (await served.put(f"{MYKINDS}/one/status", made)).ok()
+    new_mykind = (await served.post(MYKINDS, mykind())).ok()
+    new_mykind["status"] = {"ready": 1}
+    new_mykind = (await served.put(f"{MYKINDS}/one/status", new_mykind)).ok()
     before = served.revision
-    (await served.put(f"{MYKINDS}/one/status", made)).ok()
+    (await served.put(f"{MYKINDS}/one/status", new_mykind)).ok()
     # Fields that the definition does not have are dropped, and nothing is left of this change.
     (await served.patch(f"{MYKINDS}/one/status", {"status": {"ready": 1, "unheardOf": 2}})).ok()
     assert served.revision == before
@@ -110,12 +110,12 @@ async def test_versions_differ_in_name_and_schema_only(api: Api) -> None:
     hidden = crd_version("v0", storage=False, served=False)
     old = crd_version(deprecated=True)
     (await api.post(CRDS, crd(versions=[old, new, hidden]))).ok()
-    made = await api.post(MYKINDS, mykind(spec={"numpods": 2}))
-    assert "grp.example.com/v1 Mykind is deprecated" in made.warnings
+    new_mykind = await api.post(MYKINDS, mykind(spec={"numpods": 2}))
+    assert "grp.example.com/v1 Mykind is deprecated" in new_mykind.warnings
     newer = MYKINDS.replace("/v1/", "/v2/")
     seen = (await api.get(f"{newer}/one")).ok()
     assert seen["apiVersion"] == "grp.example.com/v2"
-    assert seen["metadata"] == made.ok()["metadata"]
+    assert seen["metadata"] == new_mykind.ok()["metadata"]
     assert [item["apiVersion"] for item in (await api.get(newer)).ok()["items"]] == ["grp.example.com/v2"]
     async with api.watch(newer, resourceVersion=str(api.revision)) as events:
         (await api.patch(f"{MYKINDS}/one", {"spec": {"numpods": 3}})).ok()
@@ -252,8 +252,8 @@ async def test_fields_of_custom_resources_can_be_selected_by(api: Api) -> None:
     (await api.post(CRDS, crd(versions=[version]))).ok()
     for name, color in (("a", "red"), ("b", "green")):
         (await api.post(MYKINDS, mykind(name, spec={"color": color}))).ok()
-    found = (await api.get(MYKINDS, fieldSelector="spec.color=red")).ok()
-    assert [item["metadata"]["name"] for item in found["items"]] == ["a"]
+    current_mykind = (await api.get(MYKINDS, fieldSelector="spec.color=red")).ok()
+    assert [item["metadata"]["name"] for item in current_mykind["items"]] == ["a"]
     (await api.get(MYKINDS, fieldSelector="spec.numpods=1")).failed(400, "BadRequest", "field label not supported")
 
 

@@ -41,9 +41,9 @@ def put(storage: SqliteStorage, name: str, size: int = 1) -> None:
 
 def served(directory: Path) -> dict[str, bytes]:
     storage = SqliteStorage(directory)
-    found = {record.name: record.value for record in storage.scan("configmaps")}
+    by_name = {record.name: record.value for record in storage.scan("configmaps")}
     storage.close()
-    return found
+    return by_name
 
 
 def images(directory: Path) -> Images:
@@ -93,10 +93,10 @@ def test_damaged_bytes_are_served_as_they_were_or_refused(
         data[start + index] ^= byte
     restored(tmp_path / "data", {"setpoint.db": bytes(data)})
     try:
-        found = served(tmp_path / "data")
+        result = served(tmp_path / "data")
     except StorageError:
         return
-    assert found == whole
+    assert result == whole
 
 
 @pytest.mark.parametrize(
@@ -170,9 +170,9 @@ def test_what_recover_extracts_can_be_served(tmp_path: Path, closed: Images) -> 
     (tmp_path / "new").mkdir()
     command = f"{shell} data/setpoint.db '.recover --ignore-freelist' | {shell} new/setpoint.db"
     subprocess.run(command, shell=True, check=True, cwd=tmp_path, capture_output=True)
-    found = served(tmp_path / "new")
-    assert len(found) > len(whole) // 2
-    assert found.keys() <= whole.keys()
+    result = served(tmp_path / "new")
+    assert len(result) > len(whole) // 2
+    assert result.keys() <= whole.keys()
 
 
 FORMAT_1 = """
@@ -250,8 +250,8 @@ except StorageError as problem:
 def test_a_directory_has_one_process_at_a_time(tmp_path: Path) -> None:
     storage = SqliteStorage(tmp_path)
     put(storage, "one")
-    told = subprocess.run([sys.executable, "-c", OPEN, str(tmp_path)], capture_output=True, text=True, check=True)
-    assert told.stdout == f"data directory {tmp_path} is in use by another server\n"
+    process = subprocess.run([sys.executable, "-c", OPEN, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert process.stdout == f"data directory {tmp_path} is in use by another server\n"
     put(storage, "two")
     storage.close()
 
@@ -267,12 +267,12 @@ def test_other_users_can_not_read_the_objects_of_a_new_database(tmp_path: Path) 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions of Unix")
 @pytest.mark.parametrize("file_only", [False, True])
 def test_a_directory_that_is_read_only_is_named(closed: Images, file_only: bool) -> None:
-    with tempfile.TemporaryDirectory() as made:
-        directory = Path(made) / "data"
+    with tempfile.TemporaryDirectory() as folder:
+        directory = Path(folder) / "data"
         restored(directory, closed)
         (directory / "setpoint.db").chmod(0o444)
         directory.chmod(0o777 if file_only else 0o555)
-        Path(made).chmod(0o755)
+        Path(folder).chmod(0o755)
         nobody = 65534 if os.geteuid() == 0 else os.geteuid()  # root may write everywhere
         before = os.geteuid()
         os.seteuid(nobody)

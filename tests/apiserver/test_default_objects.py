@@ -26,15 +26,15 @@ SLICE = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes"
 
 def all_of(api: Api, storage: Storage) -> list[tuple[str, dict[str, Any]]]:
     """Everything that is stored, with its path."""
-    found = []
+    results = []
     for served in api.server.registry:
         if served.stored_as is not served:
             continue
         for record in storage.scan(served.collection):
             obj = msgspec.json.decode(record.value)
             namespace = record.namespace if served.resource.namespaced else ""
-            found.append((served.resource.path(name=record.name, namespace=namespace), obj))
-    return found
+            results.append((served.resource.path(name=record.name, namespace=namespace), obj))
+    return results
 
 
 async def test_every_default_object_is_in_the_form_that_the_server_gives_objects() -> None:
@@ -96,8 +96,8 @@ async def test_a_server_that_starts_again_makes_only_what_is_missing() -> None:
 async def test_pods_find_the_server_under_the_first_address_of_services(host: str, address: str) -> None:
     async with serving(default_objects=True) as api:
         api.server.listens_at(host, 6443)
-        found = (await api.get(SLICE)).ok()
-        assert [endpoint["addresses"] for endpoint in found["endpoints"]] == [[address]]
+        result = (await api.get(SLICE)).ok()
+        assert [endpoint["addresses"] for endpoint in result["endpoints"]] == [[address]]
         spec = {"ports": [{"port": 80}], "clusterIP": "10.96.0.1"}
         taken = await api.post("/api/v1/namespaces/default/services", {"metadata": {"name": "x"}, "spec": spec})
         taken.failed(422, "Invalid", "10.96.0.1")
@@ -135,7 +135,7 @@ async def test_versions_of_custom_resources_have_api_services() -> None:
     name = "v1.grp.example.com"
     both = [crd_version("v1"), crd_version("v2", storage=False)]
     async with serving(storage, default_objects=True) as api:
-        made = (await api.post(CRDS, crd(versions=both))).ok()
+        new_crd = (await api.post(CRDS, crd(versions=both))).ok()
         service = (await api.get(f"{SERVICES}/{name}")).ok()
         assert service["metadata"]["labels"] == {"kube-aggregator.kubernetes.io/automanaged": "true"}
         assert service["spec"] == {
@@ -150,7 +150,7 @@ async def test_versions_of_custom_resources_have_api_services() -> None:
         unchanged = (await api.get(f"{SERVICES}/{name}")).ok()
         assert unchanged == service, "it is stored in the form that the server gives such objects"
         (await api.get(f"{SERVICES}/v2.grp.example.com")).ok()
-        crd_path = f"{CRDS}/{made['metadata']['name']}"
+        crd_path = f"{CRDS}/{new_crd['metadata']['name']}"
         changed = (await api.get(crd_path)).ok()
         changed["spec"]["versions"][1]["served"] = False
         (await api.put(crd_path, changed)).ok()
@@ -168,8 +168,8 @@ async def test_api_services_that_others_made_are_left_alone() -> None:
     own = {"group": "grp.example.com", "version": "v1", "groupPriorityMinimum": 5, "versionPriority": 7}
     async with serving(default_objects=True) as api:
         (await api.post(SERVICES, {"metadata": {"name": "v1.grp.example.com"}, "spec": own})).ok()
-        made = (await api.post(CRDS, crd())).ok()
-        (await api.delete(f"{CRDS}/{made['metadata']['name']}")).ok()
+        new_crd = (await api.post(CRDS, crd())).ok()
+        (await api.delete(f"{CRDS}/{new_crd['metadata']['name']}")).ok()
         assert (await api.get(f"{SERVICES}/v1.grp.example.com")).ok()["spec"] == own
 
 
@@ -218,10 +218,10 @@ async def test_public_keys_of_tokens_are_where_their_issuer_says() -> None:
     keys = PemKeys(make_key())
     async with serving(account_tokens=AccountTokens(keys)) as api:
         api.server.listens_at("::1", 6443)
-        said = (await api.get("/.well-known/openid-configuration")).ok()
-        assert said["issuer"] == "https://kubernetes.default.svc.cluster.local"
-        assert said["jwks_uri"] == "https://[::1]:6443/openid/v1/jwks"
-        assert said["id_token_signing_alg_values_supported"] == ["ES256"]
+        message = (await api.get("/.well-known/openid-configuration")).ok()
+        assert message["issuer"] == "https://kubernetes.default.svc.cluster.local"
+        assert message["jwks_uri"] == "https://[::1]:6443/openid/v1/jwks"
+        assert message["id_token_signing_alg_values_supported"] == ["ES256"]
         answer = await api.get("/openid/v1/jwks")
         assert answer.headers["content-type"] == "application/jwk-set+json"
         assert answer.ok() == {"keys": keys.jwks}
@@ -239,9 +239,9 @@ async def test_health_is_told_check_by_check() -> None:
         ):
             assert (await api.get(path)).body == b"ok", path
         assert (await api.get("/livez/shutdown")).status == 404
-        told = (await api.get("/readyz", verbose="", exclude="etcd")).body.decode()
-        assert "[+]etcd excluded: ok\n[+]etcd-readiness ok\n[+]informer-sync ok\n[+]poststarthook/" in told
-        assert told.endswith("[+]shutdown ok\nreadyz check passed\n")
+        document = (await api.get("/readyz", verbose="", exclude="etcd")).body.decode()
+        assert "[+]etcd excluded: ok\n[+]etcd-readiness ok\n[+]informer-sync ok\n[+]poststarthook/" in document
+        assert document.endswith("[+]shutdown ok\nreadyz check passed\n")
         api.server.drain()
         answer = await api.get("/readyz")
         assert (answer.status, b"[-]shutdown failed: reason withheld" in answer.body) == (500, True)

@@ -48,14 +48,14 @@ async def test_finalizers_hold_an_object_until_the_last_is_removed(api: Api) -> 
 
 
 async def test_the_object_that_is_deleted_can_be_named_exactly(api: Api) -> None:
-    made = (await api.post(MAPS, config_map())).ok()["metadata"]
+    metadata = (await api.post(MAPS, config_map())).ok()["metadata"]
     (await api.delete(f"{MAPS}/web", {"preconditions": {"uid": "other"}})).failed(
         409, "Conflict", "the UID in the precondition (other) does not match the UID in record"
     )
     (await api.delete(f"{MAPS}/web", {"preconditions": {"resourceVersion": "1"}})).failed(
         409, "Conflict", "the ResourceVersion in the precondition (1) does not match"
     )
-    exact = {"uid": made["uid"], "resourceVersion": made["resourceVersion"]}
+    exact = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
     (await api.delete(f"{MAPS}/web", {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": exact})).ok()
 
 
@@ -146,7 +146,7 @@ async def test_each_shorter_grace_period_of_a_pod_is_an_event(api: Api) -> None:
         for seconds in (5, 1, 0):
             (await api.delete(f"{PODS}/web", gracePeriodSeconds=seconds)).ok()
         seen = await events.take(4)
-    periods = [(type_, found["metadata"]["deletionGracePeriodSeconds"]) for type_, found in seen]
+    periods = [(type_, result["metadata"]["deletionGracePeriodSeconds"]) for type_, result in seen]
     assert periods == [("MODIFIED", 5), ("MODIFIED", 1), ("MODIFIED", 0), ("DELETED", 0)]
 
 
@@ -213,9 +213,9 @@ async def test_the_systems_namespaces_stay(api: Api, name: str) -> None:
 
 
 async def test_every_namespace_is_labelled_with_its_name_and_active(api: Api) -> None:
-    made = (await api.get(f"{NAMESPACES}/kube-node-lease")).ok()
-    assert made["metadata"]["labels"] == {"kubernetes.io/metadata.name": "kube-node-lease"}
-    assert (made["spec"], made["status"]) == ({"finalizers": ["kubernetes"]}, {"phase": "Active"})
+    result = (await api.get(f"{NAMESPACES}/kube-node-lease")).ok()
+    assert result["metadata"]["labels"] == {"kubernetes.io/metadata.name": "kube-node-lease"}
+    assert (result["spec"], result["status"]) == ({"finalizers": ["kubernetes"]}, {"phase": "Active"})
 
 
 async def test_other_requests_run_while_a_collection_is_deleted(api: Api) -> None:

@@ -38,9 +38,9 @@ def hook(name: str = "hook") -> dict[str, Any]:
 
 
 def other_crd() -> dict[str, Any]:
-    made = crd(names={"plural": "others", "kind": "Other"})
-    made["metadata"]["name"] = "others.grp.example.com"
-    return made
+    new_crd = crd(names={"plural": "others", "kind": "Other"})
+    new_crd["metadata"]["name"] = "others.grp.example.com"
+    return new_crd
 
 
 def fails(*_: Any, **__: Any) -> Any:

@@ -76,8 +76,8 @@ def variables(count: int) -> dict[str, Any]:
     return pod("big", spec={"containers": [container]})
 
 
-def patch(path: str, body: Any, kind: str, made: tuple[str, Any] | None = None) -> Row:
-    return made, "PATCH", path, body, kind, FORCE if kind == APPLY else {}
+def patch(path: str, body: Any, kind: str, result: tuple[str, Any] | None = None) -> Row:
+    return result, "PATCH", path, body, kind, FORCE if kind == APPLY else {}
 
 
 def post(path: str, body: Any, kind: str = "application/json", **query: str) -> Row:
@@ -200,13 +200,13 @@ LISTS: Final[dict[str, Callable[[int], Any]]] = {
 
 def _lists() -> Rows:
     rows: Rows = {}
-    for key, made in LISTS.items():
+    for key, list_request in LISTS.items():
 
-        def created(count: int, key: str = key, made: Callable[[int], Any] = made) -> Row:
-            return post(PODS, pod("big", spec={**pod()["spec"], key: made(count)}))
+        def created(count: int, key: str = key, value: Callable[[int], Any] = list_request) -> Row:
+            return post(PODS, pod("big", spec={**pod()["spec"], key: value(count)}))
 
-        def added(count: int, key: str = key, made: Callable[[int], Any] = made) -> Row:
-            return patch(BIG, {"spec": {key: made(count)}}, STRATEGIC, (PODS, pod("big")))
+        def added(count: int, key: str = key, new_value: Callable[[int], Any] = list_request) -> Row:
+            return patch(BIG, {"spec": {key: new_value(count)}}, STRATEGIC, (PODS, pod("big")))
 
         rows[f"{key} of a pod"], rows[f"{key} of a pod, added"] = created, added
     return rows
@@ -232,7 +232,7 @@ ROWS |= _lists() | _metadata()
 
 async def steps(row: Row, **headers: str) -> int:
     """The number of calls that the request takes."""
-    made, method, path, body, kind, query = row
+    result, method, path, body, kind, query = row
     async with serving() as api:
         for collection, one in (
             (CRDS, crd()),
@@ -240,7 +240,7 @@ async def steps(row: Row, **headers: str) -> int:
             (PODS, pod()),
             (DEPLOYMENTS, deployment()),
             (MYKINDS, mykind(spec={"numpods": 3}, metadata={"name": "one", "annotations": {"a": "b"}})),
-            *([made] if made else []),
+            *([result] if result else []),
         ):
             (await api.post(collection, one)).ok()
         text = yaml.safe_dump(body) if kind == "application/yaml" else json.dumps(body)

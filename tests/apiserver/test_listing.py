@@ -42,7 +42,7 @@ async def test_items_of_built_in_kinds_carry_no_kind_and_custom_ones_do(api: Api
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected"),
     [
         ({"labelSelector": "app=a"}, ["a1", "a2"]),
         ({"labelSelector": "app in (a,b),tier!=x"}, ["a2", "b1"]),
@@ -53,7 +53,7 @@ async def test_items_of_built_in_kinds_carry_no_kind_and_custom_ones_do(api: Api
         ({"fieldSelector": "metadata.namespace=other"}, []),
     ],
 )
-async def test_selectors(api: Api, query: dict[str, str], found: list[str]) -> None:
+async def test_selectors(api: Api, query: dict[str, str], expected: list[str]) -> None:
     for name, labels, node in (
         ("a1", {"app": "a", "tier": "x"}, "n1"),
         ("a2", {"app": "a"}, ""),
@@ -61,7 +61,7 @@ async def test_selectors(api: Api, query: dict[str, str], found: list[str]) -> N
         ("c1", {}, ""),
     ):
         (await api.post(PODS, pod(name, metadata={"labels": labels}, spec={"nodeName": node} if node else {}))).ok()
-    assert names((await api.get("/api/v1/pods", **query)).ok()) == found
+    assert names((await api.get("/api/v1/pods", **query)).ok()) == expected
 
 
 async def test_pages_are_of_one_moment_whatever_happens_in_between(api: Api) -> None:
@@ -184,7 +184,7 @@ async def test_resource_versions_of_lists(api: Api) -> None:
     then = str(api.revision)
     (await api.post(MAPS, config_map("b"))).ok()
     now = str(api.revision)
-    for query, found, version in (
+    for query, result, version in (
         ({}, ["a", "b"], now),
         ({"resourceVersion": "0"}, ["a", "b"], now),
         ({"resourceVersion": then}, ["a", "b"], now),
@@ -193,7 +193,7 @@ async def test_resource_versions_of_lists(api: Api) -> None:
         ({"resourceVersion": then, "limit": "5"}, ["a"], then),
     ):
         listed = (await api.get(MAPS, **query)).ok()
-        assert (names(listed), listed["metadata"]["resourceVersion"]) == (found, version), query
+        assert (names(listed), listed["metadata"]["resourceVersion"]) == (result, version), query
 
 
 async def test_a_list_from_the_cache_has_no_pages(api: Api) -> None:

@@ -29,13 +29,13 @@ async def scraped(server: ApiServer) -> dict[str, dict[tuple[str, ...], float]]:
     """Values by metric, then by verb, resource, scope and code or bound."""
     answer = await ask(server, "GET", "/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=")
-    found: dict[str, dict[tuple[str, ...], float]] = {}
+    times: dict[str, dict[tuple[str, ...], float]] = {}
     for family in text_string_to_metric_families(answer.body.decode()):
         for sample in family.samples:
             names = ("verb", "resource", "subresource", "scope", "code", "le", "request_kind")
             key = tuple(sample.labels[name] for name in names if name in sample.labels)
-            found.setdefault(sample.name, {})[key] = sample.value
-    return found
+            times.setdefault(sample.name, {})[key] = sample.value
+    return times
 
 
 async def test_each_request_from_the_network_is_counted_with_its_code_and_time() -> None:
@@ -47,18 +47,18 @@ async def test_each_request_from_the_network_is_counted_with_its_code_and_time()
         await ask(server, "GET", MAPS)
         await ask(server, "DELETE", f"{MAPS}/a")
         watch = await ask(server, "GET", MAPS, query=(("watch", "true"),))
-        found = await scraped(server)
+        result = await scraped(server)
         await watch.body.aclose()
-    total = found["apiserver_request_total"]
+    total = result["apiserver_request_total"]
     assert total["POST", "configmaps", "", "resource", "201"] == 1
     assert total["POST", "configmaps", "", "resource", "409"] == 1
     assert total["APPLY", "configmaps", "", "resource", "201"] == 1
     assert total["LIST", "configmaps", "", "namespace", "200"] == 1
     assert total["DELETE", "configmaps", "", "resource", "200"] == 1
-    counted = found["apiserver_request_duration_seconds_count"]
+    counted = result["apiserver_request_duration_seconds_count"]
     assert counted["POST", "configmaps", "", "resource"] == 2
-    assert found["apiserver_longrunning_requests"]["WATCH", "configmaps"] == 1
-    assert found["apiserver_current_inflight_requests"] == {("mutating",): 0, ("readOnly",): 1}
+    assert result["apiserver_longrunning_requests"]["WATCH", "configmaps"] == 1
+    assert result["apiserver_current_inflight_requests"] == {("mutating",): 0, ("readOnly",): 1}
 
 
 async def test_a_client_can_make_no_labels_up() -> None:
@@ -68,15 +68,15 @@ async def test_a_client_can_make_no_labels_up() -> None:
             await ask(server, "GET", f"/nowhere/{number}")
             await ask(server, f"VERB{number}", "/version")
             await ask(server, "GET", f"{MAPS}/a/sub{number}")
-        found = await scraped(server)
-    assert len(found["apiserver_request_total"]) <= 5
+        result = await scraped(server)
+    assert len(result["apiserver_request_total"]) <= 5
 
 
 async def test_requests_of_this_process_are_not_counted() -> None:
     async with ApiServer() as server:
         await server.handle(Request("GET", MAPS, (), {}, None))
-        found = await scraped(server)
-    assert "apiserver_request_total" not in found
+        result = await scraped(server)
+    assert "apiserver_request_total" not in result
 
 
 def messages(content: bytes) -> list[bytes]:
@@ -183,11 +183,11 @@ async def test_each_priority_level_has_its_share_of_the_seats() -> None:
 
 async def seats(server: ApiServer) -> dict[str, float]:
     answer = await ask(server, "GET", "/metrics")
-    (found,) = (
+    (result,) = (
         family for family in text_string_to_metric_families(answer.body.decode())
         if family.name == "apiserver_flowcontrol_nominal_limit_seats"
     )  # fmt: skip
-    return {sample.labels["priority_level"]: sample.value for sample in found.samples}
+    return {sample.labels["priority_level"]: sample.value for sample in result.samples}
 
 
 @given(st.lists(st.one_of(st.floats(0, 100), st.floats(1e-300, 1e300), st.sampled_from([0.0, 0.5, 1.0, 2.0, 4.0]))))

@@ -94,6 +94,6 @@ async def test_generated_names_have_rules_of_their_own(api: Api, kind: str, pref
 
 async def test_the_name_of_an_address_is_never_drawn(api: Api) -> None:
     path, body = OBJECTS["IPAddress"]
-    made = (await api.post(path, {"metadata": {"generateName": "192.0.2.1"}, **body})).ok()
-    assert made["metadata"]["name"] == "192.0.2.1"
+    result = (await api.post(path, {"metadata": {"generateName": "192.0.2.1"}, **body})).ok()
+    assert result["metadata"]["name"] == "192.0.2.1"
     assert (await api.post(PODS, {**pod(), "metadata": {"generateName": "a"}})).ok()["metadata"]["name"] != "a"

@@ -20,16 +20,16 @@ def node(**status: Any) -> dict[str, Any]:
 
 async def test_a_node_is_created_with_its_status_and_later_written_without() -> None:
     async with serving() as api:
-        made = (await api.post(NODES, node())).ok()
-        assert made["status"]["allocatable"] == STATUS["allocatable"]
-        assert made["status"]["conditions"][0]["status"] == "True"
-        changed = {**made, "status": {"capacity": {"cpu": "8"}}}
+        new_node = (await api.post(NODES, node())).ok()
+        assert new_node["status"]["allocatable"] == STATUS["allocatable"]
+        assert new_node["status"]["conditions"][0]["status"] == "True"
+        changed = {**new_node, "status": {"capacity": {"cpu": "8"}}}
         after = (await api.send("PUT", f"{NODES}/a", changed)).ok()
-        assert after["status"] == made["status"]
+        assert after["status"] == new_node["status"]
 
 
 async def test_a_node_with_amounts_that_are_not_valid_is_not_created() -> None:
     async with serving() as api:
         refused = await api.post(NODES, node(allocatable={"cpu": "-1"}))
         status = refused.failed(422, "Invalid")
-        assert [each["field"] for each in status["details"]["causes"]] == ["status.allocatable.cpu"]
+        assert [cause["field"] for cause in status["details"]["causes"]] == ["status.allocatable.cpu"]

@@ -24,10 +24,10 @@ async def api() -> AsyncIterator[Api]:
 
 def at(message: Any, *numbers: int) -> list[Any]:
     """The values that are found on the way through fields of fields."""
-    found = [message]
+    values = [message]
     for wanted in numbers:
-        found = [value for held in found for number, _, value in _fields(held) if number == wanted]
-    return found
+        values = [value for held in values for number, _, value in _fields(held) if number == wanted]
+    return values
 
 
 def named(messages: list[Any]) -> dict[str, Any]:

@@ -29,8 +29,8 @@ async def api() -> AsyncIterator[Api]:
 
 async def owner(api: Api, **changed: Any) -> dict[str, Any]:
     """A reference to a new Secret."""
-    made = (await api.post(SECRETS, {"metadata": {"name": "owner"}})).ok()
-    reference = {"apiVersion": "v1", "kind": "Secret", "name": "owner", "uid": made["metadata"]["uid"]}
+    secret = (await api.post(SECRETS, {"metadata": {"name": "owner"}})).ok()
+    reference = {"apiVersion": "v1", "kind": "Secret", "name": "owner", "uid": secret["metadata"]["uid"]}
     return {**reference, "blockOwnerDeletion": True, **changed}
 
 

@@ -134,8 +134,8 @@ async def test_strategic_patches_merge_lists_by_key(api: Api) -> None:
 
 
 async def test_a_patch_may_insist_on_a_version(api: Api) -> None:
-    made = (await api.post(MAPS, config_map())).ok()["metadata"]
-    change = {"metadata": {"resourceVersion": made["resourceVersion"]}, "data": {"a": "b"}}
+    metadata = (await api.post(MAPS, config_map())).ok()["metadata"]
+    change = {"metadata": {"resourceVersion": metadata["resourceVersion"]}, "data": {"a": "b"}}
     (await api.patch(f"{MAPS}/web", change)).ok()
     (await api.patch(f"{MAPS}/web", change | {"data": {"a": "c"}})).failed(409, "Conflict", "has been modified")
 
@@ -244,9 +244,9 @@ async def test_custom_resources_are_applied_too(api: Api) -> None:
 
 async def test_an_apply_to_the_spec_leaves_the_status_alone(api: Api) -> None:
     applied = deployment() | {"status": {"replicas": 7}}
-    made = (await api.apply(f"{DEPLOYMENTS}/web", applied)).ok()
-    assert made["status"] == {}
-    assert "f:status" not in made["metadata"]["managedFields"][0]["fieldsV1"]
+    result = (await api.apply(f"{DEPLOYMENTS}/web", applied)).ok()
+    assert result["status"] == {}
+    assert "f:status" not in result["metadata"]["managedFields"][0]["fieldsV1"]
 
 
 async def test_an_apply_for_a_uid_creates_nothing(api: Api) -> None:

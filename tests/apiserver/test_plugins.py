@@ -25,8 +25,8 @@ def made(kind: type[Any], name: str, annotations: dict[str, str] | None = None, 
 
 
 def pod(name: str = "web", **spec: Any) -> Pod:
-    found: Pod = made(Pod, name, spec={"containers": [{"name": "main", "image": "web:1"}], **spec})
-    return found
+    result: Pod = made(Pod, name, spec={"containers": [{"name": "main", "image": "web:1"}], **spec})
+    return result
 
 
 async def refusal(client: Client, obj: Object) -> str:
@@ -40,8 +40,8 @@ async def test_the_priority_of_a_pod_is_that_of_its_class() -> None:
     async with ApiServer() as api, Client(InProcessTransport(api.handle), namespace="default") as client:
         assert (await client.create(pod("none"))).spec.priority == 0
         await client.create(made(PriorityClass, "high", value=1000, preemptionPolicy="Never"))
-        found = await client.create(pod("high", priorityClassName="high"))
-        assert (found.spec.priority, found.spec.preemption_policy) == (1000, "Never")
+        current_pod = await client.create(pod("high", priorityClassName="high"))
+        assert (current_pod.spec.priority, current_pod.spec.preemption_policy) == (1000, "Never")
         assert (
             await client.create(pod("system", priorityClassName="system-node-critical"))
         ).spec.priority == 2000001000
@@ -62,8 +62,8 @@ async def test_the_priority_of_a_pod_is_that_of_its_class() -> None:
 async def test_only_one_priority_class_is_for_all_pods_without() -> None:
     async with ApiServer() as api, Client(InProcessTransport(api.handle), namespace="default") as client:
         await client.create(made(PriorityClass, "usual", value=7, globalDefault=True))
-        found = await client.create(pod())
-        assert (found.spec.priority_class_name, found.spec.priority) == ("usual", 7)
+        current_pod = await client.create(pod())
+        assert (current_pod.spec.priority_class_name, current_pod.spec.priority) == ("usual", 7)
         assert await refusal(client, made(PriorityClass, "second", value=8, globalDefault=True)) == (
             'priorityclasses.scheduling.k8s.io "second" is forbidden: PriorityClass usual is already marked as '
             "default. Only one default can exist"
@@ -82,10 +82,10 @@ async def test_a_claim_without_a_class_gets_the_default_one(annotation: str) -> 
                 made(StorageClass, name, {f"{annotation}/is-default-class": is_default}, provisioner="x")
             )
         spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-        found = await client.create(made(PersistentVolumeClaim, "data", spec=spec))
-        assert found.spec.storage_class_name == "a"
-        found = await client.create(made(PersistentVolumeClaim, "none", spec={**spec, "storageClassName": ""}))
-        assert found.spec.storage_class_name == ""
+        result = await client.create(made(PersistentVolumeClaim, "data", spec=spec))
+        assert result.spec.storage_class_name == "a"
+        result = await client.create(made(PersistentVolumeClaim, "none", spec={**spec, "storageClassName": ""}))
+        assert result.spec.storage_class_name == ""
 
 
 @virtual_time
@@ -103,8 +103,8 @@ async def test_an_ingress_without_a_class_gets_the_default_one() -> None:
 async def test_pods_stay_for_five_minutes_on_a_node_that_does_not_answer() -> None:
     async with ApiServer() as api, Client(InProcessTransport(api.handle), namespace="default") as client:
         given = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "tolerationSeconds": 5}
-        found = await client.create(pod(tolerations=[{**given, "effect": "NoExecute"}]))
-        assert [(each.key, each.toleration_seconds) for each in found.spec.tolerations] == [
+        current_pod = await client.create(pod(tolerations=[{**given, "effect": "NoExecute"}]))
+        assert [(toleration.key, toleration.toleration_seconds) for toleration in current_pod.spec.tolerations] == [
             ("node.kubernetes.io/not-ready", 5),
             ("node.kubernetes.io/unreachable", 300),
         ]
@@ -119,10 +119,10 @@ async def test_a_pod_gets_what_its_runtime_class_says() -> None:
         scheduling = {"nodeSelector": {"runtime": "gvisor"}, "tolerations": [{"key": "gvisor", "operator": "Exists"}]}
         overhead = {"podFixed": {"cpu": "250m"}}
         await client.create(made(RuntimeClass, "gvisor", handler="runsc", overhead=overhead, scheduling=scheduling))
-        found = await client.create(pod(runtimeClassName="gvisor", nodeSelector={"disk": "ssd"}))
-        assert found.spec.overhead == {"cpu": "250m"}
-        assert found.spec.node_selector == {"disk": "ssd", "runtime": "gvisor"}
-        assert "gvisor" in [each.key for each in found.spec.tolerations]
+        current_pod = await client.create(pod(runtimeClassName="gvisor", nodeSelector={"disk": "ssd"}))
+        assert current_pod.spec.overhead == {"cpu": "250m"}
+        assert current_pod.spec.node_selector == {"disk": "ssd", "runtime": "gvisor"}
+        assert "gvisor" in [toleration.key for toleration in current_pod.spec.tolerations]
         assert await refusal(client, pod("other", runtimeClassName="gvisor", overhead={"cpu": "1"})) == (
             "pods \"other\" is forbidden: pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
         )
@@ -155,8 +155,8 @@ async def test_only_bound_claims_of_classes_that_allow_it_grow() -> None:
 @virtual_time
 async def test_what_plugins_set_belongs_to_no_manager() -> None:
     async with ApiServer() as api, Client(InProcessTransport(api.handle), namespace="default") as client:
-        found = await client.create(pod())
-        (entry,) = found.metadata.managed_fields
+        current_pod = await client.create(pod())
+        (entry,) = current_pod.metadata.managed_fields
         fields = bytes(entry.fields_v1 or b"")
         assert b"f:containers" in fields
         assert b"f:tolerations" not in fields

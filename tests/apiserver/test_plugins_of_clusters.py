@@ -23,8 +23,8 @@ async def api() -> AsyncIterator[Api]:
         yield api
 
 
-def mounts(made: dict[str, Any]) -> list[str]:
-    containers = [*made["spec"].get("initContainers", []), *made["spec"]["containers"]]
+def mounts(obj: dict[str, Any]) -> list[str]:
+    containers = [*obj["spec"].get("initContainers", []), *obj["spec"]["containers"]]
     return [mount["name"] for one in containers for mount in one.get("volumeMounts", []) if mount["mountPath"] == PLACE]
 
 
@@ -35,10 +35,12 @@ async def test_pods_get_a_volume_with_their_accounts_token(api: Api) -> None:
     ]
     volumes = [{"name": "v", "emptyDir": {}}]
     init = [{"name": "c", "image": "i"}]
-    made = (await api.post(PODS, pod(spec={"containers": containers, "volumes": volumes, "initContainers": init}))).ok()
-    volume = made["spec"]["volumes"][1]
+    new_pod = (
+        await api.post(PODS, pod(spec={"containers": containers, "volumes": volumes, "initContainers": init}))
+    ).ok()
+    volume = new_pod["spec"]["volumes"][1]
     assert re.fullmatch(r"kube-api-access-[a-z0-9]{5}", volume["name"])
-    assert mounts(made) == [volume["name"], volume["name"], "v"], "what is mounted there already stays"
+    assert mounts(new_pod) == [volume["name"], volume["name"], "v"], "what is mounted there already stays"
     assert volume["projected"] == {
         "sources": [
             {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
@@ -53,7 +55,7 @@ async def test_pods_get_a_volume_with_their_accounts_token(api: Api) -> None:
         ],
         "defaultMode": 420,
     }
-    assert made["spec"]["imagePullSecrets"] == [{"name": "s"}]
+    assert new_pod["spec"]["imagePullSecrets"] == [{"name": "s"}]
 
 
 @pytest.mark.parametrize(
@@ -65,14 +67,16 @@ async def test_pods_get_a_volume_with_their_accounts_token(api: Api) -> None:
     ],
 )
 async def test_no_token_is_mounted_where_none_is_wanted_or_there(api: Api, spec: dict[str, Any]) -> None:
-    made = (await api.post(PODS, pod(spec=spec))).ok()
-    assert not mounts(made)
-    assert not made["spec"].get("volumes")
+    new_pod = (await api.post(PODS, pod(spec=spec))).ok()
+    assert not mounts(new_pod)
+    assert not new_pod["spec"].get("volumes")
 
 
 async def test_a_pod_may_want_what_its_account_does_not(api: Api) -> None:
-    made = (await api.post(PODS, pod(spec={"serviceAccountName": "quiet", "automountServiceAccountToken": True}))).ok()
-    assert len(mounts(made)) == 1
+    new_pod = (
+        await api.post(PODS, pod(spec={"serviceAccountName": "quiet", "automountServiceAccountToken": True}))
+    ).ok()
+    assert len(mounts(new_pod)) == 1
 
 
 async def test_new_nodes_are_not_ready(api: Api) -> None:
@@ -84,7 +88,7 @@ async def test_new_nodes_are_not_ready(api: Api) -> None:
 async def test_plugins_are_switched_off_by_their_names() -> None:
     async with serving(plugins_off=("ServiceAccount", "TaintNodesByCondition", "DefaultTolerationSeconds")) as api:
         (await api.post(ACCOUNTS, {"metadata": {"name": "default"}})).ok()
-        made = (await api.post(PODS, pod())).ok()
-        assert not mounts(made)
-        assert "tolerations" not in made["spec"]
+        new_pod = (await api.post(PODS, pod())).ok()
+        assert not mounts(new_pod)
+        assert "tolerations" not in new_pod["spec"]
         assert "taints" not in (await api.post(NODES, {"metadata": {"name": "a"}})).ok().get("spec", {})

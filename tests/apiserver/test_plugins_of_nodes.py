@@ -25,8 +25,8 @@ SIZES: dict[str, Any] = {
 
 
 async def node(api: Api, name: str, labels: dict[str, str], **status: Any) -> None:
-    made = (await api.post(NODES, {"metadata": {"name": name, "labels": labels}})).ok()
-    (await api.send("PUT", f"{NODES}/{name}/status", {**made, "status": status})).ok()
+    new_node = (await api.post(NODES, {"metadata": {"name": name, "labels": labels}})).ok()
+    (await api.send("PUT", f"{NODES}/{name}/status", {**new_node, "status": status})).ok()
 
 
 @pytest.fixture
@@ -78,9 +78,9 @@ async def test_a_binding_that_leaves_out_the_kind_or_is_of_the_older_form_copies
     ):
         (await api.post(PODS, pod(name))).ok()
         (await api.post(path, {"metadata": {"name": name}, "target": target})).ok()
-        made = (await api.get(f"{PODS}/{name}")).ok()
-        assert made["spec"]["nodeName"] == "zoned"
-        assert "labels" not in made["metadata"]
+        result = (await api.get(f"{PODS}/{name}")).ok()
+        assert result["spec"]["nodeName"] == "zoned"
+        assert "labels" not in result["metadata"]
 
 
 @pytest.mark.parametrize(
@@ -153,13 +153,13 @@ async def test_a_resize_that_fits_or_changes_nothing_is_allowed(api: Api, where:
 
 
 async def test_a_binding_is_for_the_pod_that_it_was_made_for(api: Api) -> None:
-    made = (await api.post(PODS, pod("p"))).ok()["metadata"]
+    metadata = (await api.post(PODS, pod("p"))).ok()["metadata"]
     target = {"kind": "Node", "name": "able"}
     for key, field in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
         answer = await api.post(f"{PODS}/p/binding", {"metadata": {"name": "p", key: "1"}, "target": target})
         assert answer.status == 409
-        assert f"{field} in precondition: 1, {field} in object meta: {made[key]}" in answer.json["message"]
-    (await api.post(f"{PODS}/p/binding", {"metadata": made, "target": target})).ok()
+        assert f"{field} in precondition: 1, {field} in object meta: {metadata[key]}" in answer.json["message"]
+    (await api.post(f"{PODS}/p/binding", {"metadata": metadata, "target": target})).ok()
 
 
 async def test_a_pod_with_scheduling_gates_is_not_bound(api: Api) -> None:

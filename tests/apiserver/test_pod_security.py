@@ -58,17 +58,17 @@ async def test_a_pod_that_breaks_the_enforced_level_is_refused_with_all_that_is_
 
 
 async def test_a_namespace_without_labels_allows_everything(api: Api) -> None:
-    made = await api.post(PODS, pod(security={"privileged": True}, hostPID=True))
-    made.ok()
-    assert made.warnings == ""
+    new_pod = await api.post(PODS, pod(security={"privileged": True}, hostPID=True))
+    new_pod.ok()
+    assert new_pod.warnings == ""
 
 
 async def test_warnings_of_pods_and_of_templates_follow_the_enforced_level_unless_said(api: Api) -> None:
     (await label(api, enforce="baseline", warn="restricted", warn_version="v1.24")).ok()
-    made = await api.post(PODS, pod())
-    made.ok()
-    assert "would violate PodSecurity" in made.warnings
-    assert "restricted:v1.24" in made.warnings
+    new_pod = await api.post(PODS, pod())
+    new_pod.ok()
+    assert "would violate PodSecurity" in new_pod.warnings
+    assert "restricted:v1.24" in new_pod.warnings
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {**pod()["spec"], "hostPID": True}}
     body = {"metadata": {"name": "d"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}}
     deployed = await api.post(DEPLOYMENTS, body)
@@ -156,5 +156,5 @@ async def test_what_would_be_refused_is_noted_in_the_audit_log(tmp_path: Path) -
 def test_each_version_of_a_level_has_its_checks(
     security: dict[str, Any], spec: dict[str, Any], level: str, version: int, reasons: list[str]
 ) -> None:
-    found = violations(level, version, {}, pod(security=security, **spec)["spec"])
-    assert [reason for reason, _ in found] == reasons
+    current_violations = violations(level, version, {}, pod(security=security, **spec)["spec"])
+    assert [reason for reason, _ in current_violations] == reasons

@@ -20,15 +20,15 @@ def spec(**fields: Any) -> dict[str, Any]:
 
 def test_a_wrong_spec_is_refused_each_time_with_the_path_of_its_owner() -> None:
     for path in ("spec", "template.spec", "spec"):
-        found = pod_spec_errors(spec(restartPolicy="Sometimes"), path)
-        assert [error.field for error in found] == [f"{path}.restartPolicy"]
+        current_pod_spec_errors = pod_spec_errors(spec(restartPolicy="Sometimes"), path)
+        assert [error.field for error in current_pod_spec_errors] == [f"{path}.restartPolicy"]
 
 
 def test_a_spec_changed_in_place_after_its_check_is_checked_again() -> None:
-    made = spec()
-    assert pod_spec_errors(made, "spec", pod="a") == []
-    made["containers"][0]["image"] = ""
-    assert pod_spec_errors(made, "spec", pod="a") != []
+    new_spec = spec()
+    assert pod_spec_errors(new_spec, "spec", pod="a") == []
+    new_spec["containers"][0]["image"] = ""
+    assert pod_spec_errors(new_spec, "spec", pod="a") != []
 
 
 def test_values_that_python_takes_as_equal_are_checked_apart() -> None:

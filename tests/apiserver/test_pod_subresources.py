@@ -24,12 +24,12 @@ def container(name: str, requests: Any = None, limits: Any = None, **fields: Any
 
 def pod(**spec: Any) -> dict[str, Any]:
     inits = [container("i", {"cpu": "10m"}), container("s", {"cpu": "10m"}, restartPolicy="Always")]
-    made = {"containers": [container("a", R, L), container("b")], "initContainers": inits}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": made | spec}
+    result = {"containers": [container("a", R, L), container("b")], "initContainers": inits}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": result | spec}
 
 
-async def written(api: Api, part: str, change: Any, made: dict[str, Any] | None = None) -> Response:
-    obj = (await api.post(PODS, made or pod())).ok()
+async def written(api: Api, part: str, change: Any, values: dict[str, Any] | None = None) -> Response:
+    obj = (await api.post(PODS, values or pod())).ok()
     change(obj)
     return await api.send("PUT", f"{PODS}/p/{part}", obj)
 
@@ -127,7 +127,7 @@ async def test_a_resize_changes_resources_and_nothing_else(change: Any, generati
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         (
             {
@@ -139,10 +139,10 @@ async def test_a_resize_changes_resources_and_nothing_else(change: Any, generati
         ({"spec": pod(os={"name": "windows"})["spec"]}, "windows pods"),
     ],
 )
-async def test_pods_that_cant_be_resized_are_refused(fields: dict[str, Any], told: str) -> None:
+async def test_pods_that_cant_be_resized_are_refused(fields: dict[str, Any], message: str) -> None:
     async with serving() as api:
         answer = await written(api, "resize", resources(1, {"cpu": "1"}, None), pod() | fields)
-        assert errors(answer) == [f"[]: Forbidden: {told} cannot be resized"]
+        assert errors(answer) == [f"[]: Forbidden: {message} cannot be resized"]
 
 
 REFUSED_EPHEMERALS: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
@@ -177,14 +177,14 @@ async def test_an_ephemeral_container_that_no_pod_may_have_is_refused(case: str)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda containers: containers.pop(), 'existing ephemeral containers "e" may not be removed\n'),
         (lambda containers: containers[0].update(image="j"), 'existing ephemeral containers "d" may not be changed\n'),
         (lambda containers: containers.reverse(), ""),
     ],
 )
-async def test_ephemeral_containers_stay_as_they_are(change: Any, told: str) -> None:
+async def test_ephemeral_containers_stay_as_they_are(change: Any, message: str) -> None:
     async with serving() as api:
         containers = [{"name": "d", "image": "i"}, {"name": "e", "image": "i"}]
         obj = (
@@ -192,8 +192,8 @@ async def test_ephemeral_containers_stay_as_they_are(change: Any, told: str) -> 
         ).json
         change(obj["spec"]["ephemeralContainers"])
         answer = await api.send("PUT", f"{PODS}/p/ephemeralcontainers", obj)
-        assert (errors(answer) if told else answer.status) == (
-            [f"spec.ephemeralContainers: Forbidden: {told}"] if told else 200
+        assert (errors(answer) if message else answer.status) == (
+            [f"spec.ephemeralContainers: Forbidden: {message}"] if message else 200
         )
 
 

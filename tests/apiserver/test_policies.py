@@ -36,24 +36,24 @@ async def api() -> AsyncIterator[Api]:
 def policy(*validations: str | dict[str, Any], name: str = "p", **spec: Any) -> dict[str, Any]:
     """A policy about everything that is created or changed."""
     rule = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE", "DELETE"], "resources": ["*"]}
-    made = {"matchConstraints": {"resourceRules": [rule]}, **spec}
+    result = {"matchConstraints": {"resourceRules": [rule]}, **spec}
     if validations:
-        made["validations"] = [{"expression": item} if isinstance(item, str) else item for item in validations]
-    return {"metadata": {"name": name}, "spec": made}
+        result["validations"] = [{"expression": item} if isinstance(item, str) else item for item in validations]
+    return {"metadata": {"name": name}, "spec": result}
 
 
 def mutation(*expressions: str, name: str = "p", **spec: Any) -> dict[str, Any]:
     """A mutating policy about config maps and Mykinds."""
-    made = policy(name=name, **{"reinvocationPolicy": "Never", **spec})
-    (rule,) = made["spec"]["matchConstraints"]["resourceRules"]
+    new_policy = policy(name=name, **{"reinvocationPolicy": "Never", **spec})
+    (rule,) = new_policy["spec"]["matchConstraints"]["resourceRules"]
     rule |= {"operations": ["CREATE", "UPDATE"], "resources": ["configmaps", "mykinds"]}
-    made["spec"]["mutations"] = [
+    new_policy["spec"]["mutations"] = [
         {"patchType": "JSONPatch", "jsonPatch": {"expression": text}}
         if text.startswith("[")
         else {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": text}}
         for text in expressions
     ]
-    return made
+    return new_policy
 
 
 def binding(name: str = "p", **spec: Any) -> dict[str, Any]:
@@ -72,10 +72,10 @@ async def test_what_a_policy_does_is_what_it_does_on_a_server(api: Api, case: di
     if "message" in case:
         answer.failed(case["code"], case["reason"], case["message"])
         return
-    made = answer.ok()
-    found = {key: made["metadata"].get(key) for key in ("labels", "annotations", "finalizers")}
-    found["data"] = made.get("data")
-    assert {key: value for key, value in found.items() if value} == case["made"]
+    new_answer = answer.ok()
+    by_key = {key: new_answer["metadata"].get(key) for key in ("labels", "annotations", "finalizers")}
+    by_key["data"] = new_answer.get("data")
+    assert {key: value for key, value in by_key.items() if value} == case["made"]
 
 
 @pytest.mark.parametrize(
@@ -174,8 +174,8 @@ async def test_custom_resources_are_changed_within_their_schema(api: Api) -> Non
     (await api.post(CRDS, crd())).ok()
     (await api.post(MUTATIONS, mutation("Object{spec: Object.spec{numpods: object.spec.numpods + 1}}"))).ok()
     (await api.post(MUTATION_BINDINGS, binding())).ok()
-    made = (await api.post(MYKINDS, mykind(spec={"numpods": 3}))).ok()
-    assert made["spec"]["numpods"] == 4
+    new_mykind = (await api.post(MYKINDS, mykind(spec={"numpods": 3}))).ok()
+    assert new_mykind["spec"]["numpods"] == 4
 
 
 async def test_a_policy_sees_again_what_a_webhook_changed() -> None:
@@ -187,8 +187,8 @@ async def test_a_policy_sees_again_what_a_webhook_changed() -> None:
         ).ok()
         (await api.post(MUTATION_BINDINGS, binding())).ok()
         (await api.post(MUTATING, configuration(webhook(rule={"resources": ["configmaps"]})))).ok()
-        made = (await api.post(MAPS, config_map("a", data={"x": "1"}))).ok()
-        assert made["data"] == {"x": "1", "hook": "1", "seen": "3"}
+        new_config_map = (await api.post(MAPS, config_map("a", data={"x": "1"}))).ok()
+        assert new_config_map["data"] == {"x": "1", "hook": "1", "seen": "3"}
 
 
 async def test_validating_policies_come_before_validating_webhooks() -> None:
@@ -201,7 +201,7 @@ async def test_validating_policies_come_before_validating_webhooks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("conditions", "policy_", "code", "asked"),
+    ("conditions", "policy_", "code", "expected"),
     [
         (["object.metadata.name == 'a'"], "Fail", 201, "a"),
         (["object.metadata.name == 'b'"], "Fail", 201, ""),
@@ -220,13 +220,13 @@ async def test_validating_policies_come_before_validating_webhooks() -> None:
         ),
     ],
 )
-async def test_match_conditions_of_webhooks(conditions: list[str], policy_: str, code: int, asked: str) -> None:
+async def test_match_conditions_of_webhooks(conditions: list[str], policy_: str, code: int, expected: str) -> None:
     async with hooked(a=allow) as (api, webhooks):
         entries = [{"name": f"c{index}", "expression": text} for index, text in enumerate(conditions)]
         hook = webhook(rule={"resources": ["configmaps"]}, matchConditions=entries, failurePolicy=policy_)
         (await api.post(VALIDATING, configuration(hook))).ok()
         answer = await api.post(MAPS, config_map("a"))
-        assert (answer.status, webhooks.names) == (code, asked)
+        assert (answer.status, webhooks.names) == (code, expected)
         if code == 403:
             said = "expression 'object.nope == 1' resulted in error: no such key: nope"
             answer.failed(403, "Forbidden", f'configmaps "a" is forbidden: {said}')

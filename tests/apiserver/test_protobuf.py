@@ -14,11 +14,11 @@ from setpoint.models import BUILTIN, definition_name
 
 def varint(value: int) -> bytes:
     value &= (1 << 64) - 1
-    made = bytearray()
+    body = bytearray()
     while value > 0x7F:
-        made.append(value & 0x7F | 0x80)
+        body.append(value & 0x7F | 0x80)
         value >>= 7
-    return bytes([*made, value])
+    return bytes([*body, value])
 
 
 def number(field: int, value: int) -> bytes:
@@ -145,10 +145,10 @@ def test_no_bytes_do_worse_than_be_refused(data: bytes, kind: str) -> None:
 
 def test_every_built_in_kind_is_known_with_all_that_it_holds() -> None:
     waiting = [definition_name(resource.gvk) for resource in BUILTIN]
-    known: set[str] = set()
+    names: set[str] = set()
     while waiting:
         name = waiting.pop()
-        if name not in known and name not in _SCALARS and name not in _SCHEMAS:
-            known.add(name)
+        if name not in names and name not in _SCALARS and name not in _SCHEMAS:
+            names.add(name)
             assert is_message(name), name
             waiting += [field.type for field in numbered(name).values()]

@@ -28,16 +28,16 @@ SCHEMA = EXTENSIONS + "JSONSchemaProps"
 
 def drawn(message: str, random: Random, depth: int = 0) -> dict[str, Any]:
     """An object with some of its fields, each with a value that is not its type's zero."""
-    made: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for field in numbered(message).values():
         if depth > 5 or (random.random() < 0.35 and depth):
             continue
         value = drawn_field(field, random, depth)
         if not field.name:
-            made |= value
+            results |= value
         elif value not in ({}, [], None):
-            made[field.name] = value
-    return made
+            results[field.name] = value
+    return results
 
 
 def drawn_field(field: GoField, random: Random, depth: int) -> Any:
@@ -89,18 +89,20 @@ def drawn_value(kind: str, random: Random, depth: int) -> Any:
             return drawn(kind, random, depth + 1)
 
 
-def missing(wanted: Any, found: Any, path: str = "") -> list[str]:
+def missing(wanted: Any, current_value: Any, path: str = "") -> list[str]:
     """The places in which ``found`` lacks a part of ``wanted``."""
-    if isinstance(wanted, dict) and isinstance(found, dict):
-        return [line for key, value in wanted.items() for line in missing(value, found.get(key), f"{path}.{key}")]
-    if isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
+    if isinstance(wanted, dict) and isinstance(current_value, dict):
+        return [
+            line for key, value in wanted.items() for line in missing(value, current_value.get(key), f"{path}.{key}")
+        ]
+    if isinstance(wanted, list) and isinstance(current_value, list) and len(wanted) == len(current_value):
         return [
             line
-            for index, pair in enumerate(zip(wanted, found, strict=True))
+            for index, pair in enumerate(zip(wanted, current_value, strict=True))
             for line in missing(*pair, f"{path}[{index}]")
         ]
-    empty = wanted == {} and found is None
-    return [] if wanted == found or empty else [f"{path}: {wanted!r}, not {found!r}"]
+    empty = wanted == {} and current_value is None
+    return [] if wanted == current_value or empty else [f"{path}: {wanted!r}, not {current_value!r}"]
 
 
 def comes_back(kind: GroupVersionKind, random: Random) -> None:
@@ -110,8 +112,8 @@ def comes_back(kind: GroupVersionKind, random: Random) -> None:
     assert not missing(document, back)
     assert answers.encode(back) == sent
     event = answers.frame(b"MODIFIED", json.dumps(document).encode())
-    found = {"kind": kind.kind, "metadata": back.get("metadata", {})}
-    assert requests.decode_event(event[4:]) == ("MODIFIED", found)
+    result = {"kind": kind.kind, "metadata": back.get("metadata", {})}
+    assert requests.decode_event(event[4:]) == ("MODIFIED", result)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
@@ -176,15 +178,15 @@ async def test_objects_and_lists_are_answered_in_protobuf() -> None:
         assert (listed["apiVersion"], listed["kind"]) == ("v1", "PodList")
         assert listed["metadata"]["resourceVersion"] == plain["metadata"]["resourceVersion"]
         assert [item["spec"]["containers"][0]["image"] for item in listed["items"]] == ["busybox"]
-        made = await api.send("POST", MAPS, config_map("made"), accept=f"{PROTOBUF}, application/json")
-        assert (made.status, read(made)["metadata"]["name"]) == (201, "made")
+        result = await api.send("POST", MAPS, config_map("made"), accept=f"{PROTOBUF}, application/json")
+        assert (result.status, read(result)["metadata"]["name"]) == (201, "made")
 
 
 async def test_a_definition_is_created_in_protobuf_as_gos_clients_do() -> None:
     async with serving() as api:
         body = answers.encode(crd())
-        made = await api.send("POST", CRDS, body, content_type=PROTOBUF, accept=PROTOBUF)
-        assert (made.status, read(made)["spec"]["names"]["kind"]) == (201, "Mykind")
+        result = await api.send("POST", CRDS, body, content_type=PROTOBUF, accept=PROTOBUF)
+        assert (result.status, read(result)["spec"]["names"]["kind"]) == (201, "Mykind")
         (await api.post(MYKINDS, mykind(spec={"color": "red"}))).ok()
         (await api.post(MYKINDS, mykind("two", spec={"color": "blue"}))).failed(422, "Invalid", "spec.color")
 
@@ -248,14 +250,14 @@ async def test_watches_send_frames() -> None:
 
 
 def frames(data: bytes) -> list[tuple[str, dict[str, Any]]]:
-    found = []
+    results = []
     while data:
         size = int.from_bytes(data[:4], "big")
         event = {number: bytes(value) for number, _, value in requests._fields(memoryview(data)[4 : 4 + size])}  # type: ignore[arg-type]
         held = {number: bytes(value) for number, _, value in requests._fields(memoryview(event[2]))}  # type: ignore[arg-type]
-        found.append((event[1].decode(), decoded(held[1])))
+        results.append((event[1].decode(), decoded(held[1])))
         data = data[4 + size :]
-    return found
+    return results
 
 
 async def test_discovery_is_written_in_protobuf() -> None:

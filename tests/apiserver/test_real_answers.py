@@ -406,8 +406,8 @@ async def test_a_watch_of_tables_ends_its_first_events_with_a_bookmark_that_says
         for name in ("a", "b"):
             await api.post(MAPS, config_map(name))
         for include in ("Metadata", "None"):
-            asked = {"watch": "true", "includeObject": include, **query}
-            answer = await api.send("GET", MAPS, query=asked, accept=TABLE)
+            request = {"watch": "true", "includeObject": include, **query}
+            answer = await api.send("GET", MAPS, query=request, accept=TABLE)
             events = [json.loads(line) async for line in _lines(answer.body, 3)]
             assert [event["object"]["columnDefinitions"] is None for event in events] == [False, True, True]
             last = events[-1]["object"]["rows"][0]["object"]["metadata"]["annotations"]

@@ -42,20 +42,20 @@ VALUES = st.one_of(
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    found = [path] if path else []
+    result = [path] if path else []
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in items:
-        found += places(item, (*path, key))
-    return found
+        result += places(item, (*path, key))
+    return result
 
 
 def put(document: Any, path: tuple[Any, ...], value: Any) -> Any:
-    made = copy.deepcopy(document)
-    node = made
+    result = copy.deepcopy(document)
+    node = result
     for step in path[:-1]:
         node = node[step]
     node[path[-1]] = value
-    return made
+    return result
 
 
 def rich_pod() -> dict[str, Any]:

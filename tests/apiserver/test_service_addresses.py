@@ -102,13 +102,13 @@ async def test_no_address_is_given_of_a_network_that_is_not_ready_or_is_deleted(
         for status in ("False", "True"):
             conditions = {"status": {"conditions": [{**condition, "status": status}]}}
             (await api.patch(f"{CIDRS}/more/status", conditions)).ok()
-            made = await api.post(SERVICES, service(f"more-{status.lower()}"))
+            new_service = await api.post(SERVICES, service(f"more-{status.lower()}"))
             wanted = await api.post(SERVICES, service(f"own-{status.lower()}", clusterIP="10.1.0.5"))
             if status == "True":
-                assert made.ok()["spec"]["clusterIP"] == "10.1.0.1"
+                assert new_service.ok()["spec"]["clusterIP"] == "10.1.0.1"
                 wanted.ok()
             else:
-                made.failed(500, "InternalError", "failed to allocate a serviceIP: range is full")
+                new_service.failed(500, "InternalError", "failed to allocate a serviceIP: range is full")
                 wanted.failed(422, "Invalid", "the provided network does not match the current range")
         (await api.delete(f"{CIDRS}/more")).ok()
         (await api.post(SERVICES, service("late"))).failed(500, "InternalError", "range is full")
@@ -117,16 +117,16 @@ async def test_no_address_is_given_of_a_network_that_is_not_ready_or_is_deleted(
 async def test_a_service_that_finds_no_free_address_is_told_so() -> None:
     async with serving(service_network=IPv4Network("10.96.0.0/28")) as api:
         for number in (*range(10, 15), *range(1, 10)):
-            made = (await api.post(SERVICES, service(f"s{number}"))).ok()
-            assert made["spec"]["clusterIP"] == f"10.96.0.{number}"
+            new_service = (await api.post(SERVICES, service(f"s{number}"))).ok()
+            assert new_service["spec"]["clusterIP"] == f"10.96.0.{number}"
         words = "failed to allocate a serviceIP: range is full"
         (await api.post(SERVICES, service())).failed(500, "InternalError", words)
 
 
 async def test_a_headless_service_without_pods_has_both_families() -> None:
     async with serving() as api:
-        made = (await api.post(SERVICES, service(clusterIP="None", selector=None))).ok()["spec"]
-        assert (made["clusterIPs"], made["ipFamilies"], made["ipFamilyPolicy"]) == (
+        spec = (await api.post(SERVICES, service(clusterIP="None", selector=None))).ok()["spec"]
+        assert (spec["clusterIPs"], spec["ipFamilies"], spec["ipFamilyPolicy"]) == (
             ["None"],
             ["IPv4", "IPv6"],
             "RequireDualStack",
@@ -136,13 +136,13 @@ async def test_a_headless_service_without_pods_has_both_families() -> None:
 async def test_balancers_that_keep_traffic_local_get_a_port_for_health_checks() -> None:
     async with serving() as api:
         local = {"type": "LoadBalancer", "externalTrafficPolicy": "Local"}
-        made = (await api.post(SERVICES, service(**local))).ok()
-        port = made["spec"]["healthCheckNodePort"]
+        new_service = (await api.post(SERVICES, service(**local))).ok()
+        port = new_service["spec"]["healthCheckNodePort"]
         assert 30000 <= port <= 32767
-        assert port != made["spec"]["ports"][0]["nodePort"]
-        made["spec"].pop("healthCheckNodePort")
-        made["spec"]["sessionAffinity"] = "ClientIP"
-        kept = (await api.put(f"{SERVICES}/web", made)).ok()
+        assert port != new_service["spec"]["ports"][0]["nodePort"]
+        new_service["spec"].pop("healthCheckNodePort")
+        new_service["spec"]["sessionAffinity"] = "ClientIP"
+        kept = (await api.put(f"{SERVICES}/web", new_service)).ok()
         assert kept["spec"]["healthCheckNodePort"] == port
         kept["spec"]["healthCheckNodePort"] = port + 1
         (await api.put(f"{SERVICES}/web", kept)).failed(422, "Invalid", "spec.healthCheckNodePort: Forbidden")
@@ -155,8 +155,8 @@ async def test_balancers_that_keep_traffic_local_get_a_port_for_health_checks() 
 async def test_a_name_of_elsewhere_has_no_address() -> None:
     async with serving() as api:
         external = {"type": "ExternalName", "externalName": "example.com."}
-        made = (await api.post(SERVICES, service(**external))).ok()["spec"]
-        assert not {"clusterIP", "clusterIPs", "ipFamilies"} & made.keys()
+        spec = (await api.post(SERVICES, service(**external))).ok()["spec"]
+        assert not {"clusterIP", "clusterIPs", "ipFamilies"} & spec.keys()
         bad = service("bad", **external, clusterIP="10.96.0.9", ipFamilies=["IPv4"])
         status = (await api.post(SERVICES, bad)).failed(422, "Invalid", "may not be set for ExternalName services")
         assert [cause["field"] for cause in status["details"]["causes"]] == ["spec.clusterIPs", "spec.ipFamilies"]
@@ -167,24 +167,26 @@ async def test_a_name_of_elsewhere_has_no_address() -> None:
 async def test_node_ports_stay_with_their_names() -> None:
     async with serving() as api:
         ports = [{"name": "a", "port": 80}, {"name": "b", "port": 81}]
-        made = (await api.post(SERVICES, service(type="NodePort", ports=ports))).ok()
-        numbers = [port["nodePort"] for port in made["spec"]["ports"]]
-        made["spec"]["ports"] = [{"name": "b", "port": 90}, {"name": "a", "port": 80}]
-        after = (await api.put(f"{SERVICES}/web", made)).ok()["spec"]["ports"]
+        new_service = (await api.post(SERVICES, service(type="NodePort", ports=ports))).ok()
+        numbers = [port["nodePort"] for port in new_service["spec"]["ports"]]
+        new_service["spec"]["ports"] = [{"name": "b", "port": 90}, {"name": "a", "port": 80}]
+        after = (await api.put(f"{SERVICES}/web", new_service)).ok()["spec"]["ports"]
         assert [port["nodePort"] for port in after] == [*reversed(numbers)]
 
 
 async def test_the_address_may_not_move() -> None:
     async with serving() as api:
-        made = (await api.post(SERVICES, service())).ok()
-        await moved(api, made, "10.96.0.99")
-        made["spec"] |= {"clusterIP": "10.96.0.99", "clusterIPs": ["10.96.0.99"]}
-        (await api.put(f"{SERVICES}/web", made)).failed(422, "Invalid", "spec.clusterIPs[0]", "may not change once set")
+        new_service = (await api.post(SERVICES, service())).ok()
+        await moved(api, new_service, "10.96.0.99")
+        new_service["spec"] |= {"clusterIP": "10.96.0.99", "clusterIPs": ["10.96.0.99"]}
+        (await api.put(f"{SERVICES}/web", new_service)).failed(
+            422, "Invalid", "spec.clusterIPs[0]", "may not change once set"
+        )
 
 
-async def moved(api: Api, made: dict[str, Any], address: str) -> None:
+async def moved(api: Api, obj: dict[str, Any], address: str) -> None:
     """Said in one of the two fields it counts for both."""
-    changed = {**made, "spec": {**made["spec"], "clusterIP": address}}
+    changed = {**obj, "spec": {**obj["spec"], "clusterIP": address}}
     (await api.put(f"{SERVICES}/web", changed)).failed(422, "Invalid", "may not change once set")
 
 

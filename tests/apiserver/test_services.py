@@ -15,8 +15,8 @@ def service(name: str, *ports: int, **spec: Any) -> dict[str, Any]:
 
 async def test_a_service_gets_what_was_left_out() -> None:
     async with serving() as api:
-        made = (await api.post(SERVICES, service("a", 80, selector={"app": "web"}))).ok()
-        assert made["spec"] == {
+        new_service = (await api.post(SERVICES, service("a", 80, selector={"app": "web"}))).ok()
+        assert new_service["spec"] == {
             "type": "ClusterIP",
             "clusterIP": "10.96.0.10",
             "clusterIPs": ["10.96.0.10"],
@@ -27,7 +27,7 @@ async def test_a_service_gets_what_was_left_out() -> None:
             "selector": {"app": "web"},
             "ports": [{"name": "p80", "port": 80, "protocol": "TCP", "targetPort": 80}],
         }
-        assert made["status"] == {"loadBalancer": {}}
+        assert new_service["status"] == {"loadBalancer": {}}
 
 
 async def test_addresses_and_node_ports_are_given_once_and_again_when_they_are_free() -> None:

@@ -34,36 +34,36 @@ def request(signer: str = "s.com/x", *organizations: str) -> dict[str, Any]:
     return {"metadata": {"name": "r"}, "spec": {"request": encoded, "signerName": signer, "usages": ["client auth"]}}
 
 
-def decided(made: dict[str, Any], kind: str) -> dict[str, Any]:
+def decided(obj: dict[str, Any], kind: str) -> dict[str, Any]:
     condition = {"type": kind, "status": "True", "reason": "Test", "message": "by a test"}
-    return {**made, "status": {"conditions": [condition]}}
+    return {**obj, "status": {"conditions": [condition]}}
 
 
 async def test_only_a_user_who_may_approve_for_a_signer_decides_its_requests() -> None:
     async with guarded() as api:
-        made = (await api.post(REQUESTS, request())).ok()
+        new_request = (await api.post(REQUESTS, request())).ok()
         other = rule("sign", "signers", GROUP, resourceNames=["s.com/x"])
         await allow(api, "jane", ALL, APPROVALS, other, cluster=True)
         await allow(
             api, "mary", ALL, APPROVALS, rule("approve", "signers", GROUP, resourceNames=["s.com/*"]), cluster=True
         )
         for kind in ("Approved", "Denied"):
-            refused = await as_(api, "jane", "PUT", f"{REQUESTS}/r/approval", decided(made, kind))
+            refused = await as_(api, "jane", "PUT", f"{REQUESTS}/r/approval", decided(new_request, kind))
             words = 'user not permitted to approve requests with signerName "s.com/x"'
             assert refused.failed(403, "Forbidden")["message"] == FORBIDDEN + words
-        (await as_(api, "mary", "PUT", f"{REQUESTS}/r/approval", decided(made, "Approved"))).ok()
+        (await as_(api, "mary", "PUT", f"{REQUESTS}/r/approval", decided(new_request, "Approved"))).ok()
 
 
 async def test_only_a_user_who_may_sign_for_a_signer_writes_certificates_and_conditions() -> None:
     async with guarded() as api:
-        made = (await api.post(REQUESTS, request())).ok()
+        new_request = (await api.post(REQUESTS, request())).ok()
         await allow(api, "jane", ALL, STATUSES, rule("approve", "signers", GROUP), cluster=True)
         await allow(api, "mary", ALL, STATUSES, rule("sign", "signers", GROUP, resourceNames=["s.com/x"]), cluster=True)
-        failed = decided(made, "Failed")
+        failed = decided(new_request, "Failed")
         refused = await as_(api, "jane", "PUT", f"{REQUESTS}/r/status", failed)
         words = 'user not permitted to sign requests with signerName "s.com/x"'
         assert refused.failed(403, "Forbidden")["message"] == FORBIDDEN + words
-        (await as_(api, "jane", "PUT", f"{REQUESTS}/r/status", made)).ok()  # it changes nothing
+        (await as_(api, "jane", "PUT", f"{REQUESTS}/r/status", new_request)).ok()  # it changes nothing
         (await as_(api, "mary", "PUT", f"{REQUESTS}/r/status", failed)).ok()
 
 
@@ -94,9 +94,9 @@ async def test_each_of_them_is_switched_off_by_its_name(name: str) -> None:
         if name == "CertificateSubjectRestriction":
             (await api.post(REQUESTS, request("kubernetes.io/kube-apiserver-client", "system:masters"))).ok()
             return
-        made = (await api.post(REQUESTS, request())).ok()
+        new_request = (await api.post(REQUESTS, request())).ok()
         place, kind = ("approval", "Approved") if name == "CertificateApproval" else ("status", "Failed")
-        (await as_(api, "jane", "PUT", f"{REQUESTS}/r/{place}", decided(made, kind))).ok()
+        (await as_(api, "jane", "PUT", f"{REQUESTS}/r/{place}", decided(new_request, kind))).ok()
 
 
 @pytest.mark.parametrize("text", ["", "AAAA", "LS0tLS1CRUdJTg=="])

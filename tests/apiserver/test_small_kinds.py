@@ -41,9 +41,9 @@ async def test_the_metadata_of_a_budget_is_looked_at_last(api: Api) -> None:
 
 
 async def test_the_name_of_a_signing_request_is_looked_at_last(api: Api) -> None:
-    asked = {"metadata": {"name": "a%", "labels": {"-": "b"}}, "spec": {"request": "", "signerName": "a.b/c"}}
-    assert "metadata.name" not in fields((await api.post(REQUESTS, asked)).json)
-    assert "metadata.labels" in fields((await api.post(REQUESTS, asked)).json)
+    request = {"metadata": {"name": "a%", "labels": {"-": "b"}}, "spec": {"request": "", "signerName": "a.b/c"}}
+    assert "metadata.name" not in fields((await api.post(REQUESTS, request)).json)
+    assert "metadata.labels" in fields((await api.post(REQUESTS, request)).json)
 
 
 async def test_the_beginning_of_a_drawn_name_of_an_api_service_is_checked_even_if_it_has_a_name(api: Api) -> None:
@@ -98,7 +98,7 @@ async def test_limits_are_in_bytes(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("0000000000000000000000001,+03-0000000000000000000000000004", (3, "")),
         ("9223372036854775807", (0, 'too large index: "9223372036854775807"')),
@@ -110,17 +110,17 @@ async def test_limits_are_in_bytes(api: Api) -> None:
         ("٣", (0, 'cannot convert string to integer for index: "٣"')),
     ],
 )
-def test_indexes_of_jobs_are_read_as_go_reads_them(text: str, found: tuple[int, str]) -> None:
-    assert count_indexes(text, 7) == found
+def test_indexes_of_jobs_are_read_as_go_reads_them(text: str, expected: tuple[int, str]) -> None:
+    assert count_indexes(text, 7) == expected
 
 
 async def test_a_claim_with_a_source_in_a_group_is_not_asked_for_a_valid_group_again(api: Api) -> None:
     source = {"apiGroup": "a.b", "kind": "K", "name": "n"}
     resources = {"requests": {"storage": "1Gi"}}
     spec = {"accessModes": ["ReadWriteOnce"], "resources": resources, "dataSourceRef": source}
-    made = (await api.post(CLAIMS, {"metadata": {"name": "one"}, "spec": spec})).ok()
-    made["spec"]["dataSourceRef"]["apiGroup"] = "*"
-    assert "spec.dataSourceRef.apiGroup" not in fields((await api.put(f"{CLAIMS}/one", made)).json)
+    claim = (await api.post(CLAIMS, {"metadata": {"name": "one"}, "spec": spec})).ok()
+    claim["spec"]["dataSourceRef"]["apiGroup"] = "*"
+    assert "spec.dataSourceRef.apiGroup" not in fields((await api.put(f"{CLAIMS}/one", claim)).json)
     refused = await api.post(
         CLAIMS, {"metadata": {"name": "two"}, "spec": {**spec, "dataSourceRef": {**source, "apiGroup": "*"}}}
     )

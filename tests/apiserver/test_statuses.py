@@ -49,9 +49,11 @@ async def written(api: Api, kind: str, status: dict[str, Any], **spec: Any) -> R
         start = f"/apis/{resource.group}/{resource.version}" if resource.group else f"/api/{resource.version}"
         path = f"{start}{'/namespaces/default' if resource.namespaced else ''}/{resource.plural}"
         body = {**sample, "metadata": {"name": f"s{number}", **sample.get("metadata", {})}}
-        made = (await api.post(path, body)).ok()
-        name = made["metadata"]["name"]
-        return await api.send("PUT", f"{path}/{name}/status", {**made, "status": {**made.get("status", {}), **status}})
+        result = (await api.post(path, body)).ok()
+        name = result["metadata"]["name"]
+        return await api.send(
+            "PUT", f"{path}/{name}/status", {**result, "status": {**result.get("status", {}), **status}}
+        )
     raise AssertionError(f"no sample of {kind} has {spec}")
 
 
@@ -417,7 +419,7 @@ CLAIMS_REFUSED: list[tuple[dict[str, Any], list[str]]] = [
         [
             'status.devices[0]: Invalid value: {"Driver":"d.example.com","Pool":"p","Device":"d","ShareID":""}: '
             "must be an allocated device in the claim",
-            *(told.replace("status.", "status.devices[0].", 1) for told in NO_CONDITION_TOLD),
+            *(answer.replace("status.", "status.devices[0].", 1) for answer in NO_CONDITION_TOLD),
         ],
     ),
     (
@@ -436,12 +438,12 @@ CLAIMS_REFUSED: list[tuple[dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("status", "told"), CLAIMS_REFUSED)
-async def test_what_no_claim_of_devices_can_be_given_is_refused(status: dict[str, Any], told: list[str]) -> None:
+@pytest.mark.parametrize(("status", "messages"), CLAIMS_REFUSED)
+async def test_what_no_claim_of_devices_can_be_given_is_refused(status: dict[str, Any], messages: list[str]) -> None:
     async with serving() as api:
         answer = await written(api, "ResourceClaim", status)
         assert answer.status == 422, answer.json
-        assert sorted(errors(answer)) == sorted(told)
+        assert sorted(errors(answer)) == sorted(messages)
 
 
 CLAIM = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/s0"
@@ -497,7 +499,7 @@ async def test_tolerations_of_an_allocation_have_their_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rules", "told"),
+    ("rules", "message"),
     [
         (
             [],
@@ -515,12 +517,12 @@ async def test_tolerations_of_an_allocation_have_their_default() -> None:
         ([("resourceclaims/binding", ["update"]), ("resourceclaims/driver", ["arbitrary-node:update"])], ""),
     ],
 )
-async def test_who_gives_devices_away_needs_the_right_to(rules: list[tuple[str, list[str]]], told: str) -> None:
+async def test_who_gives_devices_away_needs_the_right_to(rules: list[tuple[str, list[str]]], message: str) -> None:
     storage = MemoryStorage()
     static = {"abc": UserInfo("jane"), "root": UserInfo("root", groups=("system:masters",))}
-    rbac, known = Rbac(storage), Authentication(static=static)
+    rbac, authentication = Rbac(storage), Authentication(static=static)
     root = {"authorization": "Bearer root"}
-    async with serving(storage, authorizer=rbac, authentication=known) as api:
+    async with serving(storage, authorizer=rbac, authentication=authentication) as api:
         (sample,) = (item for item in samples() if item["kind"] == "ResourceClaim")
         claim = (await api.send("POST", CLAIM.rpartition("/")[0], {**sample, "metadata": {"name": "s0"}}, **root)).ok()
         granted = [("resourceclaims/status", ["update"]), *rules]
@@ -541,8 +543,8 @@ async def test_who_gives_devices_away_needs_the_right_to(rules: list[tuple[str, 
         (await api.send("POST", f"{start}/clusterrolebindings", bound, **root)).ok()
         status = {**allocated({}), "devices": [DEVICE]}
         answer = await api.send("PUT", f"{CLAIM}/status", {**claim, "status": status}, authorization="Bearer abc")
-        if told:
-            assert told in answer.failed(422, "Invalid")["message"]
+        if message:
+            assert message in answer.failed(422, "Invalid")["message"]
         else:
             assert answer.ok()["status"]["devices"] == [TOLD_DEVICE]
 
@@ -599,14 +601,14 @@ async def test_an_object_without_a_status_has_the_default_of_one(kind: str, phas
         assert after["status"]["phase"] == phase
 
 
-@pytest.mark.parametrize(("kind", "spec", "status", "told"), REFUSED)
+@pytest.mark.parametrize(("kind", "spec", "status", "messages"), REFUSED)
 async def test_a_status_that_no_object_may_have_is_refused(
-    kind: str, spec: dict[str, Any], status: dict[str, Any], told: list[str]
+    kind: str, spec: dict[str, Any], status: dict[str, Any], messages: list[str]
 ) -> None:
     async with serving() as api:
         answer = await written(api, kind, status, **spec)
         assert answer.status == 422, answer.json
-        assert sorted(errors(answer)) == sorted(told)
+        assert sorted(errors(answer)) == sorted(messages)
 
 
 async def test_an_address_of_a_load_balancer_is_of_the_mode_that_is_the_default() -> None:

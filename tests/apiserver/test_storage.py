@@ -127,10 +127,10 @@ class Machine(RuleBasedStateMachine):
         objects = self.model if at is None else self.history[at]
         wanted = {(ns, n): v for (r, ns, n), v in objects.items() if r == resource and namespace in (None, ns)}
         keys = [key for key in sorted(wanted, key=order) if "/".join(key) >= start]
-        found = list(records)
-        assert [(r.namespace, r.name) for r in found] == keys
+        current_records = list(records)
+        assert [(r.namespace, r.name) for r in current_records] == keys
         assert count == len(keys)
-        assert all((r.revision, r.value) == wanted[r.namespace, r.name] for r in found)
+        assert all((r.revision, r.value) == wanted[r.namespace, r.name] for r in current_records)
 
     @precondition(lambda self: self.writes)
     @rule(resource=RESOURCES, namespace=SPACES, name=NAMES, data=st.data())
@@ -162,8 +162,8 @@ class Machine(RuleBasedStateMachine):
         if not hasattr(self, "storage"):
             return
         for resource in ("pods", "leases"):
-            found = {(resource, r.namespace, r.name): (r.revision, r.value) for r in self.storage.scan(resource)}
-            assert found == {key: value for key, value in self.model.items() if key[0] == resource}
+            result = {(resource, r.namespace, r.name): (r.revision, r.value) for r in self.storage.scan(resource)}
+            assert result == {key: value for key, value in self.model.items() if key[0] == resource}
             listed = [(r.namespace, r.name) for r in self.storage.scan(resource)]
             assert listed == sorted(listed, key=order)
             for space in ("", "one"):
@@ -208,9 +208,9 @@ TestSqlite.settings = settings(max_examples=12, stateful_step_count=30, deadline
 @pytest.fixture(params=["memory", "sqlite"])
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     bounds = {"max_events": 100, "max_bytes": 10_000}
-    made: Storage = MemoryStorage(**bounds) if request.param == "memory" else SqliteStorage(tmp_path, **bounds)
-    yield made
-    made.close()
+    result: Storage = MemoryStorage(**bounds) if request.param == "memory" else SqliteStorage(tmp_path, **bounds)
+    yield result
+    result.close()
 
 
 def fill(storage: Storage, count: int, resource: str = "pods", content: str = "x") -> None:
@@ -310,19 +310,19 @@ def test_the_pages_of_a_list_read_each_object_once_whatever_is_written_meanwhile
     wanted = [record.name for record in storage.scan("pods")]
     collection = storage._collections["pods"]
     counting = collection.records = Counting(collection.records)
-    found: list[str] = []
+    results: list[str] = []
     pasts = set()
-    while len(found) < 2000:
-        start = f"ns/{found[-1]}\0" if found else ""
+    while len(results) < 2000:
+        start = f"ns/{results[-1]}\0" if results else ""
         records, count = storage.scan_from(start, "pods", "ns", at=revision)
-        assert count == 2000 - len(found)
-        found += [record.name for record in itertools.islice(records, 50)]
-        fill(storage, 1, f"new-{len(found)}")
-        current = storage.get("pods", "ns", wanted[-len(found)])
+        assert count == 2000 - len(results)
+        results += [record.name for record in itertools.islice(records, 50)]
+        fill(storage, 1, f"new-{len(results)}")
+        current = storage.get("pods", "ns", wanted[-len(results)])
         assert current is not None
         storage.delete("pods", "ns", current.name, encoded("gone"), expected=current.revision)
         pasts.add(collection.past(revision))
-    assert found == wanted
+    assert results == wanted
     assert len(pasts) == 1
     assert counting.reads <= 2000
 
@@ -468,8 +468,8 @@ def leave(storage: SqliteStorage) -> None:
 def rewrite(storage: Storage, count: int) -> None:
     """Makes versions that leave the history."""
     for _ in range(count):
-        known = storage.get("pods", "default", "one")
-        storage.put("pods", "default", "one", encoded("x"), expected=known.revision if known else 0)
+        expected = storage.get("pods", "default", "one")
+        storage.put("pods", "default", "one", encoded("x"), expected=expected.revision if expected else 0)
 
 
 def test_a_clean_up_that_fails_takes_no_later_write_with_it(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def service_range(network: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("path", "made", "field"),
+    ("path", "expected", "field"),
     [
         (NODES, node, "spec.podCIDRs[0]"),
         (SERVICES, balanced, "spec.LoadBalancerSourceRanges[0]"),
@@ -71,11 +71,11 @@ def service_range(network: str) -> dict[str, Any]:
     ],
 )
 async def test_a_network_has_one_meaning(
-    api: Api, path: str, made: Callable[[str], dict[str, Any]], field: str
+    api: Api, path: str, expected: Callable[[str], dict[str, Any]], field: str
 ) -> None:
     for network, why in NETWORKS:
-        (await api.post(path, made(network))).failed(422, "Invalid", f'{field}: Invalid value: "{network}": {why}')
-    (await api.post(path, made("10.2.0.0/24"))).ok()
+        (await api.post(path, expected(network))).failed(422, "Invalid", f'{field}: Invalid value: "{network}": {why}')
+    (await api.post(path, expected("10.2.0.0/24"))).ok()
 
 
 async def test_networks_of_services_are_in_one_form(api: Api) -> None:
@@ -108,9 +108,9 @@ async def test_an_address_has_one_meaning(api: Api, address: str, why: str) -> N
 
 
 async def test_a_pods_address_is_never_half_set(api: Api) -> None:
-    made = (await api.post(PODS, pod())).ok()
-    made["status"]["podIPs"] = [{}]
-    refused = await api.put(f"{PODS}/web/status", made)
+    new_pod = (await api.post(PODS, pod())).ok()
+    new_pod["status"]["podIPs"] = [{}]
+    refused = await api.put(f"{PODS}/web/status", new_pod)
     refused.failed(422, "Invalid", '[{"IP":""}]: podIP and podIPs must either both be set or both be unset')
 
 

@@ -23,10 +23,10 @@ CUSTOM = Resource(group="grp.example.com", version="v1", kind="Mykind", plural="
 
 
 def rows(resource: str, *objects: dict[str, Any]) -> list[list[Any]]:
-    made = table(RESOURCES[resource], objects, now=NOW)
-    width = len(made["columnDefinitions"])
-    assert all(len(row["cells"]) == width for row in made["rows"])
-    return [row["cells"] for row in made["rows"]]
+    new_table = table(RESOURCES[resource], objects, now=NOW)
+    width = len(new_table["columnDefinitions"])
+    assert all(len(row["cells"]) == width for row in new_table["rows"])
+    return [row["cells"] for row in new_table["rows"]]
 
 
 def row(resource: str, name: str = "x", **fields: Any) -> list[Any]:
@@ -156,8 +156,8 @@ def test_gated_pods_say_so() -> None:
 
 
 def test_ended_pods_rows_say_that_they_are_completed() -> None:
-    made = table(RESOURCES["pods"], [{"metadata": {"name": "x"}, "status": {"phase": "Failed"}}], now=NOW)
-    assert made["rows"][0]["conditions"] == [
+    new_table = table(RESOURCES["pods"], [{"metadata": {"name": "x"}, "status": {"phase": "Failed"}}], now=NOW)
+    assert new_table["rows"][0]["conditions"] == [
         {"type": "Completed", "status": "True", "reason": "Failed", "message": "The pod failed."}
     ]
 
@@ -362,21 +362,21 @@ def test_every_printer_belongs_to_a_resource_and_describes_its_columns() -> None
 
 def test_every_built_in_resource_prints_an_object_that_says_nothing() -> None:
     for name, resource in RESOURCES.items():
-        made = table(resource, [{"metadata": {"name": "x", "creationTimestamp": BORN}}], now=NOW)
-        assert len(made["rows"][0]["cells"]) == len(made["columnDefinitions"]), name
+        new_table = table(resource, [{"metadata": {"name": "x", "creationTimestamp": BORN}}], now=NOW)
+        assert len(new_table["rows"][0]["cells"]) == len(new_table["columnDefinitions"]), name
 
 
 def test_columns_are_described_by_the_api_documentation() -> None:
-    made = table(RESOURCES["pods"], [], now=NOW)
-    assert made["columnDefinitions"][0] == {
+    new_table = table(RESOURCES["pods"], [], now=NOW)
+    assert new_table["columnDefinitions"][0] == {
         "name": "Name",
         "type": "string",
         "format": "name",
         "description": description("meta.v1.ObjectMeta.name"),
         "priority": 0,
     }
-    assert made["columnDefinitions"][0]["description"].startswith("Name must be unique within a namespace.")
-    assert [column["priority"] for column in made["columnDefinitions"]] == [0] * 5 + [1] * 4
+    assert new_table["columnDefinitions"][0]["description"].startswith("Name must be unique within a namespace.")
+    assert [column["priority"] for column in new_table["columnDefinitions"]] == [0] * 5 + [1] * 4
 
 
 def test_rows_carry_what_was_asked_for() -> None:
@@ -384,9 +384,9 @@ def test_rows_carry_what_was_asked_for() -> None:
     meta_v1 = "meta.k8s.io/v1"
     resource = RESOURCES["configmaps"]
     metadata = {"resourceVersion": "7", "continue": "c"}
-    made = table(resource, [obj], now=NOW, metadata=metadata)
-    assert (made["kind"], made["apiVersion"], made["metadata"]) == ("Table", meta_v1, metadata)
-    assert made["rows"][0]["object"] == {
+    new_table = table(resource, [obj], now=NOW, metadata=metadata)
+    assert (new_table["kind"], new_table["apiVersion"], new_table["metadata"]) == ("Table", meta_v1, metadata)
+    assert new_table["rows"][0]["object"] == {
         "kind": "PartialObjectMetadata",
         "apiVersion": meta_v1,
         "metadata": {"name": "x"},
@@ -398,8 +398,8 @@ def test_rows_carry_what_was_asked_for() -> None:
 
 def test_the_scale_subresource_has_columns_of_its_own() -> None:
     scale = {"metadata": {"name": "x", "creationTimestamp": BORN}, "spec": {"replicas": 3}, "status": {"replicas": 2}}
-    made = table(RESOURCES["deployments.apps"], [scale], now=NOW, subresource="scale")
-    assert made["rows"][0]["cells"] == ["x", 3, 2, "4m30s"]
+    new_table = table(RESOURCES["deployments.apps"], [scale], now=NOW, subresource="scale")
+    assert new_table["rows"][0]["cells"] == ["x", 3, 2, "4m30s"]
 
 
 def test_custom_resources_print_their_columns() -> None:
@@ -417,8 +417,8 @@ def test_custom_resources_print_their_columns() -> None:
         "spec": {"replicas": 3.0, "ratio": 2, "on": True},
         "status": {"since": BORN, "conditions": [{"type": "A", "status": "?"}, {"type": "Ready", "status": "True"}]},
     }
-    made = table(CUSTOM, [obj, {"metadata": {"name": "y"}}], columns=columns, now=NOW)
-    assert made["rows"][0]["cells"] == [
+    new_table = table(CUSTOM, [obj, {"metadata": {"name": "y"}}], columns=columns, now=NOW)
+    assert new_table["rows"][0]["cells"] == [
         "x",
         3,
         "True",
@@ -428,12 +428,12 @@ def test_custom_resources_print_their_columns() -> None:
         "hi",
         '{"replicas":3.0,"ratio":2,"on":true}',
     ]
-    assert made["rows"][1]["cells"] == ["y", *[None] * 7]
-    assert made["columnDefinitions"][1]["description"] == (
+    assert new_table["rows"][1]["cells"] == ["y", *[None] * 7]
+    assert new_table["columnDefinitions"][1]["description"] == (
         "Custom resource definition column (in JSONPath format): .spec.replicas"
     )
-    assert made["columnDefinitions"][2]["priority"] == 1
-    assert made["columnDefinitions"][3]["description"] == "since when"
+    assert new_table["columnDefinitions"][2]["priority"] == 1
+    assert new_table["columnDefinitions"][3]["description"] == "since when"
 
 
 def test_a_value_of_another_type_than_its_column_is_no_cell() -> None:
@@ -441,8 +441,8 @@ def test_a_value_of_another_type_than_its_column_is_no_cell() -> None:
     columns = [{"name": type_, "type": type_, "jsonPath": ".spec.value"} for type_ in types]
 
     def cells(value: Any) -> list[Any]:
-        made = table(CUSTOM, [{"metadata": {"name": "x"}, "spec": {"value": value}}], columns=columns, now=NOW)
-        return list(made["rows"][0]["cells"][1:])
+        new_table = table(CUSTOM, [{"metadata": {"name": "x"}, "spec": {"value": value}}], columns=columns, now=NOW)
+        return list(new_table["rows"][0]["cells"][1:])
 
     assert cells("soon") == [None, None, None, "<invalid>", "soon"]
     assert cells(True) == [None, None, True, None, "true"]
@@ -450,16 +450,16 @@ def test_a_value_of_another_type_than_its_column_is_no_cell() -> None:
 
 
 def test_custom_resources_without_columns_show_their_age() -> None:
-    made = table(CUSTOM, [{"metadata": {"name": "x", "creationTimestamp": BORN}}], columns=(), now=NOW)
-    assert [column["name"] for column in made["columnDefinitions"]] == ["Name", "Age"]
-    assert made["rows"][0]["cells"] == ["x", "4m30s"]
+    new_table = table(CUSTOM, [{"metadata": {"name": "x", "creationTimestamp": BORN}}], columns=(), now=NOW)
+    assert [column["name"] for column in new_table["columnDefinitions"]] == ["Name", "Age"]
+    assert new_table["rows"][0]["cells"] == ["x", "4m30s"]
 
 
 DOCUMENT = {"a": [{"n": 1, "b": "x"}, {"n": 2, "b": "y"}], "k.l": {"m": 3}, "o": {"p": 4, "q": 5}}
 
 
 @pytest.mark.parametrize(
-    ("path", "found"),
+    ("path", "expected"),
     [
         (".a[0].b", ["x"]),
         (".a[-1].b", ["y"]),
@@ -482,8 +482,8 @@ DOCUMENT = {"a": [{"n": 1, "b": "x"}, {"n": 2, "b": "y"}], "k.l": {"m": 3}, "o":
         (".a.b", []),
     ],
 )
-def test_paths_find_what_kubectl_finds(path: str, found: list[Any]) -> None:
-    assert list(JsonPath(path).find(DOCUMENT)) == found
+def test_paths_find_what_kubectl_finds(path: str, expected: list[Any]) -> None:
+    assert list(JsonPath(path).find(DOCUMENT)) == expected
 
 
 @pytest.mark.parametrize("path", [".a[", ".a[?(@.n==)]", ".a[0:2]", "..a", ".a[?(@.n=~'x')]", ".a b"])

@@ -26,7 +26,7 @@ def certificate(name: str) -> str:
     key = ed25519.Ed25519PrivateKey.generate()
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     begin = datetime(2026, 1, 1, tzinfo=UTC)
-    made = (
+    result = (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(subject)
@@ -36,7 +36,7 @@ def certificate(name: str) -> str:
         .not_valid_after(begin + timedelta(days=1))
         .sign(key, None)
     )
-    return made.public_bytes(Encoding.PEM).decode()
+    return result.public_bytes(Encoding.PEM).decode()
 
 
 A, B = certificate("a"), certificate("b")
@@ -66,9 +66,9 @@ async def api() -> AsyncIterator[Api]:
     [("plain", ""), ("s.com:x:one", "s.com/x"), ("t.org:x.y:two.z", "t.org/x.y"), ("s.com:x:" + "a" * 253, "s.com/x")],
 )
 async def test_a_bundles_name_begins_with_its_signers(api: Api, name: str, signer: str) -> None:
-    made = (await api.post(BUNDLES, bundle(name, signer))).ok()
-    assert made["metadata"]["name"] == name
-    assert (await api.get(f"{BUNDLES}/{name}")).ok()["spec"] == made["spec"]
+    new_bundle = (await api.post(BUNDLES, bundle(name, signer))).ok()
+    assert new_bundle["metadata"]["name"] == name
+    assert (await api.get(f"{BUNDLES}/{name}")).ok()["spec"] == new_bundle["spec"]
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ async def test_a_name_that_is_not_its_signers_is_refused(api: Api, name: str, si
 
 
 async def test_generated_names_follow_the_same_rule(api: Api) -> None:
-    made = bundle("", "s.com/x", generateName="s.com:x:g-")
-    assert (await api.post(BUNDLES, made)).ok()["metadata"]["name"].startswith("s.com:x:g-")
+    new_bundle = bundle("", "s.com/x", generateName="s.com:x:g-")
+    assert (await api.post(BUNDLES, new_bundle)).ok()["metadata"]["name"].startswith("s.com:x:g-")
     status = (await api.post(BUNDLES, bundle("", "s.com/x", generateName="s.com:y:g-"))).failed(422, "Invalid")
     assert [cause["field"] for cause in status["details"]["causes"]] == ["metadata.generateName", "metadata.name"]
 
@@ -160,14 +160,16 @@ async def test_a_bundle_has_at_most_a_mebibyte(api: Api) -> None:
 
 
 async def test_a_bundles_signer_never_changes(api: Api) -> None:
-    made = (await api.post(BUNDLES, bundle("s.com:x:one", "s.com/x"))).ok()
+    new_bundle = (await api.post(BUNDLES, bundle("s.com:x:one", "s.com/x"))).ok()
     path = f"{BUNDLES}/s.com:x:one"
-    made["spec"]["trustBundle"] = B
-    made = (await api.put(path, made)).ok()
-    made["spec"]["signerName"] = "t.com/x"
-    (await api.put(path, made)).failed(422, "Invalid", 'spec.signerName: Invalid value: "t.com/x": field is immutable')
-    made["spec"] = {"trustBundle": A}
-    (await api.put(path, made)).failed(422, "Invalid", 'spec.signerName: Invalid value: "": field is immutable')
+    new_bundle["spec"]["trustBundle"] = B
+    new_bundle = (await api.put(path, new_bundle)).ok()
+    new_bundle["spec"]["signerName"] = "t.com/x"
+    (await api.put(path, new_bundle)).failed(
+        422, "Invalid", 'spec.signerName: Invalid value: "t.com/x": field is immutable'
+    )
+    new_bundle["spec"] = {"trustBundle": A}
+    (await api.put(path, new_bundle)).failed(422, "Invalid", 'spec.signerName: Invalid value: "": field is immutable')
 
 
 async def test_bundles_are_selected_by_their_signer(api: Api) -> None:
@@ -178,8 +180,8 @@ async def test_bundles_are_selected_by_their_signer(api: Api) -> None:
         ("spec.signerName=", ["plain"]),
         ("spec.signerName!=s.com/x", ["plain", "t.org:x:two"]),
     ):
-        found = (await api.get(BUNDLES, fieldSelector=selector)).ok()["items"]
-        assert [item["metadata"]["name"] for item in found] == names
+        items = (await api.get(BUNDLES, fieldSelector=selector)).ok()["items"]
+        assert [item["metadata"]["name"] for item in items] == names
 
 
 # -- volumes ----------------------------------------------------------------------------------------------------------
@@ -193,8 +195,8 @@ def mounting(source: dict[str, Any]) -> dict[str, Any]:
     "source", [{"name": "s.com:x:a"}, {"signerName": "s.com/x", "labelSelector": {"matchLabels": {"a": "b"}}}]
 )
 async def test_a_volume_takes_a_bundle_by_name_or_those_of_a_signer(api: Api, source: dict[str, Any]) -> None:
-    made = (await api.post(PODS, mounting({**source, "path": "ca.pem"}))).ok()
-    assert made["spec"]["volumes"][0]["projected"]["sources"] == [{"clusterTrustBundle": {**source, "path": "ca.pem"}}]
+    pod = (await api.post(PODS, mounting({**source, "path": "ca.pem"}))).ok()
+    assert pod["spec"]["volumes"][0]["projected"]["sources"] == [{"clusterTrustBundle": {**source, "path": "ca.pem"}}]
 
 
 @pytest.mark.parametrize(
@@ -228,9 +230,9 @@ async def test_a_user_who_may_attest_for_a_signer_writes_its_bundles(signers: li
     async with guarded() as api:
         attest = rule("attest", "signers", GROUP, resourceNames=signers)
         await allow(api, "jane", rule("*", "clustertrustbundles", GROUP), attest, cluster=True)
-        made = (await as_(api, "jane", "POST", BUNDLES, bundle("s.com:x:one", "s.com/x"))).ok()
-        made["spec"]["trustBundle"] = B
-        (await as_(api, "jane", "PUT", f"{BUNDLES}/s.com:x:one", made)).ok()
+        result = (await as_(api, "jane", "POST", BUNDLES, bundle("s.com:x:one", "s.com/x"))).ok()
+        result["spec"]["trustBundle"] = B
+        (await as_(api, "jane", "PUT", f"{BUNDLES}/s.com:x:one", result)).ok()
         (await as_(api, "jane", "POST", BUNDLES, bundle("t.com:x:one", "t.com/x"))).failed(403, "Forbidden")
 
 
@@ -244,11 +246,11 @@ async def test_nobody_else_writes_the_bundles_of_a_signer() -> None:
         assert refused.failed(403, "Forbidden")["message"] == message
         (await as_(api, "jane", "POST", BUNDLES, bundle("plain"))).ok()
 
-        made = (await api.post(BUNDLES, bundle("s.com:x:one", "s.com/x"))).ok()
+        new_bundle = (await api.post(BUNDLES, bundle("s.com:x:one", "s.com/x"))).ok()
         path = f"{BUNDLES}/s.com:x:one"
-        labelled = {**made, "metadata": {**made["metadata"], "labels": {"a": "b"}}}
+        labelled = {**new_bundle, "metadata": {**new_bundle["metadata"], "labels": {"a": "b"}}}
         (await as_(api, "jane", "PUT", path, labelled)).failed(403, "Forbidden", words)
-        held = {**made, "metadata": {**made["metadata"], "finalizers": ["a.b/c"]}}
+        held = {**new_bundle, "metadata": {**new_bundle["metadata"], "finalizers": ["a.b/c"]}}
         (await as_(api, "jane", "PUT", path, held)).ok()  # as the garbage collector does
         (await as_(api, "jane", "DELETE", path)).ok()
 

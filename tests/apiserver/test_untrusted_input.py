@@ -133,8 +133,8 @@ async def test_tens_of_thousands_of_owners_are_told_apart(api: Api) -> None:
 
 async def test_half_characters_are_read_as_go_reads_them(api: Api) -> None:
     body = b'{"metadata":{"name":"web"},"data":{"a":"x\\ud800y\\uD83D\\uDE00\\\\ud800"}}'
-    made = (await api.send("POST", MAPS, body)).ok()
-    assert made["data"]["a"] == "x\ufffdy\U0001f600\\ud800"
+    result = (await api.send("POST", MAPS, body)).ok()
+    assert result["data"]["a"] == "x\ufffdy\U0001f600\\ud800"
     body = b'{"metadata":{"name":"\\udfff"}}'
     (await api.send("POST", MAPS, body)).failed(422, "Invalid", "metadata.name")
 
@@ -158,11 +158,11 @@ async def test_numbers_over_sixty_four_bits_are_read_as_go_reads_them(api: Api) 
 
 @pytest.mark.parametrize("number", ["9" * 6000, "1_000", "٣", " 1", "0x10"])
 async def test_numbers_are_those_of_go(api: Api, number: str) -> None:
-    made = (await api.post(MAPS, config_map())).ok()
+    new_config_map = (await api.post(MAPS, config_map())).ok()
     (await api.get(MAPS, limit=number)).failed(400, "BadRequest", "strconv.ParseInt")
     (await api.get(MAPS, resourceVersion=number)).failed(400, "BadRequest", "strconv.ParseUint")
-    made["metadata"]["resourceVersion"] = number
-    (await api.put(f"{MAPS}/web", made)).failed(400, "BadRequest", "strconv.ParseUint")
+    new_config_map["metadata"]["resourceVersion"] = number
+    (await api.put(f"{MAPS}/web", new_config_map)).failed(400, "BadRequest", "strconv.ParseUint")
     (await api.get(MAPS, labelSelector=f"a>{number}x")).failed(400, "BadRequest")
     patch = [{"op": "remove", "path": f"/metadata/finalizers/{number}"}]
     (await api.patch(f"{MAPS}/web", patch, JSON_PATCH)).failed(422, "Invalid")
@@ -281,19 +281,19 @@ async def test_patches_of_long_lists_are_merged_by_looking_each_item_up(api: Api
     (await api.post(MAPS, config_map())).ok()
     names = [f"example.com/f{n}" for n in range(10_000)]
     order = {"$setElementOrder/finalizers": names[::-1], "finalizers": names[::-1]}
-    made = (await api.patch(f"{MAPS}/web", {"metadata": order}, STRATEGIC)).ok()
-    assert made["metadata"]["finalizers"] == names[::-1]
-    made = (await api.patch(f"{MAPS}/web", {"metadata": {"$setElementOrder/finalizers": names}}, STRATEGIC)).ok()
-    assert made["metadata"]["finalizers"] == names
+    result = (await api.patch(f"{MAPS}/web", {"metadata": order}, STRATEGIC)).ok()
+    assert result["metadata"]["finalizers"] == names[::-1]
+    result = (await api.patch(f"{MAPS}/web", {"metadata": {"$setElementOrder/finalizers": names}}, STRATEGIC)).ok()
+    assert result["metadata"]["finalizers"] == names
     gone = {"$deleteFromPrimitiveList/finalizers": names[1:]}
     assert (await api.patch(f"{MAPS}/web", {"metadata": gone}, STRATEGIC)).ok()["metadata"]["finalizers"] == names[:1]
     owners = [{"apiVersion": "v1", "kind": "Pod", "name": f"a{n}", "uid": f"u{n}"} for n in range(5_000)]
     for _ in range(2):
-        made = (await api.patch(f"{MAPS}/web", {"metadata": {"ownerReferences": owners}}, STRATEGIC)).ok()
-        assert made["metadata"]["ownerReferences"] == owners
+        result = (await api.patch(f"{MAPS}/web", {"metadata": {"ownerReferences": owners}}, STRATEGIC)).ok()
+        assert result["metadata"]["ownerReferences"] == owners
     doomed = [{"$patch": "delete", "uid": f"u{n}"} for n in range(4_999)]
-    made = (await api.patch(f"{MAPS}/web", {"metadata": {"ownerReferences": doomed}}, STRATEGIC)).ok()
-    assert made["metadata"]["ownerReferences"] == owners[-1:]
+    result = (await api.patch(f"{MAPS}/web", {"metadata": {"ownerReferences": doomed}}, STRATEGIC)).ok()
+    assert result["metadata"]["ownerReferences"] == owners[-1:]
 
 
 async def test_warnings_are_no_longer_than_headers_should_be(api: Api) -> None:
@@ -319,8 +319,8 @@ async def test_an_answer_names_a_thousand_faults_and_counts_the_rest(api: Api) -
 
 async def test_tens_of_thousands_of_unknown_fields_are_cut_out(api: Api) -> None:
     """Each added to a new list of all before it, this took a second for every ten thousand."""
-    made = (await api.post(MAPS, config_map(**{f"field{n}": {"x": n} for n in range(50_000)}))).ok()
-    assert set(made) == {"apiVersion", "kind", "metadata"}
+    new_config_map = (await api.post(MAPS, config_map(**{f"field{n}": {"x": n} for n in range(50_000)}))).ok()
+    assert set(new_config_map) == {"apiVersion", "kind", "metadata"}
 
 
 @pytest.mark.parametrize(
@@ -352,11 +352,13 @@ async def test_rules_read_long_texts_once(api: Api, rule: str) -> None:
 async def test_a_large_yaml_that_is_wrong_is_refused_as_a_small_one(api: Api) -> None:
     for blanks in (0, 20_000):
         body = b"a: [\n" + b"#" * blanks
-        told = await api.send("POST", MAPS, body, content_type="application/yaml")
-        told.failed(400, "BadRequest", "yaml: line")
+        answer = await api.send("POST", MAPS, body, content_type="application/yaml")
+        answer.failed(400, "BadRequest", "yaml: line")
         body = b'{"a": 1, "a": "\\ud800"' + b" " * blanks + b"}"
-        told = await api.send("POST", MAPS, body, content_type="application/yaml", query={"fieldValidation": "Strict"})
-        told.failed(400, "BadRequest", 'duplicate field "a"')
+        answer = await api.send(
+            "POST", MAPS, body, content_type="application/yaml", query={"fieldValidation": "Strict"}
+        )
+        answer.failed(400, "BadRequest", 'duplicate field "a"')
 
 
 async def test_small_yaml_is_read_and_stored_in_one_go(api: Api) -> None:
@@ -371,7 +373,7 @@ async def test_a_patch_that_moves_items_of_long_lists_again_and_again_is_refused
     (await api.post(CRDS, crd())).ok()
     (await api.post(MYKINDS, mykind(spec={"free": {"x": [1] * 300_000}}))).ok()
     for operation in ({"op": "add", "path": "/spec/free/x/0", "value": 1}, {"op": "remove", "path": "/spec/free/x/0"}):
-        told = await api.patch(f"{MYKINDS}/one", [operation] * 9_999, JSON_PATCH)
-        told.failed(422, "Invalid", "list items")
+        answer = await api.patch(f"{MYKINDS}/one", [operation] * 9_999, JSON_PATCH)
+        answer.failed(422, "Invalid", "list items")
     fitting = [{"op": "remove", "path": "/spec/free/x/0"}] * 100
     (await api.patch(f"{MYKINDS}/one", fitting, JSON_PATCH)).ok()

@@ -29,11 +29,11 @@ async def test_changes_come_as_they_happen() -> None:
         await api.post("/api/v1/namespaces/kube-system/configmaps", config_map("elsewhere"))
         await api.post(PODS, pod("not-a-map"))
         await api.delete(f"{MAPS}/a")
-        found = await events.take(3)
-        assert seen(found) == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
-        assert found[1][1]["data"] == {"x": "y"}
-        assert found[2][1]["metadata"]["resourceVersion"] == str(api.revision)
-        assert found[0][1]["kind"] == "ConfigMap"
+        result = await events.take(3)
+        assert seen(result) == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
+        assert result[1][1]["data"] == {"x": "y"}
+        assert result[2][1]["metadata"]["resourceVersion"] == str(api.revision)
+        assert result[0][1]["kind"] == "ConfigMap"
 
 
 @virtual_time
@@ -68,16 +68,16 @@ async def test_what_begins_to_match_is_added_and_what_ceases_is_deleted() -> Non
                 (await api.put(f"{MAPS}/web", obj)).ok()
         await api.delete(f"{MAPS}/web")
         async with api.watch(MAPS, resourceVersion=start, labelSelector="app=x") as events:
-            found = await events.take(5)
-        assert seen(found) == [
+            result = await events.take(5)
+        assert seen(result) == [
             ("ADDED", "web"),
             ("DELETED", "web"),
             ("ADDED", "web"),
             ("MODIFIED", "web"),
             ("DELETED", "web"),
         ]
-        assert [obj["metadata"]["resourceVersion"] for _, obj in found] == [str(start + n) for n in (1, 2, 4, 5, 6)]
-        assert found[1][1]["metadata"]["labels"] == {"app": "x"}  # as it was when it still matched
+        assert [obj["metadata"]["resourceVersion"] for _, obj in result] == [str(start + n) for n in (1, 2, 4, 5, 6)]
+        assert result[1][1]["metadata"]["labels"] == {"app": "x"}  # as it was when it still matched
 
 
 @virtual_time
@@ -104,10 +104,10 @@ async def test_bookmarks_come_each_minute_and_at_the_end() -> None:
             await advance(31)
             revision = str(api.revision)
             await advance(90)
-            found = await rest
-        assert [type_ for type_, _ in found] == ["BOOKMARK"] * 3
-        assert [obj["metadata"]["resourceVersion"] for _, obj in found] == [revision] * 3
-        assert found[0][1]["kind"] == "ConfigMap"
+            result = await rest
+        assert [type_ for type_, _ in result] == ["BOOKMARK"] * 3
+        assert [obj["metadata"]["resourceVersion"] for _, obj in result] == [revision] * 3
+        assert result[0][1]["kind"] == "ConfigMap"
         assert asyncio.get_running_loop().time() < 152
 
 
@@ -224,7 +224,7 @@ def test_a_watch_resumed_anywhere_ends_up_where_a_list_is(
     async def run() -> None:
         async with serving() as api:
             listed = (await api.get(MAPS, labelSelector=selector)).ok()
-            version, known = listed["metadata"]["resourceVersion"], dict[str, Any]()
+            version, expected = listed["metadata"]["resourceVersion"], dict[str, Any]()
             for index, (name, what, value) in enumerate(steps):
                 obj = config_map(
                     name, metadata={"labels": {"on": "yes"} if what == "set" else {}}, data={"v": str(value)}
@@ -234,11 +234,11 @@ def test_a_watch_resumed_anywhere_ends_up_where_a_list_is(
                 elif (await api.post(MAPS, obj)).status != 201:
                     (await api.put(f"{MAPS}/{name}", obj)).ok()
                 if index in cuts:
-                    version = await follow(api, version, known)
-            await follow(api, version, known)
+                    version = await follow(api, version, expected)
+            await follow(api, version, expected)
             final = (await api.get(MAPS, labelSelector=selector)).ok()
             wanted = {item["metadata"]["name"]: item for item in final["items"]}
-            assert {name: {**obj, "kind": None, "apiVersion": None} for name, obj in known.items()} == {
+            assert {name: {**obj, "kind": None, "apiVersion": None} for name, obj in expected.items()} == {
                 name: {**obj, "kind": None, "apiVersion": None} for name, obj in wanted.items()
             }
 

@@ -25,10 +25,10 @@ async def test_a_service_that_is_resolved_is_called_by_its_own_name() -> None:
     admission = Admission(ConfigMap).validates(refuse)
     certificates = MemoryCertificates(("maps.default.svc",))
     hooks = WebhookServer(Webhooks(admission), certificates, host="127.0.0.1", port=0)
-    asked: list[tuple[str, str, int]] = []
+    numbers: list[tuple[str, str, int]] = []
 
     def resolve(service: tuple[str, str, int]) -> str:
-        asked.append(service)
+        numbers.append(service)
         return f"127.0.0.1:{hooks.port}"
 
     async with asyncio.TaskGroup() as group, serving(webhook_caller=HttpCaller(resolve)) as api:
@@ -45,7 +45,7 @@ async def test_a_service_that_is_resolved_is_called_by_its_own_name() -> None:
         }
         (await api.post(VALIDATING, {"metadata": {"name": "maps"}, "webhooks": [hook]})).ok()
         (await api.post(MAPS, config_map())).failed(403, "Forbidden", "denied the request: not today")
-        assert asked == [("default", "maps", 443)]
+        assert numbers == [("default", "maps", 443)]
         hooks.stop()
 
 

@@ -56,8 +56,8 @@ async def test_annotations_that_stand_for_fields_are_numbers(api: Api) -> None:
     refused.failed(400, "BadRequest", 'cannot be handled as a DaemonSet: strconv.ParseInt: parsing "x": invalid syntax')
     refused = await api.post(DEPLOYMENTS, annotated(ROLLBACK, "x"))
     refused.failed(400, "BadRequest", f"failed to parse annotation[{ROLLBACK}]=x as int64: strconv.ParseInt")
-    made = (await api.post(DEPLOYMENTS, annotated(ROLLBACK, "+03"))).ok()
-    assert made["metadata"]["annotations"] == {ROLLBACK: "3"}
+    deployment = (await api.post(DEPLOYMENTS, annotated(ROLLBACK, "+03"))).ok()
+    assert deployment["metadata"]["annotations"] == {ROLLBACK: "3"}
     refused = await api.put(f"{DEPLOYMENTS}/one", annotated(ROLLBACK, "-3"))
     status = refused.failed(422, "Invalid")
     assert causes(status) == [("spec.rollback.version", "Invalid value: -3: must be greater than or equal to 0")]
@@ -73,10 +73,10 @@ async def test_annotations_of_a_deployment_count_as_changes_of_what_is_wanted(ap
         ("", {"metadata": {"labels": {"a": "b"}}}),
         ("/status", {"metadata": {"annotations": {"c": "d"}}, "status": {"replicas": 1}}),
     ):
-        made = (await api.patch(f"{DEPLOYMENTS}/one{path}", patch)).ok()
-        generations.append(made["metadata"]["generation"])
+        result = (await api.patch(f"{DEPLOYMENTS}/one{path}", patch)).ok()
+        generations.append(result["metadata"]["generation"])
     assert generations == [2, 2, 2]
-    assert made["metadata"]["annotations"] == {"a": "b", "c": "d"}
+    assert result["metadata"]["annotations"] == {"a": "b", "c": "d"}
 
 
 async def test_a_daemon_set_without_a_selector_fits_no_template(api: Api) -> None:
@@ -111,19 +111,19 @@ async def test_templates_of_claims_have_labels_and_annotations_only(
     else:
         answer.ok()
     spec = {"metadata": metadata, "spec": {"devices": {"requests": []}}}
-    made = await api.post(f"{TEMPLATES}", {"metadata": {"name": "one"}, "spec": spec})
+    result = await api.post(f"{TEMPLATES}", {"metadata": {"name": "one"}, "spec": spec})
     if field:
-        assert (f"spec.metadata.{field}", "Forbidden: cannot be set") in causes(made.failed(422, "Invalid"))
+        assert (f"spec.metadata.{field}", "Forbidden: cannot be set") in causes(result.failed(422, "Invalid"))
     else:
-        made.ok()
+        result.ok()
 
 
 async def test_claims_are_not_for_whole_pods_even_where_there_are_none(api: Api) -> None:
     refused = (await api.post(PODS, pod(resources={"claims": []}))).failed(422, "Invalid")
     assert ("spec.resources.claims", "Forbidden: claims may not be set for Resources at pod-level") in causes(refused)
     container = {"name": "c", "image": "i", "resources": {"claims": []}}
-    made = (await api.post(PODS, pod(containers=[container]))).ok()
-    assert made["spec"]["containers"][0]["resources"] == {}
+    new_pod = (await api.post(PODS, pod(containers=[container]))).ok()
+    assert new_pod["spec"]["containers"][0]["resources"] == {}
 
 
 async def test_a_volume_has_one_source_whose_rules_hold(api: Api) -> None:
@@ -166,11 +166,11 @@ async def test_a_stateful_set_mounts_its_claims(api: Api) -> None:
         "metadata": {"name": "data"},
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
     }
-    made = workload(volumeClaimTemplates=[claim])
-    made["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
-    made = (await api.post(SETS, made)).ok()
-    made["spec"]["volumeClaimTemplates"][0]["metadata"]["labels"] = {"a": "b"}
-    refused = (await api.put(f"{SETS}/one", made)).failed(422, "Invalid")
+    new_workload = workload(volumeClaimTemplates=[claim])
+    new_workload["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    new_workload = (await api.post(SETS, new_workload)).ok()
+    new_workload["spec"]["volumeClaimTemplates"][0]["metadata"]["labels"] = {"a": "b"}
+    refused = (await api.put(f"{SETS}/one", new_workload)).failed(422, "Invalid")
     ((field, message),) = causes(refused)
     assert field == "spec.volumeClaimTemplates"
     assert message.startswith(
@@ -181,9 +181,9 @@ async def test_a_stateful_set_mounts_its_claims(api: Api) -> None:
 
 async def test_the_template_of_a_job_never_changes_and_is_shown_as_go_shows_it(api: Api) -> None:
     template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
-    made = (await api.post(JOBS, {"metadata": {"name": "one"}, "spec": {"template": template}})).ok()
-    made["spec"]["template"]["spec"]["containers"][0]["image"] = "j"
-    refused = (await api.put(f"{JOBS}/one", made)).failed(422, "Invalid")
+    job = (await api.post(JOBS, {"metadata": {"name": "one"}, "spec": {"template": template}})).ok()
+    job["spec"]["template"]["spec"]["containers"][0]["image"] = "j"
+    refused = (await api.put(f"{JOBS}/one", job)).failed(422, "Invalid")
     ((field, message),) = causes(refused)
     assert field == "spec.template"
     assert (
@@ -209,18 +209,18 @@ async def test_a_job_says_what_its_policies_lack(api: Api) -> None:
 
 
 async def test_a_deadline_belongs_to_pods_and_jobs(api: Api) -> None:
-    made = workload()
-    made["spec"]["template"]["spec"]["activeDeadlineSeconds"] = 5
-    refused = (await api.post(DEPLOYMENTS, made)).failed(422, "Invalid")
+    new_workload = workload()
+    new_workload["spec"]["template"]["spec"]["activeDeadlineSeconds"] = 5
+    refused = (await api.post(DEPLOYMENTS, new_workload)).failed(422, "Invalid")
     text = "Forbidden: activeDeadlineSeconds in ReplicaSet is not Supported"
     assert causes(refused) == [("spec.template.spec.activeDeadlineSeconds", text)]
 
 
 async def test_fields_of_features_that_are_off_are_dropped(api: Api) -> None:
-    made = workload()
-    made["spec"]["template"]["spec"] |= {"schedulingGroup": {"podGroupName": "g"}}
-    made["spec"]["template"]["spec"]["containers"][0]["lifecycle"] = {"stopSignal": "SIGTERM"}
-    kept = (await api.post(DEPLOYMENTS, made)).ok()["spec"]["template"]["spec"]
+    new_workload = workload()
+    new_workload["spec"]["template"]["spec"] |= {"schedulingGroup": {"podGroupName": "g"}}
+    new_workload["spec"]["template"]["spec"]["containers"][0]["lifecycle"] = {"stopSignal": "SIGTERM"}
+    kept = (await api.post(DEPLOYMENTS, new_workload)).ok()["spec"]["template"]["spec"]
     assert "schedulingGroup" not in kept
     assert "lifecycle" not in kept["containers"][0]
 
@@ -235,8 +235,8 @@ def test_each_field_that_is_dropped_is_listed_once() -> None:
 
 async def test_ports_of_pods_on_the_network_of_their_node_are_its_ports(api: Api) -> None:
     container = {"name": "c", "image": "i", "ports": [{"containerPort": 80}]}
-    made = (await api.post(PODS, pod(hostNetwork=True, containers=[container]))).ok()
-    assert made["spec"]["containers"][0]["ports"] == [{"hostPort": 80, "containerPort": 80, "protocol": "TCP"}]
+    new_pod = (await api.post(PODS, pod(hostNetwork=True, containers=[container]))).ok()
+    assert new_pod["spec"]["containers"][0]["ports"] == [{"hostPort": 80, "containerPort": 80, "protocol": "TCP"}]
 
 
 async def test_times_of_leases_have_six_digits_of_a_second(api: Api) -> None:
@@ -273,16 +273,16 @@ async def test_a_metric_has_the_source_of_its_type(api: Api) -> None:
 
 
 async def test_what_the_server_answered_is_read_back_the_fast_way(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = (await api.post(PODS, pod())).ok()
-    assert made["metadata"]["managedFields"]
-    made["metadata"]["labels"] = {"a": "b"}
-    made["metadata"]["resourceVersion"] = "0"
+    new_pod = (await api.post(PODS, pod())).ok()
+    assert new_pod["metadata"]["managedFields"]
+    new_pod["metadata"]["labels"] = {"a": "b"}
+    new_pod["metadata"]["resourceVersion"] = "0"
 
     def slow(*_: Any) -> Any:
         raise AssertionError("the schema was asked about an object that the model takes")
 
     monkeypatch.setattr(type_errors, "validate", slow)
-    (await api.put(f"{PODS}/one", made)).ok()
+    (await api.put(f"{PODS}/one", new_pod)).ok()
 
 
 @pytest.mark.parametrize(
@@ -308,8 +308,8 @@ async def test_a_cron_job_names_a_time_zone_that_there_is(api: Api, zone: str, w
         answer.ok()
         return
     shown = json.dumps(zone)
-    found = causes(answer.failed(422, "Invalid"))
-    assert found == [("spec.timeZone", f"Invalid value: {shown}: {text}") for text in words]
+    current_causes = causes(answer.failed(422, "Invalid"))
+    assert current_causes == [("spec.timeZone", f"Invalid value: {shown}: {text}") for text in words]
 
 
 async def test_a_field_that_is_dropped_counts_in_the_generation_of_a_slice(api: Api) -> None:
@@ -319,9 +319,9 @@ async def test_a_field_that_is_dropped_counts_in_the_generation_of_a_slice(api: 
     spec = {"driver": "a.b", "nodeName": "n", "pool": pool, "devices": [device]}
     (await api.post(slices, {"metadata": {"name": "one"}, "spec": spec})).ok()
     device["attributes"]["a"]["ints"] = [1]
-    made = (await api.put(f"{slices}/one", {"metadata": {"name": "one"}, "spec": spec})).ok()
-    assert made["metadata"]["generation"] == 2
-    assert made["spec"]["devices"][0]["attributes"] == {"a": {"string": "s"}}
+    result = (await api.put(f"{slices}/one", {"metadata": {"name": "one"}, "spec": spec})).ok()
+    assert result["metadata"]["generation"] == 2
+    assert result["spec"]["devices"][0]["attributes"] == {"a": {"string": "s"}}
 
 
 @pytest.mark.parametrize(
@@ -396,10 +396,10 @@ async def test_a_job_has_its_templates_labels_only_if_it_has_none_of_its_own(
     }
     async with serving() as api:
         body = {"metadata": {"name": "j", "labels": own}, "spec": spec}
-        made = (await api.post(JOBS, body)).ok()
-    labels = made["spec"]["template"]["metadata"]["labels"]
+        job = (await api.post(JOBS, body)).ok()
+    labels = job["spec"]["template"]["metadata"]["labels"]
     assert labels["job-name"] == "j"
-    assert made["metadata"]["labels"] == (own if kept else labels)
+    assert job["metadata"]["labels"] == (own if kept else labels)
 
 
 async def test_a_name_that_no_label_may_have_is_named_where_the_job_has_that_label() -> None:
@@ -444,32 +444,32 @@ async def test_the_kind_of_a_claim_template_is_a_text(key: str, wrong: object) -
 async def test_images_are_pulled_always_if_their_name_is_valid_and_means_the_latest(
     api: Api, image: str, policy: str
 ) -> None:
-    made = (await api.post(PODS, pod(containers=[{"name": "c", "image": image}]))).ok()
-    assert made["spec"]["containers"][0]["imagePullPolicy"] == policy
+    new_pod = (await api.post(PODS, pod(containers=[{"name": "c", "image": image}]))).ok()
+    assert new_pod["spec"]["containers"][0]["imagePullPolicy"] == policy
 
 
 async def test_keys_of_files_are_needed_unless_something_else_is_said(api: Api) -> None:
     env = [{"name": "A", "valueFrom": {"fileKeyRef": {"volumeName": "v", "path": "p", "key": "k"}}}]
     wanted = pod(containers=[{"name": "c", "image": "i", "env": env}], volumes=[{"name": "v", "emptyDir": {}}])
-    made = (await api.post(PODS, wanted)).ok()
-    assert made["spec"]["containers"][0]["env"][0]["valueFrom"]["fileKeyRef"]["optional"] is False
+    new_pod = (await api.post(PODS, wanted)).ok()
+    assert new_pod["spec"]["containers"][0]["env"][0]["valueFrom"]["fileKeyRef"]["optional"] is False
 
 
 async def test_ephemeral_containers_have_no_restart_policy_not_even_an_empty_one(api: Api) -> None:
-    made = (await api.post(PODS, pod())).ok()
-    made["spec"]["ephemeralContainers"] = [{"name": "e", "image": "i", "restartPolicy": ""}]
-    refused = await api.put(f"{PODS}/one/ephemeralcontainers", made)
+    new_pod = (await api.post(PODS, pod())).ok()
+    new_pod["spec"]["ephemeralContainers"] = [{"name": "e", "image": "i", "restartPolicy": ""}]
+    refused = await api.put(f"{PODS}/one/ephemeralcontainers", new_pod)
     refused.failed(422, "Invalid", "spec.ephemeralContainers[0].restartPolicy: Forbidden")
 
 
 async def test_what_is_said_to_a_signer_has_keys_with_a_domain(api: Api) -> None:
-    asked = {"keyType": "ED25519", "signerName": "example.com/x", "keyPath": "k", "userAnnotations": {"150%": "x"}}
-    wanted = pod(volumes=[{"name": "v", "projected": {"sources": [{"podCertificate": asked}]}}])
+    request = {"keyType": "ED25519", "signerName": "example.com/x", "keyPath": "k", "userAnnotations": {"150%": "x"}}
+    wanted = pod(volumes=[{"name": "v", "projected": {"sources": [{"podCertificate": request}]}}])
     path = "spec.volumes[0].projected.sources[0].podCertificate.userAnnotations"
     (await api.post(PODS, wanted)).failed(422, "Invalid", f'{path}: Invalid value: "150%": name part must')
-    asked["userAnnotations"] = {"plain": "x"}
+    request["userAnnotations"] = {"plain": "x"}
     (await api.post(PODS, wanted)).failed(422, "Invalid", 'must be a domain-prefixed key (such as "acme.io/foo")')
-    asked["userAnnotations"] = {"Example.com/A": "x"}
+    request["userAnnotations"] = {"Example.com/A": "x"}
     (await api.post(PODS, wanted)).ok()
 
 
@@ -483,20 +483,20 @@ async def test_what_is_said_to_a_signer_has_keys_with_a_domain(api: Api) -> None
     ],
 )
 async def test_certificates_of_kubernetes_own_signers_last_a_day_at_most(api: Api, signer: str, most: int) -> None:
-    asked = {"keyType": "ED25519", "signerName": signer, "keyPath": "k", "maxExpirationSeconds": most + 1}
-    wanted = pod(volumes=[{"name": "v", "projected": {"sources": [{"podCertificate": asked}]}}])
+    request = {"keyType": "ED25519", "signerName": signer, "keyPath": "k", "maxExpirationSeconds": most + 1}
+    wanted = pod(volumes=[{"name": "v", "projected": {"sources": [{"podCertificate": request}]}}])
     words = f"if provided, maxExpirationSeconds must be <= {most}"
     (await api.post(PODS, wanted)).failed(422, "Invalid", words)
-    asked["maxExpirationSeconds"] = most
+    request["maxExpirationSeconds"] = most
     (await api.post(PODS, wanted)).ok()
 
 
 async def test_a_templates_false_values_are_shown_in_refusals(api: Api) -> None:
     spec = {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}}
-    made = (await api.post(JOBS, {"metadata": {"name": "one"}, "spec": spec})).ok()
+    job = (await api.post(JOBS, {"metadata": {"name": "one"}, "spec": spec})).ok()
     owner = {"apiVersion": "v1", "kind": "K", "name": "n", "uid": "u", "controller": False}
-    made["spec"]["template"]["metadata"]["ownerReferences"] = [owner]
-    (await api.put(f"{JOBS}/one", made)).failed(422, "Invalid", '"uid":"u","controller":false}')
+    job["spec"]["template"]["metadata"]["ownerReferences"] = [owner]
+    (await api.put(f"{JOBS}/one", job)).failed(422, "Invalid", '"uid":"u","controller":false}')
 
 
 async def test_a_text_that_is_a_number_counts_as_one_beside_what_is_wrong_with_it(api: Api) -> None:

@@ -25,16 +25,16 @@ async def api() -> AsyncIterator[Api]:
 async def test_a_new_object_gets_its_system_fields(api: Api) -> None:
     sent = pod(metadata={"uid": "mine", "creationTimestamp": "2001-01-01T00:00:00Z", "generation": 7})
     sent["status"] = {"phase": "Running"}
-    made = (await api.post(PODS, sent)).ok()
-    metadata = made["metadata"]
+    new_pod = (await api.post(PODS, sent)).ok()
+    metadata = new_pod["metadata"]
     assert metadata["uid"] != "mine"
     assert len(metadata["uid"]) == 36
     assert metadata["creationTimestamp"] == "2026-01-31T12:00:00Z"
     assert metadata["generation"] == 1
     assert metadata["namespace"] == "default"
     assert metadata["resourceVersion"] == str(api.revision)
-    assert made["status"]["phase"] == "Pending"
-    assert (await api.get(f"{PODS}/web")).json == made
+    assert new_pod["status"]["phase"] == "Pending"
+    assert (await api.get(f"{PODS}/web")).json == new_pod
 
 
 async def test_a_pod_gets_the_defaults_that_kubectl_users_see(api: Api) -> None:
@@ -57,12 +57,12 @@ async def test_a_pod_gets_the_defaults_that_kubectl_users_see(api: Api) -> None:
 async def test_quantities_have_one_form_and_requests_default_to_limits(api: Api) -> None:
     resources = {"limits": {"cpu": 0.5, "memory": "1024Mi"}, "requests": {"memory": "0.5Gi"}}
     sent = pod(spec={"containers": [{"name": "a", "image": "b", "resources": resources}]})
-    made = (await api.post(PODS, sent)).ok()
-    assert made["spec"]["containers"][0]["resources"] == {
+    new_pod = (await api.post(PODS, sent)).ok()
+    assert new_pod["spec"]["containers"][0]["resources"] == {
         "limits": {"cpu": "500m", "memory": "1Gi"},
         "requests": {"cpu": "500m", "memory": "512Mi"},
     }
-    assert made["status"]["qosClass"] == "Burstable"
+    assert new_pod["status"]["qosClass"] == "Burstable"
     resources["requests"]["memory"] = "1Gx"
     (await api.post(PODS, sent)).failed(400, "BadRequest", "quantities must match")
     for amount, words in (
@@ -83,17 +83,17 @@ async def test_a_deployment_gets_its_defaults(api: Api) -> None:
 
 
 async def test_generated_names_have_five_more_characters(api: Api) -> None:
-    made = (await api.post(MAPS, config_map(metadata={"name": "", "generateName": "web-"}))).ok()
-    name = made["metadata"]["name"]
+    new_config_map = (await api.post(MAPS, config_map(metadata={"name": "", "generateName": "web-"}))).ok()
+    name = new_config_map["metadata"]["name"]
     assert name.startswith("web-")
     assert len(name) == 9
     assert set(name[4:]) <= set("bcdfghjklmnpqrstvwxz2456789")
-    assert made["metadata"]["generateName"] == "web-"
+    assert new_config_map["metadata"]["generateName"] == "web-"
 
 
 async def test_long_bases_of_generated_names_are_cut(api: Api) -> None:
-    made = (await api.post(MAPS, config_map(metadata={"name": "", "generateName": "x" * 100}))).ok()
-    assert len(made["metadata"]["name"]) == 63
+    new_config_map = (await api.post(MAPS, config_map(metadata={"name": "", "generateName": "x" * 100}))).ok()
+    assert len(new_config_map["metadata"]["name"]) == 63
 
 
 async def test_a_name_is_taken_once(api: Api) -> None:
@@ -104,9 +104,9 @@ async def test_a_name_is_taken_once(api: Api) -> None:
 
 async def test_dry_run_stores_nothing(api: Api) -> None:
     before = api.revision
-    made = await api.post(MAPS, config_map(), dryRun="All")
-    assert made.status == 201
-    assert "resourceVersion" not in made.json["metadata"]
+    new_config_map = await api.post(MAPS, config_map(), dryRun="All")
+    assert new_config_map.status == 201
+    assert "resourceVersion" not in new_config_map.json["metadata"]
     (await api.get(f"{MAPS}/web")).failed(404, "NotFound")
     await api.post(MAPS, config_map())
     before = api.revision
@@ -118,10 +118,10 @@ async def test_dry_run_stores_nothing(api: Api) -> None:
 
 
 async def test_an_update_with_the_current_version_wins_and_a_stale_one_conflicts(api: Api) -> None:
-    made = (await api.post(MAPS, config_map())).ok()
-    first = (await api.put(f"{MAPS}/web", made | {"data": {"a": "1"}})).ok()
+    new_config_map = (await api.post(MAPS, config_map())).ok()
+    first = (await api.put(f"{MAPS}/web", new_config_map | {"data": {"a": "1"}})).ok()
     assert first["data"] == {"a": "1"}
-    status = (await api.put(f"{MAPS}/web", made | {"data": {"a": "2"}})).failed(
+    status = (await api.put(f"{MAPS}/web", new_config_map | {"data": {"a": "2"}})).failed(
         409,
         "Conflict",
         'Operation cannot be fulfilled on configmaps "web": the object has been modified; please apply your changes to '
@@ -152,20 +152,22 @@ async def test_an_update_for_another_uid_conflicts(api: Api) -> None:
 
 
 async def test_an_update_that_changes_nothing_is_not_stored(api: Api) -> None:
-    made = (await api.post(MAPS, config_map(data={"a": "b", "c": "d"}))).ok()
+    new_config_map = (await api.post(MAPS, config_map(data={"a": "b", "c": "d"}))).ok()
     before = api.revision
-    same = made | {"data": {"c": "d", "a": "b"}}
-    assert (await api.put(f"{MAPS}/web", same)).ok()["metadata"]["resourceVersion"] == made["metadata"][
+    same = new_config_map | {"data": {"c": "d", "a": "b"}}
+    assert (await api.put(f"{MAPS}/web", same)).ok()["metadata"]["resourceVersion"] == new_config_map["metadata"][
         "resourceVersion"
     ]
     assert api.revision == before
 
 
 async def test_system_fields_can_not_be_changed(api: Api) -> None:
-    made = (await api.post(MAPS, config_map())).ok()
-    sent = made | {"metadata": made["metadata"] | {"creationTimestamp": None, "generation": 9, "labels": {"a": "b"}}}
+    new_config_map = (await api.post(MAPS, config_map())).ok()
+    sent = new_config_map | {
+        "metadata": new_config_map["metadata"] | {"creationTimestamp": None, "generation": 9, "labels": {"a": "b"}}
+    }
     changed = (await api.put(f"{MAPS}/web", sent)).ok()["metadata"]
-    assert changed["creationTimestamp"] == made["metadata"]["creationTimestamp"]
+    assert changed["creationTimestamp"] == new_config_map["metadata"]["creationTimestamp"]
     assert "generation" not in changed
     for field, value in (("deletionTimestamp", "2020-01-01T00:00:00Z"), ("deletionGracePeriodSeconds", 5)):
         sent["metadata"] = {"name": "web", field: value}
@@ -174,10 +176,10 @@ async def test_system_fields_can_not_be_changed(api: Api) -> None:
 
 
 async def test_generation_counts_changes_of_the_spec_only(api: Api) -> None:
-    made = (await api.post(DEPLOYMENTS, deployment())).ok()
-    made["metadata"]["labels"] = {"a": "b"}
-    made["status"] = {"replicas": 5}
-    labelled = (await api.put(f"{DEPLOYMENTS}/web", made)).ok()
+    new_deployment = (await api.post(DEPLOYMENTS, deployment())).ok()
+    new_deployment["metadata"]["labels"] = {"a": "b"}
+    new_deployment["status"] = {"replicas": 5}
+    labelled = (await api.put(f"{DEPLOYMENTS}/web", new_deployment)).ok()
     assert labelled["metadata"]["generation"] == 1
     assert labelled["status"] == {}
     labelled["spec"]["replicas"] = 3
@@ -212,16 +214,16 @@ async def test_scale_reads_and_sets_replicas(api: Api) -> None:
 
 
 async def test_selectors_of_workloads_are_immutable(api: Api) -> None:
-    made = (await api.post(DEPLOYMENTS, deployment())).ok()
-    made["spec"]["selector"] = {"matchLabels": {"app": "other"}}
-    made["spec"]["template"]["metadata"]["labels"] = {"app": "other"}
-    (await api.put(f"{DEPLOYMENTS}/web", made)).failed(422, "Invalid", "spec.selector", "field is immutable")
+    new_deployment = (await api.post(DEPLOYMENTS, deployment())).ok()
+    new_deployment["spec"]["selector"] = {"matchLabels": {"app": "other"}}
+    new_deployment["spec"]["template"]["metadata"]["labels"] = {"app": "other"}
+    (await api.put(f"{DEPLOYMENTS}/web", new_deployment)).failed(422, "Invalid", "spec.selector", "field is immutable")
 
 
 async def test_a_running_pods_image_may_change_and_little_else(api: Api) -> None:
-    made = (await api.post(PODS, pod())).ok()
-    made["spec"]["containers"][0]["image"] = "busybox:2"
-    changed = (await api.put(f"{PODS}/web", made)).ok()
+    new_pod = (await api.post(PODS, pod())).ok()
+    new_pod["spec"]["containers"][0]["image"] = "busybox:2"
+    changed = (await api.put(f"{PODS}/web", new_pod)).ok()
     assert changed["metadata"]["generation"] == 2
     changed["spec"]["restartPolicy"] = "Never"
     (await api.put(f"{PODS}/web", changed)).failed(422, "Invalid", "pod updates may not change fields other than")
@@ -230,18 +232,18 @@ async def test_a_running_pods_image_may_change_and_little_else(api: Api) -> None
 async def test_secrets_take_text_and_keep_base64(api: Api) -> None:
     secrets = "/api/v1/namespaces/default/secrets"
     sent = {"metadata": {"name": "s"}, "stringData": {"a": "hello"}, "data": {"b": "aGk="}}
-    made = (await api.post(secrets, sent)).ok()
-    assert made["data"] == {"a": "aGVsbG8=", "b": "aGk="}
-    assert made["type"] == "Opaque"
-    assert "stringData" not in made
+    new_secrets = (await api.post(secrets, sent)).ok()
+    assert new_secrets["data"] == {"a": "aGVsbG8=", "b": "aGk="}
+    assert new_secrets["type"] == "Opaque"
+    assert "stringData" not in new_secrets
 
 
 async def test_immutable_maps_stay_as_they_are(api: Api) -> None:
-    made = (await api.post(MAPS, config_map(data={"a": "b"}, immutable=True))).ok()
-    (await api.put(f"{MAPS}/web", made | {"data": {"a": "c"}})).failed(
+    new_config_map = (await api.post(MAPS, config_map(data={"a": "b"}, immutable=True))).ok()
+    (await api.put(f"{MAPS}/web", new_config_map | {"data": {"a": "c"}})).failed(
         422, "Invalid", "data: Forbidden: field is immutable when `immutable` is set"
     )
-    (await api.put(f"{MAPS}/web", made | {"immutable": False})).failed(422, "Invalid", "immutable: Forbidden")
+    (await api.put(f"{MAPS}/web", new_config_map | {"immutable": False})).failed(422, "Invalid", "immutable: Forbidden")
 
 
 async def test_the_manager_is_the_one_named_or_the_user_agent(api: Api) -> None:
@@ -275,11 +277,11 @@ async def test_events_have_two_names(api: Api) -> None:
         "message": "it began",
         "type": "Normal",
     }
-    made = (await api.post("/api/v1/namespaces/default/events", event)).ok()
+    result = (await api.post("/api/v1/namespaces/default/events", event)).ok()
     other = (await api.get("/apis/events.k8s.io/v1/namespaces/default/events/e")).ok()
     assert (other["apiVersion"], other["regarding"], other["note"]) == (
         "events.k8s.io/v1",
-        made["involvedObject"],
+        result["involvedObject"],
         "it began",
     )
     listed = (await api.get("/apis/events.k8s.io/v1/events")).ok()
@@ -293,8 +295,8 @@ async def test_autoscalers_are_the_same_in_both_versions(api: Api) -> None:
     v2 = v1.replace("/v1/", "/v2/")
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
     spec = {"scaleTargetRef": target, "maxReplicas": 5, "targetCPUUtilizationPercentage": 60}
-    made = (await api.post(v1, {"metadata": {"name": "a"}, "spec": spec})).ok()
-    assert made["spec"] == {**spec, "minReplicas": 1}
+    result = (await api.post(v1, {"metadata": {"name": "a"}, "spec": spec})).ok()
+    assert result["spec"] == {**spec, "minReplicas": 1}
     newer = (await api.get(f"{v2}/a")).ok()
     assert newer["spec"]["metrics"] == [
         {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 60}}}
@@ -304,7 +306,7 @@ async def test_autoscalers_are_the_same_in_both_versions(api: Api) -> None:
     newer["spec"]["behavior"] = {"scaleDown": {"stabilizationWindowSeconds": 5}}
     (await api.put(f"{v2}/a", newer)).ok()
     older = (await api.get(f"{v1}/a")).ok()
-    assert older["spec"] == made["spec"]
+    assert older["spec"] == result["spec"]
     older["spec"]["targetCPUUtilizationPercentage"] = 70
     (await api.put(f"{v1}/a", older)).ok()
     newest = (await api.get(f"{v2}/a")).ok()
@@ -319,12 +321,12 @@ async def test_a_signing_request_is_approved_at_its_own_address(api: Api) -> Non
     signed = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([])).sign(key, None)
     request = b64encode(signed.public_bytes(Encoding.PEM)).decode()
     spec = {"request": request, "signerName": "example.com/x", "usages": ["client auth"], "username": "mallory"}
-    made = (await api.post(requests, {"metadata": {"name": "a"}, "spec": spec})).ok()
-    assert made["spec"]["username"] == "system:admin"
+    new_requests = (await api.post(requests, {"metadata": {"name": "a"}, "spec": spec})).ok()
+    assert new_requests["spec"]["username"] == "system:admin"
     lasts = timedelta(days=1)
     issued = b64encode(make_authority("a", now=EPOCH, lifetime=lasts).certificate).decode()
-    made["status"] = {"conditions": [{"type": "Approved", "status": "True"}], "certificate": issued}
-    approved = (await api.put(f"{requests}/a/approval", made)).ok()
+    new_requests["status"] = {"conditions": [{"type": "Approved", "status": "True"}], "certificate": issued}
+    approved = (await api.put(f"{requests}/a/approval", new_requests)).ok()
     (condition,) = approved["status"].pop("conditions")
     assert approved["status"] == {}
     assert condition.pop("lastUpdateTime") == condition.pop("lastTransitionTime") != ""
@@ -353,9 +355,9 @@ async def test_a_running_pod_gets_ephemeral_containers_at_their_own_address(api:
 
 
 async def test_a_pod_is_resized_at_its_own_address(api: Api) -> None:
-    made = pod()
-    made["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
-    (await api.post(PODS, made)).ok()
+    new_pod = pod()
+    new_pod["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
+    (await api.post(PODS, new_pod)).ok()
     container = {"name": "main", "image": "other", "resources": {"requests": {"cpu": "2"}}}
     changed = (await api.patch(f"{PODS}/web/resize", {"spec": {"containers": [container]}}, STRATEGIC)).ok()
     assert changed["spec"]["containers"][0]["resources"] == {"requests": {"cpu": "2"}}
@@ -367,8 +369,8 @@ async def test_requests_can_be_made_in_anothers_name(api: Api) -> None:
     answer = await api.send("POST", reviews, {}, impersonate_user="jane", impersonate_group="devs")
     assert answer.ok()["status"]["userInfo"] == {"username": "jane", "groups": ["devs", "system:authenticated"]}
     access = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-    asked = {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
-    assert (await api.post(access, asked)).ok()["status"]["allowed"] is True
+    request = {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
+    assert (await api.post(access, request)).ok()["status"]["allowed"] is True
 
 
 async def test_a_revisions_data_has_the_bytes_that_go_clients_compare(api: Api) -> None:
@@ -376,11 +378,11 @@ async def test_a_revisions_data_has_the_bytes_that_go_clients_compare(api: Api) 
     data = {"a": "<b>&c\u2028\u2029é", "d": ["<"]}
     body = {"metadata": {"name": "r"}, "revision": 1, "data": data}
     written = b'{"a":"\\u003cb\\u003e\\u0026c\\u2028\\u2029\xc3\xa9","d":["\\u003c"]}'
-    made = await api.post(path, body)
-    assert made.ok()["data"] == data
-    found = await api.get(f"{path}/r")
-    assert written in made.body
-    assert written in found.body
+    result = await api.post(path, body)
+    assert result.ok()["data"] == data
+    current_result = await api.get(f"{path}/r")
+    assert written in result.body
+    assert written in current_result.body
     assert written in (await api.get(path)).body
     assert written in (await api.send("GET", f"{path}/r", accept="application/vnd.kubernetes.protobuf")).body
     changed = await api.patch(f"{path}/r", {"revision": 2})

@@ -88,22 +88,22 @@ def pod(name: str, **labels: str) -> Pod:
 class World:
     """A server, a user who changes objects, and Chronos at the other end of a link."""
 
-    def __init__(self, client: Client, link: Link, chronos: Chronos, said: list[str]) -> None:
+    def __init__(self, client: Client, link: Link, chronos: Chronos, text: list[str]) -> None:
         self.client = client
         self.link = link
         self.chronos = chronos
-        self.said = said
+        self.said = text
 
     async def hears(self) -> list[str]:
         """The lines that Chronos has printed since the last call, once nothing happens any more."""
         await advance(1)
-        heard, self.said[:] = list(self.said), []
-        return heard
+        answer, self.said[:] = list(self.said), []
+        return answer
 
 
 @asynccontextmanager
 async def world(*pods: Pod, failures: int = 0, dropped: list[str] | None = None) -> AsyncIterator[World]:
-    said: list[str] = []
+    messages: list[str] = []
     left = failures
 
     async def sink(entry: Entry) -> None:
@@ -111,7 +111,7 @@ async def world(*pods: Pod, failures: int = 0, dropped: list[str] | None = None)
         if left:
             left -= 1
             raise OSError("disk full")
-        said.append(f"{entry.event} {entry.key}")
+        messages.append(f"{entry.event} {entry.key}")
 
     def drop(key: ObjectKey, problem: Exception) -> None:
         assert dropped is not None
@@ -126,7 +126,7 @@ async def world(*pods: Pod, failures: int = 0, dropped: list[str] | None = None)
             task = asyncio.create_task(chronos.run())
             await factory.wait_for_cache_sync()
             try:
-                yield World(somebody, link, chronos, said)
+                yield World(somebody, link, chronos, messages)
             finally:
                 await stop(task)
 

@@ -205,11 +205,11 @@ class ScriptedSource:
 
     @property
     def lists(self) -> list[ReceivedRequest]:
-        return [each for each in self.requests if not each.is_watch]
+        return [request for request in self.requests if not request.is_watch]
 
     @property
     def watches(self) -> list[ReceivedRequest]:
-        return [each for each in self.requests if each.is_watch]
+        return [request for request in self.requests if request.is_watch]
 
 
 class FakeServer:
@@ -232,11 +232,11 @@ class FakeServer:
     def put(self, name: str, *, namespace: str = "default", **extra: Any) -> Any:
         self.version += 1
         key = f"{namespace}/{name}"
-        known = self.objects.get(key)
-        uid = extra.pop("uid", "") or (known["metadata"]["uid"] if known else f"uid-{name}-{self.version}")
+        expected = self.objects.get(key)
+        uid = extra.pop("uid", "") or (expected["metadata"]["uid"] if expected else f"uid-{name}-{self.version}")
         document = pod(name, namespace=namespace, version=self.version, uid=uid, **extra)
         self.objects[key] = document
-        self._emit("MODIFIED" if known else "ADDED", document)
+        self._emit("MODIFIED" if expected else "ADDED", document)
         return document
 
     def delete(self, name: str, *, namespace: str = "default") -> None:

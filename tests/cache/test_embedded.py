@@ -53,9 +53,9 @@ class FaultyTransport:
                 self.open.discard(fragile)
 
     def strike(self, what: str) -> None:
-        for each in self.open:
-            each.fate = what
-            each.struck.set()
+        for item in self.open:
+            item.fate = what
+            item.struck.set()
 
     async def close(self) -> None:
         await self._inner.close()
@@ -163,7 +163,10 @@ async def put(client: Client, name: str, text: str) -> None:
 
 
 async def names(client: Client) -> dict[str, int]:
-    return {each.key: int(each.metadata.resource_version) for each in await client.list(ConfigMap, namespace="default")}
+    return {
+        config_map.key: int(config_map.metadata.resource_version)
+        for config_map in await client.list(ConfigMap, namespace="default")
+    }
 
 
 @virtual_time
@@ -175,17 +178,17 @@ async def test_the_clients_own_writes_are_awaited() -> None:
     ):
         maps = factory.informer(ConfigMap)
         await factory.wait_for_cache_sync()
-        made = await client.create(ConfigMap.named("a", "default", data={"n": "1"}))
-        assert await factory.caught_up(ConfigMap, made.key)
-        assert maps.lister.get(made.key).data == {"n": "1"}
-        made.data["n"] = "2"
-        changed = await client.update(made)
+        config_map = await client.create(ConfigMap.named("a", "default", data={"n": "1"}))
+        assert await factory.caught_up(ConfigMap, config_map.key)
+        assert maps.lister.get(config_map.key).data == {"n": "1"}
+        config_map.data["n"] = "2"
+        changed = await client.update(config_map)
         assert await factory.observed(ConfigMap, changed.key, changed.metadata.resource_version)
-        cached = maps.lister.get(made.key)
+        cached = maps.lister.get(config_map.key)
         assert cached.data == {"n": "2"}
         cached.data["n"] = "3"
         await client.update(cached)
-        assert await factory.caught_up(ConfigMap, made.key)
-        await client.delete(maps.lister.get(made.key))
-        assert await factory.caught_up(ConfigMap, made.key)
-        assert maps.lister.try_get(made.key) is None
+        assert await factory.caught_up(ConfigMap, config_map.key)
+        await client.delete(maps.lister.get(config_map.key))
+        assert await factory.caught_up(ConfigMap, config_map.key)
+        assert maps.lister.try_get(config_map.key) is None

@@ -41,7 +41,7 @@ async def test_one_stream_for_any_number_of_consumers_and_shapes() -> None:
         other = factory.informer(Pod, namespace="default")
         third = factory.informer(Pod, selector="app=web")
         await factory.wait_for_cache_sync()
-        assert len({id(each.store) for each in (first, other, third)}) == 3
+        assert len({id(item.store) for item in (first, other, third)}) == 3
         assert len(server.requests) == 3
         assert server.requests[1].path == "/api/v1/namespaces/default/pods"
         assert server.requests[2].query["labelSelector"] == "app=web"
@@ -76,7 +76,7 @@ async def test_an_informer_starts_when_the_factory_is_entered_and_nothing_outliv
     async with factory:
         await factory.wait_for_cache_sync()
         assert calls == ["a"]
-        assert [each.name for each in pods.lister.list(index=("name", "a"))] == ["a"]
+        assert [item.name for item in pods.lister.list(index=("name", "a"))] == ["a"]
     assert asyncio.all_tasks() == {asyncio.current_task()}
     assert server.watchers == []
 
@@ -188,20 +188,20 @@ async def test_a_resource_that_appears_and_disappears_is_followed() -> None:
 
 @virtual_time
 async def test_waiting_for_sync_waits_for_the_handlers_too() -> None:
-    server, told = FakeServer(), []
+    server, answer = FakeServer(), []
     for number in range(5):
         server.put(f"p{number}")
 
     async def slow(head: Any, initial: bool) -> None:
         await asyncio.sleep(1)
-        told.append(head.name)
+        answer.append(head.name)
 
     async with make(server) as factory:
         factory.informer(Pod).add_event_handler(on_add=slow, name="slow one")
         with pytest.raises(CacheSyncError, match=r"slow one: \d waiting"):
             await factory.wait_for_cache_sync(2.5)
         await factory.wait_for_cache_sync()
-        assert len(told) == 5
+        assert len(answer) == 5
 
 
 class Phase(Model):
@@ -236,7 +236,7 @@ async def test_leaner_stores_are_asked_for_by_scope() -> None:
         assert b"spec" not in (heads.store.get("default/a") or b"")
         assert phases.lister.get("default/a", as_=PodPhase).status.phase == "Pending"
         assert seen == [""]
-        accepts = {each.accept for each in server.requests}
+        accepts = {request.accept for request in server.requests}
         drop = ";drop=metadata.managedFields"
         json, partial = "application/json", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
         assert {f"{partial}{drop},{partial},{json}", f"{json}{drop},{json}"} < accepts
@@ -321,12 +321,12 @@ async def test_a_write_is_awaited_until_the_cache_has_it() -> None:
         pods = factory.informer(Pod)
         await factory.wait_for_cache_sync()
         server.held = []
-        made = server.put("a")
-        server.wrote(made, "create")
+        result = server.put("a")
+        server.wrote(result, "create")
         waits = [
             asyncio.create_task(factory.caught_up(Pod, "default/a")),
-            asyncio.create_task(factory.observed(Pod, "default/a", made["metadata"]["resourceVersion"])),
-            asyncio.create_task(pods.observed("default/a", made["metadata"]["resourceVersion"], timeout=None)),
+            asyncio.create_task(factory.observed(Pod, "default/a", result["metadata"]["resourceVersion"])),
+            asyncio.create_task(pods.observed("default/a", result["metadata"]["resourceVersion"], timeout=None)),
         ]
         await advance(3)
         assert not any(wait.done() for wait in waits)

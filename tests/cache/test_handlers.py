@@ -92,7 +92,7 @@ async def test_the_store_and_its_indexes_have_the_state_before_the_handler_is_to
             seen.append(
                 (
                     pods.lister.get(head.key).metadata.resource_version == head.resource_version,
-                    [each.name for each in pods.lister.by_owner("me")],
+                    [item.name for item in pods.lister.by_owner("me")],
                 )
             )
 
@@ -392,11 +392,11 @@ async def test_heads_on_demand_are_the_same_heads_and_say_whether_owners_changed
     server.put("a", **owned("x", True))
     given: list[tuple[Head, Head]] = []
     asked: list[tuple[Head, Head]] = []
-    said: list[tuple[bool, bool]] = []
+    messages: list[tuple[bool, bool]] = []
 
     def on_change(heads: HeadUpdate) -> None:
         assert heads.same_object
-        said.append((heads.same_owners, heads.same_version))
+        messages.append((heads.same_owners, heads.same_version))
         asked.append((heads.old, heads.new))
 
     async with informing(server) as pods:
@@ -412,13 +412,13 @@ async def test_heads_on_demand_are_the_same_heads_and_say_whether_owners_changed
         server.put("a", **owned("renamed", False))
         await wait_all_tasks_blocked()
         await advance(61)
-        assert said == [(True, False), (False, False), (False, False), (True, True)]
+        assert messages == [(True, False), (False, False), (False, False), (True, True)]
         assert asked == given
-        said.clear()
+        messages.clear()
         pods.add_index("phase", lambda head: [head.name])
         server.put("a", **owned("renamed", False))
         await wait_all_tasks_blocked()
-        assert said == [(False, False)], "where it can't tell, it says no"
+        assert messages == [(False, False)], "where it can't tell, it says no"
         assert asked == given
 
 
@@ -551,7 +551,7 @@ async def test_no_handler_ever_sees_an_object_go_back_in_time(
                 case "bookmark":
                     server.bookmark_all()
         await advance(1000)
-        truth = {key: int(each["metadata"]["resourceVersion"]) for key, each in server.objects.items()}
+        truth = {key: int(obj["metadata"]["resourceVersion"]) for key, obj in server.objects.items()}
         assert {key: pods.store.resource_version(key) for key in pods.store} == truth
         for judge in judges:
             assert {f"default/{name}": version for name, (_, version) in judge.alive.items()} == truth

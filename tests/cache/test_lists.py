@@ -50,8 +50,8 @@ def test_any_list_in_any_chunks_gives_its_items(
     body = json.dumps(
         document, separators=(",", ":") if compact else None, sort_keys=sort, ensure_ascii=not unicode
     ).encode()
-    found, envelope = split(body, size)
-    assert [json.loads(each) for each in found] == items
+    result, envelope = split(body, size)
+    assert [json.loads(item) for item in result] == items
     assert (envelope.metadata.resource_version, envelope.metadata.continue_) == ("7", "t")
 
 
@@ -64,8 +64,8 @@ def test_items_are_given_as_soon_as_the_next_one_begins() -> None:
 def test_lookalikes_inside_an_object_are_not_where_it_ends() -> None:
     claims = [{"metadata": {"name": f"claim-{n}"}} for n in range(40)]
     items = [{"metadata": {"name": "a"}, "spec": {"volumeClaimTemplates": claims}}, {"metadata": {"name": "b"}}] * 3
-    found, _ = split(json.dumps({"items": items}, separators=(",", ":")).encode(), 4096)
-    assert [json.loads(each) for each in found] == items
+    result, _ = split(json.dumps({"items": items}, separators=(",", ":")).encode(), 4096)
+    assert [json.loads(item) for item in result] == items
 
 
 def test_a_list_without_anything_in_common_is_not_held_back() -> None:
@@ -77,7 +77,7 @@ def test_a_list_without_anything_in_common_is_not_held_back() -> None:
         early += splitter.feed(body[place : place + 65536])
     assert len(early) > 15
     last, _ = splitter.finish()
-    assert [json.loads(each) for each in early + last] == items
+    assert [json.loads(item) for item in early + last] == items
 
 
 @pytest.mark.parametrize(

@@ -66,11 +66,11 @@ class World:
 async def world(*, knows: bool = True) -> AsyncIterator[World]:
     async with ApiServer() as server:
         server.state.serves_shards = knows
-        made = World(server)
+        new_world = World(server)
         for space in SPACES:
-            await made.client.create(Namespace.named(space))
-        await made.write("a")
-        yield made
+            await new_world.client.create(Namespace.named(space))
+        await new_world.write("a")
+        yield new_world
 
 
 def spaces_of(informer: Informer[ConfigMap]) -> set[str]:
@@ -84,7 +84,7 @@ def spaces_in(*ranges: tuple[int, int]) -> set[str]:
 @pytest.mark.parametrize("knows", [True, False])
 @virtual_time
 async def test_a_cache_follows_its_shard_whether_or_not_the_server_knows_shards(knows: bool) -> None:
-    async with world(knows=knows) as made, made.cache() as informer:
+    async with world(knows=knows) as new_world, new_world.cache() as informer:
         events: list[tuple[str, str]] = []
         informer.add_event_handler(
             on_add=lambda head, initial: events.append(("add", head.key)),
@@ -93,8 +93,8 @@ async def test_a_cache_follows_its_shard_whether_or_not_the_server_knows_shards(
         await informer.wait_synced()
         assert spaces_of(informer) == set(), "a shard has no namespaces at first"
         for number, ranges in enumerate(([LOW], [LOW, HIGH], [HIGH], [])):
-            made.shard.assign(ranges)
-            await made.write(f"b{number}")
+            new_world.shard.assign(ranges)
+            await new_world.write(f"b{number}")
             await advance(1)
             assert spaces_of(informer) == spaces_in(*ranges)
             assert len(informer.store) == len(spaces_in(*ranges)) * (number + 2)
@@ -102,46 +102,46 @@ async def test_a_cache_follows_its_shard_whether_or_not_the_server_knows_shards(
             for change, key in events:
                 (alive.add if change == "add" else alive.discard)(key)
             assert alive == set(informer.store), "handlers are told what comes and goes"
-            await made.write(f"c{number}")
+            await new_world.write(f"c{number}")
             await advance(1)
             assert spaces_of(informer) == spaces_in(*ranges)
             for space in SPACES:
-                await made.client.delete(ConfigMap, f"c{number}", namespace=space)
+                await new_world.client.delete(ConfigMap, f"c{number}", namespace=space)
             await advance(1)
 
 
 @virtual_time
 async def test_a_namespace_is_covered_from_its_list_until_it_leaves() -> None:
-    async with world() as made, made.cache() as informer:
+    async with world() as new_world, new_world.cache() as informer:
         shared = informer.shared
-        made.shard.assign([LOW])
+        new_world.shard.assign([LOW])
         await shared.wait_listed()
         assert [shared.covers(space) for space in SPACES] == [True, True, False, False]
         assert not shared.covers(""), "which stands for all namespaces"
-        made.gate.opened.clear()
-        made.shard.assign([LOW, HIGH])
+        new_world.gate.opened.clear()
+        new_world.shard.assign([LOW, HIGH])
         await advance(5)
         assert [shared.covers(space) for space in SPACES] == [True, True, False, False], "it is not listed yet"
-        made.gate.opened.set()
+        new_world.gate.opened.set()
         await shared.wait_listed()
         assert [shared.covers(space) for space in SPACES] == [True] * 4
-        made.shard.assign([HIGH])
+        new_world.shard.assign([HIGH])
         assert [shared.covers(space) for space in SPACES] == [False, False, True, True], "at once"
         await shared.wait_listed()
         assert not shared.covers(""), "although the hash of the empty text is in the range"
-        made.shard.assign([(0, HASHES)])
+        new_world.shard.assign([(0, HASHES)])
         await shared.wait_listed()
         assert shared.covers(""), "a process that is alone has all"
 
 
 @virtual_time
 async def test_a_list_that_was_asked_for_before_the_shard_changed_replaces_nothing() -> None:
-    async with world() as made, made.cache() as informer:
-        made.shard.assign([LOW, HIGH])
+    async with world() as new_world, new_world.cache() as informer:
+        new_world.shard.assign([LOW, HIGH])
         await informer.shared.wait_listed()
-        made.shard.assign([LOW])
+        new_world.shard.assign([LOW])
         informer.shared.begin()
-        made.shard.assign([LOW, HIGH])
+        new_world.shard.assign([LOW, HIGH])
         informer.shared.finish("99999")
         assert spaces_of(informer) == set(SPACES)
         await advance(1)
@@ -150,23 +150,23 @@ async def test_a_list_that_was_asked_for_before_the_shard_changed_replaces_nothi
 
 @virtual_time
 async def test_own_writes_outside_of_the_shard_are_not_waited_for() -> None:
-    async with world() as made, InformerFactory(made.client, random=Random(1)) as factory:
-        informer = factory.informer(ConfigMap, shard=made.shard)
-        made.shard.assign([LOW])
+    async with world() as new_world, InformerFactory(new_world.client, random=Random(1)) as factory:
+        informer = factory.informer(ConfigMap, shard=new_world.shard)
+        new_world.shard.assign([LOW])
         await informer.shared.wait_listed()
-        await made.client.create(ConfigMap.named("mine", "catalog"))
+        await new_world.client.create(ConfigMap.named("mine", "catalog"))
         assert await factory.caught_up(ConfigMap, "catalog/mine", timeout=0.001)
 
 
 @virtual_time
 async def test_the_server_is_asked_for_the_ranges_only() -> None:
-    async with world() as made, made.cache() as informer:
-        made.shard.assign([LOW])
+    async with world() as new_world, new_world.cache() as informer:
+        new_world.shard.assign([LOW])
         await informer.shared.wait_listed()
         await advance(1)
         selector = "shardRange(object.metadata.namespace, '0x0000000000000000', '0x8000000000000000')"
-        assert made.gate.queries[-1]["shardSelector"] == selector
+        assert new_world.gate.queries[-1]["shardSelector"] == selector
         assert informer.shared.events["ADDED"] == 0
-        await made.write("b")
+        await new_world.write("b")
         await advance(1)
         assert informer.shared.events["ADDED"] == 2

@@ -154,25 +154,25 @@ async def test_tells_the_sink_every_version_in_order() -> None:
 @virtual_time
 async def test_takes_up_a_closed_watch_at_once_where_it_ended() -> None:
     async with running(pod_list([], 10), Stream(event("ADDED", pod("a", version=12)), close=True)) as world:
-        assert [each.version for each in world.source.watches] == ["10", "12"]
+        assert [watch.version for watch in world.source.watches] == ["10", "12"]
         assert len(world.source.lists) == 1
-        assert [each.at for each in world.source.requests] == [0, 0, 0]
+        assert [request.at for request in world.source.requests] == [0, 0, 0]
 
 
 @virtual_time
 async def test_the_first_list_is_of_the_newest_state_or_of_any_as_asked() -> None:
     async with running(pod_list([], 10)) as world:
-        assert [each.version for each in world.source.lists] == [""]
+        assert [list_request.version for list_request in world.source.lists] == [""]
     async with running(pod_list([], 10), first_list="newest") as world:
-        assert [each.version for each in world.source.lists] == [""]
+        assert [list_request.version for list_request in world.source.lists] == [""]
     async with running(pod_list([], 10), first_list="any") as world:
-        assert [each.version for each in world.source.lists] == ["0"]
+        assert [list_request.version for list_request in world.source.lists] == ["0"]
 
 
 @virtual_time
 async def test_a_bookmark_moves_the_place_to_go_on_from() -> None:
     async with running(pod_list([], 10), Stream(bookmark(25), bookmark(25), bookmark(""), close=True)) as world:
-        assert [each.version for each in world.source.watches] == ["10", "25"]
+        assert [watch.version for watch in world.source.watches] == ["10", "25"]
 
 
 @virtual_time
@@ -180,7 +180,7 @@ async def test_a_very_short_watch_is_an_error_and_lists_again_after_a_wait() -> 
     async with running(pod_list([], 10), Stream(close=True), pod_list([], 11)) as world:
         assert world.reflector.counters.short_watches == 1
         await advance(2)
-        assert [each.version for each in world.source.lists] == ["", "10"]
+        assert [list_request.version for list_request in world.source.lists] == ["", "10"]
         assert 0.8 <= world.source.lists[1].at < 1.6
 
 
@@ -189,8 +189,8 @@ async def test_relists_at_the_last_version_and_watches_from_there() -> None:
     script = (pod_list([], 10), Stream(event("ERROR", status(500, "InternalError"))), pod_list([], 15))
     async with running(*script) as world:
         await advance(2)
-        assert [each.version for each in world.source.lists] == ["", "10"]
-        assert [each.version for each in world.source.watches] == ["10", "15"]
+        assert [list_request.version for list_request in world.source.lists] == ["", "10"]
+        assert [watch.version for watch in world.source.watches] == ["10", "15"]
 
 
 @virtual_time
@@ -203,7 +203,7 @@ async def test_410_in_a_watch_lists_at_the_last_version_first_and_410_in_that_li
     )
     async with running(*script) as world:
         await advance(2)
-        assert [each.version for each in world.source.lists] == ["", "10", ""]
+        assert [list_request.version for list_request in world.source.lists] == ["", "10", ""]
         assert world.source.lists[1].at == world.source.lists[2].at, "the newest is asked for at once"
         assert world.sink.names == {"b"}
         assert world.reflector.counters.relists == {"expired": 1}
@@ -213,7 +213,7 @@ async def test_410_in_a_watch_lists_at_the_last_version_first_and_410_in_that_li
 async def test_410_as_the_answer_to_a_watch_lists_again() -> None:
     async with running(pod_list([], 10), refusal(410, "Gone"), pod_list([], 20)) as world:
         await advance(2)
-        assert [each.version for each in world.source.lists] == ["", "10"]
+        assert [list_request.version for list_request in world.source.lists] == ["", "10"]
 
 
 TOO_LARGE = (
@@ -231,7 +231,7 @@ async def test_too_large_versions_of_every_age_of_server_list_the_newest() -> No
         script += [Stream(event("ERROR", status(500, "InternalError"))), problem, pod_list([], 30 + 10 * number)]
     async with running(*script) as world:
         await advance(30)
-        assert [each.version for each in world.source.lists] == ["", "20", "", "30", "", "40", ""]
+        assert [list_request.version for list_request in world.source.lists] == ["", "20", "", "30", "", "40", ""]
 
 
 @virtual_time
@@ -241,7 +241,7 @@ async def test_429_to_a_watch_and_within_it_retries_the_watch_and_never_lists() 
     async with running(pod_list([], 10), throttled, stream) as world:
         await advance(60)
         assert len(world.source.lists) == 1
-        assert [each.version for each in world.source.watches] == ["10", "10", "12"]
+        assert [watch.version for watch in world.source.watches] == ["10", "10", "12"]
         waits = [
             after.at - before.at for before, after in zip(world.source.watches, world.source.watches[1:], strict=False)
         ]
@@ -254,7 +254,7 @@ async def test_a_refused_connection_retries_the_watch_with_growing_waits() -> No
     async with running(pod_list([], 10), *[refused()] * 9) as world:
         await advance(400)
         assert len(world.source.lists) == 1
-        times = [each.at for each in world.source.watches]
+        times = [watch.at for watch in world.source.watches]
         waits = [after - before for before, after in pairwise(times)]
         nominal = [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30, 30]
         assert all(least <= wait < 2 * least for least, wait in zip(nominal, waits, strict=True))
@@ -278,12 +278,12 @@ async def test_other_backoffs_can_be_given() -> None:
 
 @virtual_time
 async def test_a_watch_asks_to_be_ended_after_five_to_ten_minutes() -> None:
-    asked = []
+    requests = []
     async with running(pod_list([], 10), *[Stream(bookmark(n), close=True) for n in range(11, 60)]) as world:
-        asked = [int(each.query["timeoutSeconds"]) for each in world.source.watches]
-    assert min(asked) >= 300
-    assert max(asked) < 600
-    assert max(asked) - min(asked) > 150
+        requests = [int(watch.query["timeoutSeconds"]) for watch in world.source.watches]
+    assert min(requests) >= 300
+    assert max(requests) < 600
+    assert max(requests) - min(requests) > 150
     async with running(pod_list([], 10), min_watch_timeout=20) as world:
         assert int(world.source.watches[0].query["timeoutSeconds"]) >= 300
     async with running(pod_list([], 10), min_watch_timeout=1800) as world:
@@ -296,7 +296,7 @@ async def test_a_silent_stream_is_dead_after_the_idle_deadline_and_taken_up_agai
         await advance(329)
         assert len(world.source.watches) == 1
         await advance(2)
-        assert [each.version for each in world.source.watches] == ["10", "10"]
+        assert [watch.version for watch in world.source.watches] == ["10", "10"]
         assert len(world.source.lists) == 1
         assert world.reflector.counters.ends == {"idle": 1}
 
@@ -311,7 +311,7 @@ async def test_a_silence_of_more_than_two_bookmarks_is_the_end_of_a_watch_where_
         await advance(149)
         assert len(world.source.watches) == 1
         await advance(2)
-        assert [each.version for each in world.source.watches] == ["10", "13"]
+        assert [watch.version for watch in world.source.watches] == ["10", "13"]
         assert world.reflector.counters.ends == {"idle": 1}
         # it was the server's right to be silent, so this is learned anew
         await advance(328)
@@ -327,9 +327,9 @@ async def test_what_was_learned_of_bookmarks_holds_for_the_next_watch_and_never_
         await advance(1)
         first.close()
         await advance(59)
-        assert [each.version for each in world.source.watches] == ["10", "11"]
+        assert [watch.version for watch in world.source.watches] == ["10", "11"]
         await advance(2)
-        assert [each.version for each in world.source.watches] == ["10", "11", "11"]
+        assert [watch.version for watch in world.source.watches] == ["10", "11", "11"]
         assert world.reflector.counters.ends == {"closed": 1, "idle": 1}
 
 
@@ -347,9 +347,9 @@ async def test_a_watch_that_breaks_after_it_has_lived_is_taken_up_and_one_that_b
     lived.fail(broken())
     stillborn.fail(broken())
     async with running(pod_list([], 10), lived, stillborn, pod_list([], 20)) as world:
-        assert [each.version for each in world.source.watches] == ["10", "12"]
+        assert [watch.version for watch in world.source.watches] == ["10", "12"]
         await advance(2)
-        assert [each.version for each in world.source.lists] == ["", "12"]
+        assert [list_request.version for list_request in world.source.lists] == ["", "12"]
 
 
 @virtual_time
@@ -406,10 +406,10 @@ async def test_cancelling_closes_the_stream_and_asks_nothing_more() -> None:
     stream = Stream()
     async with running(pod_list([], 10), stream) as world:
         assert not stream.closed_by_client
-        asked = len(world.source.requests)
+        count = len(world.source.requests)
     assert stream.closed_by_client
     await advance(100)
-    assert len(world.source.requests) == asked
+    assert len(world.source.requests) == count
 
 
 @virtual_time
@@ -431,9 +431,9 @@ async def test_a_failing_list_is_tried_again_for_ever_and_reported() -> None:
     script = [refusal(403, "Forbidden", "pods is forbidden"), refused(), refusal(404, "NotFound"), pod_list([], 3)]
     async with running(*script) as world:
         await advance(60)
-        assert [type(each).__name__ for each in world.errors] == ["Forbidden", "TransportError", "NotFound"]
+        assert [type(error).__name__ for error in world.errors] == ["Forbidden", "TransportError", "NotFound"]
         assert world.source.watches[0].version == "3"
-        assert [each.version for each in world.source.lists] == [""] * 4
+        assert [list_request.version for list_request in world.source.lists] == [""] * 4
 
 
 @virtual_time
@@ -457,8 +457,11 @@ async def test_pages_follow_the_continue_token_without_a_version() -> None:
         pod_list([pod(f"c{n}", version=1) for n in range(2)], 10),
     ]
     async with running(*pages, page_size=4) as world:
-        asked = [(each.version, each.query.get("limit"), each.query.get("continue")) for each in world.source.lists]
-        assert asked == [("", "4", None), ("", "4", "C1"), ("", "4", "C2")]
+        request = [
+            (list_request.version, list_request.query.get("limit"), list_request.query.get("continue"))
+            for list_request in world.source.lists
+        ]
+        assert request == [("", "4", None), ("", "4", "C1"), ("", "4", "C2")]
         assert len(world.sink.names) == 10
 
 
@@ -466,7 +469,7 @@ async def test_pages_follow_the_continue_token_without_a_version() -> None:
 async def test_a_relist_at_a_version_is_not_paged() -> None:
     async with running(pod_list([], 10), Stream(close=True), pod_list([], 10)) as world:
         await advance(2)
-        assert [each.query.get("limit") for each in world.source.lists] == ["500", None]
+        assert [list_request.query.get("limit") for list_request in world.source.lists] == ["500", None]
 
 
 @virtual_time
@@ -474,7 +477,7 @@ async def test_relists_are_paged_where_the_server_has_paged_a_list_at_zero() -> 
     script = [pod_list([], 10, token="C1"), pod_list([], 10), Stream(close=True), pod_list([], 10)]
     async with running(*script, first_list="any") as world:
         await advance(2)
-        assert [each.query.get("limit") for each in world.source.lists] == ["500", "500", "500"]
+        assert [list_request.query.get("limit") for list_request in world.source.lists] == ["500", "500", "500"]
 
 
 @virtual_time
@@ -488,8 +491,8 @@ async def test_a_page_that_expired_makes_one_full_list_at_the_same_version() -> 
     ]
     async with running(*script, page_size=4) as world:
         await advance(2)
-        asked = [(each.version, each.query.get("limit")) for each in world.source.lists]
-        assert asked == [("", "4"), ("10", "4"), ("", "4"), ("10", None)]
+        request = [(list_request.version, list_request.query.get("limit")) for list_request in world.source.lists]
+        assert request == [("", "4"), ("10", "4"), ("", "4"), ("10", None)]
         assert world.sink.names == {"a"}
 
 
@@ -511,10 +514,10 @@ async def test_a_streamed_list_is_complete_with_its_bookmark_and_goes_on_as_a_wa
     stream = Stream(event("ADDED", pod("a", version=2)), event("ADDED", pod("b", version=3)))
     async with running(stream, streaming=True) as world:
         assert world.sink.said == []
-        asked = world.source.requests[0]
-        assert asked.query["sendInitialEvents"] == "true"
-        assert asked.query["resourceVersionMatch"] == "NotOlderThan"
-        assert asked.version == ""
+        request = world.source.requests[0]
+        assert request.query["sendInitialEvents"] == "true"
+        assert request.query["resourceVersionMatch"] == "NotOlderThan"
+        assert request.version == ""
         stream.send(event("MODIFIED", pod("b", version=4)), event("DELETED", pod("a", version=5)))
         stream.send(bookmark(5), bookmark(7, end=True), event("ADDED", pod("c", version=9)))
         await wait_all_tasks_blocked()
@@ -544,7 +547,7 @@ async def test_the_bookmark_counts_only_with_exactly_true() -> None:
 async def test_a_server_that_refuses_to_stream_is_listed_at_once(problem: Exception) -> None:
     async with running(problem, pod_list([pod("a", version=1)], 10), streaming=True) as world:
         assert world.sink.names == {"a"}
-        assert [each.is_watch for each in world.source.requests] == [True, False, True]
+        assert [request.is_watch for request in world.source.requests] == [True, False, True]
         assert world.source.requests[-1].at == 0
 
 
@@ -576,7 +579,7 @@ async def test_a_streamed_list_is_throttled_and_refused_without_falling_back() -
     stream = Stream(bookmark(9, end=True))
     async with running(refusal(429, "TooManyRequests"), refused(), stream, streaming=True) as world:
         await advance(10)
-        assert all(each.is_streamed_list for each in world.source.requests)
+        assert all(request.is_streamed_list for request in world.source.requests)
         assert world.sink.said == [("replaced", "9")]
 
 
@@ -586,7 +589,7 @@ async def test_a_streamed_list_that_ends_early_is_begun_anew() -> None:
     whole = Stream(event("ADDED", pod("b", version=3)), bookmark(9, end=True))
     async with running(early, whole, streaming=True) as world:
         await advance(2)
-        assert [each.is_streamed_list for each in world.source.requests] == [True, True]
+        assert [request.is_streamed_list for request in world.source.requests] == [True, True]
         assert world.sink.names == {"b"}
 
 
@@ -595,7 +598,7 @@ async def test_a_streamed_relist_asks_for_the_last_version_and_for_the_newest_wh
     first = Stream(bookmark(9, end=True), event("ERROR", status(410, "Expired")))
     async with running(first, refusal(410, "Expired"), Stream(bookmark(20, end=True)), streaming=True) as world:
         await advance(2)
-        assert [each.version for each in world.source.requests] == ["", "9", ""]
+        assert [request.version for request in world.source.requests] == ["", "9", ""]
         assert world.sink.said[-1] == ("replaced", "20")
 
 

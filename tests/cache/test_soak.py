@@ -191,7 +191,7 @@ async def test_at_every_quiet_point_the_store_equals_the_server(
                     server.faults.clear()
                     # An idle deadline, the longest back-off, and what the slow ones need.
                     await advance(700 + 50 * max(delays))
-                    truth = {key: int(each["metadata"]["resourceVersion"]) for key, each in server.objects.items()}
+                    truth = {key: int(obj["metadata"]["resourceVersion"]) for key, obj in server.objects.items()}
                     assert {key: pods.store.resource_version(key) for key in pods.store} == truth
                     assert set(pods.store.indexed("owner", "o1")) == {
                         key for key in truth if int(key.removeprefix("default/p")) % 3 == 1
@@ -224,7 +224,7 @@ async def test_an_hour_of_churn_grows_nothing() -> None:
             "owners": len(pods.store.index_values("owner")),
             "namespaces": len(list(pods.store.namespace("default"))),
             "snapshots": len(pods.store._snapshots),
-            "heads": sum(isinstance(each, Stream) for each in gc.get_objects()),
+            "heads": sum(isinstance(obj, Stream) for obj in gc.get_objects()),
         }
 
     async with InformerFactory(server, random=Random(1), resync=60) as factory:
@@ -250,7 +250,7 @@ async def test_an_hour_of_churn_grows_nothing() -> None:
                 await wait_all_tasks_blocked()
             if minute == 2:
                 before = census()
-            assert sum(each.queued for each in pods.shared.registrations) <= 110
+            assert sum(registration.queued for registration in pods.shared.registrations) <= 110
             assert len(pods.store) == len(server.objects)
         after = census()
         assert after["tasks"] == before["tasks"]

@@ -53,8 +53,8 @@ def test_add_get_update_delete_list() -> None:
     assert lister(store).get("b", "other").name == "b"
     assert put(store, pod("a", version=3, phase="Failed")) is not None
     assert lister(store).get("default/a").status.phase == "Failed"
-    assert {each.name for each in lister(store).list()} == {"a", "b"}
-    assert {each.name for each in lister(store).list(namespace="other")} == {"b"}
+    assert {item.name for item in lister(store).list()} == {"a", "b"}
+    assert {item.name for item in lister(store).list(namespace="other")} == {"b"}
     assert store.remove("default/a") is not None
     assert store.remove("default/a") is None
     assert len(store) == 1
@@ -103,7 +103,7 @@ def test_a_read_can_be_a_smaller_struct() -> None:
     store = make_store()
     put(store, pod("a", version=1, phase="Pending"))
     assert lister(store).get("default/a", as_=Projection).status.phase == "Pending"
-    assert [each.status.phase for each in lister(store).list(as_=Projection)] == ["Pending"]
+    assert [item.status.phase for item in lister(store).list(as_=Projection)] == ["Pending"]
 
 
 def test_what_is_not_newer_is_stale_but_versions_that_are_no_numbers_are_taken() -> None:
@@ -281,7 +281,7 @@ def test_an_index_follows_updates_and_deletions_before_and_after_objects_are_the
     for name in ("early", "late"):
         assert store.index_values(name) == ["q", "y", "z"], "a value that nothing has leaves no set behind"
     assert set(store.indexed("node", "node-2")) == {"default/a"}
-    assert [each.name for each in lister(store).list(index=("late", "q"))] == ["a"]
+    assert [item.name for item in lister(store).list(index=("late", "q"))] == ["a"]
     store.remove("default/a")
     assert store.index_values("late") == ["y"]
     assert store.index_values("node") == ["node-1"]
@@ -294,7 +294,7 @@ def test_a_value_keeps_its_other_objects_when_one_goes() -> None:
     for number in range(19):
         store.remove(f"default/p{number}")
         assert len(list(store.indexed("owner", "owner"))) == 19 - number
-    assert [each.name for each in lister(store).by_owner("owner")] == ["p19"]
+    assert [item.name for item in lister(store).by_owner("owner")] == ["p19"]
     store.remove("default/p19")
     assert store.index_values("owner") == []
 
@@ -350,7 +350,7 @@ def test_label_selectors_are_answered_from_an_index_that_follows() -> None:
     store = make_store()
     for number in range(50):
         put(store, pod(f"p{number}", version=1 + number, labels={"app": f"app-{number % 5}", "odd": str(number % 2)}))
-    names = lambda selector: {each.name for each in lister(store).list(selector=selector)}  # noqa: E731
+    names = lambda selector: {item.name for item in lister(store).list(selector=selector)}  # noqa: E731
     assert names("app=app-1") == {f"p{number}" for number in range(1, 50, 5)}
     assert names("app in (app-1,app-2),odd=1") == {f"p{n}" for n in range(50) if n % 5 in (1, 2) and n % 2}
     assert names({"app": "app-3"}) == {f"p{number}" for number in range(3, 50, 5)}
@@ -390,10 +390,10 @@ def test_a_snapshot_stays_as_it_was() -> None:
         old, new = lister(snapshot), lister(store)
         assert old.get("default/p0").status.phase == "Running"
         assert new.get("default/p0").status.phase == "Failed"
-        assert {each.name for each in old.list()} == {"p0", "p1", "p2", "p3"}
-        assert {each.name for each in old.list(namespace="default")} == {"p0", "p1", "p2", "p3"}
-        assert {each.name for each in old.list(index=("words", "x"))} == {"p0", "p1", "p2", "p3"}
-        assert {each.name for each in old.list(selector="n=0")} == {"p0"}
+        assert {item.name for item in old.list()} == {"p0", "p1", "p2", "p3"}
+        assert {item.name for item in old.list(namespace="default")} == {"p0", "p1", "p2", "p3"}
+        assert {item.name for item in old.list(index=("words", "x"))} == {"p0", "p1", "p2", "p3"}
+        assert {item.name for item in old.list(selector="n=0")} == {"p0"}
         assert old.by_owner("me") == []
         assert old.try_get("default/new") is None
         assert len(old) == 4
@@ -597,10 +597,10 @@ class StoreAgainstDict(RuleBasedStateMachine):
         if self.replacement is None:
             return
         changes = list(self.replacement.finish())
-        told = {change.key: (change.old is not None, change.new is not None, change.same) for change in changes}
+        by_key = {change.key: (change.old is not None, change.new is not None, change.same) for change in changes}
         for key in self.model.keys() | self.fresh.keys():
             old, new = self.model.get(key), self.fresh.get(key)
-            assert told[key] == (old is not None, new is not None, old is not None and old == new)
+            assert by_key[key] == (old is not None, new is not None, old is not None and old == new)
         kinds = [change.new is None for change in changes]
         assert kinds == sorted(kinds, reverse=True), "deletions come first"
         self.model, self.replacement = self.fresh, None
@@ -620,7 +620,9 @@ class StoreAgainstDict(RuleBasedStateMachine):
             assert stored is not None
             assert json.loads(stored)["metadata"]["uid"] == document["metadata"]["uid"]
         for value in ("x", "y"):
-            expected = {key for key, each in model.items() if each["metadata"].get("labels", {}).get("app") == value}
+            expected = {
+                key for key, one_value in model.items() if one_value["metadata"].get("labels", {}).get("app") == value
+            }
             assert names(selector=f"app={value}") == expected
             assert names(selector=f"app={value}", namespace="default") == expected
         for owner in ("o1", "o2"):
@@ -699,7 +701,7 @@ json.dump(
 
 
 def test_the_order_of_what_a_lister_returns_does_not_depend_on_the_hash_seed() -> None:
-    said = [
+    outputs = [
         subprocess.run(
             [sys.executable, "-c", ORDERS],
             env={**os.environ, "PYTHONHASHSEED": seed},
@@ -709,8 +711,8 @@ def test_the_order_of_what_a_lister_returns_does_not_depend_on_the_hash_seed() -
         ).stdout
         for seed in ("1", "2", "3")
     ]
-    assert said[0] == said[1] == said[2]
-    orders = json.loads(said[0])
+    assert outputs[0] == outputs[1] == outputs[2]
+    orders = json.loads(outputs[0])
     assert orders[0] == orders[1] == orders[2]
     assert len(orders[0]) == 39
 

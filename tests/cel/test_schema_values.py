@@ -24,7 +24,7 @@ FREE = {"x-kubernetes-preserve-unknown-fields": True}
 
 
 @pytest.mark.parametrize(
-    ("value", "schema", "said"),
+    ("value", "schema", "message"),
     [
         (None, TEXT, "got null for schema with nullable=false"),
         (1.5, {"x-kubernetes-int-or-string": True}, "expected XIntOrString value to be either a string or integer"),
@@ -47,8 +47,8 @@ FREE = {"x-kubernetes-preserve-unknown-fields": True}
         ("ä", {"type": "string", "format": "byte"}, "Invalid byte formatted string ä: "),
     ],
 )
-def test_what_does_not_fit_its_schema_is_said(value: Any, schema: dict[str, Any], said: str) -> None:
-    with pytest.raises(EvaluationError, match=said):
+def test_what_does_not_fit_its_schema_is_said(value: Any, schema: dict[str, Any], message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
         value_of(value, schema)
 
 
@@ -90,31 +90,31 @@ def test_a_day_is_its_midnight() -> None:
 
 def test_fields_are_found_by_their_escaped_names_and_unknown_ones_not_at_all() -> None:
     schema = {"type": "object", "properties": {"in": INT, "a-b": INT, "gone": TEXT}}
-    found = value_of({"in": 1, "a-b": 2, "gone": None, "unknown": 4}, schema)
-    assert isinstance(found, MapValue)
-    assert list(found) == ["__in__", "a__dash__b", "gone"]
-    assert [found.find(name) for name in ("__in__", "a__dash__b")] == [1, 2]
-    assert [found.find(name) for name in ("gone", "unknown", "none")] == [MISSING] * 3
-    assert len(found) == 4
+    result = value_of({"in": 1, "a-b": 2, "gone": None, "unknown": 4}, schema)
+    assert isinstance(result, MapValue)
+    assert list(result) == ["__in__", "a__dash__b", "gone"]
+    assert [result.find(name) for name in ("__in__", "a__dash__b")] == [1, 2]
+    assert [result.find(name) for name in ("gone", "unknown", "none")] == [MISSING] * 3
+    assert len(result) == 4
     with pytest.raises(EvaluationError):
-        found.find(1)
+        result.find(1)
 
 
 def test_names_of_a_map_are_as_they_are() -> None:
-    found = value_of({"in": 1, "a-b": 2}, {"type": "object", "additionalProperties": INT})
-    assert isinstance(found, MapValue)
-    assert list(found) == ["in", "a-b"]
-    assert [found.find(name) for name in ("in", "a-b", "c")] == [1, 2, MISSING]
+    result = value_of({"in": 1, "a-b": 2}, {"type": "object", "additionalProperties": INT})
+    assert isinstance(result, MapValue)
+    assert list(result) == ["in", "a-b"]
+    assert [result.find(name) for name in ("in", "a-b", "c")] == [1, 2, MISSING]
 
 
 def test_an_embedded_resource_has_what_every_object_has() -> None:
-    found = value_of(
+    result = value_of(
         {"metadata": {"name": "x"}, "kind": "K"}, {"type": "object", "x-kubernetes-embedded-resource": True}
     )
-    assert isinstance(found, MapValue)
-    metadata = found.find("metadata")
+    assert isinstance(result, MapValue)
+    metadata = result.find("metadata")
     assert isinstance(metadata, MapValue)
-    assert (found.find("kind"), metadata.find("name")) == ("K", "x")
+    assert (result.find("kind"), metadata.find("name")) == ("K", "x")
 
 
 def test_json_without_a_schema_is_a_map_of_whatever() -> None:

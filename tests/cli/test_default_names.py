@@ -91,7 +91,7 @@ def test_manifests_are_the_same_whatever_the_file_is_called(file: str, capsys: p
             program(file, sp.Operator(controllers, admissions))(["manifests", "--service", "hooks", *words])
         assert ended.value.code == 0
         _, hooks, role = yaml.safe_load_all(capsys.readouterr().out)
-        assert [each["metadata"]["name"] for each in (hooks, role)] == names
+        assert [item["metadata"]["name"] for item in (hooks, role)] == names
 
 
 def test_the_program_s_own_name_is_its_objects_name(

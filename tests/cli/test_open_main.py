@@ -124,13 +124,13 @@ class Namespaced:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (Namespaced, "Namespaced.namespace: run already has a flag of that name"),
         (dict, "options= takes a dataclass, whose fields are the program's own flags, not <class 'dict'>"),
     ],
 )
-def test_options_that_can_not_be_flags_are_said(options: Any, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_that_can_not_be_flags_are_said(options: Any, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         sp.main(sp.Controller(ConfigMap, reconcile), argv=["run"], options=options, lifespan=None)  # type: ignore[arg-type]
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err

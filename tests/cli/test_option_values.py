@@ -77,9 +77,9 @@ def test_the_printed_program_has_the_controllers_and_the_flags_of_the_options(
 ) -> None:
     run("manifests", "--image", "a:1", "--option", "has-ponds=true", "--option", "water=from a well")
     printed = documents(capsys.readouterr().out)
-    definitions = [each["metadata"]["name"] for each in printed if each["kind"] == "CustomResourceDefinition"]
+    definitions = [item["metadata"]["name"] for item in printed if item["kind"] == "CustomResourceDefinition"]
     assert definitions == ["gardens.option-values.example.com", "ponds.option-values.example.com"]
-    (deployment,) = (each for each in printed if each["kind"] == "Deployment")
+    (deployment,) = (item for item in printed if item["kind"] == "Deployment")
     arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
     assert arguments[-2:] == ["--water=from a well", "--has-ponds=true"]
     run("manifests", "--image", "a:1")
@@ -106,7 +106,7 @@ def test_a_pod_gets_the_text_that_the_option_has(form: str, tmp_path: Path, caps
         assert options == {"water": "@networks@ $$(HOME) $$$$", "plan": "/etc/plan"}
         return
     run("manifests", "--image", "a:1", *words)
-    (deployment,) = (each for each in documents(capsys.readouterr().out) if each["kind"] == "Deployment")
+    (deployment,) = (document for document in documents(capsys.readouterr().out) if document["kind"] == "Deployment")
     arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
     assert arguments[-2:] == ["--water=@networks@ $$(HOME) $$$$", "--plan=/etc/plan"]
 

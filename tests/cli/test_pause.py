@@ -79,7 +79,7 @@ async def child(client: Client, name: str, watts: str) -> None:
     async with asyncio.timeout(120):
         while True:
             maps = await client.list(ConfigMap, namespace="default")
-            if any(each.name == name and each.data.get("watts") == watts for each in maps):
+            if any(config_map.name == name and config_map.data.get("watts") == watts for config_map in maps):
                 return
             await asyncio.sleep(0.1)
 
@@ -106,14 +106,14 @@ async def test_a_person_pauses_and_resumes_an_object_and_a_controller_with_kubec
             await shell.kubectl("apply", "-f", "-", stdin=LAMP % ("a", 1))
             await child(client, "a", "1")
 
-            told = await shell.setpoint("reconcile", "lamp", "default/a", "--wait")
-            assert told == "Lamp default/a is reconciled"
+            setpoint = await shell.setpoint("reconcile", "lamp", "default/a", "--wait")
+            assert setpoint == "Lamp default/a is reconciled"
             shown = await shell.kubectl("get", "lamp", "a", "-o", "jsonpath={.metadata.annotations}")
             assert "pause.example.com/reconciled-at" in shown
             assert "is requested by its annotation" in await shell.setpoint("reconcile", "lamp", "a")
 
-            told = await shell.setpoint("pause", "lamp", "a", "--reason", "new wires")
-            assert told == "Lamp default/a is paused by its annotation pause.example.com/paused"
+            setpoint = await shell.setpoint("pause", "lamp", "a", "--reason", "new wires")
+            assert setpoint == "Lamp default/a is paused by its annotation pause.example.com/paused"
             await shell.kubectl("wait", "lamp/a", "--for=condition=Paused")
             assert "a is paused: no reconcile" in await shell.setpoint("reconcile", "lamp", "a", status=1)
             await shell.kubectl("apply", "-f", "-", stdin=LAMP % ("a", 2))
@@ -125,12 +125,15 @@ async def test_a_person_pauses_and_resumes_an_object_and_a_controller_with_kubec
             await shell.kubectl("wait", "lamp/a", "--for=delete")
             assert "there is no Lamp a in namespace default" in await shell.setpoint("resume", "lamp", "a", status=1)
 
-            told = await shell.setpoint("pause", "controller", "lamp", "--reason", "fire")
-            assert told.endswith("every program that follows the ConfigMap default/setpoint-paused")
+            setpoint = await shell.setpoint("pause", "controller", "lamp", "--reason", "fire")
+            assert setpoint.endswith("every program that follows the ConfigMap default/setpoint-paused")
             await running.until(lambda p: any("controller paused" in line for line in p.err), "pause")
             await shell.kubectl("apply", "-f", "-", stdin=LAMP % ("b", 3))
             await shell.kubectl("annotate", "lamp", "b", "note=1")
-            assert [each.name for each in await client.list(ConfigMap, namespace="default")] == ["a", "setpoint-paused"]
+            assert [config_map.name for config_map in await client.list(ConfigMap, namespace="default")] == [
+                "a",
+                "setpoint-paused",
+            ]
             await shell.setpoint("resume", "controller", "lamp")
             await child(client, "b", "3")
 
@@ -138,7 +141,7 @@ async def test_a_person_pauses_and_resumes_an_object_and_a_controller_with_kubec
 async def test_what_can_not_be_paused_is_said_in_one_line(tmp_path: Path) -> None:
     async with server(tmp_path, "--no-control-plane") as (_, _, kubeconfig):
         shell = Shell(tmp_path, kubeconfig)
-        for words, told in (
+        for words, answer in (
             (("pause", "wombat", "a"), "wombat"),
             (
                 ("pause", "configmap", "a"),
@@ -147,5 +150,5 @@ async def test_what_can_not_be_paused_is_said_in_one_line(tmp_path: Path) -> Non
             (("pause", "configmap", "a", "--annotation", "x/y/z"), "--annotation: annotation 'x/y/z'"),
             (("pause", "configmap", "a/b/c", "--annotation", "x.y/z"), "setpoint: the namespace 'a/b' may not contain"),
         ):
-            assert told in await shell.setpoint(*words, status=1)
+            assert answer in await shell.setpoint(*words, status=1)
         assert "is not paused any more" in await shell.setpoint("resume", "controller", "lamp")

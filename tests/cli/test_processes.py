@@ -64,12 +64,12 @@ class Turn(NamedTuple):
 
 
 def keys_by_process(running: Program, skip: int = 0) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+    results: dict[str, set[str]] = {}
     for line in running.out[skip:]:
         if line.startswith("begin "):
             _, _, pid, key = line.split()
-            found.setdefault(pid, set()).add(key)
-    return found
+            results.setdefault(pid, set()).add(key)
+    return results
 
 
 def ends_by_process(running: Program) -> Counter[str]:
@@ -78,14 +78,14 @@ def ends_by_process(running: Program) -> Counter[str]:
 
 def turns(running: Program, killed: dict[str, float]) -> list[Turn]:
     begun: dict[tuple[str, str], float] = {}
-    found = []
+    results = []
     for line in running.out:
         match line.split():
             case ["begin", at, pid, key]:
                 begun[pid, key] = float(at)
             case ["end", at, pid, key]:
-                found.append(Turn(key, begun.pop((pid, key)), float(at), pid))
-    return found + [Turn(key, at, killed.get(pid, float("inf")), pid) for (pid, key), at in begun.items()]
+                results.append(Turn(key, begun.pop((pid, key)), float(at), pid))
+    return results + [Turn(key, at, killed.get(pid, float("inf")), pid) for (pid, key), at in begun.items()]
 
 
 def gone(pid: str) -> bool:
@@ -113,8 +113,8 @@ async def test_processes_share_the_keys_a_killed_one_is_replaced_and_all_end_tog
         async with program_of(*words, home=tmp_path) as running:
 
             def shared(skip: int = 0) -> bool:
-                each = keys_by_process(running, skip)
-                return len(each) == 2 and set().union(*each.values()) >= KEYS
+                by_process = keys_by_process(running, skip)
+                return len(by_process) == 2 and set().union(*by_process.values()) >= KEYS
 
             await running.until(lambda p: shared(), "work of two processes")
             first = keys_by_process(running)
@@ -218,17 +218,17 @@ async def test_a_second_signal_ends_all_processes_at_once_whatever_their_reconci
     async with EmbeddedCluster(control_plane=False) as cluster:
         cluster.write_kubeconfig(tmp_path / "config")
         await cluster.client.create(Namespace.named("work"))
-        for name in ("blocks", *(f"k{each}" for each in range(8))):
+        for name in ("blocks", *(f"k{index}" for index in range(8))):
             await cluster.client.create(ConfigMap.named(name, "work"))
         words = ("run", "--kubeconfig", tmp_path / "config", "--namespace", "work", "--processes", "2")
         async with program_of(tmp_path / "beat.py", *words, home=tmp_path) as running:
 
             def begun() -> dict[str, set[str]]:
-                found: dict[str, set[str]] = {}
+                results: dict[str, set[str]] = {}
                 for line in running.out:
                     _, pid, key = line.split()
-                    found.setdefault(pid, set()).add(key)
-                return found
+                    results.setdefault(pid, set()).add(key)
+                return results
 
             await running.until(
                 lambda p: len(begun()) == 2 and any("work/blocks" in keys for keys in begun().values()),
@@ -292,10 +292,12 @@ async def test_each_process_sends_its_own_metrics_and_spans_to_a_collector(
                 assert await running.signalled(signal.SIGTERM) == 0, running.printed()
 
     def processes(parts: Iterable[Any]) -> set[str]:
-        resources = [{each.key: each.value.string_value for each in part.resource.attributes} for part in parts]
-        assert all(each["service.name"] == "beat.example.com" for each in resources)
-        assert {each["service.instance.id"] for each in resources} == {socket.gethostname()}
-        return {each["setpoint.process"] for each in resources}
+        resources = [
+            {attribute.key: attribute.value.string_value for attribute in part.resource.attributes} for part in parts
+        ]
+        assert all(resource["service.name"] == "beat.example.com" for resource in resources)
+        assert {resource["service.instance.id"] for resource in resources} == {socket.gethostname()}
+        return {resource["setpoint.process"] for resource in resources}
 
     spans = [
         part for body in bodies["/v1/traces"] for part in ExportTraceServiceRequest.FromString(body).resource_spans
@@ -307,7 +309,7 @@ async def test_each_process_sends_its_own_metrics_and_spans_to_a_collector(
     assert processes(metrics) == processes(logs) == {"0", "1", "supervisor"}
     assert processes(spans) >= {"0", "1"}
     reconciles = {
-        next(each.value.string_value for each in point.attributes if each.key == "process"): point
+        next(attribute.value.string_value for attribute in point.attributes if attribute.key == "process"): point
         for part in metrics
         for metric in part.scope_metrics[0].metrics
         if metric.name == "controller_runtime_reconcile_time_seconds"

@@ -29,7 +29,7 @@ async def test_ctrl_c_leaves_a_whole_recording(tmp_path: Path) -> None:
 
 async def test_what_can_not_be_recorded_is_said_in_one_line(tmp_path: Path) -> None:
     async with server(tmp_path, "--no-control-plane") as (_, _, kubeconfig):
-        for words, told in (
+        for words, answer in (
             ((), "name the kinds to record"),
             (("wombats",), "wombats"),
             (("--redact", "data", "cm"), "give a collection and a path"),
@@ -37,6 +37,6 @@ async def test_what_can_not_be_recorded_is_said_in_one_line(tmp_path: Path) -> N
             options = ("record", "--out", tmp_path / "r.jsonl", "--kubeconfig", kubeconfig, *words)
             async with program("-m", "setpoint", *options, home=tmp_path) as running:
                 assert await running.ended() == 1
-            assert told in "\n".join(running.err)
+            assert answer in "\n".join(running.err)
             assert "Traceback" not in running.printed()
             assert not [*tmp_path.glob("r.jsonl*")], "nothing is left of a recording that did not begin"

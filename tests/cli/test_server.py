@@ -46,7 +46,7 @@ async def test_the_page_of_a_cluster_is_served_where_it_says(tmp_path: Path) -> 
         words, _, address = running.out[1].rpartition(" ")
         assert words == "setpoint: the page:"
         async with ClientSession() as session, session.get(address.replace("/ui/", "/debug/kinds")) as answer:
-            assert "namespaces" in [each["name"] for each in await answer.json()]
+            assert "namespaces" in [item["name"] for item in await answer.json()]
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:6444", ":6444", "page", "127.0.0.1:99999"])
@@ -338,7 +338,7 @@ async def test_who_is_not_let_in_is_told_in_one_line(tmp_path: Path, code: int) 
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("-k", "{home}/refused"), "can't be reached"),
         (("-k", "{home}/refused", "--context", "nowhere"), "context 'nowhere' does not exist"),
@@ -346,7 +346,7 @@ async def test_who_is_not_let_in_is_told_in_one_line(tmp_path: Path, code: int) 
         (("-k", "{home}/rubbish"), "rubbish"),
     ],
 )
-async def test_what_can_not_work_ends_in_one_line(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+async def test_what_can_not_work_ends_in_one_line(tmp_path: Path, words: tuple[str, ...], message: str) -> None:
     (tmp_path / "rubbish").write_text("{a: [")
     (tmp_path / "refused").write_text(
         json.dumps(
@@ -362,11 +362,11 @@ async def test_what_can_not_work_ends_in_one_line(tmp_path: Path, words: tuple[s
     async with program("-m", "setpoint.apps.chronos", *options, home=tmp_path) as chronos:
         assert await chronos.ended() == 1
         (line,) = chronos.err
-        assert said in line
+        assert message in line
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--metrics-bind-address", "x"), "--metrics-bind-address: bind address 'x' is not of the form HOST:PORT"),
         (("--leader-elect", "--leader-election-id", "Bad_Name"), "leader election: name 'Bad_Name'"),
@@ -378,14 +378,14 @@ async def test_what_can_not_work_ends_in_one_line(tmp_path: Path, words: tuple[s
     ],
 )
 async def test_flags_that_can_not_be_end_a_controller_in_one_line(
-    tmp_path: Path, words: tuple[str, ...], said: str
+    tmp_path: Path, words: tuple[str, ...], message: str
 ) -> None:
     options = [word.format(home=tmp_path) for word in words]
     mykind = str(EXAMPLES / "mykind.py")
     async with program(mykind, "run", "--embedded", "--log-level", "error", *options, home=tmp_path) as running:
         assert await running.ended() == 1
         line = running.err[-1]
-        assert line.startswith("mykind.py: " + said.format(home=tmp_path))
+        assert line.startswith("mykind.py: " + message.format(home=tmp_path))
         assert all(other.startswith("API server:") for other in running.err[:-1])
 
 

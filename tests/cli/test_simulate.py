@@ -67,18 +67,18 @@ def test_a_recorded_day_is_survived_by_one_version_and_not_by_the_next(
     options = ("--budget", "9runs", "--faults", "crash")
 
     assert simulated(mykind.controller, path, *options) == 0
-    told = capsys.readouterr().out
-    assert "writes: " in told
-    assert told.endswith("no findings\n")
+    output = capsys.readouterr().out
+    assert "writes: " in output
+    assert output.endswith("no findings\n")
     assert not (tmp_path / "counterexamples").exists()
 
     worse = sp.Controller(mykind.Mykind, one_after_the_other).owns(Pod)
     assert simulated(worse, path, *options) == 1
-    told = capsys.readouterr().out
-    assert "create mykinds.grp.example.com default/sample" in told, "what the recorded user did is in the story"
-    assert "1 finding\n" in told
+    output = capsys.readouterr().out
+    assert "create mykinds.grp.example.com default/sample" in output, "what the recorded user did is in the story"
+    assert "1 finding\n" in output
     files = list((tmp_path / "counterexamples").iterdir())
-    assert {each.suffix for each in files} == {".yaml", ".html"}
+    assert {file.suffix for file in files} == {".yaml", ".html"}
 
     (plan,) = [file for file in files if file.suffix == ".yaml"]
     assert simulated(worse, path, "--replay", str(plan), "--output", "json") == 1
@@ -91,7 +91,7 @@ def test_a_recorded_day_is_survived_by_one_version_and_not_by_the_next(
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"", "FILE: the file is empty"),
         (b"kind: Pod\n", "FILE: line 1 was not written by setpoint record"),
@@ -119,15 +119,15 @@ def test_a_recorded_day_is_survived_by_one_version_and_not_by_the_next(
     ],
 )  # fmt: skip
 def test_a_file_that_can_not_be_played_is_told_in_one_line(
-    content: Any, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    content: Any, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "tuesday.jsonl"
     if isinstance(content, list):
-        content = b"".join(json.dumps(each).encode() + b"\n" for each in content)
+        content = b"".join(json.dumps(item).encode() + b"\n" for item in content)
     path.write_bytes(content)
     assert simulated(mykind.controller, path) == 1
     _, _, said = capsys.readouterr().err.partition(": ")
-    assert said == told.replace("FILE", str(path)) + "\n"
+    assert said == message.replace("FILE", str(path)) + "\n"
 
 
 def test_a_recording_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,7 +136,7 @@ def test_a_recording_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--scenario", "mine.py:second"), "--scenario mine.py:second: there is no second in mine"),
         (
@@ -158,7 +158,7 @@ def test_a_recording_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.C
 )
 def test_a_wrong_word_is_told_in_one_line(
     words: tuple[str, ...],
-    told: str,
+    message: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -170,7 +170,7 @@ def test_a_wrong_word_is_told_in_one_line(
         main(mykind.controller, argv=["simulate", *words])
     assert ended.value.code == 1
     _, _, said = capsys.readouterr().err.partition(": ")
-    assert said.startswith(told)
+    assert said.startswith(message)
     assert "Traceback" not in said
 
 
@@ -187,15 +187,15 @@ def test_ctrl_c_tells_what_was_tried_until_then(
     with pytest.raises(SystemExit) as ended:
         main(mykind.controller, argv=["simulate"])
     assert ended.value.code == 130, "as shells expect"
-    said = capsys.readouterr()
-    assert "0 of 7 single faults" in said.out
-    assert "the search was interrupted before all single faults were tried" in said.out
-    assert said.err == "interrupted\n"
+    output = capsys.readouterr()
+    assert "0 of 7 single faults" in output.out
+    assert "the search was interrupted before all single faults were tried" in output.out
+    assert output.err == "interrupted\n"
 
 
-@pytest.mark.parametrize("asked", [False, True])
+@pytest.mark.parametrize("expected", [False, True])
 def test_the_lifespan_of_the_program_is_entered_only_if_that_is_asked_for(
-    asked: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    expected: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     entered = tmp_path / "entered"
@@ -205,10 +205,10 @@ def test_the_lifespan_of_the_program_is_entered_only_if_that_is_asked_for(
         entered.write_text("in a process of the simulation")
         yield "a session"
 
-    words = ["--lifespan"] if asked else []
+    words = ["--lifespan"] if expected else []
     with pytest.raises(SystemExit) as ended:
         main(mykind.controller, lifespan=lifespan, argv=["simulate", "--budget", "6runs", *words])
     printed = capsys.readouterr().out
     assert ended.value.code == 0, printed
-    assert entered.exists() == asked
-    assert ("note: the program's lifespan was not entered" in printed) != asked
+    assert entered.exists() == expected
+    assert ("note: the program's lifespan was not entered" in printed) != expected

@@ -48,34 +48,34 @@ async def test_a_leader_hands_over_to_another_replica(tmp_path: Path) -> None:
 
 @virtual_time
 async def test_a_leader_without_another_replica_leads_again() -> None:
-    async with world("a", keys=1, **STANDBY) as made:
+    async with world("a", keys=1, **STANDBY) as new_world:
         await advance(3)
-        (process,) = made.processes
+        (process,) = new_world.processes
         with pytest.raises(UserError, match=r"a has stepped down and leads again, .*: start another replica first"):
-            await hand_over(made.client, "default/group", None, 60)
+            await hand_over(new_world.client, "default/group", None, 60)
         await advance(1)
         assert process.manager.elected.is_set()
-        assert not (await made.client.get(Lease, "group", namespace="default")).metadata.annotations
+        assert not (await new_world.client.get(Lease, "group", namespace="default")).metadata.annotations
 
 
 @virtual_time
 async def test_a_leader_that_does_not_step_down_is_named() -> None:
-    async with world("a", keys=1, elects=True) as made:
+    async with world("a", keys=1, elects=True) as new_world:
         await advance(3)
         with pytest.raises(UserError, match="no other process has taken the Lease default/group from a within 60"):
-            await hand_over(made.client, "group", "default", 60)
-        lease = await made.client.get(Lease, "group", namespace="default")
+            await hand_over(new_world.client, "group", "default", 60)
+        lease = await new_world.client.get(Lease, "group", namespace="default")
         assert not lease.metadata.annotations, "nothing is left for a leader that would obey it later"
 
 
 @virtual_time
 async def test_a_lease_that_no_process_holds_is_named() -> None:
-    async with world("a", keys=1) as made:
+    async with world("a", keys=1) as new_world:
         with pytest.raises(UsageError, match="there is no Lease group in namespace default: kubectl get leases -A"):
-            await hand_over(made.client, "default/group", None, 60)
-        await made.client.create(Lease.named("group", "default", spec=LeaseSpec(holder_identity="")))
+            await hand_over(new_world.client, "default/group", None, 60)
+        await new_world.client.create(Lease.named("group", "default", spec=LeaseSpec(holder_identity="")))
         with pytest.raises(UserError, match="no process holds the Lease default/group"):
-            await hand_over(made.client, "default/group", None, 60)
+            await hand_over(new_world.client, "default/group", None, 60)
 
 
 @virtual_time

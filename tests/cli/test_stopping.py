@@ -93,9 +93,9 @@ async def test_the_first_ctrl_c_says_at_once_who_is_waited_for_and_the_second_en
         (key,) = [line.removeprefix("began ") for line in running.out if line.startswith("began ")]
         running.process.send_signal(signal.SIGINT)
         await running.until(lambda p: any("stopping" in line for line in p.err), "an answer to Ctrl-C")
-        (said,) = [line for line in running.err if line.startswith("stopping")]
-        assert f"stopping, waiting for waiter {key} (for " in said
-        assert "Ctrl-C or SIGTERM again ends the program at once" in said
+        (message,) = [line for line in running.err if line.startswith("stopping")]
+        assert f"stopping, waiting for waiter {key} (for " in message
+        assert "Ctrl-C or SIGTERM again ends the program at once" in message
         assert await running.signalled(signal.SIGINT) == 1, running.printed()
 
 
@@ -118,9 +118,9 @@ async def test_a_function_that_never_returns_from_its_thread_does_not_keep_a_pro
         await running.until(lambda p: any(line.startswith("began ") for line in p.out), "a reconcile")
         (key,) = [line.removeprefix("began ") for line in running.out if line.startswith("began ")]
         assert await running.signalled(signal.SIGINT) == 1, running.printed()
-        said = running.err[running.err.index("program: exits, although these have not ended:") :]
-        assert (f"  hangs {key}" in said) == (where == "plain"), "a pool's thread is called after its key"
-        assert any("in hang" in line for line in said)
+        output = running.err[running.err.index("program: exits, although these have not ended:") :]
+        assert (f"  hangs {key}" in output) == (where == "plain"), "a pool's thread is called after its key"
+        assert any("in hang" in line for line in output)
 
 
 async def test_a_second_ctrl_c_ends_a_program_that_waits_for_a_thread(tmp_path: Path) -> None:

@@ -24,14 +24,14 @@ async def test_a_pipe_gets_plain_lines_with_everything_that_is_stuck(capsys: pyt
 
         await look({})
         out, err = capsys.readouterr()
-        found = out.splitlines()
-        assert found[0] == f"process at {session._base_url}: leads, by the lease default/beat"
-        assert found[1] == "controller beat: running, 0 of 8 workers busy, 0 queued, 1 delayed, 0 errors so far"
-        assert re.fullmatch(r"cache configmaps of beat: 2 objects, last answer \d+ s ago", found[2])
-        assert found[3] in ("objects: 1 idle, 1 waiting", "objects: 1 waiting, 1 idle")
+        lines = out.splitlines()
+        assert lines[0] == f"process at {session._base_url}: leads, by the lease default/beat"
+        assert lines[1] == "controller beat: running, 0 of 8 workers busy, 0 queued, 1 delayed, 0 errors so far"
+        assert re.fullmatch(r"cache configmaps of beat: 2 objects, last answer \d+ s ago", lines[2])
+        assert lines[3] in ("objects: 1 idle, 1 waiting", "objects: 1 waiting, 1 idle")
         later = re.compile(r"ConfigMap default/later: waiting: next in \d+(\.\d+)? s")
-        assert later.match(found[4])
-        assert found[5].startswith("ConfigMap default/now: idle: nothing to do")
+        assert later.match(lines[4])
+        assert lines[5].startswith("ConfigMap default/now: idle: nothing to do")
         assert err.startswith("setpoint top: http://127.0.0.1:1 can't be reached: ")
 
         await look({"find": "later", "limit": "1"})

@@ -72,7 +72,7 @@ def test_manifests_never_say_nothing_about_a_conversion_that_is_needed(capsys: p
     definition, mutating, validating, role = yaml.safe_load_all(capsys.readouterr().out)
     service = {"name": "hooks", "namespace": "system", "path": "/convert", "port": 443}
     assert definition["spec"]["conversion"]["webhook"]["clientConfig"] == {"service": service}
-    assert [each["metadata"]["name"] for each in (mutating, validating)] == ["grp.example.com", "grp.example.com"]
+    assert [item["metadata"]["name"] for item in (mutating, validating)] == ["grp.example.com", "grp.example.com"]
     assert role["kind"] == "ClusterRole"
 
 
@@ -94,7 +94,8 @@ async def test_install_and_uninstall(tmp_path: Path, port: int) -> None:
                 with pytest.raises(NotFound):
                     await client.get(kind, GROUP)
             served = {
-                each.name: each.served for each in (await client.get(CustomResourceDefinition, NAME)).spec.versions
+                version.name: version.served
+                for version in (await client.get(CustomResourceDefinition, NAME)).spec.versions
             }
             assert served == {"v1alpha2": True, "v1alpha1": False}
             assert (await client.get(Mykind, "a", namespace="default")).spec.replicas == 2
@@ -242,8 +243,10 @@ async def test_a_manager_serves_its_webhooks_when_it_has_a_certificate(tmp_path:
             await running.until(lambda p: any("controller started" in line for line in p.err), "controller")
             async with program("-m", "setpoint", "webhook", "install", APP, *url, home=tmp_path) as ended:
                 assert await ended.ended() == 0, ended.printed()
-            made = await client.create(MykindV1alpha1.named("a", "default", spec=MykindV1alpha1Spec(numpods=1)))
-            assert made.spec.numpods == 1
+            mykind_v1alpha1 = await client.create(
+                MykindV1alpha1.named("a", "default", spec=MykindV1alpha1Spec(numpods=1))
+            )
+            assert mykind_v1alpha1.spec.numpods == 1
             assert (await client.get(Mykind, "a", namespace="default")).spec.template == default_template()
             async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{metrics}/metrics") as answer:
                 assert 'controller_runtime_webhook_requests_total{code="200",webhook="/mutate-' in await answer.text()

@@ -69,8 +69,8 @@ def test_the_kinds_of_its_admissions_are_defined_and_it_needs_no_lease(
     with pytest.raises(SystemExit):
         main(racks, argv=form)
     documents = list(yaml.safe_load_all(capsys.readouterr().out))
-    assert {"racks.alone.example.com", "alone.example.com"} <= {each["metadata"]["name"] for each in documents}
-    (role,) = [each for each in documents if each["kind"] == "ClusterRole"]
+    assert {"racks.alone.example.com", "alone.example.com"} <= {document["metadata"]["name"] for document in documents}
+    (role,) = [document for document in documents if document["kind"] == "ClusterRole"]
     assert {group for rule in role["rules"] for group in rule["apiGroups"]} == {
         "authentication.k8s.io", "authorization.k8s.io",
     }  # fmt: skip
@@ -78,15 +78,15 @@ def test_the_kinds_of_its_admissions_are_defined_and_it_needs_no_lease(
 
 @pytest.mark.parametrize(("served", "reads"), [(admission, False), (sp.Admission(Pod).reads(Namespace), True)])
 def test_in_a_cluster_all_replicas_answer_and_none_leads(served: sp.Admission[Any], reads: bool) -> None:
-    found = parts(operator_of([], [served.defaults(label)], image="labels:1.0.0", given_name=NAME))
-    (deployment,) = found["manager"]
+    current_parts = parts(operator_of([], [served.defaults(label)], image="labels:1.0.0", given_name=NAME))
+    (deployment,) = current_parts["manager"]
     words = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
     assert not {"--leader-elect", "--shards"} & set(words)
     assert "--webhook-service=labels-webhook" in words
-    roles = {each["metadata"]["name"]: each for each in found["roles"] if each["kind"].endswith("Role")}
+    roles = {role["metadata"]["name"]: role for role in current_parts["roles"] if role["kind"].endswith("Role")}
     assert "labels-leader-election" not in roles
     assert (NAME in roles) is reads, "a program that looks at nothing needs no rights for that"
-    alerts = str(found["monitoring"])
+    alerts = str(current_parts["monitoring"])
     assert "leader_election_master_status" not in alerts
 
 

@@ -86,11 +86,11 @@ class Server:
 
     async def handle(self, request: Request) -> Answer:
         self.requests.append(request)
-        made = self.behave(request)
-        return made if isinstance(made, Answer) else await made
+        result = self.behave(request)
+        return result if isinstance(result, Answer) else await result
 
     async def handle_http(self, request: web.Request) -> web.StreamResponse:
-        made = await self.handle(
+        result = await self.handle(
             Request(
                 request.method,
                 request.path,
@@ -99,11 +99,11 @@ class Server:
                 await request.read(),
             )
         )
-        if isinstance(made.body, bytes):
-            return web.Response(status=made.status, headers=made.headers, body=made.body)
-        response = web.StreamResponse(status=made.status, headers=made.headers)
+        if isinstance(result.body, bytes):
+            return web.Response(status=result.status, headers=result.headers, body=result.body)
+        response = web.StreamResponse(status=result.status, headers=result.headers)
         await response.prepare(request)
-        async for chunk in made.body:
+        async for chunk in result.body:
             await response.write(chunk)
         await response.write_eof()
         return response

@@ -95,9 +95,9 @@ async def test_a_scale_is_one_and_has_its_objects_name() -> None:
 
 async def test_a_generated_name_and_an_object_without_a_name_are_the_servers_choice() -> None:
     async with asking({**CONFIG_MAP, "metadata": {"name": "a-x7k", "namespace": "default"}}) as client:
-        made = ConfigMap.named("")
-        made.metadata.generate_name = "a-"
-        assert (await client.create(made)).name == "a-x7k"
+        config_map = ConfigMap.named("")
+        config_map.metadata.generate_name = "a-"
+        assert (await client.create(config_map)).name == "a-x7k"
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "status": {"allowed": True}}
     async with asking(review) as client:
         assert (await client.create(SubjectAccessReview())).status.allowed

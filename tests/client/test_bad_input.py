@@ -45,9 +45,9 @@ PATIENCE = 30.0
 """For what does not wait for the deadline: the machine may be busy."""
 
 
-def deadline_of(said: str) -> float:
+def deadline_of(text: str) -> float:
     """The deadline that is met where that is what is said, else one that never is."""
-    return DEADLINE if f"within {DEADLINE:g} s" in said else PATIENCE
+    return DEADLINE if f"within {DEADLINE:g} s" in text else PATIENCE
 
 
 def open_files() -> int:
@@ -208,10 +208,10 @@ ANSWERS: dict[str, tuple[Talk, type[Exception], str]] = {
 @needs_proc
 @pytest.mark.parametrize("name", ANSWERS)
 async def test_a_bad_answer_is_one_clear_error_within_its_deadline_and_leaves_nothing(name: str) -> None:
-    talk, kind, said = ANSWERS[name]
+    talk, kind, message = ANSWERS[name]
     async with leaving_nothing(), talking(talk) as url, once(url) as client, asyncio.timeout(2 * PATIENCE):
-        with pytest.raises(kind, match=said) as caught:
-            await client.list(Thing, timeout=deadline_of(said))
+        with pytest.raises(kind, match=message) as caught:
+            await client.list(Thing, timeout=deadline_of(message))
         assert "\n" not in str(caught.value)
 
 
@@ -220,7 +220,7 @@ async def test_a_bad_answer_is_one_clear_error_within_its_deadline_and_leaves_no
 
 @needs_proc
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("expired", "not trusted: .*expired"),
         ("of another CA", "not trusted: "),
@@ -230,7 +230,7 @@ async def test_a_bad_answer_is_one_clear_error_within_its_deadline_and_leaves_no
     ],
 )
 async def test_a_server_that_cant_be_trusted_is_one_clear_error_and_leaves_nothing(
-    tmp_path: Path, name: str, said: str
+    tmp_path: Path, name: str, message: str
 ) -> None:
     ca = make("ca")
     pair = {
@@ -251,8 +251,8 @@ async def test_a_server_that_cant_be_trusted_is_one_clear_error_and_leaves_nothi
         talking(talk, tls) as url,
         once(url.replace("http:", "https:"), ca_data=ca.cert_pem) as client,
     ):
-        with pytest.raises(TransportError, match=said):
-            await client.request("GET", "/x", timeout=deadline_of(said))
+        with pytest.raises(TransportError, match=message):
+            await client.request("GET", "/x", timeout=deadline_of(message))
 
 
 @pytest.mark.parametrize("ended", [True, False])
@@ -305,7 +305,7 @@ async def test_an_expired_client_certificate_is_one_clear_error_and_leaves_nothi
 
 @needs_proc
 @pytest.mark.parametrize(
-    ("name", "talk", "said"),
+    ("name", "talk", "message"),
     [
         ("closes", saying(), r"proxy http://…@127\.0\.0\.1:\d+|connection to .* broke"),
         ("resets", saying(reset=True), r"proxy http://…@127\.0\.0\.1:\d+|connection to .* broke"),
@@ -320,12 +320,12 @@ async def test_an_expired_client_certificate_is_one_clear_error_and_leaves_nothi
         ),
     ],
 )
-async def test_a_bad_proxy_is_one_clear_error_and_leaves_nothing(name: str, talk: Talk, said: str) -> None:
+async def test_a_bad_proxy_is_one_clear_error_and_leaves_nothing(name: str, talk: Talk, message: str) -> None:
     async with leaving_nothing(), talking(talk) as url:
         proxy = url.replace("//", "//me:hunter2@")
         async with once("https://192.0.2.1", proxy_url=proxy) as client:
-            with pytest.raises(TransportError, match=said) as caught:
-                await client.request("GET", "/x", timeout=deadline_of(said))
+            with pytest.raises(TransportError, match=message) as caught:
+                await client.request("GET", "/x", timeout=deadline_of(message))
     assert "hunter2" not in str(caught.value), name
 
 
@@ -532,9 +532,9 @@ async def test_a_list_and_its_events_may_say_null_everywhere(connect: Any) -> No
         return answer({"kind": "ThingList", "metadata": None, "items": [{"metadata": {"name": "a", "labels": None}}]})
 
     async with connect(behave) as (client, _):
-        found = await client.list(Thing)
-        assert [thing.name for thing in found] == ["a"]
-        assert found.metadata.resource_version == ""
+        things = await client.list(Thing)
+        assert [thing.name for thing in things] == ["a"]
+        assert things.metadata.resource_version == ""
         async with client.watch(Thing) as events:
             assert [event.resource_version async for event in events] == ["7", ""]
 
@@ -544,13 +544,13 @@ async def test_every_warning_header_is_heard() -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(HEAD + b'Warning: 299 - "one"\r\nWARNING: 299 k "two, \\"2\\""\r\nContent-Length: 2\r\n\r\n{}')
 
-    heard: list[str] = []
+    events: list[str] = []
     async with (
         talking(talk) as url,
-        Client(HttpTransport(ClientConfig(server=url)), on_warning=heard.append) as client,
+        Client(HttpTransport(ClientConfig(server=url)), on_warning=events.append) as client,
     ):
         await client.request("GET", "/x")
-    assert heard == ["one", 'two, "2"']
+    assert events == ["one", 'two, "2"']
 
 
 def test_a_client_that_was_never_closed_ends_with_its_program() -> None:

@@ -119,16 +119,16 @@ async def test_the_examples_of_the_documentation_work(place: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         failure(404, "NotFound", message="the server could not find the requested resource"),
         Answer(404, {"content-type": "text/plain; charset=utf-8"}, b"404 page not found\n"),
     ],
     ids=["no version", "no group"],
 )
-async def test_what_an_older_server_does_not_serve_is_named(said: Answer) -> None:
+async def test_what_an_older_server_does_not_serve_is_named(message: Answer) -> None:
     """Such as CronJobs of batch/v1 before 1.21, or custom resources without a CRD: API servers name nothing."""
-    async with Client(InProcessTransport(Server(lambda request: said).handle)) as client:
+    async with Client(InProcessTransport(Server(lambda request: message).handle)) as client:
         words = r"list things.*NotFound \(404\): .*requested resource: it does not serve things of v1$"
         with pytest.raises(NotFound, match=words):
             await client.list(Thing)

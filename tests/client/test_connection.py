@@ -174,13 +174,13 @@ TO_THE_END = HEAD + b"\r\n[1, 2"
 async def test_what_is_no_part_of_a_body_has_an_end(head: bytes, piece: bytes, why: str) -> None:
     connection = connected()
     connection.send(b"GET / HTTP/1.1\r\n\r\n")
-    said = len(head)
+    count = len(head)
     if head:
         connection.data_received(head)
     while not connection.ended:
         connection.data_received(piece)
-        said += len(piece)
-        assert said < 300_000
+        count += len(piece)
+        assert count < 300_000
     connection.connection_lost(None)
     with pytest.raises(Broken, match=why) as caught:
         await answered(connection)
@@ -346,11 +346,11 @@ async def test_trailers_say_nothing_and_are_not_kept() -> None:
     connection.send(b"GET / HTTP/1.1\r\n\r\n")
     connection.data_received(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;ext=1\r\na\r\n0\r\n")
     await connection.head(None, None)
-    said = dict(connection.headers)
+    message = dict(connection.headers)
     for number in range(100):
         connection.data_received(b"Content-Encoding: gzip\r\nX-%d: y\r\n" % number)
     connection.data_received(b"\r\n")
-    assert connection.headers == said
+    assert connection.headers == message
     assert await connection.rest(10, None, None) == b"a"
     assert connection.usable
 

@@ -205,8 +205,8 @@ def test_a_plugin_asks_the_user_at_a_terminal_and_has_no_time_limit_there(tmp_pa
         output = at_a_terminal(mode, command, b"ABC\n", timeout=0.1)
         assert "code? " in output
         assert "header Bearer ABC" in output
-    told = "say(token=str(json.loads(os.environ['KUBERNETES_EXEC_INFO'])['spec']['interactive']))"
-    command = plugin(tmp_path, told)._config.command
+    text = "say(token=str(json.loads(os.environ['KUBERNETES_EXEC_INFO'])['spec']['interactive']))"
+    command = plugin(tmp_path, text)._config.command
     assert "header Bearer True" in at_a_terminal("IfAvailable", command, b"")
     assert "header Bearer False" in at_a_terminal("Never", command, b"")
     assert "failed" in at_a_terminal("Never", plugin(tmp_path, body)._config.command, b"ABC\n")
@@ -264,7 +264,7 @@ async def test_a_plugins_client_certificate_is_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ("sys.stderr.write('no ticket'); sys.exit(3)", "ended with exit code 3; its output: no ticket\nget it at x"),
         ("print('<html>')", "printed something other than an ExecCredential: JSON is malformed"),
@@ -280,9 +280,9 @@ async def test_a_plugins_client_certificate_is_used(tmp_path: Path) -> None:
         ("sys.stdout.write('x' * 3_000_000)", "printed more than"),
     ],
 )
-async def test_what_is_wrong_with_a_plugin_is_said(tmp_path: Path, body: str, said: str) -> None:
+async def test_what_is_wrong_with_a_plugin_is_said(tmp_path: Path, body: str, message: str) -> None:
     credentials = plugin(tmp_path, body)
-    with pytest.raises(CredentialsError, match=rf"(?s)exec plugin '.*plugin' of user 'u' in f .*{said}"):
+    with pytest.raises(CredentialsError, match=rf"(?s)exec plugin '.*plugin' of user 'u' in f .*{message}"):
         await credentials.authorization()
 
 

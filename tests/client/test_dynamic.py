@@ -203,36 +203,36 @@ def legacy(request: Request) -> Answer:
 
 async def test_aggregated_discovery_takes_two_requests(connect: Connect) -> None:
     async with connect(aggregated) as (client, server):
-        found = await client.discovery.resources()
+        resources = await client.discovery.resources()
     assert len(server.requests) == 2
-    pods = found.resources[0]
+    pods = resources.resources[0]
     assert (pods.plural, pods.kind, pods.namespaced, pods.short_names) == ("pods", "Pod", True, ("po",))
     assert pods.subresources == {
         "log": GroupVersionKind("", "v1", "Pod"),
         "eviction": GroupVersionKind("policy", "v1", "Eviction"),
     }
-    assert not found.resources[2].namespaced
-    assert list(found.failed) == [GroupVersion("metrics.k8s.io", "v1beta1")]
+    assert not resources.resources[2].namespaced
+    assert list(resources.failed) == [GroupVersion("metrics.k8s.io", "v1beta1")]
 
 
 async def test_a_server_without_aggregation_is_asked_group_by_group_and_one_that_fails_is_tolerated(
     connect: Connect,
 ) -> None:
     async with connect(legacy) as (client, _):
-        found = await client.discovery.resources()
+        resources = await client.discovery.resources()
         assert (await client.rest_mapper.resource("deployments")).version == "v2"
-    assert [f"{entry.api_version}, Resource={entry.plural}" for entry in found.resources] == [
+    assert [f"{entry.api_version}, Resource={entry.plural}" for entry in resources.resources] == [
         "v1, Resource=pods",
         "v1, Resource=nodes",
         "apps/v2, Resource=deployments",
         "apps/v1, Resource=deployments",
     ]
-    assert found.resources[0].subresources == {"eviction": GroupVersionKind("policy", "v1", "Eviction")}
-    assert "down" in found.failed[GroupVersion("metrics.k8s.io", "v1")]
+    assert resources.resources[0].subresources == {"eviction": GroupVersionKind("policy", "v1", "Eviction")}
+    assert "down" in resources.failed[GroupVersion("metrics.k8s.io", "v1")]
 
 
 @pytest.mark.parametrize(
-    ("name", "found"),
+    ("name", "expected"),
     [
         ("po", "v1 pods"),
         ("Pod", "v1 pods"),
@@ -246,10 +246,10 @@ async def test_a_server_without_aggregation_is_asked_group_by_group_and_one_that
     ],
 )
 @virtual_time
-async def test_names_are_found_as_kubectl_finds_them(name: str, found: str) -> None:
+async def test_names_are_found_as_kubectl_finds_them(name: str, expected: str) -> None:
     async with Client(InProcessTransport(Server(aggregated).handle)) as client:
         resource = await client.rest_mapper.resource(name)
-    assert f"{resource.api_version} {resource.plural}" == found
+    assert f"{resource.api_version} {resource.plural}" == expected
 
 
 def _behind(group: str, plural: str, kind: str) -> dict[str, Any]:
@@ -324,8 +324,8 @@ async def test_a_new_crd_is_found_and_many_who_ask_cause_one_discovery() -> None
         groups["items"].append(
             {"metadata": {"name": "x.example.com"}, "versions": [{"version": "v1", "resources": [widgets]}]}
         )
-        found = await asyncio.gather(*(mapper.resource("widgets") for _ in range(20)))
-        assert {entry.kind for entry in found} == {"Widget"}
+        result = await asyncio.gather(*(mapper.resource("widgets") for _ in range(20)))
+        assert {entry.kind for entry in result} == {"Widget"}
         assert len(server.requests) == 6
 
 
@@ -347,8 +347,8 @@ async def test_definitions_that_are_installed_within_a_second_are_all_found() ->
             await asyncio.sleep(0.1)
         install(5)
         install(6)
-        found = await asyncio.gather(*(client.rest_mapper.resource(f"widget{number}s") for number in (5, 6)))
-        assert [entry.kind for entry in found] == ["Widget5", "Widget6"]
+        result = await asyncio.gather(*(client.rest_mapper.resource(f"widget{number}s") for number in (5, 6)))
+        assert [entry.kind for entry in result] == ["Widget5", "Widget6"]
 
 
 def versions(*names: str) -> dict[str, Any]:
@@ -374,8 +374,8 @@ async def test_a_version_that_is_no_longer_served_is_dropped_by_its_first_404_an
         return Answer(404, {}, b"404 page not found\n")
 
     def served() -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = groups["items"][0]["versions"]
-        return found
+        current_versions: list[dict[str, Any]] = groups["items"][0]["versions"]
+        return current_versions
 
     server = Server(behave)
     async with Client(InProcessTransport(server.handle)) as client:

@@ -53,26 +53,26 @@ async def test_groups_are_the_same_verbs() -> None:
 
 async def test_one_object_can_be_created_and_applied_in_two_namespaces() -> None:
     server = Server(lambda request: answer({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}))
-    made = ConfigMap(metadata=ObjectMeta(name="a"), data={"b": "c"})
+    config_map = ConfigMap(metadata=ObjectMeta(name="a"), data={"b": "c"})
     async with Client(InProcessTransport(server.handle)) as client:
         for namespace in ("one", "two"):
-            await client.core_v1.config_maps(namespace).create(made)
-            await client.core_v1.config_maps(namespace).apply(made)
+            await client.core_v1.config_maps(namespace).create(config_map)
+            await client.core_v1.config_maps(namespace).apply(config_map)
     assert [request.path for request in server.requests] == [
         "/api/v1/namespaces/one/configmaps",
         "/api/v1/namespaces/one/configmaps/a",
         "/api/v1/namespaces/two/configmaps",
         "/api/v1/namespaces/two/configmaps/a",
     ]
-    assert made.namespace == "", "the caller's object is left alone"
+    assert config_map.namespace == "", "the caller's object is left alone"
 
 
 async def test_one_object_can_be_replaced_in_two_namespaces() -> None:
     server = Server(lambda request: answer({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}))
-    made = ConfigMap(metadata=ObjectMeta(name="a"), data={"b": "c"})
+    config_map = ConfigMap(metadata=ObjectMeta(name="a"), data={"b": "c"})
     async with Client(InProcessTransport(server.handle)) as client:
         for namespace in ("one", "two"):
-            await client.core_v1.config_maps(namespace).replace(made)
+            await client.core_v1.config_maps(namespace).replace(config_map)
     assert [request.path for request in server.requests] == [
         "/api/v1/namespaces/one/configmaps/a",
         "/api/v1/namespaces/two/configmaps/a",
@@ -190,8 +190,8 @@ def test_groups_without_await_are_the_same_verbs() -> None:
     with blocked(server) as client:
         maps = client.core_v1.config_maps("ns")
         assert maps.get("a").data == {"k": "v"}
-        assert [found.name for found in maps.list(selector="a=b")] == ["a"]
-        assert [found.name for found in maps.pages()] == ["a"]
+        assert [result.name for result in maps.list(selector="a=b")] == ["a"]
+        assert [page.name for page in maps.pages()] == ["a"]
         maps.create(ConfigMap.named("b"))
         maps.delete("a")
         client.apps_v1.deployments("ns").patch_scale("d", 3)

@@ -20,7 +20,7 @@ LAST = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def entry(manager: str, operation: str, fields: Any, *, api: str = "v1", subresource: str = "") -> dict[str, Any]:
-    made = {
+    result = {
         "manager": manager,
         "operation": operation,
         "apiVersion": api,
@@ -28,7 +28,7 @@ def entry(manager: str, operation: str, fields: Any, *, api: str = "v1", subreso
         "fieldsType": "FieldsV1",
         "fieldsV1": fields,
     }
-    return {**made, "subresource": subresource} if subresource else made
+    return {**result, "subresource": subresource} if subresource else result
 
 
 def data(*names: str) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def data(*names: str) -> dict[str, Any]:
 
 
 def told(entries: list[dict[str, Any]]) -> list[tuple[str, str, list[str]]]:
-    return [(each["manager"], each["operation"], sorted(each["fieldsV1"].get("f:data", {}))) for each in entries]
+    return [(entry["manager"], entry["operation"], sorted(entry["fieldsV1"].get("f:data", {}))) for entry in entries]
 
 
 @pytest.mark.parametrize(
@@ -72,22 +72,22 @@ def told(entries: list[dict[str, Any]]) -> list[tuple[str, str, list[str]]]:
     ],
 )
 def test_fields_of_updates_become_those_of_the_manager_that_applies(before: Any, after: Any) -> None:
-    found = migrated(before, ("old", "older"), "new")
-    assert told(found) == after
-    assert migrated(found, ("old", "older"), "new") == found
+    result = migrated(before, ("old", "older"), "new")
+    assert told(result) == after
+    assert migrated(result, ("old", "older"), "new") == result
     patch = migration_patch({"metadata": {"managedFields": before, "resourceVersion": "7"}}, ("old", "older"), "new")
     if told(before) == after:
         assert patch is None
     else:
         assert patch is not None
-        assert patch[0]["value"] == found
+        assert patch[0]["value"] == result
         assert patch[1] == {"op": "replace", "path": "/metadata/resourceVersion", "value": "7"}
 
 
 def test_the_annotation_of_client_side_apply_is_not_taken_over() -> None:
     annotations = {"f:metadata": {"f:annotations": {".": {}, f"f:{LAST}": {}, "f:mine": {}}}}
-    (found,) = migrated([entry(KUBECTL, "Update", annotations)], [KUBECTL], "new")
-    assert found["fieldsV1"] == {"f:metadata": {"f:annotations": {".": {}, "f:mine": {}}}}
+    (result,) = migrated([entry(KUBECTL, "Update", annotations)], [KUBECTL], "new")
+    assert result["fieldsV1"] == {"f:metadata": {"f:annotations": {".": {}, "f:mine": {}}}}
 
 
 def test_a_string_is_not_a_collection_of_managers() -> None:
@@ -98,18 +98,19 @@ def test_a_string_is_not_a_collection_of_managers() -> None:
 @virtual_time
 async def test_after_taking_over_an_apply_removes_what_it_no_longer_names() -> None:
     async with ApiServer() as server, Client(InProcessTransport(server.handle), namespace="default") as client:
-        made = await client.create(ConfigMap.named("a", data={"keep": "1", "drop": "2"}), field_manager=KUBECTL)
+        config_map = await client.create(ConfigMap.named("a", data={"keep": "1", "drop": "2"}), field_manager=KUBECTL)
         await client.patch(ConfigMap, "a", {"data": {"others": "3"}}, field_manager="somebody-else")
         wanted = ConfigMap.named("a", "default", data={"keep": "1"})
         untouched = await client.apply(wanted, field_manager="new")
         assert set(untouched.data) == {"keep", "drop", "others"}, "what this is about"
-        found = await client.take_over(made, [KUBECTL], field_manager="new")
+        result = await client.take_over(config_map, [KUBECTL], field_manager="new")
         managers = [
-            (each["manager"], each["operation"]) for each in plain(raw_of(found) or b"")["metadata"]["managedFields"]
+            (managed_field["manager"], managed_field["operation"])
+            for managed_field in plain(raw_of(result) or b"")["metadata"]["managedFields"]
         ]
         assert sorted(managers) == [("new", "Apply"), ("somebody-else", "Update")]
-        again = await client.take_over(made, [KUBECTL], field_manager="new")
-        assert again.metadata.resource_version == found.metadata.resource_version, "nothing is left to do"
+        again = await client.take_over(config_map, [KUBECTL], field_manager="new")
+        assert again.metadata.resource_version == result.metadata.resource_version, "nothing is left to do"
         assert set((await client.apply(wanted, field_manager="new")).data) == {"keep", "others"}
         with pytest.raises(NotFound):
             await client.take_over(ConfigMap.named("absent"), [KUBECTL])
@@ -150,6 +151,6 @@ def test_an_entry_that_stays_does_not_decide_which_entry_becomes_that_of_the_app
         entry("b", "Update", data("b"), api="v1"),
         entry("a", "Update", data("a"), api="v1beta1"),
     ]
-    stays, made = migrated(entries, {"a", "b"}, "new")
+    stays, result = migrated(entries, {"a", "b"}, "new")
     assert stays == entries[0]
-    assert (made["operation"], made["apiVersion"]) == ("Apply", "v1")
+    assert (result["operation"], result["apiVersion"]) == ("Apply", "v1")

@@ -105,7 +105,7 @@ async def test_client_certificates_in_files_and_inline_and_a_ca_inline(tmp_path:
 
 async def test_a_server_that_is_not_trusted_is_refused(tmp_path: Path) -> None:
     ca = make("ca")
-    for server, said in (
+    for server, message in (
         (make("server", make("other")), "not trusted: .*(self.signed|unable to get local issuer)"),
         (make("server", ca, days=-1), "not trusted: .*expired"),
         (make("server", ca, names=("elsewhere",)), "not trusted: .*127.0.0.1"),
@@ -115,7 +115,7 @@ async def test_a_server_that_is_not_trusted_is_refused(tmp_path: Path) -> None:
             listening(Server(lambda request: OK), ssl_context=context) as url,
             Client.from_config(ClientConfig(server=url, ca_data=ca.cert_pem)) as client,
         ):
-            with pytest.raises(TransportError, match=said) as caught:
+            with pytest.raises(TransportError, match=message) as caught:
                 await client.get(Thing, "a")
             assert not caught.value.sent
 
@@ -178,7 +178,7 @@ async def test_certificates_that_change_on_disk_are_used_and_streams_go_on(
 async def test_certificates_that_cant_be_used_are_named(tmp_path: Path) -> None:
     (tmp_path / "rubbish").write_text("rubbish")
     one, other = make("a"), make("b")
-    for config, said in (
+    for config, message in (
         (
             ClientConfig(server="https://127.0.0.1:1", ca_file=tmp_path / "rubbish", source="S"),
             r"rubbish .*no usable PEM.*\(S\)",
@@ -194,17 +194,17 @@ async def test_certificates_that_cant_be_used_are_named(tmp_path: Path) -> None:
         ),
     ):
         async with Client.from_config(config) as client:
-            with pytest.raises(ConfigError, match=said):
+            with pytest.raises(ConfigError, match=message):
                 await client.get(Thing, "a")
 
 
 # -- proxies ----------------------------------------------------------------------------------------------------------
 
 
-def tunnel(asked: list[bytes], *, refuse: bool = False) -> Talk:
+def tunnel(bodies: list[bytes], *, refuse: bool = False) -> Talk:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
-        asked.append(head)
+        bodies.append(head)
         if refuse:
             writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
             return
@@ -227,31 +227,31 @@ def tunnel(asked: list[bytes], *, refuse: bool = False) -> Talk:
 async def test_a_proxy_is_used_and_gets_its_own_credentials_only(tmp_path: Path) -> None:
     ca = make("ca")
     context = server_context(make("server", ca), tmp_path)
-    asked: list[bytes] = []
-    async with listening(Server(lambda request: OK), ssl_context=context) as url, talking(tunnel(asked)) as proxy:
+    requests: list[bytes] = []
+    async with listening(Server(lambda request: OK), ssl_context=context) as url, talking(tunnel(requests)) as proxy:
         config = ClientConfig(server=url, ca_data=ca.cert_pem, proxy_url=proxy.replace("//", "//me:pw@"))
         async with Client.from_config(config) as client:
             await client.get(Thing, "a")
-    assert asked[0].startswith(b"CONNECT 127.0.0.1:")
-    assert b"Proxy-Authorization: Basic" in asked[0]
+    assert requests[0].startswith(b"CONNECT 127.0.0.1:")
+    assert b"Proxy-Authorization: Basic" in requests[0]
 
 
 async def test_what_is_wrong_with_a_proxy_is_said() -> None:
     async with talking(tunnel([], refuse=True)) as proxy:
-        for proxy_url, said in (
+        for proxy_url, message in (
             (proxy, "proxy .* refused: 407"),
             ("http://me:pw@127.0.0.1:1", "proxy http://…@127.0.0.1:1 can't be reached"),
         ):
             async with Client.from_config(ClientConfig(server="https://127.0.0.1:2", proxy_url=proxy_url)) as client:
-                with pytest.raises(TransportError, match=said) as caught:
+                with pytest.raises(TransportError, match=message) as caught:
                     await client.get(Thing, "a")
                 assert "pw" not in str(caught.value)
-    for proxy_url, said in (
+    for proxy_url, message in (
         ("socks5://h", "socks5 proxies are not supported"),
         ("h:3128", "without a scheme is not supported, only http"),
         ("http://h:99999", "is not a URL with a host"),
     ):
-        with pytest.raises(ConfigError, match=said):
+        with pytest.raises(ConfigError, match=message):
             ClientConfig(server="https://h", proxy_url=proxy_url)
 
 
@@ -265,7 +265,7 @@ async def test_a_server_that_is_not_there_was_sent_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (b"", "connection to .* broke"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{", "broke off"),
@@ -273,11 +273,11 @@ async def test_a_server_that_is_not_there_was_sent_nothing() -> None:
         (b"SSH-2.0-OpenSSH_9\r\n\r\n", "not HTTP"),
     ],
 )
-async def test_an_answer_that_breaks_off_is_one_clear_error(text: bytes, said: str) -> None:
+async def test_an_answer_that_breaks_off_is_one_clear_error(text: bytes, message: str) -> None:
     async with talking(saying(text)) as url:
         error = await failing(url)
     assert error.sent
-    assert re.search(said, str(error)), error
+    assert re.search(message, str(error)), error
 
 
 @pytest.mark.parametrize("text", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"])

@@ -30,16 +30,16 @@ async def test_verbs_take_a_kind_by_its_name() -> None:
     async with ApiServer() as server, Client(InProcessTransport(server.handle), namespace="default") as client:
         for name in ("a", "b"):
             await client.create(ConfigMap.named(name, data={"n": name}))
-        found = await client.get("configmaps", "a")
-        assert isinstance(found, DynamicObject)
-        assert found["data"] == {"n": "a"}
-        found["data"]["n"] = "c"
-        await client.update(found)
+        result = await client.get("configmaps", "a")
+        assert isinstance(result, DynamicObject)
+        assert result["data"] == {"n": "a"}
+        result["data"]["n"] = "c"
+        await client.update(result)
         assert (await client.get("cm", "a"))["data"] == {"n": "c"}
         patched = await client.patch("ConfigMap", "b", {"data": {"m": "d"}})
         assert patched["data"] == {"n": "b", "m": "d"}
-        assert [each.name for each in await client.list("cm", namespace="default")] == ["a", "b"]
-        assert [each.name async for each in client.pages("cm", namespace="default", limit=1)] == ["a", "b"]
+        assert [item.name for item in await client.list("cm", namespace="default")] == ["a", "b"]
+        assert [page.name async for page in client.pages("cm", namespace="default", limit=1)] == ["a", "b"]
         await client.delete("cm", "a")
         with pytest.raises(NotFound):
             await client.get("cm", "a")
@@ -61,8 +61,8 @@ async def test_a_custom_kind_is_found_by_name_as_soon_as_it_is_installed() -> No
         for name in ("gadget", "Gadget", "gadgets.grp.example.com", "gadgets.v1.grp.example.com"):
             assert (await client.get(name, "a"))["spec"] == {"size": 3}
         kind = await client.kind("gadgets")
-        made = await client.create(kind.of({"metadata": {"name": "b", "namespace": "default"}, "spec": {"size": 4}}))
-        assert made["spec"] == {"size": 4}
+        result = await client.create(kind.of({"metadata": {"name": "b", "namespace": "default"}, "spec": {"size": 4}}))
+        assert result["spec"] == {"size": 4}
 
 
 async def test_scripts_without_await_take_a_kind_by_its_name() -> None:
@@ -72,8 +72,8 @@ async def test_scripts_without_await_take_a_kind_by_its_name() -> None:
             with blocking.Client.from_config(ClientConfig(server=front.url)) as client:
                 client.create(ConfigMap.named("a", "default", data={"n": "1"}))
                 assert client.get("cm", "a")["data"] == {"n": "1"}
-                assert client.wait(client.get("cm", "a"), lambda found: found["data"]["n"] == "1").name == "a"
-                assert [each.name for each in client.pages("cm", namespace="default")] == ["a"]
+                assert client.wait(client.get("cm", "a"), lambda result: result["data"]["n"] == "1").name == "a"
+                assert [page.name for page in client.pages("cm", namespace="default")] == ["a"]
                 client.delete("cm", "a")
                 assert not client.list("cm", namespace="default").items
 

@@ -171,7 +171,7 @@ def test_impersonation_becomes_headers(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "is empty"),
         ("# nothing\n", "is empty"),
@@ -192,9 +192,9 @@ def test_impersonation_becomes_headers(file: Path) -> None:
         ("current-context: b\ncontexts: [{name: b, context: {cluster: k}}]", "names cluster 'k', which does not exist"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said(file: Path, text: str, said: str) -> None:
+def test_what_is_wrong_with_a_file_is_said(file: Path, text: str, message: str) -> None:
     file.write_text(text)
-    with pytest.raises(ConfigError, match=said) as caught:
+    with pytest.raises(ConfigError, match=message) as caught:
         load_kubeconfig(file, environ={})
     assert str(file) in str(caught.value)
 
@@ -203,7 +203,7 @@ PLUGIN = {"apiVersion": "client.authentication.k8s.io/v1", "command": "x", "inte
 
 
 @pytest.mark.parametrize(
-    ("cluster", "user", "said"),
+    ("cluster", "user", "message"),
     [
         ({}, {}, "cluster 'k' in .* has no server"),
         ({"server": "ftp://x"}, {}, "not an http.s. URL"),
@@ -243,9 +243,9 @@ PLUGIN = {"apiVersion": "client.authentication.k8s.io/v1", "command": "x", "inte
         (None, {"auth-provider": {"name": "oidc"}}, "needs idp-issuer-url and client-id"),
     ],
 )
-def test_what_is_wrong_with_a_stanza_is_said(file: Path, cluster: Any, user: Any, said: str) -> None:
+def test_what_is_wrong_with_a_stanza_is_said(file: Path, cluster: Any, user: Any, message: str) -> None:
     write(file, cluster=cluster if cluster is not None else {"server": "https://h"}, user=user)
-    with pytest.raises(ConfigError, match=said) as caught:
+    with pytest.raises(ConfigError, match=message) as caught:
         load_kubeconfig(file, environ={})
     assert str(file) in str(caught.value)
 
@@ -293,7 +293,7 @@ def test_a_file_that_may_not_be_read_is_named_with_the_reason(name: str) -> None
 
 @pytest.mark.skipif(os.name != "posix", reason="there are no such permissions")
 @pytest.mark.parametrize(
-    ("user", "open_file", "mode", "said"),
+    ("user", "open_file", "mode", "message"),
     [
         ({"token": SECRET}, "config", 0o644, "kubeconfig .*config has mode 0644: every user of this machine can read"),
         ({"token": SECRET}, "config", 0o602, "mode 0602: every user of this machine can change it"),
@@ -305,7 +305,7 @@ def test_a_file_that_may_not_be_read_is_named_with_the_reason(name: str) -> None
     ],
 )
 def test_a_secret_that_others_can_read_is_warned_of_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, user: dict[str, str], open_file: str, mode: int, said: str
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, user: dict[str, str], open_file: str, mode: int, message: str
 ) -> None:
     for name in ("crt", "key"):
         (tmp_path / name).write_text("x")
@@ -315,9 +315,9 @@ def test_a_secret_that_others_can_read_is_warned_of_once(
     (tmp_path / open_file).chmod(mode)
     load_kubeconfig(path, environ={})
     warnings = [record.getMessage() for record in caplog.records]
-    assert len(warnings) == (1 if said else 0), warnings
+    assert len(warnings) == (1 if message else 0), warnings
     assert SECRET not in caplog.text
-    assert re.search(said, caplog.text)
+    assert re.search(message, caplog.text)
 
 
 @pytest.mark.parametrize("empty", ["", "# nothing\n", "---\n", "apiVersion: v1\nkind: Config\n", "clusters: []\n"])
@@ -403,8 +403,8 @@ def test_a_broken_file_of_the_list_is_never_ignored(tmp_path: Path) -> None:
     ],
 )
 def test_proxies_of_the_environment_count_as_in_go(server: str, no_proxy: str, proxied: bool) -> None:
-    found = environment_proxy(server, {"HTTPS_PROXY": "p:3128", "NO_PROXY": no_proxy})
-    assert found == ("http://p:3128" if proxied else "")
+    proxy = environment_proxy(server, {"HTTPS_PROXY": "p:3128", "NO_PROXY": no_proxy})
+    assert proxy == ("http://p:3128" if proxied else "")
 
 
 @pytest.mark.parametrize(

@@ -189,9 +189,9 @@ async def test_impersonation_goes_with_every_request_and_streams_and_is_no_login
                 await anext(events)
         with pytest.raises(Unauthorized):
             await reads(write(tmp_path, cluster, other))
-    asked = [request for request in server.asked if "impersonate-user" in request.headers]
-    assert len(asked) == 3
-    for request in asked:
+    requests = [request for request in server.asked if "impersonate-user" in request.headers]
+    assert len(requests) == 3
+    for request in requests:
         assert request.headers["impersonate-user"] == "jane é"
         assert request.headers["impersonate-uid"] == "u1"
         assert "ops" in request.headers["impersonate-group"] or "dev" in request.headers["impersonate-group"]
@@ -231,11 +231,11 @@ async def test_insecure_and_tls_server_name_and_a_wrong_ca(tmp_path: Path) -> No
 
 
 async def test_through_a_proxy(tmp_path: Path) -> None:
-    asked = []
+    requests = []
 
     async def tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
-        asked.append(head.split()[0])
+        requests.append(head.split()[0])
         host, port = head.split()[1].decode().split(":")
         upstream_reader, upstream_writer = await asyncio.open_connection(host, int(port))
         writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
@@ -255,4 +255,4 @@ async def test_through_a_proxy(tmp_path: Path) -> None:
             "proxy-url": f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}",
         }
         await reads(write(tmp_path, cluster, {"token": TOKEN}))
-    assert asked == [b"CONNECT"]
+    assert requests == [b"CONNECT"]

@@ -51,7 +51,9 @@ def test_a_client_goes_on_in_another_loop_when_its_first_one_is_closed() -> None
 
         async def names() -> list[str]:
             # More than may be under way at a time, so that some wait for their turn.
-            return [found.name for found in await asyncio.gather(*(client.get(ConfigMap, f"n{i}") for i in range(100)))]
+            return [
+                result.name for result in await asyncio.gather(*(client.get(ConfigMap, f"n{i}") for i in range(100)))
+            ]
 
         for _ in range(4):
             assert asyncio.run(names()) == [f"n{i}" for i in range(100)]

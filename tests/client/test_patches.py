@@ -158,10 +158,10 @@ def test_lines_are_the_same_however_the_chunks_fall(lines: list[bytes], data: st
     text = b"".join(line + b"\n" for line in lines) + b"rest"
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=10)))
     framer = LineFramer()
-    found = [
+    current_lines = [
         line for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True) for line in framer.feed(text[start:end])
     ]
-    assert found == [line for line in lines if line]
+    assert current_lines == [line for line in lines if line]
     assert framer.rest() == b"rest"
 
 

@@ -34,10 +34,10 @@ def now() -> float:
 
 
 def busy(code: int, seconds: int | None = 2) -> Answer:
-    made = failure(code, {429: "TooManyRequests", 503: "ServiceUnavailable"}.get(code, ""))
+    new_failure = failure(code, {429: "TooManyRequests", 503: "ServiceUnavailable"}.get(code, ""))
     if seconds is not None:
-        made.headers["retry-after"] = str(seconds)
-    return made
+        new_failure.headers["retry-after"] = str(seconds)
+    return new_failure
 
 
 @pytest.mark.parametrize("code", [429, 503, 500])
@@ -140,15 +140,15 @@ async def test_a_stream_whose_refusal_breaks_off_is_one_answer() -> None:
 
 @virtual_time
 async def test_the_discovery_of_a_copy_shares_retries_and_answers_with_the_original() -> None:
-    heard: list[str] = []
+    events: list[str] = []
     empty = Answer(200, {"warning": '299 - "old"'}, b"{}")
     answers = [busy(429), empty, empty]
-    client = Client(Breaking(0), on_warning=heard.append, retry=RetryPolicy(attempts=0))
+    client = Client(Breaking(0), on_warning=events.append, retry=RetryPolicy(attempts=0))
     copy = client.over(InProcessTransport(Server(lambda request: answers.pop(0)).handle))
     with pytest.raises(TooManyRequests):
         await copy.discovery.resources()
     await copy.discovery.resources()
-    assert heard == ["old"]
+    assert events == ["old"]
     assert client.answers == {("GET", "429"): 1, ("GET", "200"): 2}
 
 
@@ -182,13 +182,13 @@ async def test_a_stream_that_falls_silent_meets_its_idle_deadline() -> None:
 
 @virtual_time
 async def test_warnings_come_once_each() -> None:
-    heard: list[str] = []
+    events: list[str] = []
     deprecated = '299 - "v1beta1 is deprecated", 299 k8s "say \\"v1\\""'
     server = Server(lambda request: Answer(200, {"warning": deprecated}, OK.body))
-    async with Client(InProcessTransport(server.handle), on_warning=heard.append) as client:
+    async with Client(InProcessTransport(server.handle), on_warning=events.append) as client:
         for _ in range(3):
             await client.get(Thing, "a")
-    assert heard == ["v1beta1 is deprecated", 'say "v1"']
+    assert events == ["v1beta1 is deprecated", 'say "v1"']
 
 
 def conflict() -> Conflict:

@@ -138,9 +138,9 @@ async def test_an_object_of_a_list_is_decoded_when_it_is_looked_at_and_stays_the
     decoded: list[str] = []
 
     def counting(kind: type[Thing], raw: bytes) -> Thing:
-        made = decode(kind, raw)
-        decoded.append(made.name)
-        return made
+        document = decode(kind, raw)
+        decoded.append(document.name)
+        return document
 
     monkeypatch.setattr("setpoint.client.object_list.decode", counting)
     items = [{**THING, "metadata": {"name": name, "labels": {"app": name}}} for name in "abc"]
@@ -301,15 +301,15 @@ async def test_a_list_of_operations_is_a_json_patch_and_all_else_a_merge_patch_u
 
 
 async def test_observers_hear_of_writes_that_succeeded(connect: Connect) -> None:
-    heard: list[tuple[str, ...]] = []
+    events: list[tuple[str, ...]] = []
 
     def behave(request: Request) -> Answer:
         return failure(409, "Conflict") if request.method == "PUT" else echo(THING, request)
 
     async with connect(behave) as (client, _):
         stop = client.on_write(
-            lambda each: heard.append(
-                (str(each.resource), each.key, each.uid, each.version, each.verb, each.content_type)
+            lambda item: events.append(
+                (str(item.resource), item.key, item.uid, item.version, item.verb, item.content_type)
             )
         )
         thing = await client.create(Thing.named("a", spec=ThingSpec(replicas=1)))
@@ -320,7 +320,7 @@ async def test_observers_hear_of_writes_that_succeeded(connect: Connect) -> None
         await client.delete(thing)
         stop()
         await client.apply(thing)
-    assert heard == [
+    assert events == [
         ("things", "default/a", "u1", "7", "create", "application/json"),
         ("things", "default/a", "u1", "7", "patch", "application/merge-patch+json"),
         ("things", "default/a", "u1", "7", "delete", ""),

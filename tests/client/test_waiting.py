@@ -57,11 +57,11 @@ async def test_an_object_is_returned_as_it_is_when_its_condition_comes_true(cond
         node = await client.create(Node.named("n"))
         await say(client, "False", "NotYet")
         change = later(5, say(client, "True", "Done"))
-        found = await client.wait(node, condition)
-        assert found.status.conditions[0].reason == "Done"
+        current_node = await client.wait(node, condition)
+        assert current_node.status.conditions[0].reason == "Done"
         assert asyncio.get_running_loop().time() == pytest.approx(5, abs=0.1)
         again = await client.wait(node, condition, timeout=0.5)
-        assert again.metadata.resource_version == found.metadata.resource_version
+        assert again.metadata.resource_version == current_node.metadata.resource_version
         await change
 
 
@@ -107,8 +107,8 @@ async def test_the_message_of_a_wait_that_ends_says_what_the_object_said_last() 
         assert isinstance(it.value.last, Node)
         version = it.value.last.metadata.resource_version
 
-        def is_cordoned(found: Node) -> bool:
-            return bool(found.spec.unschedulable)
+        def is_cordoned(current_node: Node) -> bool:
+            return bool(current_node.spec.unschedulable)
 
         text = rf"is_cordoned did not hold within 5 s: it is at version {version} with Ready=False \(Broken\)$"
         with pytest.raises(WaitTimeout, match=text):
@@ -118,7 +118,7 @@ async def test_the_message_of_a_wait_that_ends_says_what_the_object_said_last() 
 @virtual_time
 async def test_a_function_of_the_object_is_a_condition_and_its_error_is_the_callers() -> None:
     async with serving() as client:
-        made = await client.create(ConfigMap.named("a", data={"n": "0"}))
+        config_map = await client.create(ConfigMap.named("a", data={"n": "0"}))
 
         async def count() -> None:
             for number in range(1, 6):
@@ -126,30 +126,30 @@ async def test_a_function_of_the_object_is_a_condition_and_its_error_is_the_call
                 await client.patch(ConfigMap, "a", {"data": {"n": str(number)}})
 
         counting = later(0, count())
-        found = await client.wait(made, lambda obj: int(obj.data["n"]) >= 3)
-        assert found.data["n"] == "3"
+        current_config_map = await client.wait(config_map, lambda obj: int(obj.data["n"]) >= 3)
+        assert current_config_map.data["n"] == "3"
         await counting
         with pytest.raises(KeyError):
-            await client.wait(made, lambda obj: obj.data["absent"] == "x")
+            await client.wait(config_map, lambda obj: obj.data["absent"] == "x")
 
         def too_late(obj: ConfigMap) -> bool:
             raise TimeoutError("its own")
 
         with pytest.raises(TimeoutError, match=r"^its own$"):
-            await client.wait(made, too_late)
+            await client.wait(config_map, too_late)
 
 
 @virtual_time
 async def test_a_deletion_is_waited_for_and_the_last_state_returned() -> None:
     async with serving() as client:
-        made = await client.create(ConfigMap.named("a", data={"n": "0"}))
-        gone = later(3, client.delete(made))
-        last = await client.wait(made, "delete")
+        config_map = await client.create(ConfigMap.named("a", data={"n": "0"}))
+        gone = later(3, client.delete(config_map))
+        last = await client.wait(config_map, "delete")
         assert last.data == {"n": "0"}
         await gone
-        assert (await client.wait(made, "delete", timeout=1)).uid == made.uid
+        assert (await client.wait(config_map, "delete", timeout=1)).uid == config_map.uid
         await client.create(ConfigMap.named("a"))
-        await client.wait(made, "delete", timeout=1)
+        await client.wait(config_map, "delete", timeout=1)
 
 
 @pytest.mark.parametrize("replaced", [False, True])
@@ -176,9 +176,9 @@ async def test_a_wait_for_an_object_that_was_deleted_ends_at_once(replaced: bool
 @virtual_time
 async def test_an_object_that_was_made_by_hand_may_come_later() -> None:
     async with serving() as client:
-        made = later(2, client.create(ConfigMap.named("a", data={"n": "1"})))
+        result = later(2, client.create(ConfigMap.named("a", data={"n": "1"})))
         assert (await client.wait(ConfigMap.named("a"), "create")).data == {"n": "1"}
-        await made
+        await result
         with pytest.raises(
             WaitTimeout, match=r"^configmaps default/b: it was not created within 1 s: there is no such"
         ):
@@ -207,15 +207,15 @@ class Trouble(Transport):
 @virtual_time
 async def test_broken_watches_and_lists_are_tried_again_until_the_deadline() -> None:
     async with serving(lambda inner: Trouble(inner, fails=30)) as client:
-        made = await client.create(ConfigMap.named("a", data={"n": "0"}))
+        config_map = await client.create(ConfigMap.named("a", data={"n": "0"}))
         change = later(90, client.patch(ConfigMap, "a", {"data": {"n": "1"}}))
-        found = await client.wait(made, lambda obj: obj.data["n"] == "1", timeout=None)
-        assert found.data["n"] == "1"
+        current_config_map = await client.wait(config_map, lambda obj: obj.data["n"] == "1", timeout=None)
+        assert current_config_map.data["n"] == "1"
         await change
     async with serving(lambda inner: Trouble(inner, fails=1000)) as client:
-        made = await client.create(ConfigMap.named("a"))
+        config_map = await client.create(ConfigMap.named("a"))
         with pytest.raises(WaitTimeout, match=r"the request to the server failed: .*connection refused"):
-            await client.wait(made, "Ready", timeout=20)
+            await client.wait(config_map, "Ready", timeout=20)
 
 
 class Refused(Trouble):
@@ -230,9 +230,9 @@ class Refused(Trouble):
 @virtual_time
 async def test_a_refusal_is_raised_at_once() -> None:
     async with serving(Refused) as client:
-        made = await client.create(ConfigMap.named("a"))
+        config_map = await client.create(ConfigMap.named("a"))
         with pytest.raises(Forbidden):
-            await client.wait(made, "Ready")
+            await client.wait(config_map, "Ready")
         assert asyncio.get_running_loop().time() < 1
 
 
@@ -254,8 +254,8 @@ async def test_a_dynamic_object_is_waited_for_too_and_a_cancelled_wait_leaves_no
         waiting = asyncio.get_running_loop().create_task(client.wait(node, "Ready"))
         await advance(1)
         await say(client, "True")
-        found = await waiting
-        assert found["status"]["conditions"][0]["status"] == "True"
+        result = await waiting
+        assert result["status"]["conditions"][0]["status"] == "True"
         forever = asyncio.get_running_loop().create_task(client.wait(node, "Never", timeout=None))
         await advance(1)
         forever.cancel()

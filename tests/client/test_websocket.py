@@ -57,31 +57,31 @@ def ended(code: int) -> bytes:
 
 
 async def test_a_command_gives_its_output_and_exit_code() -> None:
-    asked: list[web.Request] = []
+    requests: list[web.Request] = []
 
     async def talk(request: web.Request, socket: web.WebSocketResponse) -> None:
-        asked.append(request)
+        requests.append(request)
         for message in (b"\1", b"\2", b"\1out\xff", b"\2err", b"\1more", ended(3)):
             await socket.send_bytes(message)
 
     async with pods(talk) as client:
         result = await client.exec("p", ["sh", "-c", "a & b"], namespace="ns", container="c")
     assert (result.exit_code, result.stdout, result.stderr) == (3, b"out\xffmore", b"err")
-    assert asked[0].path == "/api/v1/namespaces/ns/pods/p/exec"
-    assert asked[0].query.getall("command") == ["sh", "-c", "a & b"]
-    assert asked[0].query["container"] == "c"
+    assert requests[0].path == "/api/v1/namespaces/ns/pods/p/exec"
+    assert requests[0].query.getall("command") == ["sh", "-c", "a & b"]
+    assert requests[0].query["container"] == "c"
 
 
 async def test_standard_input_is_written_and_ended() -> None:
     async def talk(request: web.Request, socket: web.WebSocketResponse) -> None:
-        heard = b""
+        text = b""
         async for message in socket:
             assert message.type == WSMsgType.BINARY
             if message.data == b"\xff\0":
                 break
             assert message.data[:1] == b"\0"
-            heard += message.data[1:]
-        await socket.send_bytes(b"\1" + heard.upper())
+            text += message.data[1:]
+        await socket.send_bytes(b"\1" + text.upper())
         await socket.send_bytes(ended(0))
 
     async with pods(talk) as client:
@@ -182,10 +182,10 @@ async def test_commands_and_ports_are_reached_without_await() -> None:
             message = await socket.receive()
             await socket.send_bytes(b"\0" + message.data[1:].upper())
             return
-        heard = (await socket.receive()).data[1:]
+        data = (await socket.receive()).data[1:]
         assert (await socket.receive()).data[:1] == b"\4"
         assert (await socket.receive()).data == b"\xff\0"
-        await socket.send_bytes(b"\1" + heard.upper())
+        await socket.send_bytes(b"\1" + data.upper())
         await socket.send_bytes(ended(7))
 
     def use(config: ClientConfig) -> None:

@@ -138,12 +138,12 @@ def frames(
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
-        asked = re.search(rb"(?i)sec-websocket-key: (\S+)", head)
-        assert asked is not None
+        match = re.search(rb"(?i)sec-websocket-key: (\S+)", head)
+        assert match is not None
         writer.write(
             b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             b"Sec-WebSocket-Accept: %s\r\nSec-WebSocket-Protocol: %s\r\n\r\n%s"
-            % (generate_accept_token(key or asked[1]), protocol, b"".join(parts))
+            % (generate_accept_token(key or match[1]), protocol, b"".join(parts))
         )
         await writer.drain()
         await reader.read(-1 if stays else 1)
@@ -248,18 +248,18 @@ async def test_a_reader_that_is_slow_makes_the_server_wait() -> None:
 
 
 async def test_what_was_written_before_leaving_arrives() -> None:
-    heard = bytearray()
+    body = bytearray()
 
     async def talk(request: web.Request, socket: web.WebSocketResponse) -> None:
         async for message in socket:
             await asyncio.sleep(0)
-            heard.extend(message.data[1:])
+            body.extend(message.data[1:])
 
     async with pods(talk, "v4.channel.k8s.io") as client:
         async with client.port_forward("p", 80) as port:
             for _ in range(100):
                 await port.write(bytes(1 << 14))
-        assert len(heard) == 100 << 14
+        assert len(body) == 100 << 14
 
 
 async def test_closing_the_client_ends_what_waits_on_its_sockets() -> None:

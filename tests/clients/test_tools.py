@@ -93,8 +93,8 @@ def a_map(name: str, **data: str) -> str:
 def test_kubectl_does_its_everyday_work(version: str, kubeconfig: Path, built: Path, tmp_path: Path) -> None:
     space = f"kubectl-{version.replace('.', '-')}"
     kubectl = runner(kubectl_of(version, built), tmp_path, kubeconfig)
-    told = json.loads(kubectl("version", "-o", "json"))
-    assert told["clientVersion"]["minor"].rstrip("+") == version.partition(".")[2]
+    document = json.loads(kubectl("version", "-o", "json"))
+    assert document["clientVersion"]["minor"].rstrip("+") == version.partition(".")[2]
     kubectl("create", "namespace", space)
     inside = ("--namespace", space)
 
@@ -172,7 +172,7 @@ def test_helm_does_its_everyday_work(major: int, kubeconfig: Path, built: Path, 
     assert "k: ciao" in helm("template", "mine", chart, "--set", "greeting=ciao", *inside)
     helm("upgrade", "mine", chart, *inside, "--set", "greeting=ciao,replicas=2", "--wait", f"--timeout={PATIENCE}s")
     assert "k: ciao" in helm("get", "manifest", "mine", *inside)
-    assert [each["revision"] for each in json.loads(helm("history", "mine", *inside, "-o", "json"))] == [1, 2]
+    assert [item["revision"] for item in json.loads(helm("history", "mine", *inside, "-o", "json"))] == [1, 2]
     assert "Succeeded" in helm("test", "mine", *inside, f"--timeout={PATIENCE}s")
     helm("rollback", "mine", "1", *inside, "--wait", f"--timeout={PATIENCE}s")
     assert "k: hello" in helm("get", "manifest", "mine", *inside)

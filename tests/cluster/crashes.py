@@ -157,8 +157,8 @@ class Restartable:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items() if name not in _VOLATILE}
-    return [_plain(each) for each in value] if isinstance(value, list) else value
+        return {name: _plain(one_value) for name, one_value in value.items() if name not in _VOLATILE}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 class Play(NamedTuple):

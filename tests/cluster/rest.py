@@ -38,8 +38,8 @@ class _Write(NamedTuple):
     @property
     def event(self) -> str | None:
         """The name of the event that is created (then it is empty) or changed; None for another object."""
-        found = _EVENT.match(self.text)
-        return found and found[1]
+        match = _EVENT.match(self.text)
+        return match and match[1]
 
 
 class Rest:
@@ -91,17 +91,17 @@ class Rest:
         is_delayed = any(map(_has_delayed, running.values()))
         before = len(self._writes)
         await advance(SECONDS if is_delayed else 2 * SERIES_REFRESH)
-        told = [] if is_delayed else [each for each in self._writes[before:] if not each.event]
-        changing = [each for name, each in running.items() if name in _FOR_EVER]
+        answer = [] if is_delayed else [write for write in self._writes[before:] if not write.event]
+        changing = [value for name, value in running.items() if name in _FOR_EVER]
         unasked = await self._unasked(changing if any(map(_has_delayed, changing)) else [])
-        fails = any(each.queue.num_requeues(key) for each in running.values() for key in each.queue.states())
-        warnings = {each.name for each in await world.list(Event) if each.type == "Warning"}
+        fails = any(item.queue.num_requeues(key) for item in running.values() for key in item.queue.states())
+        warnings = {event.name for event in await world.list(Event) if event.type == "Warning"}
         for write in unasked:
             if write.event not in warnings and not (fails and (write.is_refused or write.event is not None)):
-                told.append(write)
-        if told:
-            text = "\n  ".join(write.text for write in told[:20])
-            raise Moved(f"{len(told)} writes in {SECONDS:g} s in which nothing was to be done:\n  {text}")
+                answer.append(write)
+        if answer:
+            text = "\n  ".join(write.text for write in answer[:20])
+            raise Moved(f"{len(answer)} writes in {SECONDS:g} s in which nothing was to be done:\n  {text}")
 
     async def _unasked(self, changing: list[RunningController[Any]]) -> list[_Write]:
         """The writes within `SECONDS`, except at the moments at which a key of one of these controllers is due."""
@@ -109,7 +109,7 @@ class Rest:
         end = loop.time() + SECONDS
         unasked: list[_Write] = []
         while (now := loop.time()) < end:
-            due = min((at for each in changing for at in _due(each) if at < end), default=end)
+            due = min((at for item in changing for at in _due(item) if at < end), default=end)
             before = len(self._writes)
             await advance(max(due - now - _MOMENT, 0.0))
             unasked += self._writes[before:]

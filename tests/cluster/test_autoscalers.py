@@ -29,17 +29,17 @@ NOW = datetime(2026, 1, 1, 1, tzinfo=UTC)
 
 def deployment(replicas: int = 2, **usage: str) -> Deployment:
     marks = {f"{ANNOTATION}{name}": value for name, value in usage.items()}
-    made = template(annotations=marks)
-    made.spec.containers[0].resources = ResourceRequirements(requests={"cpu": "1", "memory": "1Gi"})
+    new_template = template(annotations=marks)
+    new_template.spec.containers[0].resources = ResourceRequirements(requests={"cpu": "1", "memory": "1Gi"})
     return Deployment.named(
-        "web", "default", spec=DeploymentSpec(replicas=replicas, selector=selector(), template=made)
+        "web", "default", spec=DeploymentSpec(replicas=replicas, selector=selector(), template=new_template)
     )  # fmt: skip
 
 
 def autoscaler(*metrics: dict[str, Any], most: int = 10, **spec: Any) -> HorizontalPodAutoscaler:
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
-    made = {"scaleTargetRef": target, "maxReplicas": most, "metrics": list(metrics), **spec}
-    return from_wire(HorizontalPodAutoscaler, {"metadata": {"name": "web", "namespace": "default"}, "spec": made})
+    result = {"scaleTargetRef": target, "maxReplicas": most, "metrics": list(metrics), **spec}
+    return from_wire(HorizontalPodAutoscaler, {"metadata": {"name": "web", "namespace": "default"}, "spec": result})
 
 
 def utilization(percent: int, name: str = "cpu") -> dict[str, Any]:
@@ -58,15 +58,18 @@ async def replicas(world: Cluster) -> int | None:
 
 
 async def conditions(world: Cluster) -> dict[str, tuple[str, str | None]]:
-    found = (await world.get(HorizontalPodAutoscaler, "web")).status.conditions
-    return {each.type: (each.status, each.reason) for each in found}
+    current_conditions = (await world.get(HorizontalPodAutoscaler, "web")).status.conditions
+    return {
+        current_condition.type: (current_condition.status, current_condition.reason)
+        for current_condition in current_conditions
+    }
 
 
 # -- what a metric asks for (upstream's replica_calculator_test.go) ----------------------------------------------------
 
 
 def pods(count: int, *, unready: int = 0, pending: int = 0) -> list[Pod]:
-    made = []
+    results = []
     for number in range(count + unready + pending):
         ready = "True" if number < count else "False"
         status = {
@@ -74,8 +77,8 @@ def pods(count: int, *, unready: int = 0, pending: int = 0) -> list[Pod]:
             "startTime": "2026-01-01T00:59:00Z",
             "conditions": [{"type": "Ready", "status": ready, "lastTransitionTime": "2026-01-01T00:59:10Z"}],
         }
-        made.append(from_wire(Pod, {"metadata": {"name": f"p{number}"}, "status": status}))
-    return made
+        results.append(from_wire(Pod, {"metadata": {"name": f"p{number}"}, "status": status}))
+    return results
 
 
 def usage(*values: int) -> dict[str, int]:
@@ -99,10 +102,10 @@ def test_pods_without_metrics_make_nobody_go_too_far(
     there: list[Pod], used: dict[str, int], target: int, expected: int
 ) -> None:
     requests = {pod.name: 1000 for pod in there}
-    found = by_utilization(
+    result = by_utilization(
         there, used, requests, current=len(there), target=target, tolerance=Tolerance(), is_cpu=True, now=NOW
     )
-    assert found[0] == expected
+    assert result[0] == expected
 
 
 def test_nothing_is_proposed_without_pods_or_metrics() -> None:
@@ -164,8 +167,8 @@ def test_the_lowest_recommendation_of_the_window_counts_before_there_are_more() 
 def test_the_number_of_replicas_changes_only_so_fast(
     rules: HorizontalPodAutoscalerBehavior | None, current: int, wanted: int, expected: tuple[int, str]
 ) -> None:
-    found = Pace().limited(wanted, current, 2, 15, rules, 100.0)
-    assert (found.replicas, found.reason) == expected
+    result = Pace().limited(wanted, current, 2, 15, rules, 100.0)
+    assert (result.replicas, result.reason) == expected
 
 
 def test_what_was_changed_in_the_period_counts() -> None:
@@ -188,7 +191,7 @@ async def test_replicas_follow_the_metrics_up_at_once_and_down_after_a_while() -
         reached = await world.get(HorizontalPodAutoscaler, "web")
         assert reached.status.current_metrics[0].resource is not None
         assert reached.status.current_metrics[0].resource.current.average_utilization == 90
-        notes = [each.note for each in await world.list(Event) if each.reason == "SuccessfulRescale"]
+        notes = [event.note for event in await world.list(Event) if event.reason == "SuccessfulRescale"]
         assert "New size: 4; reason: cpu resource utilization (percentage of request) above target" in notes
         await use(world, "cpu", "100m")
         await advance(200)
@@ -203,31 +206,34 @@ async def _is(world: Cluster, count: int) -> bool:
 
 @virtual_time
 async def test_one_container_of_each_pod_is_measured() -> None:
-    made = deployment(2)
+    new_deployment = deployment(2)
     proxy = Container(name="proxy", image="proxy:1", resources=ResourceRequirements(requests={"cpu": "100m"}))
-    assert made.spec.template.spec is not None
-    made.spec.template.spec.containers.append(proxy)
-    made.spec.template.metadata.annotations = {f"proxy.{ANNOTATION}cpu": "100m", f"{ANNOTATION}cpu": "300m"}
+    assert new_deployment.spec.template.spec is not None
+    new_deployment.spec.template.spec.containers.append(proxy)
+    new_deployment.spec.template.metadata.annotations = {f"proxy.{ANNOTATION}cpu": "100m", f"{ANNOTATION}cpu": "300m"}
     of_proxy = {"name": "cpu", "container": "proxy", "target": {"type": "Utilization", "averageUtilization": 50}}
     scaler = autoscaler({"type": "ContainerResource", "containerResource": of_proxy}, most=4)
-    async with cluster(objects=[made, scaler]) as world:
+    async with cluster(objects=[new_deployment, scaler]) as world:
         await world.eventually(lambda: _is(world, 4))
         status = (await world.get(HorizontalPodAutoscaler, "web")).status
-        found = status.current_metrics[0].container_resource
-        assert found is not None
-        assert (found.container, found.current.average_utilization) == ("proxy", 100)
+        container_resource = status.current_metrics[0].container_resource
+        assert container_resource is not None
+        assert (container_resource.container, container_resource.current.average_utilization) == ("proxy", 100)
 
 
 @virtual_time
 async def test_pods_in_which_nothing_runs_have_no_metrics() -> None:
-    made = deployment(2, cpu="900m")
-    assert made.spec.template.metadata is not None
-    made.spec.template.metadata.annotations |= {"hollow.setpoint.io/pull-seconds": "never"}
-    async with cluster(objects=[made, autoscaler(utilization(50))]) as world:
+    new_deployment = deployment(2, cpu="900m")
+    assert new_deployment.spec.template.metadata is not None
+    new_deployment.spec.template.metadata.annotations |= {"hollow.setpoint.io/pull-seconds": "never"}
+    async with cluster(objects=[new_deployment, autoscaler(utilization(50))]) as world:
         await advance(60)
         assert (await conditions(world))["ScalingActive"] == ("False", "FailedGetResourceMetric")
-        found = (await world.get(HorizontalPodAutoscaler, "web")).status.conditions
-        assert any("no metrics returned from resource metrics API" in (each.message or "") for each in found)
+        current_conditions = (await world.get(HorizontalPodAutoscaler, "web")).status.conditions
+        assert any(
+            "no metrics returned from resource metrics API" in (current_condition.message or "")
+            for current_condition in current_conditions
+        )
         assert await replicas(world) == 2
 
 
@@ -275,7 +281,7 @@ async def test_metrics_of_pods_objects_and_from_outside_are_used() -> None:
         # The metric that asks for most counts: twice as many for twice the hits.
         await world.eventually(lambda: _is(world, 4), within=20)
         status = (await world.get(HorizontalPodAutoscaler, "web")).status
-        assert [each.type for each in status.current_metrics] == ["Pods", "Object", "External"]
+        assert [current_metric.type for current_metric in status.current_metrics] == ["Pods", "Object", "External"]
 
 
 @pytest.mark.parametrize(
@@ -302,8 +308,8 @@ async def test_what_is_missing_is_said(change: dict[str, Any], type: str, reason
     objects = [deployment(2), autoscaler(utilization(50), **change)]
     async with cluster(objects=objects, nodes=0) as world:  # without nodes there is no metrics API
         await world.settle()
-        found = (await world.get(HorizontalPodAutoscaler, "web")).status.conditions
-        (condition,) = [each for each in found if each.type == type]
+        conditions = (await world.get(HorizontalPodAutoscaler, "web")).status.conditions
+        (condition,) = [condition for condition in conditions if condition.type == type]
         assert (condition.status, condition.reason) == ("False", reason)
         assert message in (condition.message or "")
         assert await replicas(world) == 2
@@ -324,28 +330,33 @@ def of_container(name: str) -> dict[str, Any]:
 
 @virtual_time
 async def test_one_container_is_measured_without_the_metrics_api() -> None:
-    made = deployment(2)
+    new_deployment = deployment(2)
     proxy = Container(name="proxy", image="proxy:1", resources=ResourceRequirements(requests={"cpu": "100m"}))
-    assert made.spec.template.spec is not None
-    made.spec.template.spec.containers.append(proxy)
-    made.spec.template.metadata.annotations = {f"proxy.{ANNOTATION}cpu": "100m", f"{ANNOTATION}cpu": "300m"}
-    async with cluster(objects=[made, autoscaler(of_container("proxy"))], nodes=0) as world:
+    assert new_deployment.spec.template.spec is not None
+    new_deployment.spec.template.spec.containers.append(proxy)
+    new_deployment.spec.template.metadata.annotations = {f"proxy.{ANNOTATION}cpu": "100m", f"{ANNOTATION}cpu": "300m"}
+    async with cluster(objects=[new_deployment, autoscaler(of_container("proxy"))], nodes=0) as world:
         await world.settle()
         for pod in await world.list(Pod):
             ready = {"type": "Ready", "status": "True"}
             status = {"phase": "Running", "startTime": "2026-01-01T00:00:00Z", "conditions": [ready]}
             await world.client.patch(Pod, pod.name, {"status": status}, subresource="status")
         await advance(20)
-        found = (await world.get(HorizontalPodAutoscaler, "web")).status.current_metrics[0].container_resource
-        assert found is not None
-        assert (found.current.average_utilization, found.current.average_value) == (100, "100m")
+        container_resource = (
+            (await world.get(HorizontalPodAutoscaler, "web")).status.current_metrics[0].container_resource
+        )
+        assert container_resource is not None
+        assert (container_resource.current.average_utilization, container_resource.current.average_value) == (
+            100,
+            "100m",
+        )
 
 
-async def measured(made: Deployment) -> tuple[str | None, ...]:
+async def measured(deployment: Deployment) -> tuple[str | None, ...]:
     """The average CPU usage of each pod of a deployment, with and without the metrics API."""
-    found: list[str | None] = []
+    results: list[str | None] = []
     for nodes in (1, 0):
-        async with cluster(objects=[made, autoscaler(utilization(50))], nodes=nodes) as world:
+        async with cluster(objects=[deployment, autoscaler(utilization(50))], nodes=nodes) as world:
             await world.settle()
             for pod in await world.list(Pod) if nodes == 0 else []:
                 ready = {"type": "Ready", "status": "True"}
@@ -354,19 +365,22 @@ async def measured(made: Deployment) -> tuple[str | None, ...]:
             await advance(20)
             metric = (await world.get(HorizontalPodAutoscaler, "web")).status.current_metrics[0].resource
             assert metric is not None
-            found.append(metric.current.average_value)
-    return tuple(found)
+            results.append(metric.current.average_value)
+    return tuple(results)
 
 
 @virtual_time
 async def test_sidecars_are_measured_with_and_without_the_metrics_api() -> None:
-    made = deployment(1)
-    assert made.spec.template.spec is not None
+    new_deployment = deployment(1)
+    assert new_deployment.spec.template.spec is not None
     requests = ResourceRequirements(requests={"cpu": "100m"})
     sidecar = Container(name="log", image="log:1", restart_policy="Always", resources=requests)
-    made.spec.template.spec.init_containers = [Container(name="first", image="a:1", resources=requests), sidecar]
-    made.spec.template.metadata.annotations = {f"log.{ANNOTATION}cpu": "70m", f"{ANNOTATION}cpu": "101m"}
-    assert await measured(made) == ("171m", "171m")
+    new_deployment.spec.template.spec.init_containers = [
+        Container(name="first", image="a:1", resources=requests),
+        sidecar,
+    ]
+    new_deployment.spec.template.metadata.annotations = {f"log.{ANNOTATION}cpu": "70m", f"{ANNOTATION}cpu": "101m"}
+    assert await measured(new_deployment) == ("171m", "171m")
 
 
 @virtual_time
@@ -383,10 +397,10 @@ async def test_annotations_that_are_not_quantities_are_not_metrics() -> None:
     scaler.metadata.annotations = {f"{ANNOTATION}queue": "many"}
     async with cluster(objects=[deployment(2, cpu="half", rps="fast"), scaler], nodes=0) as world:
         await world.settle()
-        found = (await world.get(HorizontalPodAutoscaler, "web")).status.conditions
-        (active,) = [each for each in found if each.type == "ScalingActive"]
+        conditions = (await world.get(HorizontalPodAutoscaler, "web")).status.conditions
+        (active,) = [condition for condition in conditions if condition.type == "ScalingActive"]
         assert (active.status, active.reason) == ("False", "FailedGetResourceMetric")
-        events = {each.reason for each in await world.list(Event)}
+        events = {event.reason for event in await world.list(Event)}
         assert {"FailedGetResourceMetric", "FailedGetPodsMetric", "FailedGetExternalMetric"} <= events
 
 

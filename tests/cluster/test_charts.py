@@ -34,13 +34,13 @@ async def test_a_chart_is_installed_tested_upgraded_rolled_back_and_removed_with
         assert "1 chart(s) linted, 0 chart(s) failed" in await cluster.run(tool, "lint", "--strict", CHART)
         await cluster.run(tool, "install", "my", CHART, *WAIT)
         assert "Phase:          Succeeded" in await cluster.run(tool, "test", "my", "--timeout", "60s")
-        found = await there()
+        result = await there()
         for expected in (
             "statefulset.apps/my-database", "persistentvolumeclaim/data-my-database-0", "cronjob.batch/my-report",
             "horizontalpodautoscaler.autoscaling/my", "poddisruptionbudget.policy/my", "pod/my-database-0",
         ):  # fmt: skip
-            assert expected in found
-        assert "job.batch/my-migrate" not in found, "a hook goes when it has succeeded"
+            assert expected in result
+        assert "job.batch/my-migrate" not in result, "a hook goes when it has succeeded"
 
         changed = ("--set", "image.tag=2.0,settings.color=red,database.replicas=2")
         await cluster.run(tool, "upgrade", "my", CHART, *WAIT, *changed)

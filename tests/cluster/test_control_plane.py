@@ -60,7 +60,7 @@ async def test_dependents_go_with_their_owners_and_nothing_else_does() -> None:
             await world.delete(owner)
         await world.settle()
         left = await world.list(Secret)
-        assert {found.name.rpartition("-")[0] for found in left if found.name != "free"} == {"owner-9"}
+        assert {result.name.rpartition("-")[0] for result in left if result.name != "free"} == {"owner-9"}
         assert len(left) == 51
 
 
@@ -75,9 +75,9 @@ async def test_an_object_with_thousands_of_owners_leaves_others_their_turn() -> 
         assert world.control_plane is not None
         answers = world.control_plane.manager.client.answers
         seen = answers["GET", "404"]
-        made = Secret.named("owned", "default")
-        made.metadata.owner_references = references
-        await world.create(made)
+        secret = Secret.named("owned", "default")
+        secret.metadata.owner_references = references
+        await world.create(secret)
         most = 0
         for _ in range(2000):
             await asyncio.sleep(0)
@@ -97,7 +97,9 @@ async def test_chains_of_owners_go_to_the_last_link() -> None:
         await world.settle()
         await world.delete(first)
         await world.settle()
-        assert [found.name for found in await world.list(ConfigMap, namespace="default")] == ["kube-root-ca.crt"]
+        assert [config_map.name for config_map in await world.list(ConfigMap, namespace="default")] == [
+            "kube-root-ca.crt"
+        ]
 
 
 @virtual_time
@@ -108,8 +110,8 @@ async def test_an_object_with_a_living_owner_stays_and_loses_the_other_reference
         await world.settle()
         await world.delete(one)
         await world.settle()
-        found = await world.get(Secret, "shared")
-        assert [reference.name for reference in found.metadata.owner_references] == ["two"]
+        secret = await world.get(Secret, "shared")
+        assert [reference.name for reference in secret.metadata.owner_references] == ["two"]
         await world.delete(two)
         await world.settle()
         assert await world.find(Secret, "shared") is None
@@ -326,13 +328,13 @@ def test_the_graph_knows_dependents_of_owners_it_has_not_seen() -> None:
     graph = Graph()
     graph.put(node("a", "owner"))
     graph.put(node("b", "owner", "other"))
-    assert [found.uid for found in graph.dependents("owner")] == ["a", "b"]
+    assert [dependent.uid for dependent in graph.dependents("owner")] == ["a", "b"]
     assert graph.put(node("b", "other")) is not None
-    assert [found.uid for found in graph.dependents("owner")] == ["a"]
+    assert [dependent.uid for dependent in graph.dependents("owner")] == ["a"]
     assert graph.remove("a") is not None
     assert graph.remove("a") is None
     assert not graph.has_dependents("owner")
-    assert [found.uid for found in graph.forget(GroupVersionResource("", "v1", "x"))] == ["b"]
+    assert [result.uid for result in graph.forget(GroupVersionResource("", "v1", "x"))] == ["b"]
     assert len(graph) == 0
 
 
@@ -366,7 +368,7 @@ async def test_deleting_a_namespace_leaves_nothing() -> None:
         await world.settle()
         assert await world.find(Namespace, "full") is None
         for kind in (Pod, ConfigMap, Thing, ServiceAccount):
-            assert [found for found in await world.list(kind) if found.namespace == "full"] == []
+            assert [obj for obj in await world.list(kind) if obj.namespace == "full"] == []
 
 
 @virtual_time
@@ -378,9 +380,13 @@ async def test_a_namespace_waits_for_finalizers_and_says_so() -> None:
         held = await world.create(held)
         await world.delete(namespace)
         await advance(10)
-        found = await world.get(Namespace, "held")
-        assert found.status.phase == "Terminating"
-        (condition,) = [each for each in found.status.conditions if each.type == "NamespaceContentRemaining"]
+        current_namespace = await world.get(Namespace, "held")
+        assert current_namespace.status.phase == "Terminating"
+        (condition,) = [
+            condition
+            for condition in current_namespace.status.conditions
+            if condition.type == "NamespaceContentRemaining"
+        ]
         assert condition.status == "True"
         assert condition.message == "Some resources are remaining: configmaps. has 1 resource instances"
         held = await world.get(ConfigMap, "held", "held")
@@ -404,9 +410,9 @@ async def test_pods_are_bound_run_and_are_ready() -> None:
             await world.create(pod(f"pod-{number}"))
         await world.settle()
         pods = await world.list(Pod)
-        assert all(found.is_ready and found.is_running for found in pods)
-        assert {found.spec.node_name for found in pods} == {node.name for node in nodes}
-        assert len({found.status.pod_ip for found in pods}) == 30
+        assert all(pod.is_ready and pod.is_running for pod in pods)
+        assert {pod.spec.node_name for pod in pods} == {node.name for node in nodes}
+        assert len({pod.status.pod_ip for pod in pods}) == 30
         (status,) = pods[0].status.container_statuses
         assert (status.ready, status.restart_count, status.state is not None) == (True, 0, True)
         assert all(condition.last_transition_time for condition in pods[0].status.conditions)
@@ -420,12 +426,12 @@ async def test_pods_take_their_time_to_start_and_to_end() -> None:
             client, pods=HollowPods(start_seconds=5, stop_seconds=7), now=world.now, random=world.random
         )
         async with plane:
-            made = await world.create(pod("a"))
+            new_pod = await world.create(pod("a"))
             await advance(4)
             assert not (await world.get(Pod, "a")).is_ready
             await advance(1.1)
             assert (await world.get(Pod, "a")).is_ready
-            await world.delete(made)
+            await world.delete(new_pod)
             await advance(6)
             assert (await world.get(Pod, "a")).is_deleting
             await advance(1.1)
@@ -446,9 +452,9 @@ async def test_pods_for_other_schedulers_and_nodes_are_left_alone() -> None:
 async def test_containers_can_be_told_to_end() -> None:
     async with cluster() as world:
         for name, code in (("good", "0"), ("bad", "3")):
-            made = pod(name, restart_policy="Never")
-            made.metadata.annotations = {"hollow.setpoint.io/exit-code": code}
-            await world.create(made)
+            new_pod = pod(name, restart_policy="Never")
+            new_pod.metadata.annotations = {"hollow.setpoint.io/exit-code": code}
+            await world.create(new_pod)
         await world.settle()
         assert (await world.get(Pod, "good")).status.phase == "Succeeded"
         failed = await world.get(Pod, "bad")
@@ -487,18 +493,18 @@ async def test_a_group_that_can_not_be_asked_is_asked_again_until_it_can_and_the
 
         async def __call__(self, client: Client) -> Sequence[Resource]:
             self.asked += 1
-            found = await super().__call__(client)
+            call = await super().__call__(client)
             self.missing = {GroupVersion("apps", "v1"): "no answer"} if self.asked < 4 else {}
-            return [each for each in found if each.group != "apps"] if self.missing else found
+            return [item for item in call if item.group != "apps"] if self.missing else call
 
     async with cluster(control_plane=False) as world, InformerFactory(world.client) as factory:
         served = Served()
         collector = GarbageCollector(world.client, factory, served)
         running = asyncio.ensure_future(collector.run())
         await advance(600)
-        assert {each.resource for each in collector._monitors} >= {"deployments", "pods"}
-        asked = served.asked
+        assert {monitor.resource for monitor in collector._monitors} >= {"deployments", "pods"}
+        request = served.asked
         await advance(3600)
-        assert served.asked == asked, "all is known, so nothing is asked"
+        assert served.asked == request, "all is known, so nothing is asked"
         collector.stop()
         await running

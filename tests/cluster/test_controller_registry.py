@@ -89,8 +89,8 @@ async def test_controllers_of_the_control_plane_run_in_a_test_as_any_other() -> 
     async with cluster(Deployments().controller, ReplicaSets().controller, control_plane=False) as world:
         await world.create(deployment())
         await world.settle()
-        (made,) = await world.list(ReplicaSet)
-        assert made.status.replicas == 2
+        (result,) = await world.list(ReplicaSet)
+        assert result.status.replicas == 2
         assert [pod.status.phase for pod in await world.list(Pod)] == ["Pending", "Pending"]
 
 

@@ -64,13 +64,13 @@ async def stateful_sets(plane: Restartable) -> None:
         stateful_set(2, volume_claim_templates=[claim()], persistent_volume_claim_retention_policy=policy)
     )
     await plane.settle()
-    made = await world.get(StatefulSet, "web")
-    made.spec.template = template("web:2")
-    await world.update(made)
+    result = await world.get(StatefulSet, "web")
+    result.spec.template = template("web:2")
+    await world.update(result)
     await plane.settle()
-    made = await world.get(StatefulSet, "web")
-    made.spec.replicas = 1
-    await world.update(made)
+    result = await world.get(StatefulSet, "web")
+    result.spec.replicas = 1
+    await world.update(result)
 
 
 async def jobs(plane: Restartable) -> None:
@@ -90,22 +90,22 @@ async def cron_jobs(plane: Restartable) -> None:
         successful_jobs_history_limit=1,
         job_template=JobTemplateSpec(spec=job().spec),
     )
-    made = await plane.world.create(CronJob.named("tick", "default", spec=spec))
+    cron_job = await plane.world.create(CronJob.named("tick", "default", spec=spec))
     for _ in range(2):
         await advance(300)
         await plane.settle()
-    made = await plane.world.get(CronJob, "tick")
-    made.spec.suspend = True
-    await plane.world.update(made)
+    cron_job = await plane.world.get(CronJob, "tick")
+    cron_job.spec.suspend = True
+    await plane.world.update(cron_job)
 
 
 async def daemon_sets(plane: Restartable) -> None:
     """Rolled out and updated."""
     await plane.world.create(daemon_set())
     await plane.settle()
-    made = await plane.world.get(DaemonSet, "web")
-    made.spec.template = template("web:2")
-    await plane.world.update(made)
+    result = await plane.world.get(DaemonSet, "web")
+    result.spec.template = template("web:2")
+    await plane.world.update(result)
 
 
 async def services(plane: Restartable) -> None:
@@ -113,14 +113,14 @@ async def services(plane: Restartable) -> None:
     await plane.world.create(service())
     await plane.world.create(stateful_set(2))
     await plane.settle()
-    made = await plane.world.get(StatefulSet, "web")
-    made.spec.replicas = 1
-    await plane.world.update(made)
+    result = await plane.world.get(StatefulSet, "web")
+    result.spec.replicas = 1
+    await plane.world.update(result)
     other = service()
     other.metadata.name = "other"
-    made = await plane.world.create(other)
+    result = await plane.world.create(other)
     await plane.settle()
-    await plane.world.delete(made)
+    await plane.world.delete(result)
 
 
 async def budgets(plane: Restartable) -> None:
@@ -128,9 +128,9 @@ async def budgets(plane: Restartable) -> None:
     await plane.world.create(budget(max_unavailable=1))
     await plane.world.create(stateful_set(2, pod_management_policy="Parallel"))
     await plane.settle()
-    made = await plane.world.get(StatefulSet, "web")
-    made.spec.replicas = 1
-    await plane.world.update(made)
+    result = await plane.world.get(StatefulSet, "web")
+    result.spec.replicas = 1
+    await plane.world.update(result)
 
 
 async def volumes(plane: Restartable) -> None:
@@ -138,13 +138,13 @@ async def volumes(plane: Restartable) -> None:
     world = plane.world
     await world.create(volume("disk", storage_class_name="manual"))
     await world.create(volume_claim("static", storage_class_name="manual"))
-    made = await world.create(volume_claim("made"))
+    new_volume_claim = await world.create(volume_claim("made"))
     await world.create(volume_claim("larger", volume_attributes_class_name="gold"))
     await world.create(VolumeAttributesClass.named("gold", driver_name="x", parameters={"iops": "9"}))
     await plane.settle()
     larger = {"spec": {"resources": {"requests": {"storage": "3Gi"}}}}
     await world.client.patch(PersistentVolumeClaim, "larger", larger)
-    await world.delete(made)
+    await world.delete(new_volume_claim)
     await world.delete(await world.get(PersistentVolumeClaim, "static"))
     await world.delete(await world.get(VolumeAttributesClass, "gold"))
 
@@ -154,9 +154,9 @@ async def deployments(plane: Restartable) -> None:
     world = plane.world
     await world.create(deployment(2))
     await plane.settle()
-    made = await world.get(Deployment, "web")
-    made.spec.template = template("web:2")
-    await world.update(made)
+    new_deployment = await world.get(Deployment, "web")
+    new_deployment.spec.template = template("web:2")
+    await world.update(new_deployment)
     await world.client.patch(Deployment, "web", {"spec": {"replicas": 3}})
 
 
@@ -193,12 +193,12 @@ async def nodes(plane: Restartable) -> None:
 async def autoscalers(plane: Restartable) -> None:
     """More replicas, and fewer, for two pods that a Deployment without its controller has."""
     world = plane.world
-    made = await world.create(measured(2, cpu="900m"))
-    assert made.spec.template.spec is not None
+    result = await world.create(measured(2, cpu="900m"))
+    assert result.spec.template.spec is not None
     for name in ("a", "b"):
-        metadata = made.spec.template.metadata
+        metadata = result.spec.template.metadata
         await world.create(
-            Pod.named(name, "default", metadata.labels, metadata.annotations, spec=made.spec.template.spec)
+            Pod.named(name, "default", metadata.labels, metadata.annotations, spec=result.spec.template.spec)
         )
     at_once = {"scaleDown": {"stabilizationWindowSeconds": 0}}
     await world.create(autoscaler(utilization(50), most=4, behavior=at_once))
@@ -227,9 +227,11 @@ async def roles(plane: Restartable) -> None:
     """Two that are made of others, one of them of the other; parts that come and go."""
     world = plane.world
     for name, part in (("inner", "leaf"), ("outer", "inner")):
-        made = ClusterRole.named(name, labels={"part": name})
-        made.aggregation_rule = AggregationRule(cluster_role_selectors=[LabelSelector(match_labels={"part": part})])
-        await world.create(made)
+        cluster_role = ClusterRole.named(name, labels={"part": name})
+        cluster_role.aggregation_rule = AggregationRule(
+            cluster_role_selectors=[LabelSelector(match_labels={"part": part})]
+        )
+        await world.create(cluster_role)
     gone = await world.create(role("a", {"part": "leaf"}, "get"))
     await world.create(role("b", {"part": "leaf"}, "list"))
     await plane.settle()
@@ -248,7 +250,7 @@ async def namespaces(plane: Restartable) -> None:
     """One that is emptied, and one that is held."""
     world = plane.world
     for name in ("free", "held"):
-        made = await world.create(Namespace.named(name))
+        namespace = await world.create(Namespace.named(name))
         pod = requesting("web", requests={})
         pod.metadata.namespace = name
         await world.create(pod)
@@ -256,7 +258,7 @@ async def namespaces(plane: Restartable) -> None:
         config.metadata.finalizers = ["example.com/hold"] if name == "held" else []
         await world.create(config)
         await plane.settle()
-        await world.delete(made)
+        await world.delete(namespace)
         await advance(5)
         await plane.settle()
 
@@ -317,12 +319,12 @@ async def pods(plane: Restartable) -> None:
         "stops": {"stop-seconds": "3"},
     }
     for name, behaviour in behaviours.items():
-        made = requesting(name, requests={"cpu": "1"}, restart_policy="OnFailure")
-        made.spec.termination_grace_period_seconds = 30
-        made.metadata.annotations = {f"hollow.setpoint.io/{key}": value for key, value in behaviour.items()}
+        result = requesting(name, requests={"cpu": "1"}, restart_policy="OnFailure")
+        result.spec.termination_grace_period_seconds = 30
+        result.metadata.annotations = {f"hollow.setpoint.io/{key}": value for key, value in behaviour.items()}
         if name == "slow":
-            made.spec.init_containers = [Container(name="first", image="first:1")]
-        await world.create(made)
+            result.spec.init_containers = [Container(name="first", image="first:1")]
+        await world.create(result)
     await world.create(requesting("huge", requests={"cpu": "100"}))
     await advance(60)
     await plane.settle()

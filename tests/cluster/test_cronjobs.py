@@ -27,8 +27,8 @@ def cron_job(schedule: str = "*/5 * * * *", *, seconds: str | None = None, fails
 
 
 def names(objects: Any) -> list[str]:
-    found: list[Object] = list(objects)
-    return [each.name for each in found]
+    current_objects: list[Object] = list(objects)
+    return [current_obj.name for current_obj in current_objects]
 
 
 @virtual_time
@@ -42,13 +42,13 @@ async def test_a_job_begins_at_each_time_and_some_are_kept() -> None:
         due = datetime(2026, 1, 1, 0, 5, tzinfo=UTC)
         assert first.name == f"tick-{int(due.timestamp()) // 60}"
         assert first.annotations["batch.kubernetes.io/cronjob-scheduled-timestamp"] == "2026-01-01T00:05:00Z"
-        made = await world.get(CronJob, "tick")
-        assert made.status.last_schedule_time == due
-        assert names(made.status.active) == [first.name]
+        new_cron_job = await world.get(CronJob, "tick")
+        assert new_cron_job.status.last_schedule_time == due
+        assert names(new_cron_job.status.active) == [first.name]
         await advance(10)
-        made = await world.get(CronJob, "tick")
-        assert made.status.active == []
-        assert made.status.last_successful_time is not None
+        new_cron_job = await world.get(CronJob, "tick")
+        assert new_cron_job.status.active == []
+        assert new_cron_job.status.last_successful_time is not None
         await advance(3600)
         await world.settle()
         assert len(await world.list(Job)) == 3
@@ -66,9 +66,9 @@ async def test_jobs_that_overlap_are_allowed_forbidden_or_replaced(policy: str, 
         (first,) = await world.list(Job)
         await advance(600)
         await world.settle()
-        found = names(await world.list(Job))
-        assert len(found) == active
-        assert (first.name in found) is (policy != "Replace")
+        current_names = names(await world.list(Job))
+        assert len(current_names) == active
+        assert (first.name in current_names) is (policy != "Replace")
         assert len((await world.get(CronJob, "tick")).status.active) == active
 
 
@@ -89,9 +89,9 @@ async def test_a_pause_makes_up_for_the_latest_time_unless_that_is_too_long_ago(
             await world.create(cron_job(suspend=True, starting_deadline_seconds=deadline))
             await advance(1000)
             assert await world.list(Job) == []
-            made = await world.get(CronJob, "tick")
-            made.spec.suspend = False
-            await world.update(made)
+            new_cron_job = await world.get(CronJob, "tick")
+            new_cron_job.spec.suspend = False
+            await world.update(new_cron_job)
             await world.settle()
             assert len(await world.list(Job)) == made_up
 
@@ -158,7 +158,9 @@ def test_times_that_clocks_leave_out_are_left_out_and_those_that_come_twice_coun
 @virtual_time
 async def test_jobs_every_hour_begin_on_the_hour_whatever_else_happens_to_the_cron_job(minutes: int) -> None:
     async with cluster() as world:
-        made = await world.create(cron_job("@every 1h", seconds=str(60 * minutes), successful_jobs_history_limit=100))
+        new_cron_job = await world.create(
+            cron_job("@every 1h", seconds=str(60 * minutes), successful_jobs_history_limit=100)
+        )
         for hour in range(4):
             await advance(50 * 60)
             await world.client.patch(
@@ -166,7 +168,7 @@ async def test_jobs_every_hour_begin_on_the_hour_whatever_else_happens_to_the_cr
             )
             await advance(10 * 60)
         await advance(60)
-        began = made.metadata.creation_timestamp
+        began = new_cron_job.metadata.creation_timestamp
         assert began is not None
         delays = [
             job.metadata.creation_timestamp - began for job in await world.list(Job) if job.metadata.creation_timestamp
@@ -194,10 +196,10 @@ def test_the_latest_time_is_found_however_long_ago_the_last_one_was() -> None:
 async def test_a_schedule_or_zone_that_the_server_once_took_and_is_none_ends_nobody() -> None:
     async with cluster() as world:
         for name, zone in (("one", "Nowhere/Land"), ("two", "../../etc/passwd")):
-            made = cron_job(time_zone=zone)
-            made.metadata.name = name
+            new_cron_job = cron_job(time_zone=zone)
+            new_cron_job.metadata.name = name
             with suppress(Invalid):  # the server may refuse; what it takes must not harm
-                await world.create(made)
+                await world.create(new_cron_job)
         await world.create(cron_job())
         await advance(301)
         assert len(await world.list(Job)) >= 1
@@ -212,11 +214,11 @@ async def test_a_job_that_somebody_else_made_for_it_is_told_and_does_not_count()
         by_hand.metadata.owner_references = [parent.owner_reference(block_owner_deletion=False)]
         await world.create(by_hand)
         await advance(301)
-        found = await world.get(CronJob, "tick")
-        assert len(found.status.active) == 1
-        assert found.status.active[0].name != "manual"
+        current_cron_job = await world.get(CronJob, "tick")
+        assert len(current_cron_job.status.active) == 1
+        assert current_cron_job.status.active[0].name != "manual"
         assert "Saw a job that the controller did not create or forgot: manual" in {
-            each.note for each in await world.list(Event) if each.reason == "UnexpectedJob"
+            event.note for event in await world.list(Event) if event.reason == "UnexpectedJob"
         }
 
 

@@ -44,14 +44,14 @@ def asked(
     )
     if dns:
         builder = builder.add_extension(
-            x509.SubjectAlternativeName([x509.DNSName(each) for each in dns]), critical=False
+            x509.SubjectAlternativeName([x509.DNSName(item) for item in dns]), critical=False
         )
     digest = None if isinstance(key, ed25519.Ed25519PrivateKey) else hashes.SHA256()
     signed = builder.sign(key or ec.generate_private_key(ec.SECP256R1()), digest)
-    made = CertificateSigningRequestSpec(
+    new_spec = CertificateSigningRequestSpec(
         request=signed.public_bytes(serialization.Encoding.PEM), signer_name=signer, usages=list(usages), **spec
     )
-    return CertificateSigningRequest.named(name, spec=made)
+    return CertificateSigningRequest.named(name, spec=new_spec)
 
 
 async def decide(client: Client, name: str, type: str = "Approved") -> None:
@@ -62,7 +62,7 @@ async def decide(client: Client, name: str, type: str = "Approved") -> None:
 
 async def found(world: Cluster, name: str = "mary") -> tuple[bytes | None, list[tuple[str, str | None]]]:
     status = (await world.get(CertificateSigningRequest, name)).status
-    return status.certificate, [(each.type, each.message) for each in status.conditions]
+    return status.certificate, [(condition.type, condition.message) for condition in status.conditions]
 
 
 @virtual_time
@@ -75,14 +75,14 @@ async def test_a_request_is_signed_when_it_is_approved_and_not_before() -> None:
         await world.settle()
         pem, _ = await found(world)
         assert pem is not None
-        made = x509.load_pem_x509_certificate(pem)
-        assert made.subject.rfc4514_string() == "O=team,CN=mary"
-        names = made.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        certificate = x509.load_pem_x509_certificate(pem)
+        assert certificate.subject.rfc4514_string() == "O=team,CN=mary"
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         assert names.get_values_for_type(x509.DNSName) == ["a.example.com"]
-        assert made.not_valid_after_utc == world.now().astimezone(UTC).replace(microsecond=0).replace(hour=1)
-        usage = made.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+        assert certificate.not_valid_after_utc == world.now().astimezone(UTC).replace(microsecond=0).replace(hour=1)
+        usage = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
         assert list(usage) == [x509.oid.ExtendedKeyUsageOID.CLIENT_AUTH]
-        assert not made.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+        assert not certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
 
 
 @pytest.mark.parametrize(
@@ -148,11 +148,11 @@ async def test_a_kubelets_request_is_approved_when_its_user_may_ask_for_it() -> 
         await admin.create(ClusterRole.named("own", rules=[_rule("/selfnodeclient", "create")]))
         await admin.create(ClusterRoleBinding.named("own", role_ref=_role("own"), subjects=[subject]))
         await advance(1000)  # the longest back-off
-        made = await kubelet.get(CertificateSigningRequest, "mary")
-        assert [each.message for each in made.status.conditions] == [
+        signing_request = await kubelet.get(CertificateSigningRequest, "mary")
+        assert [condition.message for condition in signing_request.status.conditions] == [
             "Auto approving self kubelet client certificate after SubjectAccessReview."
         ]
-        assert made.status.certificate
+        assert signing_request.status.certificate
 
 
 def _rule(subresource: str, verb: str) -> PolicyRule:
@@ -207,9 +207,12 @@ async def test_requests_go_an_hour_after_they_were_decided_and_others_after_a_da
         await advance(3590)
         assert len(await world.list(CertificateSigningRequest)) == 4
         await advance(20)
-        assert [each.name for each in await world.list(CertificateSigningRequest)] == ["forgotten", "unsigned"]
+        assert [signing_request.name for signing_request in await world.list(CertificateSigningRequest)] == [
+            "forgotten",
+            "unsigned",
+        ]
         await advance(23 * 3600)
-        assert [each.name for each in await world.list(CertificateSigningRequest)] == ["unsigned"]
+        assert [signing_request.name for signing_request in await world.list(CertificateSigningRequest)] == ["unsigned"]
 
 
 async def requests(plane: Restartable) -> None:
@@ -230,8 +233,8 @@ def changes(request: Request) -> bool:
 def test_a_crash_after_any_write_signs_once() -> None:
     async def conditions(plane: Restartable) -> None:
         await requests(plane)
-        for each in await plane.world.list(CertificateSigningRequest):
-            assert (each.status.certificate is None) == (each.name == "bad")
+        for signing_request in await plane.world.list(CertificateSigningRequest):
+            assert (signing_request.status.certificate is None) == (signing_request.name == "bad")
         before = plane.writes_of_all()
         await advance(1800)
         assert plane.writes_of_all() == before
@@ -248,15 +251,15 @@ async def test_the_server_knows_the_user_of_a_certificate_that_was_approved(tmp_
     async with EmbeddedCluster(security=Security(auth=True), nodes=0) as running:
         await running.client.create(asked(key=key))
         await decide(running.client, "mary")
-        made = await running.client.wait(
-            CertificateSigningRequest.named("mary"), lambda each: bool(each.status.certificate), timeout=30
+        signing_request = await running.client.wait(
+            CertificateSigningRequest.named("mary"), lambda item: bool(item.status.certificate), timeout=30
         )
-        assert made.status.certificate is not None
+        assert signing_request.status.certificate is not None
         text = key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
         files = tmp_path / "mary.crt", tmp_path / "mary.key"
-        files[0].write_bytes(made.status.certificate)
+        files[0].write_bytes(signing_request.status.certificate)
         files[1].write_bytes(text)
         user = await who(as_(running, certificate=ClientCertificate(cert_file=files[0], key_file=files[1])))
         assert (user.username, user.groups) == ("mary", ["team", "system:authenticated"])

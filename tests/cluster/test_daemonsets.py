@@ -27,10 +27,10 @@ async def places(world: Any) -> dict[str, str]:
 
 
 async def changed(world: Any, **spec: Any) -> None:
-    made = await world.get(DaemonSet, "web")
+    result = await world.get(DaemonSet, "web")
     for name, value in spec.items():
-        setattr(made.spec, name, value)
-    await world.update(made)
+        setattr(result.spec, name, value)
+    await world.update(result)
     await world.settle()
 
 
@@ -40,12 +40,12 @@ async def test_every_node_has_its_pod_and_a_new_node_gets_one() -> None:
         await world.create(daemon_set())
         await world.settle()
         assert sorted(await places(world)) == ["hollow-0", "hollow-1", "hollow-2"]
-        made = await world.get(DaemonSet, "web")
-        status = made.status
+        result = await world.get(DaemonSet, "web")
+        status = result.status
         assert (status.desired_number_scheduled, status.current_number_scheduled, status.number_ready) == (3, 3, 3)
         assert (status.number_available, status.updated_number_scheduled, status.number_misscheduled) == (3, 3, 0)
-        assert status.observed_generation == made.metadata.generation
-        keys = {each.key for each in (await world.list(Pod))[0].spec.tolerations}
+        assert status.observed_generation == result.metadata.generation
+        keys = {toleration.key for toleration in (await world.list(Pod))[0].spec.tolerations}
         assert {"node.kubernetes.io/unschedulable", "node.kubernetes.io/not-ready"} <= keys
         await world.create(Node.named("other"))
         await world.settle()
@@ -102,9 +102,9 @@ async def test_an_update_replaces_as_many_at_once_as_may_be_missing() -> None:
             )
             await world.create(daemon_set(update_strategy=strategy))
             await world.settle()
-            made = await world.get(DaemonSet, "web")
-            made.spec.template = template("web:2", annotations={"hollow.setpoint.io/ready-seconds": "5"})
-            await world.update(made)
+            result = await world.get(DaemonSet, "web")
+            result.spec.template = template("web:2", annotations={"hollow.setpoint.io/ready-seconds": "5"})
+            await world.update(result)
             await advance(2)
             assert list((await places(world)).values()).count("web:2") == first
             await advance(30)
@@ -119,9 +119,9 @@ async def test_a_surge_makes_new_pods_before_the_old_ones_go() -> None:
         strategy = DaemonSetUpdateStrategy(type="RollingUpdate", rolling_update=rolling)
         await world.create(daemon_set(update_strategy=strategy))
         await world.settle()
-        made = await world.get(DaemonSet, "web")
-        made.spec.template = template("web:2", annotations={"hollow.setpoint.io/ready-seconds": "5"})
-        await world.update(made)
+        result = await world.get(DaemonSet, "web")
+        result.spec.template = template("web:2", annotations={"hollow.setpoint.io/ready-seconds": "5"})
+        await world.update(result)
         for _ in range(20):
             pods = await world.list(Pod)
             assert sum(pod.is_ready and not pod.is_deleting for pod in pods) >= 3
@@ -145,10 +145,10 @@ async def test_on_delete_leaves_pods_until_somebody_deletes_them() -> None:
 @virtual_time
 async def test_a_revision_has_the_bytes_that_go_clients_compare_and_tells_the_cause_of_the_change() -> None:
     async with cluster() as world:
-        made = daemon_set()
-        made.metadata.annotations = {"kubernetes.io/change-cause": "the first"}
-        made.spec.template.metadata.labels |= {"z": "1", "b": "2"}
-        await world.create(made)
+        result = daemon_set()
+        result.metadata.annotations = {"kubernetes.io/change-cause": "the first"}
+        result.spec.template.metadata.labels |= {"z": "1", "b": "2"}
+        await world.create(result)
         await world.settle()
         (revision,) = await world.list(ControllerRevision)
         assert revision.annotations["kubernetes.io/change-cause"] == "the first"

@@ -27,13 +27,13 @@ def deployment(replicas: int, image: str = "web:1") -> Deployment:
 
 def sized(sizes: list[int], desired: int, surge: int) -> list[ReplicaSet]:
     """ReplicaSets, the newest first, of a Deployment that wanted ``desired`` replicas."""
-    made = []
+    results = []
     for number, size in enumerate(sizes):
-        each = ReplicaSet.named(f"web-{number}", "default", spec=ReplicaSetSpec(replicas=size, selector=selector()))
-        each.metadata.annotations = {DESIRED: str(desired), MOST: str(desired + surge)}
-        each.metadata.creation_timestamp = OLD - timedelta(minutes=number)
-        made.append(each)
-    return made
+        item = ReplicaSet.named(f"web-{number}", "default", spec=ReplicaSetSpec(replicas=size, selector=selector()))
+        item.metadata.annotations = {DESIRED: str(desired), MOST: str(desired + surge)}
+        item.metadata.creation_timestamp = OLD - timedelta(minutes=number)
+        results.append(item)
+    return results
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def test_a_change_of_size_is_shared_in_proportion(
     before: int, after: int, sizes: list[int], expected: list[int], surges: tuple[int, int]
 ) -> None:
     there = sized(sizes, before, surges[0])
-    found = {each.name: size for each, size in shared(deployment(after), there, after, surges[1])}
-    assert [found.get(each.name, 0) for each in there] == expected
+    by_name = {item.name: size for item, size in shared(deployment(after), there, after, surges[1])}
+    assert [by_name.get(item.name, 0) for item in there] == expected
 
 
 def test_one_replica_set_alone_takes_all() -> None:
@@ -74,9 +74,11 @@ def test_one_replica_set_alone_takes_all() -> None:
 
 async def replica_sets(world: Cluster) -> dict[str, int | None]:
     """The sizes of the ReplicaSets, by the image of their pods."""
-    found = await world.list(ReplicaSet)
+    current_replica_sets = await world.list(ReplicaSet)
     return {
-        each.spec.template.spec.containers[0].image or "": each.spec.replicas for each in found if each.spec.template
+        item.spec.template.spec.containers[0].image or "": item.spec.replicas
+        for item in current_replica_sets
+        if item.spec.template
     }
 
 
@@ -86,9 +88,9 @@ async def test_a_rollout_that_is_paused_is_scaled_in_proportion() -> None:
     async with cluster(nodes=1) as world:
         await world.create(deployment(10))
         await world.settle()
-        made = await world.get(Deployment, "web")
-        made.spec.template = stuck
-        await world.update(made)
+        new_deployment = await world.get(Deployment, "web")
+        new_deployment.spec.template = stuck
+        await world.update(new_deployment)
         await world.settle()
         rolling = await replica_sets(world)
         assert rolling == {"web:1": 8, "web:2": 5}
@@ -104,16 +106,16 @@ async def test_replica_sets_say_why_they_were_made_and_which_revisions_they_have
         await world.create(deployment(1))
         await world.settle()
         for image, cause in (("web:2", "second"), ("web:1", "back to the first")):
-            made = await world.get(Deployment, "web")
-            made.spec.template = template(image)
-            made.metadata.annotations = {**made.annotations, "kubernetes.io/change-cause": cause}
-            await world.update(made)
+            new_deployment = await world.get(Deployment, "web")
+            new_deployment.spec.template = template(image)
+            new_deployment.metadata.annotations = {**new_deployment.annotations, "kubernetes.io/change-cause": cause}
+            await world.update(new_deployment)
             await world.settle()
-        found = {each.annotations["deployment.kubernetes.io/revision"]: each for each in await world.list(ReplicaSet)}
-        assert set(found) == {"2", "3"}
-        assert found["3"].annotations["kubernetes.io/change-cause"] == "back to the first"
-        assert found["3"].annotations["deployment.kubernetes.io/revision-history"] == "1"
-        assert found["2"].annotations["kubernetes.io/change-cause"] == "second"
+        result = {item.annotations["deployment.kubernetes.io/revision"]: item for item in await world.list(ReplicaSet)}
+        assert set(result) == {"2", "3"}
+        assert result["3"].annotations["kubernetes.io/change-cause"] == "back to the first"
+        assert result["3"].annotations["deployment.kubernetes.io/revision-history"] == "1"
+        assert result["2"].annotations["kubernetes.io/change-cause"] == "second"
         assert (await world.get(Deployment, "web")).annotations["deployment.kubernetes.io/revision"] == "3"
 
 
@@ -122,9 +124,9 @@ async def test_events_say_what_was_scaled() -> None:
     async with cluster() as world:
         await world.create(deployment(3))
         await world.settle()
-        (made,) = await world.list(ReplicaSet)
-        notes = [each.note for each in await world.list(Event) if each.reason == "ScalingReplicaSet"]
-        assert notes == [f"Scaled up replica set {made.name} from 0 to 3"]
+        (result,) = await world.list(ReplicaSet)
+        notes = [event.note for event in await world.list(Event) if event.reason == "ScalingReplicaSet"]
+        assert notes == [f"Scaled up replica set {result.name} from 0 to 3"]
 
 
 class _Copying:
@@ -159,7 +161,7 @@ async def test_a_size_that_arrives_late_does_not_undo_what_was_decided_since() -
             await world.apply(deployment(replicas, image))
             await world.settle()
         (connection,) = connections
-        sizes = [each for each in connection.changes if each.body and b'"replicas"' in each.body]
+        sizes = [change for change in connection.changes if change.body and b'"replicas"' in change.body]
         assert len(sizes) >= 4
         for late in sizes:
             answer = await world.server.handle(late)
@@ -170,14 +172,14 @@ async def test_a_size_that_arrives_late_does_not_undo_what_was_decided_since() -
 def test_the_condition_names_the_replica_set_that_has_progressed_though_no_status_told_of_its_rollout() -> None:
     (current,) = sized([2], 2, 0)
     current.status.replicas = current.status.ready_replicas = current.status.available_replicas = 2
-    made = deployment(2)
-    made.spec.progress_deadline_seconds = 600
-    told = 'ReplicaSet "web-before" has successfully progressed.'
-    made.status.conditions = [
-        DeploymentCondition(type="Progressing", status="True", reason=AVAILABLE, message=told, last_update_time=OLD)
+    new_deployment = deployment(2)
+    new_deployment.spec.progress_deadline_seconds = 600
+    text = 'ReplicaSet "web-before" has successfully progressed.'
+    new_deployment.status.conditions = [
+        DeploymentCondition(type="Progressing", status="True", reason=AVAILABLE, message=text, last_update_time=OLD)
     ]
-    report(made, current, [], created=False, unavailable=0, now=OLD + timedelta(hours=1))
-    (progressing,) = [each for each in made.status.conditions if each.type == "Progressing"]
+    report(new_deployment, current, [], created=False, unavailable=0, now=OLD + timedelta(hours=1))
+    (progressing,) = [condition for condition in new_deployment.status.conditions if condition.type == "Progressing"]
     assert (progressing.reason, progressing.message) == (
         AVAILABLE, 'ReplicaSet "web-0" has successfully progressed.',
     )  # fmt: skip
@@ -186,11 +188,14 @@ def test_the_condition_names_the_replica_set_that_has_progressed_though_no_statu
 @virtual_time
 async def test_the_generation_of_a_deployment_counts_what_its_user_changes() -> None:
     async with cluster() as world:
-        made = await world.create(deployment(1))
+        new_deployment = await world.create(deployment(1))
         for number in range(1, 4):
             await world.settle()
-            found = await world.get(Deployment, made.name)
-            assert (found.metadata.generation, found.annotations[REVISION]) == (number, str(number))
-            assert found.status.observed_generation == number
-            found.spec.template.spec.containers[0].image = f"web:{number + 1}"
-            await world.update(found)
+            current_deployment = await world.get(Deployment, new_deployment.name)
+            assert (current_deployment.metadata.generation, current_deployment.annotations[REVISION]) == (
+                number,
+                str(number),
+            )
+            assert current_deployment.status.observed_generation == number
+            current_deployment.spec.template.spec.containers[0].image = f"web:{number + 1}"
+            await world.update(current_deployment)

@@ -15,8 +15,8 @@ LABEL = "kubernetes.io/service-name"
 
 
 async def ready_of(world: Any) -> list[str]:
-    (found,) = await world.list(EndpointSlice, selector={LABEL: "web"})
-    return sorted(each.target_ref.name for each in found.endpoints if each.conditions.ready)
+    (result,) = await world.list(EndpointSlice, selector={LABEL: "web"})
+    return sorted(endpoint.target_ref.name for endpoint in result.endpoints if endpoint.conditions.ready)
 
 
 @virtual_time
@@ -26,15 +26,15 @@ async def test_slices_and_endpoints_have_the_addresses_of_ready_pods() -> None:
         await world.create(stateful_set(2))
         await world.settle()
         assert await ready_of(world) == ["web-0", "web-1"]
-        (found,) = await world.list(EndpointSlice, selector={LABEL: "web"})
-        assert [(port.name, port.port, port.protocol) for port in found.ports] == [("", 8080, "TCP")]
-        assert [each.hostname for each in found.endpoints] == ["web-0", "web-1"]
-        assert found.metadata.controller is not None
+        (result,) = await world.list(EndpointSlice, selector={LABEL: "web"})
+        assert [(port.name, port.port, port.protocol) for port in result.ports] == [("", 8080, "TCP")]
+        assert [endpoint.hostname for endpoint in result.endpoints] == ["web-0", "web-1"]
+        assert result.metadata.controller is not None
         (subset,) = (await world.get(Endpoints, "web")).subsets
-        assert {each.ip for each in subset.addresses} == {pod.status.pod_ip for pod in await world.list(Pod)}
-        made = await world.get(Pod, "web-1")
-        made.metadata.labels = {**made.labels, "app": "other"}
-        await world.update(made)
+        assert {address.ip for address in subset.addresses} == {pod.status.pod_ip for pod in await world.list(Pod)}
+        new_pod = await world.get(Pod, "web-1")
+        new_pod.metadata.labels = {**new_pod.labels, "app": "other"}
+        await world.update(new_pod)
         await advance(1)
         assert await ready_of(world) == ["web-0"]
 
@@ -47,8 +47,8 @@ async def test_pods_that_are_not_ready_are_there_but_not_ready() -> None:
         slow.metadata.annotations = {"hollow.setpoint.io/ready-seconds": "20"}
         await world.create(slow)
         await advance(10)
-        (found,) = await world.list(EndpointSlice, selector={LABEL: "web"})
-        conditions = found.endpoints[0].conditions
+        (result,) = await world.list(EndpointSlice, selector={LABEL: "web"})
+        conditions = result.endpoints[0].conditions
         assert conditions is not None
         assert (conditions.ready, conditions.serving, conditions.terminating) == (False, False, False)
         (subset,) = (await world.get(Endpoints, "web")).subsets
@@ -66,17 +66,17 @@ async def test_the_last_pod_of_a_service_leaves_its_endpoints_when_it_terminates
         slow.metadata.annotations = {"hollow.setpoint.io/stop-seconds": "20"}
         await world.create(slow)
         await world.settle()
-        assert [len(each.addresses) for each in (await world.get(Endpoints, "web")).subsets] == [1]
+        assert [len(subset.addresses) for subset in (await world.get(Endpoints, "web")).subsets] == [1]
         await world.client.delete(await world.get(Pod, "slow"))
         await advance(10)
-        (found,) = await world.list(EndpointSlice, selector={LABEL: "web"})
-        conditions = found.endpoints[0].conditions
+        (result,) = await world.list(EndpointSlice, selector={LABEL: "web"})
+        conditions = result.endpoints[0].conditions
         assert conditions is not None
         assert (conditions.ready, conditions.serving, conditions.terminating) == (published, True, True)
-        assert [len(each.addresses) for each in (await world.get(Endpoints, "web")).subsets] == [1] * published
+        assert [len(subset.addresses) for subset in (await world.get(Endpoints, "web")).subsets] == [1] * published
         await advance(15)
-        (found,) = await world.list(EndpointSlice, selector={LABEL: "web"})
-        assert found.endpoints == []
+        (result,) = await world.list(EndpointSlice, selector={LABEL: "web"})
+        assert result.endpoints == []
         assert (await world.get(Endpoints, "web")).subsets == []
 
 
@@ -99,8 +99,11 @@ async def test_ports_with_names_are_looked_up_in_each_pod() -> None:
             spec = PodSpec(containers=[Container(name="a", image="a", ports=[port])])
             await world.create(Pod.named(f"pod-{number}", "default", {"app": "web"}, spec=spec))
         await world.settle()
-        found = await world.list(EndpointSlice, selector={LABEL: "web"})
-        assert sorted(port.port or 0 for each in found for port in each.ports) == [9001, 9002]
+        endpoint_slices = await world.list(EndpointSlice, selector={LABEL: "web"})
+        assert sorted(port.port or 0 for endpoint_slice in endpoint_slices for port in endpoint_slice.ports) == [
+            9001,
+            9002,
+        ]
         assert len((await world.get(Endpoints, "web")).subsets) == 2
 
 

@@ -26,8 +26,8 @@ FAILS = {"hollow.setpoint.io/exit-code": "3"}
 LONG = {"hollow.setpoint.io/run-seconds": "1000"}
 
 
-def conditions(made: Job) -> dict[str, str]:
-    return {each.type: each.reason or "" for each in made.status.conditions if each.status == "True"}
+def conditions(job: Job) -> dict[str, str]:
+    return {condition.type: condition.reason or "" for condition in job.status.conditions if condition.status == "True"}
 
 
 async def phases(world: Any) -> list[str]:
@@ -39,15 +39,15 @@ async def test_a_job_runs_as_many_pods_as_it_is_to_complete_so_many_at_a_time() 
     async with cluster() as world:
         await world.create(job(completions=5, parallelism=2))
         await advance(0.5)
-        made = await world.get(Job, "work")
-        assert (made.status.active, made.status.ready) == (2, 2)
-        assert made.status.start_time is not None
+        new_job = await world.get(Job, "work")
+        assert (new_job.status.active, new_job.status.ready) == (2, 2)
+        assert new_job.status.start_time is not None
         await advance(10)
-        made = await world.get(Job, "work")
-        assert made.is_complete
-        assert (made.status.succeeded, made.status.failed, made.status.active) == (5, None, None)
-        assert conditions(made) == {"SuccessCriteriaMet": "CompletionsReached", "Complete": "CompletionsReached"}
-        assert made.status.completion_time is not None
+        new_job = await world.get(Job, "work")
+        assert new_job.is_complete
+        assert (new_job.status.succeeded, new_job.status.failed, new_job.status.active) == (5, None, None)
+        assert conditions(new_job) == {"SuccessCriteriaMet": "CompletionsReached", "Complete": "CompletionsReached"}
+        assert new_job.status.completion_time is not None
         pods = await world.list(Pod)
         assert len(pods) == 5
         assert {tuple(pod.metadata.finalizers) for pod in pods} == {()}, "all are counted"
@@ -55,7 +55,7 @@ async def test_a_job_runs_as_many_pods_as_it_is_to_complete_so_many_at_a_time() 
             event.reason for event in await world.list(Event) if event.regarding and event.regarding.kind == "Job"
         }
         assert reasons == {"SuccessfulCreate", "Completed"}
-        await world.delete(made, propagation="Background")
+        await world.delete(new_job, propagation="Background")
         await world.settle()
         assert await world.list(Pod) == []
 
@@ -65,9 +65,9 @@ async def test_without_completions_the_first_success_is_enough() -> None:
     async with cluster() as world:
         await world.create(job(parallelism=3))
         await world.settle()
-        made = await world.get(Job, "work")
-        assert made.is_complete
-        assert made.status.succeeded == 3
+        new_job = await world.get(Job, "work")
+        assert new_job.is_complete
+        assert new_job.status.succeeded == 3
 
 
 @virtual_time
@@ -81,9 +81,9 @@ async def test_failures_are_tried_again_with_growing_pauses_until_the_limit() ->
         await advance(15)
         assert len(await world.list(Pod)) == 2
         await advance(10)
-        made = await world.get(Job, "work")
-        assert made.status.failed == 3, "after 20 s more"
-        assert conditions(made) == {"FailureTarget": "BackoffLimitExceeded", "Failed": "BackoffLimitExceeded"}
+        new_job = await world.get(Job, "work")
+        assert new_job.status.failed == 3, "after 20 s more"
+        assert conditions(new_job) == {"FailureTarget": "BackoffLimitExceeded", "Failed": "BackoffLimitExceeded"}
 
 
 @virtual_time
@@ -106,9 +106,9 @@ async def test_indexed_pods_know_their_index_and_the_status_which_are_done() -> 
         assert variable.name == "JOB_COMPLETION_INDEX"
         assert sorted(pod.labels["batch.kubernetes.io/job-completion-index"] for pod in pods) == ["0", "1", "2", "3"]
         await advance(5)
-        made = await world.get(Job, "work")
-        assert (made.status.completed_indexes, made.status.succeeded) == ("0-3", 4)
-        assert made.is_complete
+        new_job = await world.get(Job, "work")
+        assert (new_job.status.completed_indexes, new_job.status.succeeded) == ("0-3", 4)
+        assert new_job.is_complete
 
 
 @virtual_time
@@ -124,14 +124,14 @@ async def test_an_index_that_fails_too_often_is_given_up_and_the_others_go_on() 
                     ended = {"status": {"phase": "Failed"}}
                     await world.client.patch(Pod, pod.name, ended, namespace="default", subresource="status")
             await advance(20)
-        made = await world.get(Job, "work")
-        assert made.status.failed_indexes == "1"
-        assert made.status.failed == 2
-        assert not made.is_finished
+        new_job = await world.get(Job, "work")
+        assert new_job.status.failed_indexes == "1"
+        assert new_job.status.failed == 2
+        assert not new_job.is_finished
         await advance(1100)
-        made = await world.get(Job, "work")
-        assert made.status.completed_indexes == "0,2"
-        assert conditions(made)["Failed"] == "FailedIndexes"
+        new_job = await world.get(Job, "work")
+        assert new_job.status.completed_indexes == "0,2"
+        assert conditions(new_job)["Failed"] == "FailedIndexes"
 
 
 @pytest.mark.parametrize(("action", "reason"), [("FailJob", "PodFailurePolicy"), ("Count", "BackoffLimitExceeded")])
@@ -142,9 +142,9 @@ async def test_the_pod_failure_policy_says_what_a_failure_means(action: str, rea
     async with cluster() as world:
         await world.create(job(backoff_limit=1, annotations=FAILS, pod_failure_policy=policy))
         await advance(60)
-        made = await world.get(Job, "work")
-        assert conditions(made)["Failed"] == reason
-        assert made.status.failed == (1 if action == "FailJob" else 2)
+        new_job = await world.get(Job, "work")
+        assert conditions(new_job)["Failed"] == reason
+        assert new_job.status.failed == (1 if action == "FailJob" else 2)
 
 
 @virtual_time
@@ -154,9 +154,9 @@ async def test_failures_that_are_ignored_do_not_count() -> None:
     async with cluster() as world:
         await world.create(job(backoff_limit=0, annotations=FAILS, pod_failure_policy=policy))
         await advance(60)
-        made = await world.get(Job, "work")
-        assert not made.is_finished
-        assert made.status.failed is None
+        new_job = await world.get(Job, "work")
+        assert not new_job.is_finished
+        assert new_job.status.failed is None
         assert len(await world.list(Pod)) >= 2
 
 
@@ -172,9 +172,9 @@ async def test_a_success_policy_ends_the_job_early() -> None:
         ended = {"status": {"phase": "Succeeded"}}
         await world.client.patch(Pod, leader.name, ended, namespace="default", subresource="status")
         await world.settle()
-        made = await world.get(Job, "work")
-        assert conditions(made) == {"SuccessCriteriaMet": "SuccessPolicy", "Complete": "SuccessPolicy"}
-        assert made.status.completed_indexes == "0"
+        new_job = await world.get(Job, "work")
+        assert conditions(new_job) == {"SuccessCriteriaMet": "SuccessPolicy", "Complete": "SuccessPolicy"}
+        assert new_job.status.completed_indexes == "0"
         assert await phases(world) == ["Succeeded"]
 
 
@@ -194,35 +194,35 @@ async def test_a_suspended_job_has_no_pods_and_goes_on_when_it_is_resumed() -> N
     async with cluster() as world:
         await world.create(job(suspend=True, annotations=LONG))
         await world.settle()
-        made = await world.get(Job, "work")
-        assert (conditions(made), made.status.start_time) == ({"Suspended": "JobSuspended"}, None)
+        new_job = await world.get(Job, "work")
+        assert (conditions(new_job), new_job.status.start_time) == ({"Suspended": "JobSuspended"}, None)
         assert await world.list(Pod) == []
         for suspend, pods in ((False, 1), (True, 0), (False, 1)):
-            made = await world.get(Job, "work")
-            made.spec.suspend = suspend
-            await world.update(made)
+            new_job = await world.get(Job, "work")
+            new_job.spec.suspend = suspend
+            await world.update(new_job)
             await world.settle()
             assert len(await world.list(Pod)) == pods
-            made = await world.get(Job, "work")
-            assert ("Suspended" in conditions(made)) is suspend
-            assert made.status.failed is None, "pods that a pause ends have not failed"
+            new_job = await world.get(Job, "work")
+            assert ("Suspended" in conditions(new_job)) is suspend
+            assert new_job.status.failed is None, "pods that a pause ends have not failed"
 
 
 @virtual_time
 async def test_pods_of_a_suspended_job_count_until_they_are_gone() -> None:
     counted: list[int] = []
 
-    async def look(made: Job, ctx: Context) -> None:
-        counted.append((made.status.active or 0) + (made.status.terminating or 0))
+    async def look(result: Job, ctx: Context) -> None:
+        counted.append((result.status.active or 0) + (result.status.terminating or 0))
 
     slow = PodBehaviour(runs=600.0, stops=20.0)
     async with cluster(Controller(Job, look, name="look"), behaviour=lambda pod: slow) as world:
         await world.create(job(parallelism=2, completions=2))
         await advance(10)
         counted.clear()
-        made = await world.get(Job, "work")
-        made.spec.suspend = True
-        await world.update(made)
+        new_job = await world.get(Job, "work")
+        new_job.spec.suspend = True
+        await world.update(new_job)
         await advance(15)
         assert {*counted} == {2}
         await advance(10)
@@ -246,9 +246,9 @@ async def test_a_job_that_others_manage_is_left_alone() -> None:
     async with cluster() as world:
         await world.create(job(managed_by="example.com/other"))
         await advance(60)
-        made = await world.get(Job, "work")
+        new_job = await world.get(Job, "work")
         assert await world.list(Pod) == []
-        assert made.status.start_time is None
+        assert new_job.status.start_time is None
 
 
 @virtual_time
@@ -259,8 +259,8 @@ async def test_pods_that_are_deleted_are_replaced_and_count_as_failed() -> None:
         (pod,) = await world.list(Pod)
         await world.delete(pod)
         await advance(30)
-        made = await world.get(Job, "work")
-        assert (made.status.failed, made.status.active) == (1, 1)
+        new_job = await world.get(Job, "work")
+        assert (new_job.status.failed, new_job.status.active) == (1, 1)
         assert len(await world.list(Pod)) == 1
 
 

@@ -12,9 +12,9 @@ LB = ["service-lb"]
 
 
 def named(name: str, **spec: object) -> Service:
-    made = service(type="LoadBalancer", **spec)
-    made.metadata.name = name
-    return made
+    new_service = service(type="LoadBalancer", **spec)
+    new_service.metadata.name = name
+    return new_service
 
 
 async def address(world: Cluster, name: str) -> str | None:
@@ -28,15 +28,15 @@ async def test_each_load_balancer_has_an_address_of_its_own_until_it_is_none() -
         for number in range(20):
             await world.create(named(f"web-{number}"))
         await world.settle()
-        found = [await address(world, f"web-{number}") for number in range(20)]
-        assert len({each for each in found if each is not None and each.startswith("198.1")}) == 20
+        addresses = [await address(world, f"web-{number}") for number in range(20)]
+        assert len({address for address in addresses if address is not None and address.startswith("198.1")}) == 20
         one = await world.get(Service, "web-0")
         one.spec.type = "ClusterIP"
         one.spec.allocate_load_balancer_node_ports = None
         await world.update(one)
         await world.settle()
         assert await address(world, "web-0") is None
-        assert await address(world, "web-1") == found[1]
+        assert await address(world, "web-1") == addresses[1]
 
 
 @virtual_time

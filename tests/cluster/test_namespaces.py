@@ -17,8 +17,11 @@ def pod(name: str, namespace: str, **metadata: Any) -> Pod:
 
 
 async def conditions(world: Cluster, name: str) -> dict[str, tuple[str, str | None, str | None]]:
-    found = (await world.get(Namespace, name)).status.conditions
-    return {each.type: (each.status, each.reason, each.message) for each in found}
+    current_conditions = (await world.get(Namespace, name)).status.conditions
+    return {
+        current_condition.type: (current_condition.status, current_condition.reason, current_condition.message)
+        for current_condition in current_conditions
+    }
 
 
 @virtual_time
@@ -32,12 +35,12 @@ async def test_pods_end_before_anything_else_of_a_namespace_goes() -> None:
         await world.delete(namespace)
         await advance(10)
         assert not (await world.get(ConfigMap, "settings", "shop")).is_deleting, "the pod still reads it"
-        found = await conditions(world, "shop")
+        current_conditions = await conditions(world, "shop")
         message = "Some resources are remaining: pods. has 1 resource instances"
-        assert found["NamespaceContentRemaining"] == ("True", "SomeResourcesRemain", message)
+        assert current_conditions["NamespaceContentRemaining"] == ("True", "SomeResourcesRemain", message)
         await advance(15)
         assert await world.find(Namespace, "shop") is None
-        assert [each for each in await world.list(ConfigMap) if each.namespace == "shop"] == []
+        assert [config_map for config_map in await world.list(ConfigMap) if config_map.namespace == "shop"] == []
 
 
 @virtual_time
@@ -70,15 +73,21 @@ async def test_a_namespace_says_what_it_waits_for_and_that_the_rest_is_well() ->
             ),
         }  # fmt: skip
         since = {
-            each.type: each.last_transition_time for each in (await world.get(Namespace, "shop")).status.conditions
+            condition.type: condition.last_transition_time
+            for condition in (await world.get(Namespace, "shop")).status.conditions
         }
         one = await world.get(ConfigMap, "a", "shop")
         one.metadata.finalizers = []
         await world.update(one)
         await advance(5)
-        found = (await world.get(Namespace, "shop")).status.conditions
-        assert {each.type: each.last_transition_time for each in found} == since, "no condition became another"
-        assert any("configmaps. has 1 resource instances" in (each.message or "") for each in found)
+        current_conditions = (await world.get(Namespace, "shop")).status.conditions
+        assert {
+            current_condition.type: current_condition.last_transition_time for current_condition in current_conditions
+        } == since, "no condition became another"
+        assert any(
+            "configmaps. has 1 resource instances" in (current_condition.message or "")
+            for current_condition in current_conditions
+        )
 
 
 @virtual_time
@@ -90,8 +99,8 @@ async def test_a_namespace_whose_pods_can_not_be_listed_stays_and_says_so() -> N
         async with ControlPlane(client, nodes=0, controllers=["namespace"], now=world.now, random=world.random):
             await world.delete(await world.create(Namespace.named("shop")))
             await advance(0.5)
-            found = await conditions(world, "shop")
+            current_conditions = await conditions(world, "shop")
             message = "Failed to delete all resource types, 1 remaining: not today"
-            assert found["NamespaceDeletionContentFailure"] == ("True", "ContentDeletionFailed", message)
+            assert current_conditions["NamespaceDeletionContentFailure"] == ("True", "ContentDeletionFailed", message)
             await advance(10)
             assert await world.find(Namespace, "shop") is None

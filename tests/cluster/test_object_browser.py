@@ -37,8 +37,8 @@ async def looked_at(**options: Any) -> AsyncIterator[tuple[Client, ClusterPages]
 
 
 async def asked(pages: ClusterPages, path: str, controllers: Callable[[], Any] = dict, **query: str) -> Any:
-    found = pages.pages(controllers)[f"/debug/{path}"]("", {name: [value] for name, value in query.items()}, {})
-    answer = found if isinstance(found, Answer) else await found
+    result = pages.pages(controllers)[f"/debug/{path}"]("", {name: [value] for name, value in query.items()}, {})
+    answer = result if isinstance(result, Answer) else await result
     return json.loads(answer.body)
 
 
@@ -57,7 +57,7 @@ async def test_the_objects_that_are_not_as_wanted_come_first_with_the_reason() -
         status = {"phase": "Pending", "conditions": [condition]}
         await client.patch(Pod, "stuck", {"status": status}, namespace="default", subresource="status")
         listing = await asked(pages, "named", find="DEFAULT stuck")
-        assert [(each["controller"], each["key"], each["state"], each["text"]) for each in listing["objects"]] == [
+        assert [(obj["controller"], obj["key"], obj["state"], obj["text"]) for obj in listing["objects"]] == [
             ("pods", "default/stuck", "stuck", "no node fits it: 0/1 nodes fit")
         ]
         (by_reason,) = (await asked(pages, "named", find="nodes fit"))["objects"]
@@ -84,28 +84,30 @@ async def test_objects_that_every_cluster_has_are_listed_after_those_of_users() 
         await client.create(Secret.named("zebra", "default"))
         listing = await asked(pages, "named", limit="3")
         assert listing["matched"] > 100
-        assert "default/zebra" in [each["key"] for each in listing["objects"]]
+        assert "default/zebra" in [obj["key"] for obj in listing["objects"]]
 
 
 @virtual_time
 async def test_what_a_secret_holds_is_shown_nowhere_and_that_it_changed_is() -> None:
     async with looked_at() as (client, pages):
         notes = {"kubectl.kubernetes.io/last-applied-configuration": f'{{"data":{{"key":"{HUSH}"}}}}'}
-        made = Secret.named("key", "default", string_data={"key": "hush-hush"}, annotations=notes)
-        await client.create(made)
+        new_secret = Secret.named("key", "default", string_data={"key": "hush-hush"}, annotations=notes)
+        await client.create(new_secret)
         await client.patch(Secret, "key", {"data": {"key": "b3RoZXI=", "new": HUSH}}, namespace="default")
         await client.patch(Secret, "key", {"metadata": {"annotations": {"copy": HUSH}}}, namespace="default")
-        told = await asked(pages, "stored", kind="secrets", key="default/key")
-        assert 'key: "(hidden)"' in told["yaml"]
-        assert "the content of a Secret" in told["hidden"]
-        changes = [(one["path"], one["before"], one["after"]) for each in told["versions"] for one in each["changes"]]
+        answer = await asked(pages, "stored", kind="secrets", key="default/key")
+        assert 'key: "(hidden)"' in answer["yaml"]
+        assert "the content of a Secret" in answer["hidden"]
+        changes = [
+            (one["path"], one["before"], one["after"]) for version in answer["versions"] for one in version["changes"]
+        ]
         assert changes == [
             ("metadata.annotations.copy", None, "(hidden)"),
             ("data.key", "(hidden)", "(hidden)"),
             ("data.new", None, "(hidden)"),
         ]
         await client.delete(Secret, "key", namespace="default")
-        everything = json.dumps([told, await asked(pages, "stored", kind="secrets", key="default/key")])
+        everything = json.dumps([answer, await asked(pages, "stored", kind="secrets", key="default/key")])
         everything += json.dumps([await asked(pages, "named"), await asked(pages, "kinds")])
         for secret in (HUSH, "hush-hush", "b3RoZXI="):
             assert secret not in everything
@@ -120,21 +122,21 @@ async def test_the_last_versions_say_who_changed_which_fields() -> None:
             applied = Patch(body, PatchType.APPLY, force=True)
             await client.patch(ConfigMap, "many", applied, namespace="default", field_manager="jane")
         await client.patch(ConfigMap, "many", {"data": {"gone": None}}, namespace="default")
-        told = await asked(pages, "stored", kind="configmaps", key="default/many")
-        newest, before = told["versions"][:2]
+        answer = await asked(pages, "stored", kind="configmaps", key="default/many")
+        newest, before = answer["versions"][:2]
         assert [(one["path"], one["before"], one["after"]) for one in newest["changes"]] == [("data.gone", '"x"', None)]
         assert before["by"] == ["jane"]
         assert before["changes"] == [{"path": "data[a.b]", "before": '"25"', "after": '"26"'}]
-        assert len(told["versions"]) == 20, "the newest ones"
-        assert 'a.b: "26"' in told["yaml"]
-        assert "managedFields" not in told["yaml"]
+        assert len(answer["versions"]) == 20, "the newest ones"
+        assert 'a.b: "26"' in answer["yaml"]
+        assert "managedFields" not in answer["yaml"]
 
         await client.delete(ConfigMap, "many", namespace="default")
-        told = await asked(pages, "stored", kind="configmaps", key="default/many")
-        assert (told["state"], told["versions"][0]["type"]) == ("deleted", "DELETED")
-        assert "a.b" in told["yaml"], "the last version of an object that is gone"
-        told = await asked(pages, "stored", kind="configmaps", key="default/never")
-        assert (told["state"], told["yaml"], told["versions"]) == ("unknown", "", [])
+        answer = await asked(pages, "stored", kind="configmaps", key="default/many")
+        assert (answer["state"], answer["versions"][0]["type"]) == ("deleted", "DELETED")
+        assert "a.b" in answer["yaml"], "the last version of an object that is gone"
+        answer = await asked(pages, "stored", kind="configmaps", key="default/never")
+        assert (answer["state"], answer["yaml"], answer["versions"]) == ("unknown", "", [])
 
 
 @virtual_time
@@ -163,15 +165,15 @@ async def test_owners_and_owned_objects_are_a_tree_and_events_are_told() -> None
         leaf = Secret.named("leaf", "default")
         leaf.metadata.owner_references = owned_by(child, "ConfigMap")
         await client.create(leaf)
-        told = await asked(pages, "stored", kind="configmaps", key="default/top")
-        (link,) = told["owned"]
+        answer = await asked(pages, "stored", kind="configmaps", key="default/top")
+        (link,) = answer["owned"]
         assert (link["resource"], link["key"], link["owns"][0]["key"]) == (
             "configmaps",
             "default/child",
             "default/leaf",
         )
-        told = await asked(pages, "stored", kind="secrets", key="default/leaf")
-        assert [[each["key"] for each in level] for level in told["owners"]] == [["default/child"], ["default/top"]]
+        answer = await asked(pages, "stored", kind="secrets", key="default/leaf")
+        assert [[item["key"] for item in level] for level in answer["owners"]] == [["default/child"], ["default/top"]]
         # A circle of owners is shown once.
         await client.patch(
             ConfigMap,
@@ -183,8 +185,8 @@ async def test_owners_and_owned_objects_are_a_tree_and_events_are_told() -> None
             },
             namespace="default",
         )
-        told = await asked(pages, "stored", kind="configmaps", key="default/top")
-        assert [each["key"] for each in told["owned"][0]["owns"]] == ["default/leaf"]
+        answer = await asked(pages, "stored", kind="configmaps", key="default/top")
+        assert [item["key"] for item in answer["owned"][0]["owns"]] == ["default/leaf"]
 
         about = {"apiVersion": "v1", "kind": "ConfigMap", "name": "top", "namespace": "default", "uid": top.uid}
         event = {
@@ -194,9 +196,9 @@ async def test_owners_and_owned_objects_are_a_tree_and_events_are_told() -> None
             "reportingController": "t", "reportingInstance": "t",
         }  # fmt: skip
         await client.patch(Event, "e", event, namespace="default", type=PatchType.APPLY, field_manager="t")
-        told = await asked(pages, "stored", kind="configmaps", key="default/top")
-        assert [(each["reason"], each["note"]) for each in told["events"]] == [("Looked", "a person has looked")]
-        assert "events" not in {each["controller"] for each in (await asked(pages, "named"))["objects"]}
+        answer = await asked(pages, "stored", kind="configmaps", key="default/top")
+        assert [(event["reason"], event["note"]) for event in answer["events"]] == [("Looked", "a person has looked")]
+        assert "events" not in {obj["controller"] for obj in (await asked(pages, "named"))["objects"]}
 
 
 @virtual_time
@@ -323,8 +325,8 @@ def test_a_standing_says_the_reason_whatever_an_object_holds(obj: dict[str, Any]
 def test_items_of_lists_are_told_apart_by_their_names_where_they_have_some() -> None:
     before = {"a": [{"name": "x", "v": 1}, {"name": "y", "v": 2}], "b": [1, 2], "c": True}
     after = {"a": [{"name": "y", "v": 3}], "b": [1, 3], "c": 1}
-    found = [path for path, _, _ in compared(before, after)]
-    assert found == [("a", "[x]"), ("a", "[y]", "v"), ("b", "[1]"), ("c",)]
+    paths = [path for path, _, _ in compared(before, after)]
+    assert paths == [("a", "[x]"), ("a", "[y]", "v"), ("b", "[1]"), ("c",)]
 
 
 async def test_a_cluster_serves_its_page_only_where_it_is_asked_to_and_only_for_this_machine() -> None:
@@ -343,10 +345,10 @@ async def test_a_cluster_serves_its_page_only_where_it_is_asked_to_and_only_for_
             async with session.get(f"{debug}manager") as answer:
                 assert (await answer.json())["cluster"] is True
             async with session.get(f"{debug}controllers") as answer:
-                assert "namespace-lifecycle" in [each["name"] for each in await answer.json()]
+                assert "namespace-lifecycle" in [item["name"] for item in await answer.json()]
             async with session.get(f"{debug}stored?kind=namespaces&key=default") as answer:
                 told = await answer.json()
-            assert [each["controller"] for each in told["controllers"]] == ["namespace-lifecycle"]
+            assert [controller["controller"] for controller in told["controllers"]] == ["namespace-lifecycle"]
             for path in ("named", "kinds", "stored?kind=namespaces&key=default"):
                 async with session.get(debug + path, headers={"host": "evil.example.com"}) as answer:
                     assert answer.status == 401, "another name that leads here (DNS rebinding)"

@@ -69,11 +69,11 @@ async def report(
 ) -> None:
     """Stores an event, ``later`` seconds after the creation of the object."""
     resource = resource_of(about.__class__)
-    made = about.metadata.creation_timestamp
-    assert made is not None
+    creation_timestamp = about.metadata.creation_timestamp
+    assert creation_timestamp is not None
     event = {
         "metadata": {"name": f"{about.name}.{reason}".lower(), "namespace": "default"},
-        "eventTime": (made + timedelta(seconds=later)).strftime("%Y-%m-%dT%H:%M:%S.000000Z"),
+        "eventTime": (creation_timestamp + timedelta(seconds=later)).strftime("%Y-%m-%dT%H:%M:%S.000000Z"),
         "reason": reason, "note": note, "type": type, "action": "Try",
         "reportingController": by, "reportingInstance": "this",
         "regarding": {"apiVersion": resource.api_version, "kind": resource.kind, "name": about.name,
@@ -83,25 +83,25 @@ async def report(
 
 
 async def row(pages: ClusterPages, key: str, kind: str) -> Any:
-    found = (await asked(pages, "named", kind=kind))["objects"]
-    return next(each for each in found if each["key"] == key)
+    objects = (await asked(pages, "named", kind=kind))["objects"]
+    return next(obj for obj in objects if obj["key"] == key)
 
 
 @virtual_time
 async def test_the_reason_of_an_object_whose_status_gives_none_is_its_last_warning() -> None:
     async with looked_at() as (client, pages):
-        made = await claim(client)
-        await change(client, made, {"status": {"phase": "Pending"}}, subresource="status")
+        new_claim = await claim(client)
+        await change(client, new_claim, {"status": {"phase": "Pending"}}, subresource="status")
         assert (await row(pages, "default/data", "persistentvolumeclaims"))["text"] == "Pending"
-        await report(client, made, "FailedBinding", "no class is set", type="Normal", later=1)
+        await report(client, new_claim, "FailedBinding", "no class is set", type="Normal", later=1)
         assert (await row(pages, "default/data", "persistentvolumeclaims"))[
             "text"
         ] == "Pending: FailedBinding: no class is set"
-        await report(client, made, "ProvisioningFailed", MISSING, later=5)
-        await report(client, made, "Provisioning", "it is tried once more", type="Normal", later=6)
+        await report(client, new_claim, "ProvisioningFailed", MISSING, later=5)
+        await report(client, new_claim, "Provisioning", "it is tried once more", type="Normal", later=6)
         told = await row(pages, "default/data", "persistentvolumeclaims")
         assert (told["state"], told["text"]) == ("stuck", f"ProvisioningFailed: {MISSING}")
-        created = made.metadata.creation_timestamp
+        created = new_claim.metadata.creation_timestamp
         assert created is not None
         assert datetime.fromisoformat(told["since"]) == created + timedelta(seconds=5)
         stored = await asked(pages, "stored", kind="persistentvolumeclaims", key="default/data")
@@ -114,9 +114,9 @@ async def test_a_warning_from_before_the_last_progress_is_not_the_reason() -> No
         pod = await client.create(Pod.named("slow", "default", spec=template().spec))
         await report(client, pod, "FailedScheduling", "no node has room", later=5)
         assert (await row(pages, "default/slow", "pods"))["text"].startswith("FailedScheduling: no node has room")
-        made = pod.metadata.creation_timestamp
-        assert made is not None
-        moved = (made + timedelta(seconds=60)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        creation_timestamp = pod.metadata.creation_timestamp
+        assert creation_timestamp is not None
+        moved = (creation_timestamp + timedelta(seconds=60)).strftime("%Y-%m-%dT%H:%M:%SZ")
         scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": moved}
         await change(client, pod, {"status": {"phase": "Pending", "conditions": [scheduled]}}, subresource="status")
         assert (await row(pages, "default/slow", "pods"))["text"] == "Pending"
@@ -135,12 +135,12 @@ async def test_an_object_that_is_well_is_not_called_anything_else_by_an_old_warn
 @virtual_time
 async def test_an_object_whose_status_says_nothing_is_not_called_current_while_its_last_event_is_a_warning() -> None:
     async with looked_at() as (client, pages):
-        made = await client.create(ConfigMap.named("shop", "default"))
-        await report(client, made, "TillMissing", "the till does not answer", later=5)
+        config_map = await client.create(ConfigMap.named("shop", "default"))
+        await report(client, config_map, "TillMissing", "the till does not answer", later=5)
         told = await row(pages, "default/shop", "configmaps")
         assert (told["state"], told["text"]) == ("warned", "TillMissing: the till does not answer")
         assert (await asked(pages, "named", state="warned"))["matched"] == 1
-        await report(client, made, "TillFound", "the till answers", type="Normal", later=9)
+        await report(client, config_map, "TillFound", "the till answers", type="Normal", later=9)
         assert (await row(pages, "default/shop", "configmaps"))["state"] == "current"
 
 
@@ -153,16 +153,16 @@ async def test_the_reason_is_said_once_and_the_owners_say_where() -> None:
         below = ReplicaSet.named("web-1", "default", spec=ReplicaSetSpec(**wanted))
         below.metadata.owner_references = owned_by(top, "Deployment")
         below = await client.create(below)
-        for each in (top, below):
+        for item in (top, below):
             status = {"status": {"replicas": 1, "readyReplicas": 1, "conditions": [condition]}}
-            await change(client, each, status, subresource="status")
+            await change(client, item, status, subresource="status")
         listed = (await asked(pages, "named", state="failed"))["objects"]
-        assert [(each["key"], each["text"], each["ready"], [one["key"] for one in each["see"]]) for each in listed] == [
+        assert [(item["key"], item["text"], item["ready"], [one["key"] for one in item["see"]]) for item in listed] == [
             ("default/web", "1 of 3 ready", "1 of 3 ready", ["default/web-1"])
         ], "one row for one problem"
-        assert [each["key"] for each in listed[0]["others"]] == ["default/web-1"]
-        told = await asked(pages, "stored", kind="deployments.apps", key="default/web")
-        assert [(each["kind"], each["state"], each["text"]) for each in told["see"]] == [
+        assert [item["key"] for item in listed[0]["others"]] == ["default/web-1"]
+        answer = await asked(pages, "stored", kind="deployments.apps", key="default/web")
+        assert [(item["kind"], item["state"], item["text"]) for item in answer["see"]] == [
             ("ReplicaSet", "failed", "its pods can't be created: exceeded quota")
         ]
 
@@ -180,20 +180,20 @@ async def test_many_pods_with_one_reason_do_not_hide_the_other_reasons() -> None
             full = {"image": "web:1", "imageID": "", "ready": False, "restartCount": 1}
             await change(client, pod, {"status": {"containerStatuses": [{**waiting, **full}]}}, "status")
         listed = (await asked(pages, "named", state="failed"))["objects"]
-        assert [each["key"] for each in listed] == ["default/a-1", "default/a-3", "default/z", "default/a-2"]
-        said = "container main keeps ending (CrashLoopBackOff); back-off of; kubectl logs --previous shows its log"
-        assert listed[0]["text"] == said, "the pod's own name is left out"
+        assert [item["key"] for item in listed] == ["default/a-1", "default/a-3", "default/z", "default/a-2"]
+        text = "container main keeps ending (CrashLoopBackOff); back-off of; kubectl logs --previous shows its log"
+        assert listed[0]["text"] == text, "the pod's own name is left out"
 
 
 @virtual_time
 async def test_a_pod_names_the_claim_that_it_waits_for_and_no_claim_that_waits_for_it() -> None:
     async with looked_at() as (client, pages):
-        made = await claim(client)
-        await change(client, made, {"status": {"phase": "Pending"}}, subresource="status")
+        new_claim = await claim(client)
+        await change(client, new_claim, {"status": {"phase": "Pending"}}, subresource="status")
         pod = await client.create(Pod.named("db", "default", spec=mounting("data")))
         condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes fit"}
         await change(client, pod, {"status": {"phase": "Pending", "conditions": [condition]}}, subresource="status")
-        await report(client, made, "ProvisioningFailed", MISSING, later=5)
+        await report(client, new_claim, "ProvisioningFailed", MISSING, later=5)
         told = await row(pages, "default/db", "pods")
         (seen,) = told["see"]
         assert (seen["resource"], seen["key"], seen["state"]) == ("persistentvolumeclaims", "default/data", "stuck")
@@ -203,7 +203,7 @@ async def test_a_pod_names_the_claim_that_it_waits_for_and_no_claim_that_waits_f
             {"text": "StorageClass fast", "resource": "storageclasses.storage.k8s.io", "key": "fast"},
             {"text": " does not exist", "resource": "", "key": ""},
         ]
-        await report(client, made, "WaitForFirstConsumer", "waits for a pod", type="Normal", later=50)
+        await report(client, new_claim, "WaitForFirstConsumer", "waits for a pod", type="Normal", later=50)
         assert (await row(pages, "default/db", "pods"))["see"] == []
 
 
@@ -220,19 +220,21 @@ async def with_controllers(*names: str) -> AsyncIterator[tuple[Client, ClusterPa
 @virtual_time
 async def test_a_controller_whose_last_word_was_a_warning_does_not_look_as_if_all_were_well() -> None:
     async with with_controllers(BINDER, "pvc-protection") as (client, pages, controllers):
-        made = await claim(client, storage_class_name="fast")
+        new_claim = await claim(client, storage_class_name="fast")
         await asyncio.sleep(60)
-        told = await asked(pages, "stored", controllers, kind="persistentvolumeclaims", key="default/data")
-        words = {each["controller"]: (each["state"], each["text"]) for each in told["controllers"]}
+        answer = await asked(pages, "stored", controllers, kind="persistentvolumeclaims", key="default/data")
+        words = {
+            controller["controller"]: (controller["state"], controller["text"]) for controller in answer["controllers"]
+        }
         state, text = words["persistentvolume-controller"]
         assert state == "warned"
         assert text.startswith(f"ProvisioningFailed: {MISSING}; no retry is planned before something changes")
         assert words["pvc-protection"][0] == "idle", "this one has not warned"
         await client.create(StorageClass.named("fast", provisioner=HOLLOW))
-        await change(client, made, {"metadata": {"labels": {"a": "b"}}})
+        await change(client, new_claim, {"metadata": {"labels": {"a": "b"}}})
         await asyncio.sleep(60)
-        told = await asked(pages, "stored", controllers, kind="persistentvolumeclaims", key="default/data")
-        assert (told["state"], {each["state"] for each in told["controllers"]}) == ("current", {"idle"})
+        answer = await asked(pages, "stored", controllers, kind="persistentvolumeclaims", key="default/data")
+        assert (answer["state"], {controller["state"] for controller in answer["controllers"]}) == ("current", {"idle"})
 
 
 @virtual_time
@@ -270,19 +272,19 @@ async def test_a_controller_that_declares_a_finalizer_is_named() -> None:
 
     declared = Controller(ConfigMap, nothing, name="shop").finalize(stuck, name="shop.example.com/archive")
     async with looked_at() as (client, pages), Manager(client, controllers=[declared]) as manager:
-        made = await client.create(ConfigMap.named("berlin", "default"))
+        config_map = await client.create(ConfigMap.named("berlin", "default"))
         await asyncio.sleep(5)
-        await client.delete(made)
+        await client.delete(config_map)
         await asyncio.sleep(5)
-        told = await asked(pages, "stored", lambda: manager.controllers, kind="configmaps", key="default/berlin")
-        assert told["text"] == (
+        answer = await asked(pages, "stored", lambda: manager.controllers, kind="configmaps", key="default/berlin")
+        assert answer["text"] == (
             "ConnectionError: the archive does not answer; waits for the finalizer shop.example.com/archive, which "
             "shop removes"
         )
 
 
 @pytest.mark.parametrize(
-    ("obj", "said"),
+    ("obj", "message"),
     [
         ({"apiVersion": "apps/v1", "spec": {"replicas": 3}, "status": {"readyReplicas": 1}}, "1 of 3 ready"),
         ({"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": {"replicas": 1}}, "0 of 1 ready"),
@@ -295,8 +297,8 @@ async def test_a_controller_that_declares_a_finalizer_is_named() -> None:
         ({"apiVersion": "v1", "kind": "Pod", "spec": [], "status": None}, ""),
     ],
 )  # fmt: skip
-def test_how_many_parts_are_ready_is_counted(obj: dict[str, Any], said: str) -> None:
-    assert ready(obj) == said
+def test_how_many_parts_are_ready_is_counted(obj: dict[str, Any], message: str) -> None:
+    assert ready(obj) == message
 
 
 @pytest.mark.parametrize(
@@ -338,8 +340,8 @@ def test_a_pod_without_a_node_says_which_labels_it_asks_for_and_nothing_of_preem
         "spec": {"nodeSelector": {"accelerator": "gpu", "zone": "a"}},
         "status": {"phase": "Pending", "conditions": [condition]},
     }
-    told = standing(pod).text
-    assert told == (
+    text = standing(pod).text
+    assert text == (
         "no node fits it: of 3 nodes, 3 do not have the labels that it requires. "
         "The pod asks for a node with accelerator=gpu, zone=a."
     )
@@ -351,10 +353,10 @@ async def test_what_the_scheduler_says_in_status_and_event_is_said_once() -> Non
     note = f"{message} no new claims to deallocate, preemption: 0/1 nodes are available."
     async with looked_at() as (client, pages):
         spec = template(node_selector={"disk": "fast"}).spec
-        made = await client.create(Pod.named("web", "default", spec=spec))
+        pod = await client.create(Pod.named("web", "default", spec=spec))
         condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": note}
-        await change(client, made, {"status": {"phase": "Pending", "conditions": [condition]}}, subresource="status")
-        await report(client, made, "FailedScheduling", note, later=1)
+        await change(client, pod, {"status": {"phase": "Pending", "conditions": [condition]}}, subresource="status")
+        await report(client, pod, "FailedScheduling", note, later=1)
         told = await row(pages, "default/web", "pods")
         assert told["text"] == (
             "no node fits it: of 1 node, 1 does not have the labels that it requires. "
@@ -373,7 +375,7 @@ async def test_a_namespace_that_stays_leads_to_what_is_stuck_in_it() -> None:
         await client.delete(Namespace, "old")
         await client.delete(ConfigMap, "settings", namespace="old")
         told = await row(pages, "old", "namespaces")
-        assert [each["key"] for each in told["see"]] == ["old/settings"]
+        assert [item["key"] for item in told["see"]] == ["old/settings"]
 
 
 def test_the_last_progress_is_no_write_of_the_status_or_of_metadata() -> None:

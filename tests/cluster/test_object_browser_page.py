@@ -138,8 +138,8 @@ async def test_one_row_tells_the_problem_of_a_rollout_and_what_it_names_is_a_lin
         await link(page, "default/shop").wait_for()
         for scheme in ("light", "dark"):
             await page.emulate_media(color_scheme=scheme)
-            found = await Axe().run(page)
-            assert found.violations_count == 0, found.generate_report()
+            result = await Axe().run(page)
+            assert result.violations_count == 0, result.generate_report()
         await page.keyboard.press("Escape")
         await page.get_by_role("button", name="paused").wait_for(state="detached")
 
@@ -197,8 +197,8 @@ async def test_axe_finds_no_fault_in_a_cluster(scheme: str) -> None:
             else:
                 await page.get_by_role("button", name="Deployment").wait_for()
                 await page.get_by_text("with it: ").click()
-            found = await Axe().run(page)
-            assert found.violations_count == 0, found.generate_report()
+            result = await Axe().run(page)
+            assert result.violations_count == 0, result.generate_report()
             if name:
                 await page.keyboard.press("Escape")
                 await link(page, "default/till").wait_for()

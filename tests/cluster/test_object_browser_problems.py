@@ -28,8 +28,8 @@ async def rollout(client: Client, name: str, condition: dict[str, str]) -> tuple
     below = ReplicaSet.named(f"{name}-1", "default", spec=ReplicaSetSpec(**wanted))
     below.metadata.owner_references = owned_by(top, "Deployment")
     below = await client.create(below)
-    for each in (top, below):
-        await change(client, each, {"status": {"replicas": 0, "conditions": [condition]}}, subresource="status")
+    for item in (top, below):
+        await change(client, item, {"status": {"replicas": 0, "conditions": [condition]}}, subresource="status")
     return top, below
 
 
@@ -40,9 +40,9 @@ def failure(message: str) -> dict[str, str]:
 async def problems(pages: ClusterPages, *, find: str = "") -> list[tuple[str, str, list[str]]]:
     listed = (await asked(pages, "named", find=find))["objects"]
     return [
-        (each["state"], each["key"], [one["key"] for one in each["others"]])
-        for each in listed
-        if each["state"] != "current"
+        (item["state"], item["key"], [one["key"] for one in item["others"]])
+        for item in listed
+        if item["state"] != "current"
     ]
 
 
@@ -58,23 +58,23 @@ async def test_a_chain_of_owners_is_one_problem_with_the_state_of_the_worst_obje
         )
         pod = Pod.named("web-1", "default", spec=template().spec)
         pod.metadata.owner_references = owned_by(top, "Deployment")
-        made = await client.create(pod)
+        new_pod = await client.create(pod)
         assert await problems(pages) == [("in progress", "default/web", ["default/web-1"])]
-        await change(client, made, {"status": {"containerStatuses": [CRASHES]}}, subresource="status")
+        await change(client, new_pod, {"status": {"containerStatuses": [CRASHES]}}, subresource="status")
         assert await problems(pages) == [("failed", "default/web", ["default/web-1"])]
         assert (await asked(pages, "named"))["counts"]["failed"] == 1, "rows are counted"
         assert await problems(pages, find="web-1") == [("failed", "default/web-1", [])], "a search finds the pod"
         (listed,) = (await asked(pages, "named", kind="pods"))["objects"]
         assert (listed["state"], listed["key"], listed["others"]) == ("failed", "default/web-1", [])
-        told = await asked(pages, "stored", kind="deployments.apps", key="default/web")
-        assert told["state"] == "failed"
+        answer = await asked(pages, "stored", kind="deployments.apps", key="default/web")
+        assert answer["state"] == "failed"
 
 
 @virtual_time
 async def test_several_pods_that_wait_for_a_claim_are_one_problem_of_the_claim() -> None:
     async with looked_at() as (client, pages):
-        made = await claim(client)
-        await change(client, made, {"status": {"phase": "Pending"}}, subresource="status")
+        new_claim = await claim(client)
+        await change(client, new_claim, {"status": {"phase": "Pending"}}, subresource="status")
         condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes fit"}
         for name in ("a", "b"):
             pod = await client.create(Pod.named(name, "default", spec=mounting("data")))
@@ -84,7 +84,7 @@ async def test_several_pods_that_wait_for_a_claim_are_one_problem_of_the_claim()
                 ("stuck", "default/a", ["default/data"]) if name == "a" else ("in progress", "default/data", others)
             )
             assert await problems(pages) == [wanted]
-        await report(client, made, "ProvisioningFailed", "no class", later=5)
+        await report(client, new_claim, "ProvisioningFailed", "no class", later=5)
         assert await problems(pages) == [("stuck", "default/data", ["default/a", "default/b"])]
 
 
@@ -96,7 +96,7 @@ async def test_an_object_without_progress_for_ten_minutes_is_stuck() -> None:
         await client.create(Deployment.named("old", "default", spec=spec))
         for later, state in ((599, "in progress"), (601, "stuck")):
             moments.append(moments[0] + timedelta(seconds=later))
-            assert [each[0] for each in await problems(pages)] == [state]
+            assert [problem[0] for problem in await problems(pages)] == [state]
 
 
 @virtual_time
@@ -104,22 +104,22 @@ async def test_a_suspended_object_is_paused_and_does_not_need_attention() -> Non
     async with looked_at() as (client, pages):
         job = {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "a"}]}}}
         spec = {"schedule": "0 3 * * *", "suspend": True, "jobTemplate": {"spec": job}}
-        made = await client.create(
+        cron_job = await client.create(
             from_wire(CronJob, {"metadata": {"name": "nightly", "namespace": "default"}, "spec": spec})
         )
         pod = Pod.named("left", "default", spec=template().spec)
-        pod.metadata.owner_references = owned_by(made, "CronJob")
+        pod.metadata.owner_references = owned_by(cron_job, "CronJob")
         left = await client.create(pod)
         await change(client, left, {"status": {"phase": "Failed"}}, subresource="status")
         assert await problems(pages) == [("failed", "default/left", []), ("paused", "default/nightly", [])]
-        told = {each["name"]: each["attention"] for each in await asked(pages, "kinds")}
-        assert told["cronjobs.batch"] == 0
+        by_name = {item["name"]: item["attention"] for item in await asked(pages, "kinds")}
+        assert by_name["cronjobs.batch"] == 0
 
 
 async def said(pages: ClusterPages, key: str) -> list[tuple[str, str, str]]:
     """The pieces of the reason of a ReplicaSet that are links."""
-    found = (await row(pages, key, "replicasets.apps"))["parts"]
-    return [(each["text"], each["resource"], each["key"]) for each in found if each["resource"]]
+    parts = (await row(pages, key, "replicasets.apps"))["parts"]
+    return [(part["text"], part["resource"], part["key"]) for part in parts if part["resource"]]
 
 
 @virtual_time
@@ -152,8 +152,8 @@ async def test_what_a_reason_names_is_a_link_to_the_object_or_to_the_list_of_its
 
 
 async def held_up(pages: ClusterPages, kind: str, key: str) -> list[tuple[str, str, str]]:
-    told = await asked(pages, "stored", kind=kind, key=key)
-    return [(each["kind"], each["key"], each["state"]) for each in told["holdsUp"]]
+    answer = await asked(pages, "stored", kind=kind, key=key)
+    return [(item["kind"], item["key"], item["state"]) for item in answer["holdsUp"]]
 
 
 @virtual_time
@@ -168,9 +168,9 @@ async def test_a_cause_names_the_objects_that_it_holds_up_whether_it_exists_or_n
         assert await held_up(pages, "resourcequotas", "default/team") == [("Deployment", "default/big", state)]
         assert await held_up(pages, "resourcequotas", "default/other") == []
         assert await held_up(pages, "services", "court/judge") == [("Deployment", "default/asked", state)]
-        told = await asked(pages, "stored", kind="services", key="court/judge")
-        assert told["text"] == "Service court/judge does not exist, and there is no Namespace court"
-        assert [each["text"] for each in told["parts"]] == [told["text"]], "it does not link to itself"
+        answer = await asked(pages, "stored", kind="services", key="court/judge")
+        assert answer["text"] == "Service court/judge does not exist, and there is no Namespace court"
+        assert [part["text"] for part in answer["parts"]] == [answer["text"]], "it does not link to itself"
         volume = await claim(client)
         await change(client, volume, {"status": {"phase": "Pending"}}, subresource="status")
         condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes fit"}

@@ -36,9 +36,9 @@ class Fleet(
 
 
 def pod(name: str, *owners: OwnerReference) -> Pod:
-    made = Pod.named(name, "default", {"app": "web"}, spec=stateful_set().spec.template.spec)
-    made.metadata.owner_references = list(owners)
-    return made
+    new_pod = Pod.named(name, "default", {"app": "web"}, spec=stateful_set().spec.template.spec)
+    new_pod.metadata.owner_references = list(owners)
+    return new_pod
 
 
 async def looked_at(world: Cluster) -> tuple[tuple[int, int, int], tuple[str, str, str | None]]:
@@ -50,7 +50,7 @@ async def looked_at(world: Cluster) -> tuple[tuple[int, int, int], tuple[str, st
 
 
 async def reasons(world: Cluster) -> set[str | None]:
-    return {each.reason for each in await world.list(Event) if each.involved_object.kind == "PodDisruptionBudget"}
+    return {event.reason for event in await world.list(Event) if event.involved_object.kind == "PodDisruptionBudget"}
 
 
 async def evict(world: Any, name: str) -> None:
@@ -85,9 +85,9 @@ async def test_a_budget_says_how_many_pods_are_needed(spec: dict[str, Any], need
 @virtual_time
 async def test_evictions_wait_until_the_pod_before_is_back() -> None:
     async with cluster() as world:
-        made = stateful_set(3, pod_management_policy="Parallel")
-        made.spec.template.metadata.annotations = {"hollow.setpoint.io/ready-seconds": "5"}
-        await world.create(made)
+        result = stateful_set(3, pod_management_policy="Parallel")
+        result.spec.template.metadata.annotations = {"hollow.setpoint.io/ready-seconds": "5"}
+        await world.create(result)
         await world.create(budget(max_unavailable=1))
         await advance(10)
         await evict(world, "web-0")

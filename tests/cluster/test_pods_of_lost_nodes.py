@@ -32,7 +32,7 @@ async def test_the_pods_of_a_node_that_has_gone_fail_and_go_after_a_while() -> N
         gone = await world.get(Pod, "web")
         assert gone.is_deleting
         assert gone.status.phase == "Failed"
-        (condition,) = [each for each in gone.status.conditions if each.type == "DisruptionTarget"]
+        (condition,) = [condition for condition in gone.status.conditions if condition.type == "DisruptionTarget"]
         assert (condition.status, condition.reason, condition.message) == (
             "True", "DeletionByPodGC", "PodGC: node no longer exists",
         )  # fmt: skip
@@ -76,9 +76,9 @@ async def test_a_node_that_comes_while_a_reconcile_looks_for_it_was_not_missing(
     get = Context.get
 
     async def slow(context: Context, kind: Any, name: str, **options: Any) -> Any:
-        found = await get(context, kind, name, **options)
+        result = await get(context, kind, name, **options)
         await asyncio.sleep(5)
-        return found
+        return result
 
     monkeypatch.setattr(Context, "get", slow)
     async with cluster(control_plane=["podgc"], nodes=0) as world:
@@ -94,9 +94,9 @@ async def test_a_node_that_comes_while_a_reconcile_looks_for_it_was_not_missing(
 
 
 def role(name: str, labels: dict[str, str], *verbs: str) -> ClusterRole:
-    made = ClusterRole.named(name, labels=labels)
-    made.rules = [PolicyRule(api_groups=[""], resources=["pods"], verbs=[verb]) for verb in verbs]
-    return made
+    cluster_role = ClusterRole.named(name, labels=labels)
+    cluster_role.rules = [PolicyRule(api_groups=[""], resources=["pods"], verbs=[verb]) for verb in verbs]
+    return cluster_role
 
 
 @virtual_time
@@ -109,12 +109,12 @@ async def test_a_role_has_the_rules_of_all_that_it_selects() -> None:
         await world.create(role("a", {"part": "yes"}, "watch", "list"))
         await world.create(role("c", {}, "delete"))
         await world.settle()
-        found = await world.get(ClusterRole, "whole")
-        assert [rule.verbs for rule in found.rules] == [["watch"], ["list"], ["get"]]
+        cluster_role = await world.get(ClusterRole, "whole")
+        assert [rule.verbs for rule in cluster_role.rules] == [["watch"], ["list"], ["get"]]
         await world.delete(await world.get(ClusterRole, "a"))
         await world.settle()
-        found = await world.get(ClusterRole, "whole")
-        assert [rule.verbs for rule in found.rules] == [["list"], ["get"]]
-        version = found.metadata.resource_version
+        cluster_role = await world.get(ClusterRole, "whole")
+        assert [rule.verbs for rule in cluster_role.rules] == [["list"], ["get"]]
+        version = cluster_role.metadata.resource_version
         await advance(3600)
         assert (await world.get(ClusterRole, "whole")).metadata.resource_version == version

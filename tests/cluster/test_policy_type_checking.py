@@ -36,12 +36,12 @@ def policy(
     return ValidatingAdmissionPolicy.named(name, spec=spec)
 
 
-async def checked(world: Cluster, made: ValidatingAdmissionPolicy) -> TypeChecking | None:
-    await world.create(made)
+async def checked(world: Cluster, validating_admission_policy: ValidatingAdmissionPolicy) -> TypeChecking | None:
+    await world.create(validating_admission_policy)
     await world.settle()
-    found = await world.get(ValidatingAdmissionPolicy, made.name)
-    assert found.status.observed_generation == found.metadata.generation
-    return found.status.type_checking
+    policy = await world.get(ValidatingAdmissionPolicy, validating_admission_policy.name)
+    assert policy.status.observed_generation == policy.metadata.generation
+    return policy.status.type_checking
 
 
 @virtual_time
@@ -66,9 +66,9 @@ async def test_expressions_whose_types_do_not_fit_are_named_with_the_kind() -> N
                 message_expression="'wants replicas > 1, got ' + object.spec.replicas",
             ),
         )
-        found = await checked(world, confused)
-        assert found is not None
-        first, second = found.expression_warnings
+        result = await checked(world, confused)
+        assert result is not None
+        first, second = result.expression_warnings
         assert (first.field_ref, second.field_ref) == (
             "spec.validations[0].expression",
             "spec.validations[0].messageExpression",
@@ -94,6 +94,9 @@ async def test_custom_resources_and_variables_have_types_and_an_unknown_kind_has
         wrong = policy(
             "wrong", Validation(expression="variables.name > 1"), rule=rule, variables={"name": "object.kind"}
         )
-        found = await checked(world, wrong)
-        assert found is not None
-        assert ["applied to '(string, int)'" in each.warning for each in found.expression_warnings] == [True]
+        result = await checked(world, wrong)
+        assert result is not None
+        assert [
+            "applied to '(string, int)'" in expression_warning.warning
+            for expression_warning in result.expression_warnings
+        ] == [True]

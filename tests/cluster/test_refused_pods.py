@@ -21,8 +21,8 @@ REFUSED = "is forbidden: exceeded quota: most, requested: pods=1, used: pods=1, 
 
 async def failure(world: Cluster, kind: Any) -> Any:
     """The condition of the only object of a kind."""
-    (found,) = await world.list(kind)
-    return next((each for each in found.status.conditions if each.type == "ReplicaFailure"), None)
+    (result,) = await world.list(kind)
+    return next((condition for condition in result.status.conditions if condition.type == "ReplicaFailure"), None)
 
 
 @virtual_time
@@ -39,10 +39,10 @@ async def test_pods_beyond_a_quota_are_a_condition_of_replica_set_and_deployment
         assert mirrored.last_update_time == said.last_transition_time
         assert (replica_set.status.replicas, replica_set.status.ready_replicas) == (1, 1), "what is there is counted"
         assert replica_set.status.observed_generation == replica_set.metadata.generation, "clients wait for it"
-        events = [each for each in await world.list(Event) if each.reason == "FailedCreate"]
+        events = [event for event in await world.list(Event) if event.reason == "FailedCreate"]
         assert events
-        assert all("Error creating: pods " in (each.note or "") for each in events)
-        assert all(each.regarding and each.regarding.name == replica_set.name for each in events)
+        assert all("Error creating: pods " in (event.note or "") for event in events)
+        assert all(event.regarding and event.regarding.name == replica_set.name for event in events)
 
         await world.client.patch(ResourceQuota, "most", {"spec": {"hard": {"pods": "9"}}})
         await advance(1000)  # the longest back-off
@@ -87,10 +87,10 @@ async def test_a_replication_controller_says_so_too() -> None:
 @virtual_time
 async def test_in_a_namespace_that_is_being_deleted_nothing_is_said_of_it() -> None:
     async with cluster(objects=[Namespace.named("going")]) as world:
-        made = deployment(2)
-        made.metadata.namespace = "going"
-        made.spec.template.metadata.annotations = {"hollow.setpoint.io/stop-seconds": "20"}
-        await world.create(made)
+        new_deployment = deployment(2)
+        new_deployment.metadata.namespace = "going"
+        new_deployment.spec.template.metadata.annotations = {"hollow.setpoint.io/stop-seconds": "20"}
+        await world.create(new_deployment)
         await world.settle()
         await world.delete(await world.get(Namespace, "going"))
         await advance(5)

@@ -40,8 +40,8 @@ def quota(name: str = "most", scopes: list[str] | None = None, **hard: str) -> R
 def pod(name: str, cpu: str | None = None, memory: str | None = None, limit: str | None = None, **spec: Any) -> Pod:
     requests = {key: value for key, value in (("cpu", cpu), ("memory", memory)) if value}
     resources = {"requests": requests, **({"limits": {"cpu": limit}} if limit else {})}
-    made = {"containers": [{"name": "main", "image": "web:1", "resources": resources}], **spec}
-    return from_wire(Pod, {"metadata": {"name": name, "namespace": "default"}, "spec": made})
+    result = {"containers": [{"name": "main", "image": "web:1", "resources": resources}], **spec}
+    return from_wire(Pod, {"metadata": {"name": name, "namespace": "default"}, "spec": result})
 
 
 async def refusal(world: Cluster, obj: Object) -> str:
@@ -293,9 +293,9 @@ async def test_a_quota_that_is_changed_is_counted_again() -> None:
         await world.settle()
         await world.client.patch(ResourceQuota, "most", {"spec": {"hard": {"secrets": None, "configmaps": "4"}}})
         await world.settle()
-        found = await world.get(ResourceQuota, "most")
-        assert found.status.hard == {"configmaps": "4", "pods": "9"}
-        assert found.status.used == {"configmaps": "1", "pods": "1"}
+        resource_quota = await world.get(ResourceQuota, "most")
+        assert resource_quota.status.hard == {"configmaps": "4", "pods": "9"}
+        assert resource_quota.status.used == {"configmaps": "1", "pods": "1"}
 
 
 # -- limit ranges ------------------------------------------------------------------------------------------------------
@@ -309,12 +309,12 @@ def limits(*given: dict[str, Any]) -> LimitRange:
 async def test_containers_get_the_requests_and_limits_of_the_namespace() -> None:
     given = {"type": "Container", "default": {"cpu": "1", "memory": "1Gi"}, "defaultRequest": {"cpu": "100m"}}
     async with cluster(objects=[limits(given)], control_plane=False) as world:
-        found = await world.create(pod("a"))
-        resources = found.spec.containers[0].resources
+        current_pod = await world.create(pod("a"))
+        resources = current_pod.spec.containers[0].resources
         assert resources is not None
         assert resources.limits == {"cpu": "1", "memory": "1Gi"}
         assert resources.requests == {"cpu": "100m", "memory": "1Gi"}
-        assert found.annotations == {
+        assert current_pod.annotations == {
             "kubernetes.io/limit-ranger": (
                 "LimitRanger plugin set: cpu, memory request for container main; cpu, memory limit for container main"
             )

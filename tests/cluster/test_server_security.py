@@ -60,8 +60,8 @@ async def test_a_certificate_has_the_names_that_are_asked_for_and_no_wildcard_ad
     tmp_path: Path,
 ) -> None:
     for names in (("server.example",), ("server.example", "192.0.2.7")):
-        made = await secure(Security(auth=True, tls_sans=names), "0.0.0.0", tmp_path)
-        assert made.signer is not None
+        new_secure = await secure(Security(auth=True, tls_sans=names), "0.0.0.0", tmp_path)
+        assert new_secure.signer is not None
         facts = facts_of((tmp_path / "apiserver.crt").read_bytes())
         assert {"127.0.0.1", "localhost", *names} <= facts.names
         assert "0.0.0.0" not in facts.names
@@ -83,10 +83,10 @@ async def test_with_auth_users_are_known_by_certificates_and_tokens(tmp_path: Pa
     certificate, key = signed_for(authority, "jane", "dev", "ops").write(tmp_path, "jane")
     security = Security(auth=True, client_ca_file=path, token_auth_file=tokens)
     async with EmbeddedCluster(control_plane=False, security=security) as cluster:
-        found = await who(as_(cluster, certificate=ClientCertificate(cert_file=certificate, key_file=key)))
-        assert (found.username, found.groups) == ("jane", ["dev", "ops", "system:authenticated"])
-        found = await who(as_(cluster, credentials=StaticToken("abc")))
-        assert (found.username, found.uid, found.groups) == ("joe", "7", ["dev", "system:authenticated"])
+        result = await who(as_(cluster, certificate=ClientCertificate(cert_file=certificate, key_file=key)))
+        assert (result.username, result.groups) == ("jane", ["dev", "ops", "system:authenticated"])
+        result = await who(as_(cluster, credentials=StaticToken("abc")))
+        assert (result.username, result.uid, result.groups) == ("joe", "7", ["dev", "system:authenticated"])
         assert (await who(cluster.config())).groups == ["system:masters", "system:authenticated"]
         async with Client.from_config(as_(cluster)) as nobody:
             with pytest.raises(ApiError, match='User "system:anonymous" cannot list resource "secrets"'):
@@ -115,7 +115,7 @@ async def test_with_auth_and_controllers_pods_get_a_token_of_their_account_unles
             spec = PodSpec(service_account_name=name, containers=[Container(name="main", image="web:1")])
             await cluster.client.create(Pod.named(name, "default", spec=spec))
         mounted = await cluster.client.get(Pod, "plain", namespace="default")
-        paths = [each.mount_path for each in mounted.spec.containers[0].volume_mounts]
+        paths = [volume_mount.mount_path for volume_mount in mounted.spec.containers[0].volume_mounts]
         assert paths == ["/var/run/secrets/kubernetes.io/serviceaccount"]
         quiet = await cluster.client.get(Pod, "quiet", namespace="default")
         assert not quiet.spec.volumes
@@ -130,7 +130,7 @@ async def test_what_is_made_is_good_for_the_next_life_of_a_data_directory(tmp_pa
         answer = await cluster.client.request("POST", f"{path}/robot/token", body=b'{"spec":{}}')
         token = json.loads(answer)["status"]["token"]
         port = int(cluster.url.rpartition(":")[2])
-    modes = {each.name: each.stat().st_mode & 0o777 for each in (tmp_path / "pki").iterdir()}
+    modes = {item.name: item.stat().st_mode & 0o777 for item in (tmp_path / "pki").iterdir()}
     assert modes == dict.fromkeys(("apiserver.crt", "apiserver.key", "ca.crt", "ca.key", "sa.key"), 0o600)
     async with EmbeddedCluster(data_dir=tmp_path, port=port, control_plane=False, security=security):
         again = replace(first, credentials=StaticToken(token))
@@ -185,11 +185,11 @@ async def test_a_bad_file_ends_in_one_line_that_names_flag_and_file(
     value: Any = (file,) if field.endswith("files") else file
     with pytest.raises(SecurityError) as refused:
         await secure(Security(auth=True, **{field: value}), "127.0.0.1", None)
-    said = explain(refused.value)
-    assert said is not None
-    assert flag in said
-    assert str(file) in said
-    assert "\n" not in said
+    explanation = explain(refused.value)
+    assert explanation is not None
+    assert flag in explanation
+    assert str(file) in explanation
+    assert "\n" not in explanation
 
 
 async def test_an_empty_file_of_client_authorities_is_refused(tmp_path: Path) -> None:

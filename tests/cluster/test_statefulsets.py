@@ -34,10 +34,10 @@ async def images(world: Any) -> dict[str, str]:
 
 
 async def changed(world: Any, **spec: Any) -> None:
-    made = await world.get(StatefulSet, "web")
+    result = await world.get(StatefulSet, "web")
     for name, value in spec.items():
-        setattr(made.spec, name, value)
-    await world.update(made)
+        setattr(result.spec, name, value)
+    await world.update(result)
     await world.settle()
 
 
@@ -49,7 +49,7 @@ async def test_pods_have_names_places_and_labels_of_their_own() -> None:
         pods = await world.list(Pod)
         assert [pod.name for pod in pods] == ["web-0", "web-1", "web-2"]
         assert [(pod.spec.hostname, pod.spec.subdomain) for pod in pods] == [(f"web-{n}", "web") for n in range(3)]
-        made = await world.get(StatefulSet, "web")
+        result = await world.get(StatefulSet, "web")
         (revision,) = await world.list(ControllerRevision)
         assert pods[1].labels == {
             "app": "web",
@@ -59,11 +59,11 @@ async def test_pods_have_names_places_and_labels_of_their_own() -> None:
             "topology.kubernetes.io/region": "hollow",
             "topology.kubernetes.io/zone": "hollow-a",
         }
-        status = made.status
+        status = result.status
         assert (status.replicas, status.ready_replicas, status.available_replicas) == (3, 3, 3)
         assert (status.current_replicas, status.updated_replicas) == (3, 3)
         assert status.current_revision == status.update_revision == revision.name
-        assert status.observed_generation == made.metadata.generation
+        assert status.observed_generation == result.metadata.generation
         assert revision.labels == {"app": "web", "controller.kubernetes.io/hash": revision.name.removeprefix("web-")}
         assert revision.data["spec"]["template"]["$patch"] == "replace", "as kubectl rollout undo applies it"
         assert template_of(revision).spec.containers[0].image == "web:1"
@@ -77,9 +77,9 @@ async def test_in_order_each_pod_waits_for_the_one_before_and_in_parallel_none_d
     for policy, first, least in (("OrderedReady", ["web-0"], 9.0), ("Parallel", ["web-0", "web-1", "web-2"], 3.0)):
         async with cluster() as world:
             annotated = template(annotations={"hollow.setpoint.io/ready-seconds": "3"})
-            made = stateful_set(3, pod_management_policy=policy)
-            made.spec.template = annotated
-            await world.create(made)
+            result = stateful_set(3, pod_management_policy=policy)
+            result.spec.template = annotated
+            await world.create(result)
             await advance(1)
             assert sorted(await images(world)) == first
             await advance(least + 1)
@@ -165,7 +165,7 @@ async def test_scaling_down_takes_the_last_pods_and_leaves_their_claims() -> Non
     async with cluster() as world:
         await world.create(stateful_set(3, volume_claim_templates=[claim()]))
         await world.settle()
-        claims = {found.name: found.uid for found in await world.list(PersistentVolumeClaim)}
+        claims = {claim.name: claim.uid for claim in await world.list(PersistentVolumeClaim)}
         assert sorted(claims) == ["data-web-0", "data-web-1", "data-web-2"]
         pod = await world.get(Pod, "web-2")
         volume = pod.spec.volumes[0]
@@ -174,7 +174,7 @@ async def test_scaling_down_takes_the_last_pods_and_leaves_their_claims() -> Non
         await changed(world, replicas=1)
         assert sorted(await images(world)) == ["web-0"]
         await changed(world, replicas=3)
-        assert {found.name: found.uid for found in await world.list(PersistentVolumeClaim)} == claims
+        assert {claim.name: claim.uid for claim in await world.list(PersistentVolumeClaim)} == claims
         await world.delete(await world.get(StatefulSet, "web"))
         await world.settle()
         assert await world.list(Pod) == []
@@ -221,7 +221,10 @@ async def test_going_back_takes_the_old_revision_with_the_highest_number_and_his
         first = (await world.get(Pod, "web-0")).labels[REVISION_LABEL]
         for image in ("web:2", "web:1"):
             await changed(world, template=template(image))
-        revisions = {found.name: found.revision for found in await world.list(ControllerRevision)}
+        revisions = {
+            controller_revision.name: controller_revision.revision
+            for controller_revision in await world.list(ControllerRevision)
+        }
         assert revisions[first] == 3
         assert (await world.get(Pod, "web-0")).labels[REVISION_LABEL] == first
         for image in ("web:3", "web:4", "web:5"):
@@ -233,12 +236,12 @@ async def test_going_back_takes_the_old_revision_with_the_highest_number_and_his
 async def test_up_to_max_unavailable_pods_are_replaced_at_once() -> None:
     async with cluster() as world:
         slow = {"hollow.setpoint.io/ready-seconds": "5"}
-        made = stateful_set(4, pod_management_policy="Parallel", update_strategy=rolling(max_unavailable=2))
-        await world.create(made)
+        result = stateful_set(4, pod_management_policy="Parallel", update_strategy=rolling(max_unavailable=2))
+        await world.create(result)
         await world.settle()
-        made = await world.get(StatefulSet, "web")
-        made.spec.template = template("web:2", annotations=slow)
-        await world.update(made)
+        result = await world.get(StatefulSet, "web")
+        result.spec.template = template("web:2", annotations=slow)
+        await world.update(result)
         await advance(2)
         assert await images(world) == {"web-0": "web:1", "web-1": "web:1", "web-2": "web:2", "web-3": "web:2"}
         await advance(20)

@@ -16,14 +16,14 @@ def migration(resource: str, group: str = "") -> StorageVersionMigration:
 
 
 async def conditions(world: Cluster, name: str) -> list[tuple[str, str, str]]:
-    found = await world.get(StorageVersionMigration, name)
-    return [(each.type, each.status, each.reason) for each in found.status.conditions]
+    migration = await world.get(StorageVersionMigration, name)
+    return [(condition.type, condition.status, condition.reason) for condition in migration.status.conditions]
 
 
 @virtual_time
 async def test_each_object_is_written_and_none_is_changed() -> None:
-    made = [ConfigMap.named(f"settings-{number}", "default", data={"a": str(number)}) for number in range(3)]
-    async with cluster(objects=made, nodes=0) as world:
+    config_maps = [ConfigMap.named(f"settings-{number}", "default", data={"a": str(number)}) for number in range(3)]
+    async with cluster(objects=config_maps, nodes=0) as world:
         await world.settle()
         before = await world.list(ConfigMap)
         await world.create(migration("configmaps"))
@@ -32,27 +32,27 @@ async def test_each_object_is_written_and_none_is_changed() -> None:
             ("Running", "False", "StorageVersionMigrationSucceeded"),
             ("Succeeded", "True", "StorageVersionMigrationSucceeded"),
         ]
-        found = await world.get(StorageVersionMigration, "configmaps")
-        assert int(found.status.resource_version or 0) > 0
-        assert [each.data for each in await world.list(ConfigMap)] == [each.data for each in before]
+        current_migration = await world.get(StorageVersionMigration, "configmaps")
+        assert int(current_migration.status.resource_version or 0) > 0
+        assert [config_map.data for config_map in await world.list(ConfigMap)] == [item.data for item in before]
 
 
 @virtual_time
 async def test_what_is_stored_in_an_old_version_is_stored_in_the_new_one_once() -> None:
     async with cluster(nodes=0) as world:
         await prepare(world.client, 3)
-        before = {each.name: each.metadata.resource_version for each in await world.list(Thing)}
-        made = await world.create(migration("things", "example.com"))
+        before = {thing.name: thing.metadata.resource_version for thing in await world.list(Thing)}
+        new_migration = await world.create(migration("things", "example.com"))
         await world.settle()
-        after = {each.name: each.metadata.resource_version for each in await world.list(Thing)}
+        after = {thing.name: thing.metadata.resource_version for thing in await world.list(Thing)}
         assert after.keys() == before.keys()
         assert not set(after.values()) & set(before.values()), (
             "a write of what is stored in another version is a change"
         )
-        await world.delete(made)
+        await world.delete(new_migration)
         await world.create(migration("things", "example.com"))
         await world.settle()
-        assert {each.name: each.metadata.resource_version for each in await world.list(Thing)} == after
+        assert {thing.name: thing.metadata.resource_version for thing in await world.list(Thing)} == after
         assert await conditions(world, "things") == [
             ("Running", "False", "StorageVersionMigrationSucceeded"),
             ("Succeeded", "True", "StorageVersionMigrationSucceeded"),

@@ -38,8 +38,10 @@ from setpoint.testing import Cluster, cluster, virtual_time
 def volume(name: str, size: str = "1Gi", **spec: Any) -> PersistentVolume:
     spec.setdefault("access_modes", ["ReadWriteOnce"])
     spec.setdefault("persistent_volume_reclaim_policy", "Retain")
-    made = PersistentVolumeSpec(capacity={"storage": size}, host_path=HostPathVolumeSource(path="/tmp/it"), **spec)
-    return PersistentVolume.named(name, spec=made)
+    persistent_volume_spec = PersistentVolumeSpec(
+        capacity={"storage": size}, host_path=HostPathVolumeSource(path="/tmp/it"), **spec
+    )
+    return PersistentVolume.named(name, spec=persistent_volume_spec)
 
 
 def claim(name: str = "data", size: str = "1Gi", **spec: Any) -> PersistentVolumeClaim:
@@ -60,12 +62,12 @@ def storage_class(name: str = "fast", **fields: Any) -> StorageClass:
 
 
 async def phases(world: Cluster) -> dict[str, str | None]:
-    found = await world.list(PersistentVolumeClaim)
-    return {each.name: each.status.phase for each in found}
+    claims = await world.list(PersistentVolumeClaim)
+    return {claim.name: claim.status.phase for claim in claims}
 
 
 async def events(world: Cluster, reason: str) -> list[str | None]:
-    return [each.note for each in await world.list(Event) if each.reason == reason]
+    return [event.note for event in await world.list(Event) if event.reason == reason]
 
 
 # -- which volume a claim gets -----------------------------------------------------------------------------------------
@@ -74,10 +76,10 @@ READY = "Available"
 
 
 def available(*args: Any, labels: dict[str, str] | None = None, **spec: Any) -> PersistentVolume:
-    made = volume(*args, **spec)
-    made.metadata.labels = labels or {}
-    made.status.phase = READY
-    return made
+    new_volume = volume(*args, **spec)
+    new_volume.metadata.labels = labels or {}
+    new_volume.status.phase = READY
+    return new_volume
 
 
 @pytest.mark.parametrize(
@@ -114,8 +116,8 @@ def test_a_claim_gets_the_volume_that_fits_it_best(
     wanted: PersistentVolumeClaim, there: list[PersistentVolume], expected: str | None
 ) -> None:
     for volumes in (there, there[::-1]):
-        found = best_match(wanted, volumes)
-        assert (found and found.name) == expected
+        match = best_match(wanted, volumes)
+        assert (match and match.name) == expected
 
 
 @virtual_time
@@ -143,9 +145,9 @@ async def test_of_many_claims_and_volumes_each_claim_gets_a_volume_of_its_own() 
             await world.create(claim(f"data-{number}", storage_class_name=""))
         await world.settle()
         claims = await world.list(PersistentVolumeClaim)
-        names = [each.spec.volume_name for each in claims if each.status.phase == "Bound"]
+        names = [claim.spec.volume_name for claim in claims if claim.status.phase == "Bound"]
         assert len(names) == len(set(names)) == 5
-        assert sum(each.status.phase == "Pending" for each in claims) == 2
+        assert sum(claim.status.phase == "Pending" for claim in claims) == 2
         assert await events(world, "FailedBinding")
         await world.create(volume("disk-5"))
         await world.settle()
@@ -200,10 +202,10 @@ async def test_in_a_new_cluster_a_claim_gets_a_volume_of_the_standard_class() ->
         await world.settle()
         bound = await world.get(PersistentVolumeClaim, "data")
         assert (bound.status.phase, bound.spec.storage_class_name) == ("Bound", "standard")
-        (made,) = await world.list(PersistentVolume)
-        assert made.name == bound.spec.volume_name == f"pvc-{bound.uid}"
-        assert made.annotations[PROVISIONED_BY] == HOLLOW
-        assert (made.spec.capacity, made.status.phase) == ({"storage": "1Gi"}, "Bound")
+        (result,) = await world.list(PersistentVolume)
+        assert result.name == bound.spec.volume_name == f"pvc-{bound.uid}"
+        assert result.annotations[PROVISIONED_BY] == HOLLOW
+        assert (result.spec.capacity, result.status.phase) == ({"storage": "1Gi"}, "Bound")
         await world.delete(bound)
         await world.settle()
         assert await world.list(PersistentVolume) == await world.list(PersistentVolumeClaim) == []
@@ -226,12 +228,12 @@ async def test_a_claim_of_a_class_that_waits_gets_its_volume_when_a_pod_uses_it(
 @virtual_time
 async def test_volumes_of_other_provisioners_are_waited_for() -> None:
     async with cluster(objects=[storage_class(provisioner="ebs.csi.aws.com")]) as world:
-        made = await world.create(claim(storage_class_name="fast"))
+        new_claim = await world.create(claim(storage_class_name="fast"))
         await world.settle()
         waiting = await world.get(PersistentVolumeClaim, "data")
         assert waiting.status.phase == "Pending"
         assert waiting.annotations["volume.kubernetes.io/storage-provisioner"] == "ebs.csi.aws.com"
-        reference = ObjectReference(namespace="default", name="data", uid=made.uid)
+        reference = ObjectReference(namespace="default", name="data", uid=new_claim.uid)
         await world.create(volume("theirs", storage_class_name="fast", claim_ref=reference))
         await world.settle()
         assert await phases(world) == {"data": "Bound"}
@@ -257,7 +259,9 @@ async def test_a_claim_that_grows_gets_a_larger_volume() -> None:
         )
         await world.settle()
         assert (await world.get(PersistentVolumeClaim, "data")).status.capacity == {"storage": "3Gi"}
-        assert [each.spec.capacity for each in await world.list(PersistentVolume)] == [{"storage": "3Gi"}]
+        assert [persistent_volume.spec.capacity for persistent_volume in await world.list(PersistentVolume)] == [
+            {"storage": "3Gi"}
+        ]
 
 
 # -- what becomes of volumes -------------------------------------------------------------------------------------------
@@ -270,9 +274,9 @@ async def test_a_claim_that_grows_gets_a_larger_volume() -> None:
 async def test_the_reclaim_policy_says_what_becomes_of_a_volume(policy: str, expected: str) -> None:
     async with cluster() as world:
         await world.create(volume("disk", persistent_volume_reclaim_policy=policy))
-        made = await world.create(claim(storage_class_name=""))
+        new_claim = await world.create(claim(storage_class_name=""))
         await world.settle()
-        await world.delete(made)
+        await world.delete(new_claim)
         await world.settle()
         left = await world.get(PersistentVolume, "disk")
         assert left.status.phase == expected
@@ -287,14 +291,14 @@ async def test_the_reclaim_policy_says_what_becomes_of_a_volume(policy: str, exp
 async def test_a_volume_that_was_made_for_a_claim_goes_if_that_has_got_another() -> None:
     async with cluster(objects=[storage_class()]) as world:
         await world.create(volume("kept", storage_class_name="fast"))
-        made = await world.create(claim(storage_class_name="fast", volume_name="kept"))
+        new_claim = await world.create(claim(storage_class_name="fast", volume_name="kept"))
         await world.settle()
-        reference = ObjectReference(namespace="default", name="data", uid=made.uid)
+        reference = ObjectReference(namespace="default", name="data", uid=new_claim.uid)
         surplus = volume("surplus", persistent_volume_reclaim_policy="Delete", claim_ref=reference)
         surplus.metadata.annotations = {PROVISIONED_BY: HOLLOW}
         await world.create(surplus)
         await world.settle()
-        assert [each.name for each in await world.list(PersistentVolume)] == ["kept"]
+        assert [persistent_volume.name for persistent_volume in await world.list(PersistentVolume)] == ["kept"]
 
 
 # -- protection --------------------------------------------------------------------------------------------------------
@@ -303,10 +307,10 @@ async def test_a_volume_that_was_made_for_a_claim_goes_if_that_has_got_another()
 @virtual_time
 async def test_a_claim_that_a_pod_mounts_stays_until_the_pod_has_gone() -> None:
     async with cluster() as world:
-        made = await world.create(claim())
+        new_claim = await world.create(claim())
         pod = await world.create(mounting("web", "data"))
         await world.settle()
-        await world.delete(made)
+        await world.delete(new_claim)
         await world.settle()
         assert (await world.get(PersistentVolumeClaim, "data")).is_deleting
         await world.delete(pod)
@@ -318,12 +322,12 @@ async def test_a_claim_that_a_pod_mounts_stays_until_the_pod_has_gone() -> None:
 async def test_a_class_of_attributes_stays_while_a_claim_has_it() -> None:
     gold = VolumeAttributesClass.named("gold", driver_name=HOLLOW, parameters={"iops": "9"})
     async with cluster(objects=[gold]) as world:
-        made = await world.create(claim(volume_attributes_class_name="gold"))
+        new_claim = await world.create(claim(volume_attributes_class_name="gold"))
         await world.settle()
         await world.delete(await world.get(VolumeAttributesClass, "gold"))
         await world.settle()
         assert (await world.get(VolumeAttributesClass, "gold")).is_deleting
-        await world.delete(made)
+        await world.delete(new_claim)
         await world.settle()
         assert await world.list(VolumeAttributesClass) == []
 
@@ -332,13 +336,13 @@ async def test_a_class_of_attributes_stays_while_a_claim_has_it() -> None:
 async def test_without_a_control_plane_what_is_protected_stays() -> None:
     async with cluster(control_plane=False) as world:
         gold = VolumeAttributesClass.named("gold", driver_name=HOLLOW, parameters={"iops": "9"})
-        for made, finalizer in (
+        for result, finalizer in (
             (await world.create(claim()), "pvc"),
             (await world.create(volume("disk")), "pv"),
             (await world.create(gold), "vac"),
         ):
-            assert made.metadata.finalizers == [f"kubernetes.io/{finalizer}-protection"]
-            await world.delete(made)
+            assert result.metadata.finalizers == [f"kubernetes.io/{finalizer}-protection"]
+            await world.delete(result)
         assert len(await world.list(PersistentVolumeClaim)) == len(await world.list(PersistentVolume)) == 1
 
 
@@ -368,15 +372,15 @@ def with_scratch(name: str) -> Pod:
 @virtual_time
 async def test_the_volume_of_an_ephemeral_claim_is_protected_as_long_as_its_pod() -> None:
     async with cluster() as world:
-        made = await world.create(with_scratch("web"))
+        pod = await world.create(with_scratch("web"))
         await world.settle()
         scratch = await world.get(PersistentVolumeClaim, "web-scratch")
         assert scratch.status.phase == "Bound"
-        assert [owner.uid for owner in scratch.metadata.owner_references] == [made.uid]
+        assert [owner.uid for owner in scratch.metadata.owner_references] == [pod.uid]
         await world.delete(scratch)
         await world.settle()
         assert (await world.get(PersistentVolumeClaim, "web-scratch")).is_deleting
-        await world.delete(made)
+        await world.delete(pod)
         await world.settle()
         assert await world.list(PersistentVolumeClaim) == []
 
@@ -388,10 +392,10 @@ async def test_the_ephemeral_claim_of_an_earlier_pod_goes_and_the_pod_of_its_nam
         await world.settle()
         await world.delete(await world.get(Pod, "web"))
         await world.settle()
-        made = await world.create(with_scratch("web"))
+        pod = await world.create(with_scratch("web"))
         await world.settle()
         await world.delete(await world.get(PersistentVolumeClaim, "web-scratch"))  # as the garbage collector does
         await world.settle()
         scratch = await world.get(PersistentVolumeClaim, "web-scratch")
         assert not scratch.is_deleting
-        assert [owner.uid for owner in scratch.metadata.owner_references] == [made.uid]
+        assert [owner.uid for owner in scratch.metadata.owner_references] == [pod.uid]

@@ -58,22 +58,22 @@ def replica_set(replicas: int = 3) -> ReplicaSet:
 @virtual_time
 async def test_a_replica_set_has_as_many_pods_as_it_says() -> None:
     async with cluster() as world:
-        made = await world.create(replica_set(30))
+        result = await world.create(replica_set(30))
         await world.settle()
         assert len(await world.list(Pod)) == 30
-        made = await world.get(ReplicaSet, "web")
-        status = made.status
+        result = await world.get(ReplicaSet, "web")
+        status = result.status
         assert (status.replicas, status.ready_replicas, status.available_replicas) == (30, 30, 30)
         assert (status.fully_labeled_replicas, status.observed_generation) == (30, 1)
-        made.spec.replicas = 4
-        await world.update(made)
+        result.spec.replicas = 4
+        await world.update(result)
         await world.settle()
         pods = await world.list(Pod)
         assert len(pods) == 4
         await world.delete(pods[0])
         await world.settle()
         assert len(await world.list(Pod)) == 4
-        await world.delete(made)
+        await world.delete(result)
         await world.settle()
         assert await world.list(Pod) == []
 
@@ -112,7 +112,7 @@ async def test_pods_that_have_failed_are_replaced() -> None:
             Pod, pod.name, {"status": {"phase": "Failed"}}, namespace="default", subresource="status"
         )
         await world.settle()
-        phases = sorted(str(found.status.phase) for found in await world.list(Pod))
+        phases = sorted(str(pod.status.phase) for pod in await world.list(Pod))
         assert phases == ["Failed", "Running"]
 
 
@@ -121,16 +121,16 @@ async def test_a_deployment_makes_a_replica_set_and_says_that_it_is_available() 
     async with cluster() as world:
         await world.create(deployment(3))
         await world.settle()
-        (found,) = await world.list(ReplicaSet)
-        digest = found.labels[HASH_LABEL]
-        assert found.name == f"web-{digest}"
-        assert found.spec.selector.match_labels == {"app": "web", HASH_LABEL: digest}
-        made = await world.get(Deployment, "web")
-        status = made.status
+        (result,) = await world.list(ReplicaSet)
+        digest = result.labels[HASH_LABEL]
+        assert result.name == f"web-{digest}"
+        assert result.spec.selector.match_labels == {"app": "web", HASH_LABEL: digest}
+        new_deployment = await world.get(Deployment, "web")
+        status = new_deployment.status
         assert (status.replicas, status.updated_replicas, status.available_replicas) == (3, 3, 3)
-        assert status.observed_generation == made.metadata.generation
-        assert made.is_available
-        assert made.annotations[REVISION] == "1"
+        assert status.observed_generation == new_deployment.metadata.generation
+        assert new_deployment.is_available
+        assert new_deployment.annotations[REVISION] == "1"
         assert all(condition.last_transition_time for condition in status.conditions)
         for pod in await world.list(Pod):
             assert pod.name.startswith(f"web-{digest}-")
@@ -146,9 +146,9 @@ async def test_a_rolling_update_never_has_too_few_or_too_many() -> None:
             )
             await world.create(deployment(8, strategy=strategy))
             await advance(10)
-            made = await world.get(Deployment, "web")
-            made.spec.template.spec.containers[0].image = "web:2"
-            await world.update(made)
+            new_deployment = await world.get(Deployment, "web")
+            new_deployment.spec.template.spec.containers[0].image = "web:2"
+            await world.update(new_deployment)
             while True:
                 pods = [pod for pod in await world.list(Pod) if not pod.is_deleting]
                 assert sum(pod.is_ready for pod in pods) >= 7
@@ -158,10 +158,10 @@ async def test_a_rolling_update_never_has_too_few_or_too_many() -> None:
                 await advance(0.25)
                 assert asyncio.get_running_loop().time() < 120
             await advance(10)
-            made = await world.get(Deployment, "web")
-            assert made.annotations[REVISION] == "2"
-            assert made.status.updated_replicas == 8
-            assert sorted(each.spec.replicas or 0 for each in await world.list(ReplicaSet)) == [0, 8]
+            new_deployment = await world.get(Deployment, "web")
+            assert new_deployment.annotations[REVISION] == "2"
+            assert new_deployment.status.updated_replicas == 8
+            assert sorted(item.spec.replicas or 0 for item in await world.list(ReplicaSet)) == [0, 8]
 
 
 @virtual_time
@@ -173,9 +173,9 @@ async def test_recreate_ends_the_old_pods_first() -> None:
         ):
             await world.create(deployment(3, strategy=DeploymentStrategy(type="Recreate")))
             await advance(5)
-            made = await world.get(Deployment, "web")
-            made.spec.template.spec.containers[0].image = "web:2"
-            await world.update(made)
+            new_deployment = await world.get(Deployment, "web")
+            new_deployment.spec.template.spec.containers[0].image = "web:2"
+            await world.update(new_deployment)
             for _ in range(80):
                 images = {pod.spec.containers[0].image for pod in await world.list(Pod)}
                 assert len(images) <= 1, "never both at once"
@@ -190,11 +190,11 @@ async def test_rolling_back_takes_the_old_replica_set_again_with_a_new_revision(
         await world.settle()
         first = (await world.list(ReplicaSet))[0].name
         for image in ("web:2", "web:1"):
-            made = await world.get(Deployment, "web")
-            made.spec.template.spec.containers[0].image = image
-            await world.update(made)
+            new_deployment = await world.get(Deployment, "web")
+            new_deployment.spec.template.spec.containers[0].image = image
+            await world.update(new_deployment)
             await world.settle()
-        sets = {found.name: found for found in await world.list(ReplicaSet)}
+        sets = {result.name: result for result in await world.list(ReplicaSet)}
         assert len(sets) == 2
         assert sets[first].spec.replicas == 2
         assert sets[first].annotations[REVISION] == "3"
@@ -207,9 +207,9 @@ async def test_the_history_has_a_limit() -> None:
         await world.create(deployment(1, revision_history_limit=2))
         for number in range(2, 7):
             await world.settle()
-            made = await world.get(Deployment, "web")
-            made.spec.template.spec.containers[0].image = f"web:{number}"
-            await world.update(made)
+            new_deployment = await world.get(Deployment, "web")
+            new_deployment.spec.template.spec.containers[0].image = f"web:{number}"
+            await world.update(new_deployment)
         await world.settle()
         assert len(await world.list(ReplicaSet)) == 3
 
@@ -219,15 +219,15 @@ async def test_a_paused_deployment_rolls_nothing_out_but_scales() -> None:
     async with cluster() as world:
         await world.create(deployment(2))
         await world.settle()
-        made = await world.get(Deployment, "web")
-        made.spec.paused = True
-        made.spec.template.spec.containers[0].image = "web:2"
-        await world.update(made)
+        new_deployment = await world.get(Deployment, "web")
+        new_deployment.spec.paused = True
+        new_deployment.spec.template.spec.containers[0].image = "web:2"
+        await world.update(new_deployment)
         await world.settle()
         assert {pod.spec.containers[0].image for pod in await world.list(Pod)} == {"web:1"}
-        made = await world.get(Deployment, "web")
-        made.spec.paused = None
-        await world.update(made)
+        new_deployment = await world.get(Deployment, "web")
+        new_deployment.spec.paused = None
+        await world.update(new_deployment)
         await world.settle()
         assert {pod.spec.containers[0].image for pod in await world.list(Pod)} == {"web:2"}
 
@@ -246,9 +246,9 @@ async def test_a_replica_set_says_what_its_deployment_wants_after_it_was_scaled(
 @virtual_time
 async def test_deleting_a_deployment_leaves_nothing() -> None:
     async with cluster() as world:
-        made = await world.create(deployment(3))
+        new_deployment = await world.create(deployment(3))
         await world.settle()
-        await world.delete(made)
+        await world.delete(new_deployment)
         await world.settle()
         assert await world.list(ReplicaSet) == []
         assert await world.list(Pod) == []
@@ -282,12 +282,14 @@ def test_a_template_has_one_hash_until_it_collides() -> None:
 
 
 def pod(name: str, app: str = "web", **metadata: Any) -> Pod:
-    made = template()
-    return Pod(metadata=ObjectMeta(name=name, namespace="default", labels={"app": app}, **metadata), spec=made.spec)
+    new_template = template()
+    return Pod(
+        metadata=ObjectMeta(name=name, namespace="default", labels={"app": app}, **metadata), spec=new_template.spec
+    )
 
 
-def owner_of(found: Pod | ReplicaSet) -> str:
-    controller = found.metadata.controller
+def owner_of(result: Pod | ReplicaSet) -> str:
+    controller = result.metadata.controller
     return controller.name if controller is not None else ""
 
 
@@ -298,12 +300,12 @@ async def test_pods_that_belong_to_nobody_are_adopted_and_count() -> None:
         await world.create(pod("other", app="db"))
         await world.create(replica_set(2))
         await world.settle()
-        found = {each.name: owner_of(each) for each in await world.list(Pod)}
-        assert (len(found), found["early"], found["other"]) == (3, "web", "")
+        by_name = {pod.name: owner_of(pod) for pod in await world.list(Pod)}
+        assert (len(by_name), by_name["early"], by_name["other"]) == (3, "web", "")
         # Also one that comes later, or gets the labels later; it is one too many then.
         await world.client.patch(Pod, "other", {"metadata": {"labels": {"app": "web"}}}, namespace="default")
         await world.settle()
-        assert {owner_of(each) for each in await world.list(Pod)} == {"web"}
+        assert {owner_of(pod) for pod in await world.list(Pod)} == {"web"}
         assert len(await world.list(Pod)) == 2
         reference = (await world.list(Pod))[0].metadata.owner_references[0]
         assert (reference.controller, reference.block_owner_deletion, reference.kind) == (True, True, "ReplicaSet")
@@ -318,12 +320,12 @@ async def test_a_pod_whose_labels_are_taken_off_is_let_go_and_replaced() -> None
         suspect = (await world.list(Pod))[0]
         await world.client.patch(Pod, suspect.name, {"metadata": {"labels": {"app": "debug"}}}, namespace="default")
         await world.settle()
-        found = {each.name: owner_of(each) for each in await world.list(Pod)}
-        assert found.pop(suspect.name) == ""
-        assert list(found.values()) == ["web", "web"]
+        by_name = {pod.name: owner_of(pod) for pod in await world.list(Pod)}
+        assert by_name.pop(suspect.name) == ""
+        assert list(by_name.values()) == ["web", "web"]
         await world.delete(await world.get(ReplicaSet, "web"))
         await world.settle()
-        assert [each.name for each in await world.list(Pod)] == [suspect.name], "a released pod is not collected"
+        assert [pod.name for pod in await world.list(Pod)] == [suspect.name], "a released pod is not collected"
 
 
 @virtual_time
@@ -351,12 +353,12 @@ async def test_what_ends_neither_adopts_nor_is_adopted() -> None:
 async def test_two_replica_sets_with_one_selector_leave_each_others_pods_alone() -> None:
     async with cluster() as world:
         for name in ("one", "two"):
-            made = replica_set(2)
-            made.metadata.name = name
-            await world.create(made)
+            result = replica_set(2)
+            result.metadata.name = name
+            await world.create(result)
         await world.create(pod("free"))
         await world.settle()
-        owners = sorted(owner_of(each) for each in await world.list(Pod))
+        owners = sorted(owner_of(pod) for pod in await world.list(Pod))
         assert owners == ["one", "one", "two", "two"]
 
 
@@ -366,24 +368,28 @@ async def test_a_deployment_that_is_replaced_without_its_pods_takes_them_over() 
     async with cluster() as world:
         await world.create(deployment(3))
         await world.settle()
-        before = {each.metadata.uid for each in await world.list(Pod)}
+        before = {pod.metadata.uid for pod in await world.list(Pod)}
         (kept,) = await world.list(ReplicaSet)
         await world.delete(await world.get(Deployment, "web"), propagation="Orphan")
         await world.settle()
         assert owner_of(await world.get(ReplicaSet, kept.name)) == ""
         await world.create(deployment(3))
         await world.settle()
-        (found,) = await world.list(ReplicaSet)
-        assert (found.uid, owner_of(found)) == (kept.uid, "web")
-        assert {each.metadata.uid for each in await world.list(Pod)} == before
+        (result,) = await world.list(ReplicaSet)
+        assert (result.uid, owner_of(result)) == (kept.uid, "web")
+        assert {pod.metadata.uid for pod in await world.list(Pod)} == before
         assert (await world.get(Deployment, "web")).is_available
 
 
 # -- progress ----------------------------------------------------------------------------------------------------------
 
 
-def progress(made: Deployment) -> tuple[str | None, str | None]:
-    return next((each.status, each.reason) for each in made.status.conditions if each.type == "Progressing")
+def progress(deployment: Deployment) -> tuple[str | None, str | None]:
+    return next(
+        (condition.status, condition.reason)
+        for condition in deployment.status.conditions
+        if condition.type == "Progressing"
+    )
 
 
 async def make_ready(world: Any, name: str) -> None:
@@ -400,25 +406,25 @@ async def test_a_rollout_without_progress_is_late_after_its_deadline_and_goes_on
         assert progress(await world.get(Deployment, "web")) == ("True", "ReplicaSetUpdated")
         await make_ready(world, (await world.list(Pod))[0].name)
         await advance(55)
-        made = await world.get(Deployment, "web")
-        assert progress(made) == ("True", "ReplicaSetUpdated"), "progress starts the deadline anew"
+        new_deployment = await world.get(Deployment, "web")
+        assert progress(new_deployment) == ("True", "ReplicaSetUpdated"), "progress starts the deadline anew"
         await advance(10)
-        made = await world.get(Deployment, "web")
-        assert progress(made) == ("False", "ProgressDeadlineExceeded")
-        assert "has timed out progressing" in str(made.status.conditions)
+        new_deployment = await world.get(Deployment, "web")
+        assert progress(new_deployment) == ("False", "ProgressDeadlineExceeded")
+        assert "has timed out progressing" in str(new_deployment.status.conditions)
         await advance(600)
         assert progress(await world.get(Deployment, "web")) == ("False", "ProgressDeadlineExceeded")
         await make_ready(world, (await world.list(Pod))[1].name)
         await advance(5)
-        made = await world.get(Deployment, "web")
-        assert progress(made) == ("True", "NewReplicaSetAvailable")
+        new_deployment = await world.get(Deployment, "web")
+        assert progress(new_deployment) == ("True", "NewReplicaSetAvailable")
         # A complete rollout is not late again because a pod fails later, but a new one may be.
         await world.delete((await world.list(Pod))[0])
         await advance(600)
         assert progress(await world.get(Deployment, "web")) == ("True", "NewReplicaSetAvailable")
-        made = await world.get(Deployment, "web")
-        made.spec.template.spec.containers[0].image = "web:2"
-        await world.update(made)
+        new_deployment = await world.get(Deployment, "web")
+        new_deployment.spec.template.spec.containers[0].image = "web:2"
+        await world.update(new_deployment)
         await advance(5)
         assert progress(await world.get(Deployment, "web"))[0] == "True"
         await advance(70)
@@ -430,24 +436,24 @@ async def test_a_pause_does_not_count_and_without_a_deadline_nothing_is_said() -
     async with cluster(nodes=0) as world:
         await world.create(deployment(2, progress_deadline_seconds=60))
         await advance(30)
-        made = await world.get(Deployment, "web")
-        made.spec.paused = True
-        await world.update(made)
+        new_deployment = await world.get(Deployment, "web")
+        new_deployment.spec.paused = True
+        await world.update(new_deployment)
         await advance(300)
         assert progress(await world.get(Deployment, "web")) == ("Unknown", "DeploymentPaused")
-        made = await world.get(Deployment, "web")
-        made.spec.paused = None
-        await world.update(made)
+        new_deployment = await world.get(Deployment, "web")
+        new_deployment.spec.paused = None
+        await world.update(new_deployment)
         await advance(5)
         assert progress(await world.get(Deployment, "web")) == ("Unknown", "DeploymentResumed")
         await advance(70)
         assert progress(await world.get(Deployment, "web")) == ("False", "ProgressDeadlineExceeded")
-        made = await world.get(Deployment, "web")
-        made.spec.progress_deadline_seconds = 2**31 - 1
-        await world.update(made)
+        new_deployment = await world.get(Deployment, "web")
+        new_deployment.spec.progress_deadline_seconds = 2**31 - 1
+        await world.update(new_deployment)
         await advance(5)
         conditions = (await world.get(Deployment, "web")).status.conditions
-        assert [each.type for each in conditions] == ["Available"]
+        assert [condition.type for condition in conditions] == ["Available"]
 
 
 @virtual_time
@@ -456,14 +462,18 @@ async def test_a_replication_controller_has_as_many_pods_as_it_says() -> None:
         spec = ReplicationControllerSpec(replicas=3, selector={"app": "web"}, template=template())
         await world.create(ReplicationController.named("web", "default", spec=spec))
         await world.settle()
-        made = await world.get(ReplicationController, "web")
+        replication_controller = await world.get(ReplicationController, "web")
         assert len(await world.list(Pod)) == 3
-        assert (made.status.replicas, made.status.ready_replicas, made.status.available_replicas) == (3, 3, 3)
-        made.spec.replicas = 1
-        await world.update(made)
+        assert (
+            replication_controller.status.replicas,
+            replication_controller.status.ready_replicas,
+            replication_controller.status.available_replicas,
+        ) == (3, 3, 3)
+        replication_controller.spec.replicas = 1
+        await world.update(replication_controller)
         await world.settle()
         assert len(await world.list(Pod)) == 1
-        await world.delete(made, propagation="Background")  # by default its pods would stay
+        await world.delete(replication_controller, propagation="Background")  # by default its pods would stay
         await world.settle()
         assert await world.list(Pod) == []
 
@@ -474,12 +484,12 @@ async def test_what_is_done_with_pods_is_told_in_events() -> None:
         await world.create(replica_set(1))
         await world.settle()
         (pod,) = await world.list(Pod)
-        made = await world.get(ReplicaSet, "web")
-        made.spec.replicas = 0
-        await world.update(made)
+        result = await world.get(ReplicaSet, "web")
+        result.spec.replicas = 0
+        await world.update(result)
         await world.settle()
-        events = [each for each in await world.list(Event) if each.regarding.kind == "ReplicaSet"]
-        assert [(event.reason, event.note) for event in sorted(events, key=lambda each: str(each.reason))] == [
+        events = [event for event in await world.list(Event) if event.regarding.kind == "ReplicaSet"]
+        assert [(event.reason, event.note) for event in sorted(events, key=lambda item: str(item.reason))] == [
             ("SuccessfulCreate", f"Created pod: {pod.name}"),
             ("SuccessfulDelete", f"Deleted pod: {pod.name}"),
         ]

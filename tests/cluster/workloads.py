@@ -52,9 +52,9 @@ def stateful_set(replicas: int = 3, image: str = "web:1", **spec: Any) -> Statef
 
 
 def job(name: str = "work", *, annotations: dict[str, str] | None = None, policy: str = "Never", **spec: Any) -> Job:
-    made = template("work:1", annotations=annotations, restart_policy=policy)
-    made.metadata.labels = {}
-    return Job.named(name, "default", spec=JobSpec(template=made, **spec))
+    new_template = template("work:1", annotations=annotations, restart_policy=policy)
+    new_template.metadata.labels = {}
+    return Job.named(name, "default", spec=JobSpec(template=new_template, **spec))
 
 
 def daemon_set(image: str = "web:1", **spec: Any) -> DaemonSet:

@@ -341,17 +341,17 @@ def test_whatever_is_cancelled_when_no_task_is_left_and_no_cancellation_lost(
             await every(*works)
         else:
             async with TaskScope() as scope:
-                tasks = [scope.start(each) for each in works]
+                tasks = [scope.start(work) for work in works]
                 if how == "until":
                     await until(asyncio.Event(), *tasks)
                 else:
                     await asyncio.sleep(1.5)
 
-    told: list[dict[str, Any]] = []
+    calls: list[dict[str, Any]] = []
 
     async def main() -> None:
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(lambda _, context: told.append(context))
+        loop.set_exception_handler(lambda _, context: calls.append(context))
         task = asyncio.ensure_future(block())
         asked = False
 
@@ -368,7 +368,7 @@ def test_whatever_is_cancelled_when_no_task_is_left_and_no_cancellation_lost(
         assert not running, "no task outlives its block"
         if asked:
             assert task.cancelled(), "a cancellation is never swallowed"
-            assert len(told) == failed, "nor is a failure beside it"
+            assert len(calls) == failed, "nor is a failure beside it"
         elif task.exception() is not None:
             problem = task.exception()
             assert problem is not None

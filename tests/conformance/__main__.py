@@ -88,7 +88,7 @@ async def main() -> int:
             (given.record / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in lines))
             when = recorded_at(given.record) if (given.record / WHEN).exists() else {}
             when[name] = datetime.now(UTC).replace(microsecond=0)
-            times = {known: time.isoformat() for known, time in sorted(when.items())}
+            times = {expected: time.isoformat() for expected, time in sorted(when.items())}
             (given.record / WHEN).write_text(json.dumps(times, indent=1) + "\n")
             continue
         last = ""

@@ -10,9 +10,9 @@ __all__ = ["differences"]
 Entry = dict[str, Any]
 
 
-def differences(expected: Sequence[Entry], found: Sequence[Entry]) -> Iterator[tuple[str, str, Any, Any]]:
+def differences(expected: Sequence[Entry], entries: Sequence[Entry]) -> Iterator[tuple[str, str, Any, Any]]:
     """Of each request, each place where the answers differ: (request, path in the answer, expected, found)."""
-    for number, (one, other) in enumerate(zip(expected, found, strict=False)):
+    for number, (one, other) in enumerate(zip(expected, entries, strict=False)):
         request = f"{number}: {one['request']}"
         if one["request"] != other["request"]:
             yield request, "<request>", one["request"], other["request"]
@@ -20,8 +20,8 @@ def differences(expected: Sequence[Entry], found: Sequence[Entry]) -> Iterator[t
         for name in ("status", "warnings", "body"):
             for path, left, right in _walk(name, one[name], other[name]):
                 yield request, path, left, right
-    if len(expected) != len(found):
-        yield "<length>", "", len(expected), len(found)
+    if len(expected) != len(entries):
+        yield "<length>", "", len(expected), len(entries)
 
 
 def _walk(path: str, one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:

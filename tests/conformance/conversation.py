@@ -96,9 +96,9 @@ class Talk:
 
     async def begin(self) -> None:
         """Makes the namespace, and what a controller manager would put there."""
-        made = await self._send("POST", "/api/v1/namespaces", {"metadata": {"name": self.namespace}})
-        if made.status not in (201, 409):
-            raise RuntimeError(f"namespace {self.namespace} can't be made: {made.status} {made.body!r}")
+        result = await self._send("POST", "/api/v1/namespaces", {"metadata": {"name": self.namespace}})
+        if result.status not in (201, 409):
+            raise RuntimeError(f"namespace {self.namespace} can't be made: {result.status} {result.body!r}")
         account = {"metadata": {"name": "default"}}
         await self._send("POST", f"/api/v1/namespaces/{self.namespace}/serviceaccounts", account)
 
@@ -247,7 +247,7 @@ class Talk:
         for pattern, short in _GO_ONLY:
             text = pattern.sub(short, text)
         text = text.replace(self.namespace, "NS")
-        text = _UID.sub(lambda found: self._uids.get(found[0], "<uid>"), text)
+        text = _UID.sub(lambda result: self._uids.get(result[0], "<uid>"), text)
         for name, short in self._names.items():
             text = text.replace(name, short)
         text = _GENERATED.sub(r"\1<5>", text)

@@ -31,10 +31,10 @@ GIZMOS = "/apis/{ns}.example.com/v1/namespaces/{ns}/gizmos"
 
 
 def config_map(name: str, data: Any = None, **metadata: Any) -> JsonObject:
-    made: JsonObject = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}}
+    result: JsonObject = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}}
     if data is not None:
-        made["data"] = data
-    return made
+        result["data"] = data
+    return result
 
 
 def pod(

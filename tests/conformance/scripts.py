@@ -36,13 +36,13 @@ def script(function: Script) -> Script:
 @script
 async def objects_come_and_go(talk: Talk) -> None:
     await talk.get(MAPS + "/a")
-    made = await talk.post(MAPS, config_map("a", {"k": "v"}, labels={"l": "1"}))
+    new_config_map = await talk.post(MAPS, config_map("a", {"k": "v"}, labels={"l": "1"}))
     await talk.post(MAPS, config_map("a"))
     await talk.get(MAPS + "/a")
     await talk.table(MAPS + "/a")
     await talk.put(MAPS + "/a", config_map("a", {"k": "w"}))
     await talk.put(MAPS + "/a", config_map("a", {"k": "w"}))
-    await talk.put(MAPS + "/a", config_map("a", {"k": "x"}, resourceVersion=made.revision))
+    await talk.put(MAPS + "/a", config_map("a", {"k": "x"}, resourceVersion=new_config_map.revision))
     await talk.put(MAPS + "/a", config_map("a", {"k": "x"}, uid="11111111-1111-1111-1111-111111111111"))
     await talk.put(MAPS + "/a", config_map("b", {"k": "x"}))
     await talk.put(MAPS + "/a", config_map("", {"k": "x"}))
@@ -195,7 +195,7 @@ async def names_labels_and_other_metadata(talk: Talk) -> None:
     )
     await talk.post(MAPS, config_map("", generateName="Bad_"))
     await talk.post(MAPS, config_map("", generateName="x" * 300))
-    made = await talk.post(MAPS, config_map("fixed", {"a": "b"}))
+    new_config_map = await talk.post(MAPS, config_map("fixed", {"a": "b"}))
     for change in (
         {"uid": "other"},
         {"creationTimestamp": "2020-01-01T00:00:00Z"},
@@ -206,7 +206,7 @@ async def names_labels_and_other_metadata(talk: Talk) -> None:
         {"deletionGracePeriodSeconds": 5},
         {"labels": {"a b": "c"}},
         {"resourceVersion": "1"},
-        {"resourceVersion": made.revision},
+        {"resourceVersion": new_config_map.revision},
         {"managedFields": []},
     ):
         await talk.patch(MAPS + "/fixed", {"metadata": change})
@@ -749,7 +749,7 @@ async def watches(talk: Talk) -> None:
 @script
 async def finalizers_and_owners(talk: Talk) -> None:
     at = MAPS + "/a"
-    made = await talk.post(MAPS, config_map("a", {"k": "v"}, finalizers=["a.b/one", "a.b/two"]))
+    new_config_map = await talk.post(MAPS, config_map("a", {"k": "v"}, finalizers=["a.b/one", "a.b/two"]))
     await talk.delete(at)
     await talk.delete(at)
     await talk.get(at)
@@ -765,7 +765,13 @@ async def finalizers_and_owners(talk: Talk) -> None:
     await talk.delete(MAPS + "/b", {"propagationPolicy": "Orphan"})
     await talk.patch(MAPS + "/b", [{"op": "remove", "path": "/metadata/finalizers"}], JSON_PATCH)
     await talk.get(MAPS + "/b")
-    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": made.uid, "blockOwnerDeletion": True}
+    owner = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "name": "a",
+        "uid": new_config_map.uid,
+        "blockOwnerDeletion": True,
+    }
     await talk.post(MAPS, config_map("child", ownerReferences=[owner]))
     await talk.post(MAPS, config_map("c"))
     await talk.delete(MAPS + "/c", {"propagationPolicy": "Foreground"})
@@ -995,9 +1001,9 @@ async def definitions_that_are_wrong(talk: Talk) -> None:
         await talk.post(CRDS, definition(schema), dryRun="All")
 
     def changed(**spec: Any) -> dict[str, Any]:
-        made = definition()
-        made["spec"].update(spec)
-        return made
+        new_definition = definition()
+        new_definition["spec"].update(spec)
+        return new_definition
 
     version = definition()["spec"]["versions"][0]
     for wrong in (
@@ -1033,15 +1039,15 @@ async def definitions_that_are_wrong(talk: Talk) -> None:
 
 @script
 async def several_versions(talk: Talk) -> None:
-    made = definition(GIZMO_SCHEMA)
-    (first,) = made["spec"]["versions"]
+    new_definition = definition(GIZMO_SCHEMA)
+    (first,) = new_definition["spec"]["versions"]
     small = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}
-    made["spec"]["versions"] = [
+    new_definition["spec"]["versions"] = [
         first,
         {"name": "v1beta1", "served": True, "storage": False, "deprecated": True, "schema": {"openAPIV3Schema": small}},
         {"name": "v1alpha1", "served": False, "storage": False, "schema": {"openAPIV3Schema": small}},
     ]
-    await talk.post(CRDS, made)
+    await talk.post(CRDS, new_definition)
     await talk.until(GIZMOS)
     old = GIZMOS.replace("/v1/", "/v1beta1/")
     await talk.post(
@@ -1266,8 +1272,8 @@ async def built_in_kinds(talk: Talk) -> None:
     ]
     for number, (path, body) in enumerate(makings):
         name = f"{{ns}}-{number}"
-        made = await talk.post(path, {**body, "metadata": {"name": name}})
-        if made.status == 201:
+        result = await talk.post(path, {**body, "metadata": {"name": name}})
+        if result.status == 201:
             await talk.table(f"{path}/{name}")
             await talk.delete(f"{path}/{name}")
 

@@ -29,10 +29,10 @@ def test_every_script_was_recorded() -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_the_embedded_server_answers_as_a_real_one_did(version: str, script: str) -> None:
     expected = await hear(str(RECORDED / version), script)
-    found = await hear("embedded", script, began=recorded_at(RECORDED / version)[script])
-    assert [entry["request"] for entry in found] == [entry["request"] for entry in expected]
+    result = await hear("embedded", script, began=recorded_at(RECORDED / version)[script])
+    assert [entry["request"] for entry in result] == [entry["request"] for entry in expected]
     differing: dict[int, list[str]] = defaultdict(list)
-    for request, path, one, other in differences(expected, found):
+    for request, path, one, other in differences(expected, result):
         differing[int(request.partition(":")[0])].append(f"{request}: {path}\n  - {one!r}\n  + {other!r}")
     known = KNOWN.get(script, {})
     unknown = [text for number, texts in differing.items() if number not in known for text in texts]

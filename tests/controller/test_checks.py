@@ -85,15 +85,15 @@ async def test_a_refused_object_waits_for_a_change_and_says_why() -> None:
 
 @virtual_time
 async def test_defaults_come_before_checks_in_the_order_of_declaration() -> None:
-    told: list[str] = []
+    calls: list[str] = []
 
     async def later(obj: Widget, check: Check) -> None:
-        found = await check.get(ConfigMap, "limits")
-        told.append(f"validate {obj.spec.size} {check.operation} {found is not None}")
+        config_map = await check.get(ConfigMap, "limits")
+        calls.append(f"validate {obj.spec.size} {check.operation} {config_map is not None}")
         obj.spec.size = 100  # ignored
 
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
-        told.append(f"reconcile {obj.spec.size}")
+        calls.append(f"reconcile {obj.spec.size}")
 
     def doubled(obj: Widget) -> None:
         obj.spec.size *= 2
@@ -103,7 +103,7 @@ async def test_defaults_come_before_checks_in_the_order_of_declaration() -> None
     async with bare(controller, objects=[config("limits")]) as world:
         await world.create(widget(size=1))
         await world.settle()
-        assert told == ["validate 6 create True", "reconcile 6"]
+        assert calls == ["validate 6 create True", "reconcile 6"]
 
 
 @virtual_time
@@ -121,10 +121,10 @@ async def test_what_is_being_deleted_is_cleaned_up_whatever_its_checks_say() -> 
         cleaned.append(obj.name)
 
     async with bare(sp.Controller(Widget, reconcile).finalize(clean_up).validates(check)) as world:
-        made = await world.create(widget())
+        new_widget = await world.create(widget())
         await world.settle()
         strict = True
-        await world.delete(made)
+        await world.delete(new_widget)
         await world.settle()
         assert cleaned == ["a"]
         assert (await world.list(Widget)) == []

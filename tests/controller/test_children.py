@@ -47,9 +47,9 @@ def bare(*controllers: sp.Controller[Any], **options: Any) -> Any:
 
 
 def generated(prefix: str, **data: str) -> ConfigMap:
-    made = ConfigMap(data=data)
-    made.metadata.generate_name = prefix
-    return made
+    config_map = ConfigMap(data=data)
+    config_map.metadata.generate_name = prefix
+    return config_map
 
 
 # -- level ------------------------------------------------------------------------------------------------------------
@@ -59,11 +59,11 @@ def generated(prefix: str, **data: str) -> ConfigMap:
 async def test_what_is_missing_is_made_and_what_is_not_wanted_goes() -> None:
     seen: list[list[str]] = []
     async with bare(keeping(as_many_as_said, seen)) as world:
-        made = await world.create(widget(size=3))
+        new_widget = await world.create(widget(size=3))
         await world.settle()
         children = await world.list(ConfigMap)
         assert sorted(child.name for child in children) == ["a-0", "a-1", "a-2"]
-        assert all(child.metadata.controller.uid == made.uid for child in children)
+        assert all(child.metadata.controller.uid == new_widget.uid for child in children)
         assert seen[0] == ["a-0", "a-1", "a-2"], "what was just made is returned, in the order in which it was wanted"
         current = await world.get(Widget, "a")
         current.spec.size = 1
@@ -90,11 +90,11 @@ async def test_a_reconcile_that_finds_all_in_order_sends_nothing() -> None:
 async def test_deletions_come_first() -> None:
     wires = Wires()
     async with bare(keeping(lambda obj: [config(f"{obj.name}-{obj.spec.size}")])).over(wires) as world:
-        made = await world.create(widget(size=1))
+        new_widget = await world.create(widget(size=1))
         await world.settle()
-        made = await world.get(Widget, "a")
-        made.spec.size = 2
-        await world.update(made)
+        new_widget = await world.get(Widget, "a")
+        new_widget.spec.size = 2
+        await world.update(new_widget)
         await world.settle()
         path = "/api/v1/namespaces/default/configmaps"
         assert wires.wire.writes("configmaps") == [f"PATCH {path}/a-1", f"DELETE {path}/a-1", f"PATCH {path}/a-2"]
@@ -132,12 +132,12 @@ async def test_a_field_that_is_no_longer_wanted_is_removed() -> None:
         return [config("child", **({"extra": "x"} if obj.spec.size > 1 else {}), n="0")]
 
     async with bare(keeping(want)) as world:
-        made = await world.create(widget(size=2))
+        new_widget = await world.create(widget(size=2))
         await world.settle()
         assert (await world.get(ConfigMap, "child")).data == {"extra": "x", "n": "0"}
-        made = await world.get(Widget, "a")
-        made.spec.size = 1
-        await world.update(made)
+        new_widget = await world.get(Widget, "a")
+        new_widget.spec.size = 1
+        await world.update(new_widget)
         await world.settle()
         assert (await world.get(ConfigMap, "child")).data == {"n": "0"}
 
@@ -163,11 +163,11 @@ async def test_a_child_that_was_deleted_by_hand_comes_back_and_one_that_is_being
 @virtual_time
 async def test_owner_references_that_were_taken_away_come_back() -> None:
     async with bare(keeping(as_many_as_said)) as world:
-        made = await world.create(widget(size=1))
+        new_widget = await world.create(widget(size=1))
         await world.settle()
         await world.client.patch(ConfigMap, "a-0", {"metadata": {"ownerReferences": None}}, field_manager="other")
         await world.settle()
-        assert (await world.get(ConfigMap, "a-0")).metadata.controller.uid == made.uid
+        assert (await world.get(ConfigMap, "a-0")).metadata.controller.uid == new_widget.uid
 
 
 @virtual_time
@@ -190,11 +190,11 @@ async def test_a_new_process_applies_every_child_once_and_changes_nothing() -> N
 @virtual_time
 async def test_nothing_is_made_for_an_object_that_is_being_deleted() -> None:
     async with bare(keeping(as_many_as_said)) as world:
-        made = widget(size=2)
-        made.metadata.finalizers = ["example.com/hold"]
-        made = await world.create(made)
+        new_widget = widget(size=2)
+        new_widget.metadata.finalizers = ["example.com/hold"]
+        new_widget = await world.create(new_widget)
         await world.settle()
-        await world.delete(made)
+        await world.delete(new_widget)
         await world.settle()
         await world.delete(await world.get(ConfigMap, "a-0"))
         await world.settle()
@@ -217,11 +217,11 @@ async def test_what_belongs_to_nobody_is_taken_over_only_when_asked_for() -> Non
         assert "ConfigMap default/a-0" in condition.message
     async with bare(keeping(as_many_as_said, adopt=True)) as world:
         await world.create(config("a-0", precious="yes"))
-        made = await world.create(widget(size=1))
+        new_widget = await world.create(widget(size=1))
         await world.settle()
         child = await world.get(ConfigMap, "a-0")
         assert child.data == {"precious": "yes", "n": "0"}
-        assert child.metadata.controller.uid == made.uid
+        assert child.metadata.controller.uid == new_widget.uid
 
 
 @virtual_time
@@ -300,10 +300,10 @@ async def test_the_children_of_an_earlier_object_of_that_name_are_waited_out() -
 @virtual_time
 async def test_a_selector_tells_two_sorts_of_children_apart() -> None:
     def sort(obj: Widget, name: str) -> list[ConfigMap]:
-        made = [config(f"{obj.name}-{name}-{number}") for number in range(obj.spec.size)]
-        for child in made:
+        configs = [config(f"{obj.name}-{name}-{number}") for number in range(obj.spec.size)]
+        for child in configs:
             child.metadata.labels = {"sort": name}
-        return made
+        return configs
 
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
         for name in ("x", "y"):
@@ -311,12 +311,12 @@ async def test_a_selector_tells_two_sorts_of_children_apart() -> None:
 
     wires = Wires()
     async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(wires) as world:
-        made = await world.create(widget(size=2))
+        new_widget = await world.create(widget(size=2))
         await world.settle()
         assert len(wires.wire.writes("configmaps")) == 4
-        made = await world.get(Widget, "a")
-        made.spec.size = 1
-        await world.update(made)
+        new_widget = await world.get(Widget, "a")
+        new_widget.spec.size = 1
+        await world.update(new_widget)
         await world.settle()
         assert sorted(child.name for child in await world.list(ConfigMap)) == ["a-x-0", "a-y-0"]
         assert len(wires.wire.writes("configmaps")) == 6
@@ -397,9 +397,9 @@ async def test_generated_names_are_a_matter_of_number() -> None:
         first = {child.name for child in await world.list(ConfigMap)}
         assert len(first) == 3
         assert all(name.startswith("a-") and len(name) == 7 for name in first)
-        made = await world.get(Widget, "a")
-        made.spec.size = 2
-        await world.update(made)
+        new_widget = await world.get(Widget, "a")
+        new_widget.spec.size = 2
+        await world.update(new_widget)
         await world.settle()
         second = {child.name for child in await world.list(ConfigMap)}
         assert len(second) == 2
@@ -422,9 +422,9 @@ async def test_under_generated_names_what_is_as_wanted_stays_before_what_is_not(
         await world.settle()
         oldest, youngest = sorted(child.name for child in await world.list(ConfigMap))
         for size in (5, 1):
-            made = await world.get(Widget, "a")
-            made.spec.size = size
-            await world.update(made)
+            new_widget = await world.get(Widget, "a")
+            new_widget.spec.size = size
+            await world.update(new_widget)
             await world.settle()
             if size == 5:
                 await world.client.patch(ConfigMap, oldest, {"data": {"size": "other"}}, field_manager="other")
@@ -557,11 +557,11 @@ async def test_of_several_failures_each_is_told() -> None:
 @virtual_time
 async def test_what_a_key_applied_is_forgotten_with_its_object() -> None:
     async with bare(keeping(as_many_as_said)) as world:
-        made = await world.create(widget(size=2))
+        new_widget = await world.create(widget(size=2))
         await world.settle()
         running = world.running("widget")
         assert running.memory.applied._keys
-        await world.delete(made)
+        await world.delete(new_widget)
         await world.settle()
         assert not running.memory.applied._keys
 
@@ -616,14 +616,14 @@ def test_in_the_end_exactly_the_wanted_children_are_there_and_nothing_is_written
         world.server.random.seed(seed)
         async with world.over(wires):
             wires.wire.before, wires.wire.after = before, after
-            made = await world.create(widget())
+            new_widget = await world.create(widget())
             for action, one, other in steps:
                 child = None if action in ("want", "pause", "lose", "late") else await world.find(ConfigMap, one)
                 if action == "want":
                     named, count = one, other
-                    made = await world.get(Widget, "a")
-                    made.spec.size += 1
-                    await world.update(made)
+                    new_widget = await world.get(Widget, "a")
+                    new_widget.spec.size += 1
+                    await world.update(new_widget)
                 elif action == "pause":
                     await advance(one)
                 elif action == "lose":
@@ -652,7 +652,7 @@ def test_in_the_end_exactly_the_wanted_children_are_there_and_nothing_is_written
             for name, number in named.items():
                 assert children[name].data["n"] == str(number)
             assert sum(name.startswith("g-") for name in children) == count
-            assert all(child.metadata.controller.uid == made.uid for child in children.values())
+            assert all(child.metadata.controller.uid == new_widget.uid for child in children.values())
             assert (await world.get(Widget, "a")).status.ready == len(named) + count
             writes = len(wires.wire.writes())
             world.running("widget").enqueue(ObjectKey("default/a"), sp.controller.Cause("external"))

@@ -31,9 +31,9 @@ def bare(*controllers: sp.Controller[Any], **options: Any) -> Any:
 
 
 def generated(prefix: str) -> ConfigMap:
-    made = ConfigMap(data={"k": "v"})
-    made.metadata.generate_name = prefix
-    return made
+    config_map = ConfigMap(data={"k": "v"})
+    config_map.metadata.generate_name = prefix
+    return config_map
 
 
 @virtual_time
@@ -178,13 +178,13 @@ async def test_a_child_that_cant_be_deleted_does_not_keep_the_others(bad: str) -
 
     wires = Wires()
     async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(wires) as world:
-        made = await world.create(widget())
+        new_widget = await world.create(widget())
         await world.settle()
         wires.wire.before = before
         names = ["new", "newer"]
-        made = await world.get(Widget, "a")
-        made.spec.size += 1
-        await world.update(made)
+        new_widget = await world.get(Widget, "a")
+        new_widget.spec.size += 1
+        await world.update(new_widget)
         await advance(5)
         assert {child.name for child in await world.list(ConfigMap)} == {bad, "new", "newer"}
 
@@ -233,12 +233,12 @@ async def test_what_is_known_of_selectors_that_change_is_bounded() -> None:
     async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
         await world.create(widget())
         for size in range(2, 100):
-            made = await world.get(Widget, "a")
-            made.spec.size = size
-            await world.update(made)
+            new_widget = await world.get(Widget, "a")
+            new_widget.spec.size = size
+            await world.update(new_widget)
             await world.settle()
-        known = world.running("widget").memory.applied._keys[ObjectKey("default/a")]
-        assert len(known) == MAX_SELECTORS
+        key = world.running("widget").memory.applied._keys[ObjectKey("default/a")]
+        assert len(key) == MAX_SELECTORS
 
 
 @virtual_time
@@ -246,9 +246,9 @@ async def test_a_cluster_scoped_owner_moves_its_unnamed_children_to_another_name
     space = "default"
 
     async def reconcile(obj: Namespace, ctx: sp.Context) -> None:
-        made = generated("g-")
-        made.metadata.namespace = space
-        await ctx.keep(ConfigMap, [made])
+        result = generated("g-")
+        result.metadata.namespace = space
+        await ctx.keep(ConfigMap, [result])
 
     controller = sp.Controller(Namespace, reconcile, field_selector={"metadata.name": "owner"}).owns(ConfigMap)
     async with bare(controller) as world:
@@ -258,10 +258,14 @@ async def test_a_cluster_scoped_owner_moves_its_unnamed_children_to_another_name
         space = "kube-system"
         await world.client.patch(Namespace, "owner", {"metadata": {"labels": {"moved": "yes"}}})
         await world.settle()
-        assert not [each for each in await world.list(ConfigMap, namespace="default") if each.name.startswith("g-")]
+        assert not [
+            config_map
+            for config_map in await world.list(ConfigMap, namespace="default")
+            if config_map.name.startswith("g-")
+        ]
         there = await world.list(ConfigMap, namespace="kube-system")
-        moved = [each for each in there if each.metadata.controller is not None]
-        assert [each.metadata.controller.uid for each in moved] == [owner.uid]
+        moved = [item for item in there if item.metadata.controller is not None]
+        assert [item.metadata.controller.uid for item in moved] == [owner.uid]
         assert moved[0].name != first.name
 
 
@@ -274,12 +278,12 @@ async def test_a_job_that_is_not_wanted_any_more_leaves_no_pods_behind() -> None
         await ctx.keep(Job, jobs)
 
     async with cluster(sp.Controller(Widget, reconcile).owns(Job)) as world:
-        made = await world.create(widget())
+        new_widget = await world.create(widget())
         await world.settle()
         assert await world.list(Pod) != []
-        made = await world.get(Widget, made.name)
-        made.spec.size = 0
-        await world.update(made)
+        new_widget = await world.get(Widget, new_widget.name)
+        new_widget.spec.size = 0
+        await world.update(new_widget)
         await world.settle()
         assert await world.list(Job) == []
         assert await world.list(Pod) == []
@@ -331,9 +335,9 @@ async def test_a_name_that_was_drawn_and_is_there_by_now_is_not_drawn_again() ->
         await world.create(widget(size=1))
         await advance(120)
         (first,) = await world.list(ConfigMap)
-        made = await world.get(Widget, "a")
-        made.spec.size = 2
-        await world.update(made)
+        new_widget = await world.get(Widget, "a")
+        new_widget.spec.size = 2
+        await world.update(new_widget)
         await advance(120)
         assert lost
         names = {child.name for child in await world.list(ConfigMap)}
@@ -364,10 +368,10 @@ def test_of_children_that_are_alike_the_older_is_the_first_and_then_the_first_by
 
 def test_a_name_that_is_there_is_drawn_again() -> None:
     letters = iter("aaaaabbbbbccccc")
-    made: Any = object.__new__(Children)
-    made._writer = SimpleNamespace(random=SimpleNamespace(choice=lambda _: next(letters)))
-    made._drawn = set()
-    made._cached = {ObjectKey.of("default", "g-aaaaa"): config("g-aaaaa")}.get
+    result: Any = object.__new__(Children)
+    result._writer = SimpleNamespace(random=SimpleNamespace(choice=lambda _: next(letters)))
+    result._drawn = set()
+    result._cached = {ObjectKey.of("default", "g-aaaaa"): config("g-aaaaa")}.get
     taken = {ObjectKey.of("default", "g-bbbbb")}
-    assert made._new_name("g-", "default", taken) == "g-ccccc"
+    assert result._new_name("g-", "default", taken) == "g-ccccc"
     assert ObjectKey.of("default", "g-ccccc") in taken

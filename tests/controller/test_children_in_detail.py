@@ -23,9 +23,9 @@ PATH = "/api/v1/namespaces/default/configmaps"
 
 
 def generated(prefix: str, **data: str) -> ConfigMap:
-    made = ConfigMap(data=data)
-    made.metadata.generate_name = prefix
-    return made
+    config_map = ConfigMap(data=data)
+    config_map.metadata.generate_name = prefix
+    return config_map
 
 
 def bare(*controllers: sp.Controller[Any], **options: Any) -> Any:
@@ -96,13 +96,13 @@ async def test_a_predecessors_child_is_not_written_and_the_wait_is_told(caplog: 
         await world.create(widget())
         await world.settle()
         assert wires.wire.writes("configmaps") == [f"PATCH {PATH}/child"]
-        told = {
+        answer = {
             (record.getMessage(), record.fields["child"])  # type: ignore[attr-defined]
             for record in caplog.records
             if "earlier owner" in record.getMessage().lower()
         }
         message = "a child waits until an object of its name, which belongs to an earlier owner, is deleted"
-        assert told == {(message, "ConfigMap default/child")}
+        assert answer == {(message, "ConfigMap default/child")}
 
 
 # -- generated names ---------------------------------------------------------------------------------------------------
@@ -144,17 +144,17 @@ async def test_an_unnamed_child_that_is_being_deleted_is_replaced_at_once() -> N
 
 def drawing(drawn: set[ObjectKey], there: dict[ObjectKey, ConfigMap]) -> Any:
     letters = iter("xxxxxzzzzz")
-    made: Any = object.__new__(Children)
-    made._writer = SimpleNamespace(random=SimpleNamespace(choice=lambda _: next(letters)))
-    made._drawn = drawn
-    made._cached = there.get
-    return made
+    result: Any = object.__new__(Children)
+    result._writer = SimpleNamespace(random=SimpleNamespace(choice=lambda _: next(letters)))
+    result._drawn = drawn
+    result._cached = there.get
+    return result
 
 
 def test_each_name_that_was_drawn_is_taken_once() -> None:
     names = [ObjectKey.of("default", f"g-{letter * 5}") for letter in "bc"]
-    made, taken = drawing(set(names), {}), set[ObjectKey]()
-    assert [made._new_name("g-", "default", taken) for _ in range(3)] == ["g-bbbbb", "g-ccccc", "g-xxxxx"]
+    new_drawing, taken = drawing(set(names), {}), set[ObjectKey]()
+    assert [new_drawing._new_name("g-", "default", taken) for _ in range(3)] == ["g-bbbbb", "g-ccccc", "g-xxxxx"]
 
 
 def test_a_name_that_was_drawn_and_is_somebody_elses_by_now_is_not_taken() -> None:
@@ -244,7 +244,7 @@ async def test_a_write_whose_answer_was_lost_is_undone_though_the_cache_shows_wh
 
 
 @pytest.mark.parametrize(
-    ("wanted", "found", "common"),
+    ("wanted", "expected", "common"),
     [
         ({"a": 1, "b": 2}, {"a": 3, "c": 4}, {"a": 3}),
         ({"a": 1}, {"a": {"b": 2}}, {"a": {"b": 2}}),
@@ -252,5 +252,7 @@ async def test_a_write_whose_answer_was_lost_is_undone_though_the_cache_shows_wh
         ([{"a": 1}], [{"a": 1, "b": 2}], [{"a": 1, "b": 2}]),
     ],
 )
-def test_of_what_is_there_only_wanted_fields_count_whatever_their_types(wanted: Any, found: Any, common: Any) -> None:
-    assert _common(wanted, found) == common
+def test_of_what_is_there_only_wanted_fields_count_whatever_their_types(
+    wanted: Any, expected: Any, common: Any
+) -> None:
+    assert _common(wanted, expected) == common

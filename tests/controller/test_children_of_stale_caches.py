@@ -28,14 +28,14 @@ from .world import Widget, config, widget
 def looking(world: Any, owner: Widget, *, age: float | None = 1.0, old: bool = True, declared: bool = True) -> Any:
     """As much of a `Children` as looks at its owner."""
     resource = resource_of(Widget)
-    made: Any = object.__new__(Children)
+    result: Any = object.__new__(Children)
     informers: Any = {resource.gvr: SimpleNamespace(may_begin_old=old)} if declared else {}
     memory, random = SimpleNamespace(), Random(0)
-    made._writer = ObjectWriter(world.client, informers, memory, resource, "", random)  # type: ignore[arg-type]
+    result._writer = ObjectWriter(world.client, informers, memory, resource, "", random)  # type: ignore[arg-type]
     caches = SimpleNamespace(client=world.client)
     env: Any = SimpleNamespace(informers=informers, caches=caches, log=None, random=random)
-    made._context = Context(env, made._writer, owner, AttemptStart(age=age))
-    return made
+    result._context = Context(env, result._writer, owner, AttemptStart(age=age))
+    return result
 
 
 @virtual_time

@@ -75,12 +75,12 @@ async def test_creates_and_updates_are_reconciled_and_deletes_are_not() -> None:
         seen.append((obj.data.get("x", ""), ctx.causes[-1].change))
 
     async with bare(sp.Controller(ConfigMap, reconcile)) as world:
-        made = await world.create(config("a", x="1"))
+        new_config = await world.create(config("a", x="1"))
         await world.settle()
-        made.data["x"] = "2"
-        await world.update(made)
+        new_config.data["x"] = "2"
+        await world.update(new_config)
         await world.settle()
-        await world.delete(made)
+        await world.delete(new_config)
         await world.settle()
         assert seen == [("1", "create"), ("2", "update")]
 
@@ -94,11 +94,11 @@ async def test_many_events_are_one_reconcile_of_the_newest_state() -> None:
         await asyncio.sleep(1)
 
     async with bare(sp.Controller(ConfigMap, reconcile)) as world:
-        made = await world.create(config("a", x="0"))
+        new_config = await world.create(config("a", x="0"))
         await world.settle(0, failing=True)
         for number in range(1, 10):
-            made.data["x"] = str(number)
-            made = await world.update(made)
+            new_config.data["x"] = str(number)
+            new_config = await world.update(new_config)
         await world.settle()
         assert seen == ["0", "9"]
 
@@ -183,17 +183,17 @@ async def test_predicates_keep_events_from_the_queue_and_are_counted() -> None:
         seen.append(obj.name)
 
     async with bare(sp.Controller(Widget, reconcile, predicates=[p.generation_changed])) as world:
-        made = await world.create(widget())
+        new_widget = await world.create(widget())
         await world.settle()
         seen.clear()
-        made = await world.get(Widget, "a")
-        made.metadata.labels["x"] = "y"
-        made = await world.update(made)
+        new_widget = await world.get(Widget, "a")
+        new_widget.metadata.labels["x"] = "y"
+        new_widget = await world.update(new_widget)
         await world.settle()
         assert seen == []
         assert world.running("widget").metrics.filtered == 1
-        made.spec.size = 2
-        await world.update(made)
+        new_widget.spec.size = 2
+        await world.update(new_widget)
         await world.settle()
         assert seen == ["a"]
 
@@ -249,10 +249,10 @@ async def test_a_source_may_follow_kinds_that_are_only_known_at_run_time_and_let
         wanted.put_nowait(ConfigMap)
         await advance(3)
         assert seen == ["a", "a"]
-        assert {each.scope.resource.kind for each in world.manager.factory.informers} == {"Widget", "ConfigMap"}
+        assert {informer.scope.resource.kind for informer in world.manager.factory.informers} == {"Widget", "ConfigMap"}
         wanted.put_nowait(None)
         await advance(3)
-        assert {each.scope.resource.kind for each in world.manager.factory.informers} == {"Widget"}
+        assert {informer.scope.resource.kind for informer in world.manager.factory.informers} == {"Widget"}
 
 
 def test_a_source_that_takes_more_than_the_caches_is_refused() -> None:
@@ -357,8 +357,8 @@ async def test_a_context_that_blocks_has_all_that_a_context_has() -> None:
     def reconcile(obj: Widget, ctx: SyncContext) -> None:
         if seen:
             return
-        made = ctx.keep(ConfigMap, [config(f"{obj.name}-{number}") for number in range(obj.spec.size)])
-        seen["kept"] = [child.name for child in made]
+        config_map = ctx.keep(ConfigMap, [config(f"{obj.name}-{number}") for number in range(obj.spec.size)])
+        seen["kept"] = [child.name for child in config_map]
         seen["live"] = sorted(child.name for child in ctx.client.list(ConfigMap, namespace="default"))
         lister = ctx.lister(ConfigMap)
         while len(lister.keys()) < 2:
@@ -529,9 +529,9 @@ async def test_objects_that_are_being_deleted_are_left_alone_unless_asked_for() 
     ) as world:
         held = config("a")
         held.metadata.finalizers = ["example.com/hold"]
-        made = await world.create(held)
+        result = await world.create(held)
         await world.settle()
-        await world.delete(made)
+        await world.delete(result)
         await world.settle()
         assert seen == {"plain": ["living"], "deleting": ["living", "deleting"]}
 
@@ -542,16 +542,16 @@ async def test_objects_that_are_being_deleted_are_left_alone_unless_asked_for() 
 @virtual_time
 async def test_declared_reads_come_from_the_cache_and_others_from_the_server() -> None:
     wires = Wires()
-    found: list[Any] = []
+    results: list[Any] = []
 
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
         before = len(wires.wire.requests)
-        found.append(await ctx.get(ConfigMap, "settings"))
-        found.append(await ctx.list(ConfigMap))
-        found.append(await ctx.get(ConfigMap, "absent"))
+        results.append(await ctx.get(ConfigMap, "settings"))
+        results.append(await ctx.list(ConfigMap))
+        results.append(await ctx.get(ConfigMap, "absent"))
         assert len(wires.wire.requests) == before
-        found.append(await ctx.get(Secret, "secret"))
-        found.append(await ctx.list(Secret, namespace="*"))
+        results.append(await ctx.get(Secret, "secret"))
+        results.append(await ctx.list(Secret, namespace="*"))
         assert len(wires.wire.requests) == before + 2
         with pytest.raises(UndeclaredRead, match=r"add .owns\(Secret\)"):
             ctx.owned(Secret)
@@ -560,21 +560,21 @@ async def test_declared_reads_come_from_the_cache_and_others_from_the_server() -
     async with bare(controller, objects=[config("settings"), Secret.named("secret")]).over(wires) as world:
         await world.create(widget())
         await world.settle()
-        assert found[0].name == "settings"
-        assert [each.name for each in found[1]] == ["settings"]
-        assert found[2] is None
-        assert found[3].name == "secret"
-        assert len(found[4]) == 1
+        assert results[0].name == "settings"
+        assert [item.name for item in results[1]] == ["settings"]
+        assert results[2] is None
+        assert results[3].name == "secret"
+        assert len(results[4]) == 1
         assert world.running("widget").metrics.errors == 0
 
 
 @virtual_time
 async def test_a_cache_of_one_namespace_answers_for_no_other() -> None:
-    found: list[Any] = []
+    results: list[Any] = []
 
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
-        found.append(await ctx.get(ConfigMap, "there", namespace="other"))
-        found.append(len(await ctx.list(ConfigMap, namespace="*")))
+        results.append(await ctx.get(ConfigMap, "there", namespace="other"))
+        results.append(len(await ctx.list(ConfigMap, namespace="*")))
 
     controller = sp.Controller(Widget, reconcile, namespace="default").reads(ConfigMap)
     objects = [Namespace.named("other"), ConfigMap.named("there", "other"), config("here")]
@@ -582,9 +582,9 @@ async def test_a_cache_of_one_namespace_answers_for_no_other() -> None:
         await world.create(widget())
         await world.create(widget("elsewhere", namespace="other"))
         await world.settle()
-        assert found[0].name == "there"
-        assert found[1] >= 2
-        assert len(found) == 2, "objects in other namespaces are not this controller's"
+        assert results[0].name == "there"
+        assert results[1] >= 2
+        assert len(results) == 2, "objects in other namespaces are not this controller's"
 
 
 @virtual_time
@@ -632,8 +632,8 @@ async def test_a_definition_that_is_not_installed_is_named_with_the_command_that
             assert words in running.readiness()
             assert words in explain(running, "default/a").text
             assert words in summary(running).caches[0].error
-            told = [record.fields for record in caplog.records if "refuses a cache" in record.getMessage()]  # type: ignore[attr-defined]
-            assert [words in each["error"] for each in told] == [True], "long before the start is given up"
+            fields = [record.fields for record in caplog.records if "refuses a cache" in record.getMessage()]  # type: ignore[attr-defined]
+            assert [words in field["error"] for field in fields] == [True], "long before the start is given up"
             await advance(60)
 
     with caplog.at_level(logging.ERROR), pytest.raises(CacheSyncError) as caught:
@@ -675,14 +675,16 @@ async def test_children_are_applied_with_owner_namespace_and_field_manager() -> 
         await ctx.apply(config(f"{obj.name}-child"))
 
     async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
-        made = await world.create(widget())
+        new_widget = await world.create(widget())
         await world.settle()
         child = await world.get(ConfigMap, "a-child")
         assert child.namespace == "default"
-        assert [(each.uid, each.controller) for each in child.metadata.owner_references] == [(made.uid, True)]
-        assert [(each.manager, each.operation) for each in child.metadata.managed_fields] == [
-            ("widget.test.example.com", "Apply")
-        ]
+        assert [
+            (owner_reference.uid, owner_reference.controller) for owner_reference in child.metadata.owner_references
+        ] == [(new_widget.uid, True)]
+        assert [
+            (managed_field.manager, managed_field.operation) for managed_field in child.metadata.managed_fields
+        ] == [("widget.test.example.com", "Apply")]
 
 
 @virtual_time
@@ -822,9 +824,9 @@ async def test_what_is_read_past_caches_is_read_in_the_same_order_in_every_proce
             wires.wire.delays[plural] = 1e6
         await world.create(widget(size=1))
         await advance(1)
-        made = await world.get(Widget, "a")
-        made.spec.size = 2
-        await world.update(made)
+        new_widget = await world.get(Widget, "a")
+        new_widget.spec.size = 2
+        await world.update(new_widget)
         await world.eventually(lambda: world.running("widget").metrics.stale_reads > 0, within=30)
         wanted = [f"/api/v1/namespaces/default/{plural}" for plural in sorted(plurals)]
         lists = [request.path for request in wires.wire.requests if request.method == "GET" and request.path in wanted]
@@ -940,17 +942,17 @@ async def test_the_status_is_written_once_and_only_if_it_changed_and_its_echo_is
         ctx.set_condition("Ready", True, "AsWanted")
 
     async with bare(sp.Controller(Widget, reconcile)).over(wires) as world:
-        made = await world.create(widget(size=4))
+        new_widget = await world.create(widget(size=4))
         await world.settle()
-        found = await world.get(Widget, "a")
-        assert (found.status.ready, found.status.observed_generation) == (4, 1)
-        assert is_condition_true(found.status.conditions, "Ready")
+        current_widget = await world.get(Widget, "a")
+        assert (current_widget.status.ready, current_widget.status.observed_generation) == (4, 1)
+        assert is_condition_true(current_widget.status.conditions, "Ready")
         assert wires.wire.writes() == ["PATCH /apis/test.example.com/v1/namespaces/default/widgets/a/status"]
         assert calls == 1
         assert world.running("widget").metrics.suppressed == 1
-        made = await world.get(Widget, "a")
-        made.metadata.labels["x"] = "y"
-        await world.update(made)
+        new_widget = await world.get(Widget, "a")
+        new_widget.metadata.labels["x"] = "y"
+        await world.update(new_widget)
         await world.settle()
         assert (calls, len(wires.wire.writes())) == (2, 1)
 
@@ -1039,10 +1041,10 @@ async def test_the_finalizer_is_there_before_the_first_act_and_goes_after_the_la
 
     controller = sp.Controller(Widget, reconcile).finalize(clean_up)
     async with bare(controller).over(wires) as world:
-        made = await world.create(widget())
+        new_widget = await world.create(widget())
         await world.settle()
         assert outside == ["a"]
-        await world.delete(made)
+        await world.delete(new_widget)
         await world.settle()
         assert (outside, tries) == ([], 3)
         assert await world.find(Widget, "a") is None
@@ -1060,9 +1062,9 @@ async def test_a_finalizer_of_somebody_else_survives_ours() -> None:
     held = widget()
     held.metadata.finalizers = ["example.com/hold", "example.com/late"]
     async with bare(sp.Controller(Widget, nothing).finalize(clean_up)) as world:
-        made = await world.create(held)
+        result = await world.create(held)
         await world.settle()
-        await world.delete(made)
+        await world.delete(result)
         await world.settle()
         assert (await world.get(Widget, "a")).metadata.finalizers == ["example.com/hold", "example.com/late"]
 
@@ -1079,9 +1081,9 @@ async def test_an_object_without_our_finalizer_is_not_cleaned_up() -> None:
     wires = Wires()
     async with bare(sp.Controller(Widget, nothing).finalize(clean_up)).over(wires) as world:
         wires.wire.before = lambda request: lost_answer(request) if request.method == "PATCH" else None
-        made = await world.create(held)
+        result = await world.create(held)
         await world.settle(1, failing=True)
-        await world.delete(made)
+        await world.delete(result)
         wires.wire.before = lambda request: None
         await world.settle()
         assert cleaned == []
@@ -1148,7 +1150,7 @@ async def test_two_runs_of_one_declaration_share_nothing() -> None:
     async with bare(controller, objects=[config("a")]) as one, bare(controller, objects=[config("b")]) as two:
         await one.settle()
         await two.settle()
-        assert [found.name for found in await one.list(ConfigMap)] == ["a"]
+        assert [config_map.name for config_map in await one.list(ConfigMap)] == ["a"]
         assert (await two.get(ConfigMap, "b")).data == {"seen": "yes"}
 
 

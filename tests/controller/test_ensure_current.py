@@ -48,9 +48,9 @@ async def test_a_newer_version_than_the_cache_shows_puts_the_reconcile_off_until
         await world.create(widget(size=1))
         await world.settle()
         with world.faults.hold(Widget):
-            found = await world.get(Widget, "a")
-            found.spec.size = 2
-            await world.update(found)
+            current_widget = await world.get(Widget, "a")
+            current_widget.spec.size = 2
+            await world.update(current_widget)
             await world.create(config("poke"))
             await sp.testing.advance(1)
             assert {*outside.refused} == {"Widget default/a has been changed or deleted since the cache saw it"}

@@ -59,27 +59,27 @@ async def recording(obj: Any = None) -> AsyncIterator[tuple[Recording, Any]]:
         class Faulty:
             def send(self, request: Any) -> Any:
                 if request.method == "POST" and "events" in request.path:
-                    made.tries += 1
-                    if made.problem is not None:
-                        raise made.problem
+                    new_recording.tries += 1
+                    if new_recording.problem is not None:
+                        raise new_recording.problem
                 if request.method == "PATCH":
-                    made.patches += 1
-                    if made.holds_patches:
+                    new_recording.patches += 1
+                    if new_recording.holds_patches:
                         return unanswered()
-                    if made.patch_problem is not None:
-                        raise made.patch_problem
+                    if new_recording.patch_problem is not None:
+                        raise new_recording.patch_problem
                 return inner.send(request)
 
             async def close(self) -> None:
                 """Nothing to close."""
 
-        made = Recording(Client(Faulty()))
-        about = await made.client.create(obj or ConfigMap.named("about", "default"))
-        made.running = asyncio.ensure_future(made.recorder.run())
+        new_recording = Recording(Client(Faulty()))
+        about = await new_recording.client.create(obj or ConfigMap.named("about", "default"))
+        new_recording.running = asyncio.ensure_future(new_recording.recorder.run())
         try:
-            yield made, about
+            yield new_recording, about
         finally:
-            await stop(made.running)
+            await stop(new_recording.running)
 
 
 @asynccontextmanager
@@ -90,10 +90,10 @@ async def unanswered() -> AsyncIterator[Any]:
 
 @virtual_time
 async def test_a_report_becomes_an_event_beside_its_object() -> None:
-    async with recording() as (made, about):
-        made.recorder.event(about, "Warning", "Failed", "no such image", action="Pulling", by="widget")
+    async with recording() as (new_recording, about):
+        new_recording.recorder.event(about, "Warning", "Failed", "no such image", action="Pulling", by="widget")
         await advance(1)
-        (event,) = await made.events()
+        (event,) = await new_recording.events()
         assert event.regarding is not None
         assert (event.regarding.kind, event.regarding.name, event.regarding.uid) == ("ConfigMap", "about", about.uid)
         assert (event.namespace, event.type, event.reason, event.note) == (
@@ -106,52 +106,56 @@ async def test_a_report_becomes_an_event_beside_its_object() -> None:
 
 @virtual_time
 async def test_a_report_that_is_not_unicode_is_sent_with_escapes_and_ends_nothing() -> None:
-    async with recording() as (made, about):
-        made.recorder.event(about, "Warning", "Failed", "no such file: caf\udce9", action="Read\udce9", related=about)
-        made.recorder.event(about, "Normal", "Fine", "all is well")
+    async with recording() as (new_recording, about):
+        new_recording.recorder.event(
+            about, "Warning", "Failed", "no such file: caf\udce9", action="Read\udce9", related=about
+        )
+        new_recording.recorder.event(about, "Normal", "Fine", "all is well")
         await advance(1)
-        first, second = sorted(await made.events(), key=lambda event: event.reason or "")
+        first, second = sorted(await new_recording.events(), key=lambda event: event.reason or "")
         assert (first.note, first.action) == ("no such file: caf\\udce9", "Read\\udce9")
         assert second.note == "all is well"
 
 
 @virtual_time
 async def test_events_are_listed_in_the_order_of_their_reports() -> None:
-    async with recording() as (made, about):
+    async with recording() as (new_recording, about):
         reasons = ["Scheduled", "Pulled", "Created", "Started", "Killing"]
         for reason in reasons:
-            made.recorder.event(about, "Normal", reason, "all in one moment" if reason != "Killing" else "later")
+            new_recording.recorder.event(
+                about, "Normal", reason, "all in one moment" if reason != "Killing" else "later"
+            )
             await advance(float(reason == "Started"))
         await advance(1)
-        listed = await made.client.list(Event, namespace="default")
-        assert [each.reason for each in listed.items] == reasons
+        listed = await new_recording.client.list(Event, namespace="default")
+        assert [item.reason for item in listed.items] == reasons
 
 
 @virtual_time
 async def test_events_about_cluster_scoped_objects_are_in_the_default_namespace() -> None:
-    async with recording(Namespace.named("about")) as (made, about):
-        made.recorder.event(about, "Normal", "Seen", "hello")
+    async with recording(Namespace.named("about")) as (new_recording, about):
+        new_recording.recorder.event(about, "Normal", "Seen", "hello")
         await advance(1)
-        assert [event.namespace for event in await made.events()] == ["default"]
+        assert [event.namespace for event in await new_recording.events()] == ["default"]
 
 
 @virtual_time
 async def test_the_same_report_again_is_a_series() -> None:
-    async with recording() as (made, about):
+    async with recording() as (new_recording, about):
         for _ in range(2):
-            made.recorder.event(about, "Normal", "Scaled", "to 3")
+            new_recording.recorder.event(about, "Normal", "Scaled", "to 3")
             await advance(1)
-        (event,) = await made.events()
+        (event,) = await new_recording.events()
         assert event.series is not None
         assert event.series.count == 2
         for _ in range(5):
-            made.recorder.event(about, "Normal", "Scaled", "to 3")
+            new_recording.recorder.event(about, "Normal", "Scaled", "to 3")
         await advance(0.1)
-        (event,) = await made.events()
+        (event,) = await new_recording.events()
         assert event.series is not None
         assert event.series.count == 2, "a growing series is not written for every report"
         await advance(31)
-        (event,) = await made.events()
+        (event,) = await new_recording.events()
         assert event.series is not None
         assert event.series.count == 7
         assert event.series.last_observed_time > EPOCH
@@ -161,17 +165,17 @@ async def test_the_same_report_again_is_a_series() -> None:
 def test_a_series_whose_write_is_cancelled_is_written_at_the_end_with_its_exact_count(reports: int) -> None:
     @virtual_time
     async def check() -> None:
-        async with recording() as (made, about):
+        async with recording() as (new_recording, about):
             for _ in range(reports):
-                made.recorder.event(about, "Normal", "Scaled", "to 3")
+                new_recording.recorder.event(about, "Normal", "Scaled", "to 3")
                 await advance(1)
-            made.holds_patches = True
-            made.recorder.event(about, "Normal", "Scaled", "to 3")
+            new_recording.holds_patches = True
+            new_recording.recorder.event(about, "Normal", "Scaled", "to 3")
             await advance(31)
-            await stop(made.running)
-            made.holds_patches = False
-            await made.recorder.flush()
-            (event,) = await made.events()
+            await stop(new_recording.running)
+            new_recording.holds_patches = False
+            await new_recording.recorder.flush()
+            (event,) = await new_recording.events()
             assert event.series is not None
             assert event.series.count == reports + 1
 
@@ -180,43 +184,43 @@ def test_a_series_whose_write_is_cancelled_is_written_at_the_end_with_its_exact_
 
 @virtual_time
 async def test_an_event_is_remembered_for_six_minutes_though_nothing_else_is_reported() -> None:
-    async with recording() as (made, about):
-        made.recorder.event(about, "Normal", "Scaled", "to 3")
+    async with recording() as (new_recording, about):
+        new_recording.recorder.event(about, "Normal", "Scaled", "to 3")
         await advance(350)
-        assert [event.reason for event, _, _ in made.recorder.about(about.uid)] == ["Scaled"]
+        assert [event.reason for event, _, _ in new_recording.recorder.about(about.uid)] == ["Scaled"]
         await advance(20)
-        assert made.recorder.about(about.uid) == []
+        assert new_recording.recorder.about(about.uid) == []
 
 
 @virtual_time
 async def test_a_series_that_was_idle_for_six_minutes_is_over() -> None:
-    async with recording() as (made, about):
-        made.recorder.event(about, "Normal", "Scaled", "to 3")
+    async with recording() as (new_recording, about):
+        new_recording.recorder.event(about, "Normal", "Scaled", "to 3")
         await advance(400)
-        made.recorder.event(about, "Normal", "Scaled", "to 3")
+        new_recording.recorder.event(about, "Normal", "Scaled", "to 3")
         await advance(1)
-        assert len(await made.events()) == 2
+        assert len(await new_recording.events()) == 2
 
 
 @virtual_time
 async def test_a_series_whose_event_has_expired_begins_anew() -> None:
-    async with recording() as (made, about):
-        made.recorder.event(about, "Normal", "Scaled", "to 3")
+    async with recording() as (new_recording, about):
+        new_recording.recorder.event(about, "Normal", "Scaled", "to 3")
         await advance(1)
-        (event,) = await made.events()
-        await made.client.delete(event)
-        made.recorder.event(about, "Normal", "Scaled", "to 3")
+        (event,) = await new_recording.events()
+        await new_recording.client.delete(event)
+        new_recording.recorder.event(about, "Normal", "Scaled", "to 3")
         await advance(1)
-        assert len(await made.events()) == 1
+        assert len(await new_recording.events()) == 1
 
 
 @virtual_time
 async def test_many_similar_reports_are_combined() -> None:
-    async with recording() as (made, about):
+    async with recording() as (new_recording, about):
         for number in range(AGGREGATE_AFTER + 5):
-            made.recorder.event(about, "Normal", "Scaled", f"to {number}")
+            new_recording.recorder.event(about, "Normal", "Scaled", f"to {number}")
         await advance(60)
-        events = await made.events()
+        events = await new_recording.events()
         assert len(events) == AGGREGATE_AFTER + 1
         (combined,) = [event for event in events if (event.note or "").startswith("(combined from similar events): ")]
         assert combined.series is not None
@@ -225,62 +229,62 @@ async def test_many_similar_reports_are_combined() -> None:
 
 @virtual_time
 async def test_similar_reports_that_are_far_apart_are_not_combined() -> None:
-    async with recording() as (made, about):
+    async with recording() as (new_recording, about):
         for number in range(AGGREGATE_AFTER + 5):
-            made.recorder.event(about, "Normal", "Scaled", f"to {number}")
+            new_recording.recorder.event(about, "Normal", "Scaled", f"to {number}")
             await advance(100)
-        assert len(await made.events()) == AGGREGATE_AFTER + 5
+        assert len(await new_recording.events()) == AGGREGATE_AFTER + 5
 
 
 @virtual_time
 async def test_one_object_can_not_flood_the_server_and_others_are_not_affected() -> None:
-    async with recording() as (made, about):
-        other = await made.client.create(ConfigMap.named("other", "default"))
+    async with recording() as (new_recording, about):
+        other = await new_recording.client.create(ConfigMap.named("other", "default"))
         for number in range(BURST + 10):
-            made.recorder.event(about, "Normal", f"Reason{number}", "x")
-        made.recorder.event(other, "Normal", "Seen", "x")
+            new_recording.recorder.event(about, "Normal", f"Reason{number}", "x")
+        new_recording.recorder.event(other, "Normal", "Seen", "x")
         await advance(1)
-        assert len(await made.events()) == BURST + 1
-        assert made.recorder.dropped == 10
+        assert len(await new_recording.events()) == BURST + 1
+        assert new_recording.recorder.dropped == 10
         await advance(300)
-        made.recorder.event(about, "Normal", "Later", "x")
-        made.recorder.event(about, "Normal", "Later2", "x")
+        new_recording.recorder.event(about, "Normal", "Later", "x")
+        new_recording.recorder.event(about, "Normal", "Later2", "x")
         await advance(1)
-        assert len(await made.events()) == BURST + 2
+        assert len(await new_recording.events()) == BURST + 2
 
 
 @virtual_time
 async def test_reporting_never_waits_and_the_queue_is_bounded() -> None:
-    async with recording() as (made, _):
+    async with recording() as (new_recording, _):
         for number in range(CAPACITY + 50):
-            made.recorder.event(ConfigMap.named(f"c-{number}", "default"), "Normal", "Seen", "x")
-        assert made.recorder.dropped == 50
+            new_recording.recorder.event(ConfigMap.named(f"c-{number}", "default"), "Normal", "Seen", "x")
+        assert new_recording.recorder.dropped == 50
 
 
 @virtual_time
 async def test_a_server_that_can_not_be_reached_is_tried_for_two_minutes() -> None:
-    async with recording() as (made, about):
-        made.problem = TransportError("no route", sent=False)
-        made.recorder.event(about, "Normal", "Seen", "x")
+    async with recording() as (new_recording, about):
+        new_recording.problem = TransportError("no route", sent=False)
+        new_recording.recorder.event(about, "Normal", "Seen", "x")
         await advance(300)
-        assert made.tries == 12
-        made.problem = None
-        made.recorder.event(about, "Normal", "Seen", "x")
+        assert new_recording.tries == 12
+        new_recording.problem = None
+        new_recording.recorder.event(about, "Normal", "Seen", "x")
         await advance(1)
-        assert len(await made.events()) == 1
+        assert len(await new_recording.events()) == 1
 
 
 @pytest.mark.parametrize(("code", "tries"), [(403, 1), (422, 1), (500, 12), (429, 12)])
 def test_refusals_are_final_and_a_server_in_trouble_is_not(code: int, tries: int) -> None:
     @virtual_time
     async def check() -> None:
-        async with recording() as (made, about):
-            made.problem = error_from_status(Status(code=code, reason="x", message="no"))
-            assert isinstance(made.problem, ApiError)
-            made.recorder.event(about, "Normal", "Seen", "x")
+        async with recording() as (new_recording, about):
+            new_recording.problem = error_from_status(Status(code=code, reason="x", message="no"))
+            assert isinstance(new_recording.problem, ApiError)
+            new_recording.recorder.event(about, "Normal", "Seen", "x")
             await advance(300)
-            assert made.tries == tries
-            assert made.recorder.dropped == 1
+            assert new_recording.tries == tries
+            assert new_recording.recorder.dropped == 1
 
     check()
 
@@ -289,26 +293,26 @@ def test_refusals_are_final_and_a_server_in_trouble_is_not(code: int, tries: int
 async def test_a_report_about_an_object_whose_namespace_ends_or_has_gone_is_dropped_without_a_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async with recording() as (made, about):
+    async with recording() as (new_recording, about):
         cause = StatusCause(reason="NamespaceTerminating", message="it ends", field="metadata.namespace")
         ending, gone = StatusDetails(causes=[cause]), StatusDetails(kind="namespaces", name="default")
         forbidden, missing = StatusDetails(), StatusDetails(kind="events")
         for code, details, warned in ((403, ending, 0), (404, gone, 0), (403, forbidden, 1), (404, missing, 2)):
             reason = "Forbidden" if code == 403 else "NotFound"
-            made.problem = error_from_status(Status(code=code, reason=reason, message="no", details=details))
-            made.recorder.event(about, "Normal", "Seen", "x")
+            new_recording.problem = error_from_status(Status(code=code, reason=reason, message="no", details=details))
+            new_recording.recorder.event(about, "Normal", "Seen", "x")
             await advance(1)
-            assert [each.getMessage() for each in caplog.records] == ["event dropped"] * warned
-        assert made.recorder.dropped == 4
+            assert [record.getMessage() for record in caplog.records] == ["event dropped"] * warned
+        assert new_recording.recorder.dropped == 4
 
 
 @virtual_time
 async def test_mistakes_are_raised_where_they_are_made() -> None:
-    async with recording() as (made, about):
+    async with recording() as (new_recording, about):
         with pytest.raises(ValueError, match="Normal or Warning"):
-            made.recorder.event(about, "Error", "Seen", "x")
+            new_recording.recorder.event(about, "Error", "Seen", "x")
         with pytest.raises(ValueError, match="reason"):
-            made.recorder.event(about, "Normal", "", "x")
+            new_recording.recorder.event(about, "Normal", "", "x")
 
 
 @virtual_time
@@ -341,16 +345,16 @@ async def test_a_report_costs_the_same_however_many_series_there_are() -> None:
         return count
 
     costs = []
-    async with recording() as (made, about):
+    async with recording() as (new_recording, about):
         for number in (20, 400):
-            for each in range(number):
-                other = ConfigMap.named(f"other-{number}-{each}", "default")
-                made.recorder.event(other, "Normal", "Scaled", "to 3")
+            for index in range(number):
+                other = ConfigMap.named(f"other-{number}-{index}", "default")
+                new_recording.recorder.event(other, "Normal", "Scaled", "to 3")
             await advance(1)
             before, lines = sys.gettrace(), 0
             sys.settrace(count)
             try:
-                made.recorder.event(about, "Normal", f"Scaled{number}", "to 3")
+                new_recording.recorder.event(about, "Normal", f"Scaled{number}", "to 3")
                 await advance(1)
             finally:
                 sys.settrace(before)
@@ -362,16 +366,16 @@ async def test_a_report_costs_the_same_however_many_series_there_are() -> None:
 def test_a_series_that_the_server_refuses_is_not_sent_again_before_it_is_reported_again(code: int) -> None:
     @virtual_time
     async def check() -> None:
-        async with recording() as (made, about):
-            made.patch_problem = error_from_status(Status(code=code, reason="x", message="no"))
+        async with recording() as (new_recording, about):
+            new_recording.patch_problem = error_from_status(Status(code=code, reason="x", message="no"))
             for _ in range(2):
-                made.recorder.event(about, "Normal", "Scaled", "to 3")
+                new_recording.recorder.event(about, "Normal", "Scaled", "to 3")
             await advance(300)
-            assert made.patches == 1
-            made.patch_problem = None
-            made.recorder.event(about, "Normal", "Scaled", "to 3")
+            assert new_recording.patches == 1
+            new_recording.patch_problem = None
+            new_recording.recorder.event(about, "Normal", "Scaled", "to 3")
             await advance(1)
-            (event,) = await made.events()
+            (event,) = await new_recording.events()
             assert event.series is not None
             assert event.series.count == 3
 
@@ -382,14 +386,14 @@ def test_a_series_that_the_server_refuses_is_not_sent_again_before_it_is_reporte
 def test_a_series_that_can_not_be_sent_is_tried_until_it_ends_and_then_dropped(problem: Any) -> None:
     @virtual_time
     async def check() -> None:
-        async with recording() as (made, about):
+        async with recording() as (new_recording, about):
             status = Status(code=problem if isinstance(problem, int) else 0, reason="x", message="no")
-            made.patch_problem = error_from_status(status) if isinstance(problem, int) else problem
+            new_recording.patch_problem = error_from_status(status) if isinstance(problem, int) else problem
             for _ in range(2):
-                made.recorder.event(about, "Normal", "Scaled", "to 3")
+                new_recording.recorder.event(about, "Normal", "Scaled", "to 3")
             await advance(24 * 3600)
-            assert 12 <= made.patches <= 14
-            assert made.recorder.dropped == 1
+            assert 12 <= new_recording.patches <= 14
+            assert new_recording.recorder.dropped == 1
 
     check()
 
@@ -409,10 +413,10 @@ def test_a_series_that_can_not_be_sent_is_tried_until_it_ends_and_then_dropped(p
 def test_texts_are_cut_to_the_bytes_that_servers_allow(note: str, sent: str) -> None:
     @virtual_time
     async def check() -> None:
-        async with recording() as (made, about):
-            made.recorder.event(about, "Normal", "ä" * 100, note, action="ö" * 100)
+        async with recording() as (new_recording, about):
+            new_recording.recorder.event(about, "Normal", "ä" * 100, note, action="ö" * 100)
             await advance(1)
-            (event,) = await made.events()
+            (event,) = await new_recording.events()
             assert (event.note or "", event.reason, event.action) == (sent, "ä" * 64, "ö" * 64)
 
     check()
@@ -420,12 +424,12 @@ def test_texts_are_cut_to_the_bytes_that_servers_allow(note: str, sent: str) -> 
 
 @virtual_time
 async def test_combined_notes_are_cut_to_bytes_too() -> None:
-    async with recording() as (made, about):
+    async with recording() as (new_recording, about):
         for number in range(AGGREGATE_AFTER + 1):
-            made.recorder.event(about, "Normal", "Scaled", f"{number}" + "错" * 400)
+            new_recording.recorder.event(about, "Normal", "Scaled", f"{number}" + "错" * 400)
         await advance(1)
-        assert len(await made.events()) == AGGREGATE_AFTER + 1
-        assert made.recorder.dropped == 0
+        assert len(await new_recording.events()) == AGGREGATE_AFTER + 1
+        assert new_recording.recorder.dropped == 0
 
 
 NAMES = {
@@ -441,10 +445,10 @@ NAMES = {
 def test_an_object_of_any_name_has_events(name: str) -> None:
     @virtual_time
     async def check() -> None:
-        async with recording(Role.named(name, "default")) as (made, about):
-            made.recorder.event(about, "Normal", "Seen", "hello")
+        async with recording(Role.named(name, "default")) as (new_recording, about):
+            new_recording.recorder.event(about, "Normal", "Seen", "hello")
             await advance(1)
-            (event,) = await made.events()
+            (event,) = await new_recording.events()
             assert event.name.rpartition(".")[0] == NAMES[name]
             assert event.regarding is not None
             assert event.regarding.name == name

@@ -34,9 +34,9 @@ def bare(*controllers: sp.Controller[Any], **options: Any) -> Any:
 
 def why(world: Any, key: str = "default/a", name: str = "widget") -> Explanation:
     run = world.running(name)
-    found = explain(run, key)
-    assert Survey().state(run, ObjectKey(key)) == found.state, "a listing says the same as an explanation"
-    return found
+    explanation = explain(run, key)
+    assert Survey().state(run, ObjectKey(key)) == explanation.state, "a listing says the same as an explanation"
+    return explanation
 
 
 @virtual_time
@@ -49,11 +49,11 @@ async def test_running_queued_and_idle() -> None:
         await advance(1)
         await world.create(widget("b"))
         await advance(1)
-        found = why(world)
-        assert (found.state, found.since) == ("running", EPOCH)
-        assert found.text == "for 2 s; because of create of Widget default/a"
-        found = why(world, "default/b")
-        assert (found.state, found.text) == (
+        history = why(world)
+        assert (history.state, history.since) == ("running", EPOCH)
+        assert history.text == "for 2 s; because of create of Widget default/a"
+        history = why(world, "default/b")
+        assert (history.state, history.text) == (
             "queued",
             "ready for the next worker; because of create of Widget default/b",
         )
@@ -63,10 +63,10 @@ async def test_running_queued_and_idle() -> None:
         await advance(1)
         assert why(world).text.endswith("; to be reconciled again at once")
         await advance(60)
-        found = why(world)
-        assert (found.state, found.generation) == ("idle", 2)
-        assert found.text.startswith("nothing to do since generation 2, reconciled ")
-        assert [moment.result for moment in found.timeline] == ["success", "success"]
+        history = why(world)
+        assert (history.state, history.generation) == ("idle", 2)
+        assert history.text.startswith("nothing to do since generation 2, reconciled ")
+        assert [moment.result for moment in history.timeline] == ["success", "success"]
         assert summary(world.running("widget")).results["success"] == 3
 
 
@@ -83,15 +83,15 @@ async def test_backing_off_says_after_which_error_and_until_when() -> None:
         for name in ("a", "soon", "later"):
             await world.create(widget(name))
         await advance(15)
-        found = why(world)
-        failures = found.failures
-        assert found.state == "backing off"
-        assert f"after ValueError: the disk is on fire ({failures} times in a row)" in found.text
-        assert found.until is not None
-        assert found.until > found.now
-        last = found.timeline[-1]
-        assert (last.result, last.detail, last.next) == ("error", "ValueError: the disk is on fire", found.until)
-        assert len(found.timeline) <= 16
+        history = why(world)
+        failures = history.failures
+        assert history.state == "backing off"
+        assert f"after ValueError: the disk is on fire ({failures} times in a row)" in history.text
+        assert history.until is not None
+        assert history.until > history.now
+        last = history.timeline[-1]
+        assert (last.result, last.detail, last.next) == ("error", "ValueError: the disk is on fire", history.until)
+        assert len(history.timeline) <= 16
         soon = why(world, "default/soon")
         assert (soon.state, soon.until) == ("waiting", EPOCH + timedelta(seconds=30))
         assert soon.text == "next in 15 s, as its last reconcile asked for: the lease is checked"
@@ -107,9 +107,9 @@ async def test_a_terminal_error_is_said_and_so_is_that_nothing_will_happen() -> 
     async with bare(sp.Controller(Widget, reconcile, owns_status=False)) as world:
         await world.create(widget("a"))
         await world.settle()
-        found = why(world)
-        assert found.state == "failed"
-        assert found.text == "terminal error, no retry until something changes: TerminalError: size must be even"
+        history = why(world)
+        assert history.state == "failed"
+        assert history.text == "terminal error, no retry until something changes: TerminalError: size must be even"
 
 
 @virtual_time
@@ -119,15 +119,15 @@ async def test_an_event_that_a_predicate_kept_out_is_named_with_the_predicate() 
 
     watched = p.labels_changed & p.in_namespaces("default")
     async with bare(sp.Controller(ConfigMap, reconcile, predicates=[watched, p.is_deleting | p.labels_changed])) as w:
-        made = await w.create(config("a"))
+        new_config = await w.create(config("a"))
         await w.settle()
-        made.data["x"] = "1"
-        made = await w.update(made)
+        new_config.data["x"] = "1"
+        new_config = await w.update(new_config)
         await w.settle()
-        found = why(w, name="configmap")
-        assert found.state == "filtered"
-        version = found.timeline[0].resource_version
-        assert found.text == (
+        history = why(w, name="configmap")
+        assert history.state == "filtered"
+        version = history.timeline[0].resource_version
+        assert history.text == (
             "the predicate (labels_changed & in_namespaces(default)) filtered out the last change "
             f"(update of ConfigMap default/a); last reconciled at version {version}"
         )
@@ -142,14 +142,14 @@ async def test_a_filtered_event_of_what_is_up_to_date_is_a_remark() -> None:
         """Nothing to do."""
 
     async with bare(sp.Controller(Widget, reconcile, predicates=[p.generation_changed])) as world:
-        made = await world.create(widget("a"))
+        new_widget = await world.create(widget("a"))
         await world.settle()
         await world.client.patch(Widget, "a", {"metadata": {"labels": {"x": "y"}}}, namespace="default")
         await world.settle()
-        found = why(world)
-        assert found.state == "idle"
-        assert "the predicate generation_changed filtered out" in found.text
-        assert made.metadata.generation == found.generation
+        history = why(world)
+        assert history.state == "idle"
+        assert "the predicate generation_changed filtered out" in history.text
+        assert new_widget.metadata.generation == history.generation
 
 
 @virtual_time
@@ -162,9 +162,9 @@ async def test_a_filtered_event_of_a_child_is_told_with_its_owner() -> None:
         await world.settle()
         await world.client.patch(ConfigMap, "child", {"data": {"x": "2"}}, namespace="default")
         await world.settle()
-        found = why(world)
-        assert "the last change (update of ConfigMap default/child)" in found.text
-        (write,) = found.timeline[-1].writes
+        history = why(world)
+        assert "the last change (update of ConfigMap default/child)" in history.text
+        (write,) = history.timeline[-1].writes
         assert (write.verb, write.kind, write.key) == ("apply", "ConfigMap", "default/child")
 
 
@@ -184,23 +184,23 @@ async def test_a_warning_that_was_the_last_word_does_not_look_as_if_all_were_wel
         return None
 
     async with bare(sp.Controller(Widget, reconcile)) as world:
-        made = await world.create(widget("a", size=1))
+        new_widget = await world.create(widget("a", size=1))
         await world.settle()
-        found = why(world)
-        assert found.state == "warned"
-        assert found.text.startswith(
+        history = why(world)
+        assert history.state == "warned"
+        assert history.text.startswith(
             "TillMissing: the till does not answer; no retry is planned before something changes"
         )
         listing = await Survey().listing([world.running("widget")])
-        assert [(each.state, each.text) for each in listing.objects] == [("warned", found.text)]
+        assert [(obj.state, obj.text) for obj in listing.objects] == [("warned", history.text)]
         for size, state in ((2, "waiting"), (3, "idle")):
-            made = await world.get(Widget, "a")
-            made.spec.size = size
-            await world.update(made)
+            new_widget = await world.get(Widget, "a")
+            new_widget.spec.size = size
+            await world.update(new_widget)
             await advance(5)
-            found = why(world)
-            assert found.state == state
-            assert ("its last event was the warning TillSlow: the till answers late" in found.text) == (size == 2)
+            history = why(world)
+            assert history.state == state
+            assert ("its last event was the warning TillSlow: the till answers late" in history.text) == (size == 2)
 
 
 @virtual_time
@@ -212,26 +212,26 @@ async def test_what_is_gone_was_never_there_or_is_held_by_somebody_else() -> Non
         held = widget("held")
         held.metadata.finalizers = ["other.example.com/hold"]
         await world.create(held)
-        made = await world.create(widget("a"))
+        new_widget = await world.create(widget("a"))
         await world.settle()
-        await world.delete(made)
+        await world.delete(new_widget)
         await world.delete(await world.get(Widget, "held"))
         await world.settle()
         assert why(world).state == "deleted"
-        found = why(world, "default/nobody")
-        assert (found.state, found.text) == (
+        history = why(world, "default/nobody")
+        assert (history.state, history.text) == (
             "unknown",
             "there is no such object in the cache, which is limited to namespace default, selector x!=y",
         )
         assert why(world, "held").text.endswith("; the key of a Widget is NAMESPACE/NAME")
-        found = why(world, "default/held")
-        assert (found.state, found.text) == (
+        history = why(world, "default/held")
+        assert (history.state, history.text) == (
             "being deleted",
             "waits for the finalizer other.example.com/hold",
         )
         run = world.running("widget")
-        found = explain(run, "default/held", among=[run])
-        assert "the finalizer other.example.com/hold, which no controller here is known to remove" in found.text
+        history = explain(run, "default/held", among=[run])
+        assert "the finalizer other.example.com/hold, which no controller here is known to remove" in history.text
 
 
 @virtual_time
@@ -244,14 +244,14 @@ async def test_a_controller_of_the_process_that_declares_the_finalizer_is_named(
 
     other = sp.Controller(Widget, reconcile, name="keeper").finalize(held, name="keep.example.com/it")
     async with bare(sp.Controller(Widget, reconcile), other) as world:
-        made = await world.create(widget("a"))
+        new_widget = await world.create(widget("a"))
         await world.settle()
-        await world.delete(made)
+        await world.delete(new_widget)
         await advance(5)
         run = world.running("widget")
-        found = explain(run, "default/a", among=[run, world.running("keeper")])
-        assert found.state == "being deleted"
-        assert found.text == "waits for the finalizer keep.example.com/it, which keeper removes"
+        explanation = explain(run, "default/a", among=[run, world.running("keeper")])
+        assert explanation.state == "being deleted"
+        assert explanation.text == "waits for the finalizer keep.example.com/it, which keeper removes"
 
 
 @virtual_time
@@ -273,10 +273,10 @@ async def test_a_cache_that_does_not_sync_is_said_with_the_servers_answer() -> N
     world = bare(sp.Controller(Widget, reconcile).reads(Secret)).over(transport)
     await world.__aenter__()
     await advance(5)
-    found = why(world)
-    assert found.state == "not synced"
-    assert "the cache of secrets is not synced: " in found.text
-    assert "forbidden" in found.text
+    history = why(world)
+    assert history.state == "not synced"
+    assert "the cache of secrets is not synced: " in history.text
+    assert "forbidden" in history.text
     caches = {cache.resource: cache for cache in summary(world.running("widget")).caches}
     assert caches["widgets"].synced
     assert not caches["secrets"].synced
@@ -299,9 +299,9 @@ async def test_a_cache_that_is_not_refreshed_any_more_is_told_with_every_verdict
         definition = await world.client.get(CustomResourceDefinition, "widgets.test.example.com")
         await world.delete(definition)
         await advance(60)
-        found = why(world)
-        assert found.state == "deleted"
-        (trouble,) = found.caches
+        history = why(world)
+        assert history.state == "deleted"
+        (trouble,) = history.caches
         assert trouble.startswith("the cache of widgets has received nothing for ")
         assert "the server could not find the requested resource" in trouble or "not found" in trouble.lower(), trouble
         await world.client.request(
@@ -310,8 +310,8 @@ async def test_a_cache_that_is_not_refreshed_any_more_is_told_with_every_verdict
         await advance(5)
         await world.create(widget("a", size=7))
         await advance(60)
-        found = why(world)
-        assert (seen, found.state, found.caches) == ([1, 7], "idle", [])
+        history = why(world)
+        assert (seen, history.state, history.caches) == ([1, 7], "idle", [])
 
 
 @virtual_time
@@ -355,9 +355,9 @@ async def test_a_hot_loop_is_named() -> None:
     async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
         await world.create(widget("a"))
         await advance(0.5)
-        found = why(world)
-        assert found.state == "slowed down"
-        assert found.text.startswith("it changes ConfigMap default/child again and again; next in ")
+        history = why(world)
+        assert history.state == "slowed down"
+        assert history.text.startswith("it changes ConfigMap default/child again and again; next in ")
 
 
 @virtual_time
@@ -368,14 +368,14 @@ async def test_a_key_that_waits_for_the_cache_to_show_its_own_write_says_so() ->
     wires = Wires()
     async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(wires) as world:
         wires.wire.delays["configmaps"] = 5
-        made = await world.create(widget("a"))
+        new_widget = await world.create(widget("a"))
         await advance(1)
-        made = await world.get(Widget, "a")
-        made.spec.size = 2
-        await world.update(made)
+        new_widget = await world.get(Widget, "a")
+        new_widget.spec.size = 2
+        await world.update(new_widget)
         await advance(2)
-        found = why(world)
-        assert (found.state, found.text) == (
+        history = why(world)
+        assert (history.state, history.text) == (
             "running",
             "waits for 2 s until the caches show what its last reconcile wrote",
         )
@@ -406,13 +406,13 @@ def test_verdicts_are_tried_in_the_order_of_their_list() -> None:
         ({"running_since": -50.0}, "running long"),
     ]
     given: dict[str, Any] = {"key": ObjectKey("default/a"), "now": 10.0}
-    found = []
+    results = []
     for more, state in steps:
         given |= more
-        found.append(verdict(Facts(**given)).state)
-        assert found[-1] == state
-    assert set(found) | {"filtered"} == set(STATES)
-    assert [state for state in STATES if state != "filtered"] == sorted(set(found), key=list(STATES).index)
+        results.append(verdict(Facts(**given)).state)
+        assert results[-1] == state
+    assert set(results) | {"filtered"} == set(STATES)
+    assert [state for state in STATES if state != "filtered"] == sorted(set(results), key=list(STATES).index)
 
 
 @pytest.mark.parametrize(
@@ -460,12 +460,12 @@ async def test_an_appointment_is_a_cause_only_of_what_it_led_to() -> None:
         await advance(10)
         await world.client.patch(Widget, "a", {"spec": {"size": 2}})
         await advance(31)
-        told = [[each.split(" ")[0] for each in moment.causes] for moment in why(world).timeline]
-        assert told == [["create"], ["update"], ["after"]]
+        parts = [[cause.split(" ")[0] for cause in moment.causes] for moment in why(world).timeline]
+        assert parts == [["create"], ["update"], ["after"]]
         assert why(world).pending == ["after"], "that one is to come"
         await world.client.patch(Widget, "a", {"spec": {"size": 3}})
         await advance(0.001)
         await world.client.patch(Widget, "a", {"spec": {"size": 4}})
         await advance(0.001)
-        told = [[each.split(" ")[0] for each in moment.causes] for moment in why(world).timeline]
-        assert told[3:] == [["update"], ["update"]]
+        parts = [[cause.split(" ")[0] for cause in moment.causes] for moment in why(world).timeline]
+        assert parts[3:] == [["update"], ["update"]]

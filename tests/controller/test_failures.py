@@ -85,7 +85,7 @@ def unreadable() -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "said"),
+    ("function", "message"),
     [
         (lambda: {"a": 1}["x"], f"KeyError: 'x' ({HERE}:LINE)"),
         (lambda: json.loads(ANY), f"TypeError: the JSON object must be str, bytes or bytearray, not int ({HERE}:LINE)"),
@@ -95,9 +95,9 @@ def unreadable() -> None:
         (several, "ValueError: 0; ValueError: 1; ValueError: 2; ValueError: 3; ValueError: 4; and 2 more"),
     ],
 )  # fmt: skip
-def test_a_mistake_in_the_program_is_told_with_its_line(function: Any, said: str) -> None:
+def test_a_mistake_in_the_program_is_told_with_its_line(function: Any, message: str) -> None:
     line = function.__code__.co_firstlineno
-    assert describe(raised(function)).startswith(said.replace("LINE", str(line)))
+    assert describe(raised(function)).startswith(message.replace("LINE", str(line)))
 
 
 def test_all_lines_of_a_message_are_told() -> None:
@@ -156,13 +156,13 @@ async def test_a_task_that_was_cancelled_while_it_was_awaited_is_a_failure_in_co
             await world.settle(1, failing=True)
         condition = find_condition((await world.get(Widget, "a")).status.conditions, "Reconciled")
         assert condition is not None
-        said = "reconcile awaited a task that was cancelled"
+        text = "reconcile awaited a task that was cancelled"
         assert (condition.status, condition.reason, condition.message) == (
             "False",
             "RuntimeError",
-            f"RuntimeError: {said}",
+            f"RuntimeError: {text}",
         )
-        assert said in [event.note for event in await world.client.list(Event)]
+        assert text in [event.note for event in await world.client.list(Event)]
 
 
 @virtual_time
@@ -249,8 +249,8 @@ async def test_a_failure_is_reported_through_a_definition_that_controller_gen_ha
         for name in "ab":
             await world.create(widget(name))
         await world.settle(1, failing=True)
-        told = [(await world.get(Widget, name)).status.conditions[0] for name in "ab"]
-        assert [(each.reason, each.message) for each in told] == [
+        conditions = [(await world.get(Widget, name)).status.conditions[0] for name in "ab"]
+        assert [(condition.reason, condition.message) for condition in conditions] == [
             ("InactiveRpcError", "_InactiveRpcError: UNAVAILABLE"),
             ("LookupError", f"Ошибка: нет ({HERE}:{reconcile.__code__.co_firstlineno + 3})"),
         ]

@@ -95,15 +95,15 @@ def test_a_naive_controller_is_right_in_the_end_whatever_is_lost(seed: int) -> N
             world.faulty = False
             await advance(120)
             await c.settle()
-            widgets = {found.name: found for found in await c.list(Widget)}
+            widgets = {widget.name: widget for widget in await c.list(Widget)}
             assert sorted(widgets) == sorted(sizes)
-            children = [found for found in await c.list(ConfigMap) if found.metadata.owner_references]
+            children = [config_map for config_map in await c.list(ConfigMap) if config_map.metadata.owner_references]
             for name, size in sizes.items():
                 mine = [child for child in children if child.name.startswith(f"{name}-")]
                 assert len(mine) == size
                 assert widgets[name].status.ready == size
             assert len(children) == sum(sizes.values()), "nothing is left of what was deleted"
-            assert world.outside == {found.uid for found in widgets.values()}
+            assert world.outside == {widget.uid for widget in widgets.values()}
             await stop(running)
 
     run()
@@ -115,11 +115,11 @@ async def test_children_are_never_too_many_while_answers_are_lost() -> None:
     wires: list[Wire] = []
 
     def wire(inner: InProcessTransport) -> Wire:
-        made = Wire(inner)
-        made.after = world.after
-        made.delays = {"configmaps": 2.0}
-        wires.append(made)
-        return made
+        new_wire = Wire(inner)
+        new_wire.after = world.after
+        new_wire.delays = {"configmaps": 2.0}
+        wires.append(new_wire)
+        return new_wire
 
     controller = sp.Controller(Widget, world.reconcile).owns(ConfigMap)
     async with cluster(controller, control_plane=False).over(wire) as c:  # type: ignore[arg-type]

@@ -27,7 +27,7 @@ def maps() -> list[ConfigMap]:
 
 
 @pytest.mark.parametrize(
-    ("selectors", "asked"),
+    ("selectors", "expected"),
     [
         ({"selector": "app=web"}, ["out", "none"]),
         ({"field_selector": {"metadata.name": "in"}}, ["out", "none"]),
@@ -37,24 +37,24 @@ def maps() -> list[ConfigMap]:
     ids=["labels", "name", "another name", "no selector"],
 )
 def test_an_object_that_a_selector_excludes_is_read_from_the_server(
-    selectors: dict[str, Any], asked: list[str]
+    selectors: dict[str, Any], expected: list[str]
 ) -> None:
     @virtual_time
     async def check() -> None:
-        found: list[str] = []
+        results: list[str] = []
         wires = Wires()
 
         async def reconcile(obj: Widget, ctx: sp.Context) -> None:
-            found.extend([name for name in ("in", "out", "none") if await ctx.get(ConfigMap, name) is not None])
+            results.extend([name for name in ("in", "out", "none") if await ctx.get(ConfigMap, name) is not None])
 
         controller = sp.Controller(Widget, reconcile).watches(ConfigMap, lambda head: [], **selectors)
         async with bare(controller, objects=maps()).over(wires) as world:
             await world.create(widget())
             await world.settle()
-        assert found == ["in", "out"]
+        assert results == ["in", "out"]
         before = "/api/v1/namespaces/default/configmaps/"
         paths = [request.path for request in wires.wire.requests]
-        assert [path.removeprefix(before) for path in paths if path.startswith(before)] == asked
+        assert [path.removeprefix(before) for path in paths if path.startswith(before)] == expected
 
     check()
 
@@ -63,23 +63,23 @@ def test_an_object_that_a_selector_excludes_is_read_from_the_server(
 def test_a_list_finds_what_the_cache_selects_also_when_the_cache_is_behind(selectors: dict[str, Any]) -> None:
     @virtual_time
     async def check() -> None:
-        found: list[tuple[list[str], list[str]]] = []
+        results: list[tuple[list[str], list[str]]] = []
         wires = Wires()
 
         async def reconcile(obj: Widget, ctx: sp.Context) -> None:
             everything, alike = await ctx.list(ConfigMap), await ctx.list(ConfigMap, selector="size=1")
-            found.append(([each.name for each in everything], [each.name for each in alike]))
+            results.append(([item.name for item in everything], [item.name for item in alike]))
 
         controller = sp.Controller(Widget, reconcile).watches(ConfigMap, lambda head: [], **selectors)
         async with bare(controller, objects=maps()).over(wires) as world:
-            made = await world.create(widget())
+            new_widget = await world.create(widget())
             await world.settle()
             (run,) = world.manager.controllers.values()
-            run.memory.barriers.mark_stale(made.key, ConfigMap.resource.gvr)
-            run.enqueue(made.key, Cause("external"))
+            run.memory.barriers.mark_stale(new_widget.key, ConfigMap.resource.gvr)
+            run.enqueue(new_widget.key, Cause("external"))
             await world.settle()
             assert run.metrics.stale_reads == 1
-        assert found == [(["in"], ["in"])] * 2
+        assert results == [(["in"], ["in"])] * 2
 
     check()
 
@@ -89,9 +89,9 @@ async def test_an_object_that_a_write_takes_out_of_the_selection_is_not_read_fro
     seen: list[tuple[str, list[str]]] = []
 
     async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome:
-        found = await ctx.get(ConfigMap, "in")
-        assert found is not None
-        seen.append((found.labels["app"], [each.name for each in await ctx.list(ConfigMap)]))
+        config_map = await ctx.get(ConfigMap, "in")
+        assert config_map is not None
+        seen.append((config_map.labels["app"], [config_map.name for config_map in await ctx.list(ConfigMap)]))
         if len(seen) > 1:
             return sp.done()
         await ctx.client.patch(ConfigMap, "in", {"metadata": {"labels": {"app": "db"}}}, namespace="default")

@@ -68,11 +68,11 @@ async def test_a_field_that_alternates_is_noticed_at_any_pace_and_both_managers_
     with caplog.at_level(logging.WARNING):
         metrics = await fought(sp.Controller(Widget, reconcile).owns(ConfigMap), pause=20, seconds=590)
     assert metrics.hot_loops == 1
-    told = [record.fields for record in caplog.records if "back and forth" in record.getMessage()]  # type: ignore[attr-defined]
-    assert len(told) == 1
-    assert told[0]["fields"] == ["data.x"]
-    assert any(manager.startswith("widget.test.example.com ") for manager in told[0]["managers"])
-    assert "rival (Update)" in told[0]["managers"]
+    fields = [record.fields for record in caplog.records if "back and forth" in record.getMessage()]  # type: ignore[attr-defined]
+    assert len(fields) == 1
+    assert fields[0]["fields"] == ["data.x"]
+    assert any(manager.startswith("widget.test.example.com ") for manager in fields[0]["managers"])
+    assert "rival (Update)" in fields[0]["managers"]
 
 
 @virtual_time
@@ -164,9 +164,9 @@ async def test_a_hot_loop_is_slowed_down_and_explained(caplog: pytest.LogCapture
             await advance(600)
             assert world.running("widget").metrics.hot_loops == 1
             assert calls < 60, "without the detector this would be thousands"
-    told = [record for record in caplog.records if "back and forth" in record.getMessage()]
-    assert told[0].fields["fields"] == ["data.turn"]  # type: ignore[attr-defined]
-    assert told[0].fields["managers"] == ["widget.test.example.com (Apply)"]  # type: ignore[attr-defined]
+    records = [record for record in caplog.records if "back and forth" in record.getMessage()]
+    assert records[0].fields["fields"] == ["data.turn"]  # type: ignore[attr-defined]
+    assert records[0].fields["managers"] == ["widget.test.example.com (Apply)"]  # type: ignore[attr-defined]
 
 
 @virtual_time
@@ -182,9 +182,9 @@ async def test_a_new_generation_frees_a_hot_key() -> None:
         await world.create(widget())
         await advance(300)
         before = calls
-        found = await world.get(Widget, "a")
-        found.spec.size = 2
-        await world.update(found)
+        current_widget = await world.get(Widget, "a")
+        current_widget.spec.size = 2
+        await world.update(current_widget)
         await advance(1)
         assert calls == before + 1
 
@@ -196,8 +196,8 @@ async def test_what_is_counted_of_a_key_that_goes_on_making_objects_is_bounded()
 
     def write(numbers: range) -> None:
         for number in numbers:
-            made = WriteRecord(resource, ObjectKey(f"default/c-{number}"), "", str(number + 1), "create")
-            assert not detector.count_write(key, 1, made)
+            write_record = WriteRecord(resource, ObjectKey(f"default/c-{number}"), "", str(number + 1), "create")
+            assert not detector.count_write(key, 1, write_record)
 
     write(range(2 * MAX_OBJECTS))
     assert len(detector._counts[key]) == MAX_OBJECTS

@@ -57,11 +57,11 @@ async def test_a_mapping_function_finds_by_an_index_the_objects_that_refer_to_wh
             await world.create(widget(name, size))
         await world.settle()
         seen.names.clear()
-        made = await world.create(config("2"))
+        new_config = await world.create(config("2"))
         await world.settle()
         assert sorted(seen.names) == ["b", "c"]
         seen.names.clear()
-        await world.delete(made)
+        await world.delete(new_config)
         await world.settle()
         assert sorted(seen.names) == ["b", "c"]
 
@@ -89,8 +89,8 @@ async def test_a_mapping_function_may_be_a_coroutine_function_and_read_live() ->
 
     async def named_in(head: Head, caches: CacheReader) -> list[str]:
         await asyncio.sleep(1)
-        found = await caches.client.get(Secret, head.name, namespace=head.namespace)
-        return [f"default/{name}" for name in (found.metadata.annotations or {})]
+        current_secret = await caches.client.get(Secret, head.name, namespace=head.namespace)
+        return [f"default/{name}" for name in (current_secret.metadata.annotations or {})]
 
     async with bare(sp.Controller(Widget, seen).watches(ConfigMap, named_in)) as world:
         await world.create(widget("a"))
@@ -100,12 +100,12 @@ async def test_a_mapping_function_may_be_a_coroutine_function_and_read_live() ->
         await world.create(secret)
         await world.settle()
         seen.names.clear()
-        made = await world.create(config("x"))
+        new_config = await world.create(config("x"))
         await world.settle()
         assert seen.names == ["b"]
-        made.data["k"] = "v"
+        new_config.data["k"] = "v"
         seen.names.clear()
-        await world.update(made)
+        await world.update(new_config)
         await world.settle()
         assert seen.names == ["b"]
 
@@ -183,7 +183,7 @@ async def _with_prefix(prefix: str, head: Head, caches: CacheReader) -> Iterable
         lambda head: ["default/a"],
         lambda head, prefix="default": [f"{prefix}/a"],
         lambda head, caches: {"default/a": 1},
-        lambda *heads: (each for each in ("default/a",)),
+        lambda *heads: (item for item in ("default/a",)),
         Callable_(),
         partial(_with_prefix, "default"),
         lambda head: _with_prefix("default", head, None),  # type: ignore[arg-type]
@@ -231,18 +231,18 @@ async def test_a_mapping_function_is_told_which_cache_its_controller_does_not_de
 
 @virtual_time
 async def test_a_reconcile_lists_by_index_within_its_namespace_and_in_all() -> None:
-    found: list[list[str]] = []
+    results: list[list[str]] = []
 
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
         here = await ctx.list(Widget, index=("size", "2"))
         everywhere = await ctx.list(Widget, index=("size", "2"), namespace="*")
-        found.append([*(each.key for each in here), "|", *(each.key for each in everywhere)])
+        results.append([*(item.key for item in here), "|", *(item.key for item in everywhere)])
 
     objects = [Namespace.named("other"), widget("a", 1), widget("b", 2), widget("c", 2, namespace="other")]
     async with bare(sized(reconcile), objects=objects) as world:
         await world.settle()
         everywhere = ["default/b", "other/c"]
-        assert sorted(found) == [
+        assert sorted(results) == [
             ["default/b", "|", *everywhere],
             ["default/b", "|", *everywhere],
             ["other/c", "|", *everywhere],
@@ -251,14 +251,14 @@ async def test_a_reconcile_lists_by_index_within_its_namespace_and_in_all() -> N
 
 @virtual_time
 async def test_a_function_in_a_thread_lists_by_index_too() -> None:
-    found: list[list[str]] = []
+    results: list[list[str]] = []
 
     def reconcile(obj: Widget, ctx: sp.SyncContext) -> None:
-        found.append([each.name for each in ctx.list(Widget, index=("size", "2"))])
+        results.append([widget.name for widget in ctx.list(Widget, index=("size", "2"))])
 
     async with bare(sized(reconcile), objects=[widget("a", 1), widget("b", 2)]) as world:
         await world.settle()
-        assert found == [["b"], ["b"]]
+        assert results == [["b"], ["b"]]
 
 
 @pytest.mark.parametrize("argument", [None, Head, "smaller"])
@@ -271,12 +271,12 @@ async def test_a_list_that_is_read_live_is_filtered_as_the_cache_would(argument:
         spec: Spec = Spec()
 
     wires = Wires()
-    found: list[list[str]] = []
+    results: list[list[str]] = []
 
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
         obj.status.ready += 1
         if obj.status.ready == 2:
-            found.append([each.name for each in await ctx.list(Widget, index=("it", "2"))])
+            results.append([widget.name for widget in await ctx.list(Widget, index=("it", "2"))])
 
     controller = sp.Controller(Widget, reconcile)
     if argument is None:
@@ -286,11 +286,11 @@ async def test_a_list_that_is_read_live_is_filtered_as_the_cache_would(argument:
     else:
         controller.index("it", lambda obj: str(obj.spec.size), as_=OnlySpec)
     objects = [widget("a", 1), widget("b", 2)]
-    for each in objects:
-        each.metadata.labels = {"size": str(each.spec.size)}
+    for one_obj in objects:
+        one_obj.metadata.labels = {"size": str(one_obj.spec.size)}
     async with bare(controller, objects=objects).over(wires) as world:
         await world.settle()
-        found.clear()
+        results.clear()
         (run,) = world.manager.controllers.values()
         wires.wire.delays["widgets"] = 1e6
         changed = await world.get(Widget, "a")
@@ -298,8 +298,8 @@ async def test_a_list_that_is_read_live_is_filtered_as_the_cache_would(argument:
         await world.client.update_status(changed)
         run.memory.barriers.mark_stale(changed.key, run.controller.resource.gvr)
         run.enqueue(changed.key, Cause("external"))
-        await world.eventually(lambda: bool(found), within=60)
-        assert found == [["b"]]
+        await world.eventually(lambda: bool(results), within=60)
+        assert results == [["b"]]
         assert run.metrics.stale_reads > 0
 
 
@@ -340,11 +340,11 @@ async def test_an_index_of_a_kind_without_a_cache_is_refused_with_what_to_add() 
 
 @virtual_time
 async def test_two_controllers_give_one_name_to_different_indexes_of_one_cache() -> None:
-    found: dict[str, list[str]] = {}
+    results: dict[str, list[str]] = {}
 
     def lister_of(name: str) -> Any:
         async def reconcile(obj: Widget, ctx: sp.Context) -> None:
-            found[name] = [each.name for each in await ctx.list(Widget, index=("it", "2"))]
+            results[name] = [widget.name for widget in await ctx.list(Widget, index=("it", "2"))]
 
         return reconcile
 
@@ -352,7 +352,7 @@ async def test_two_controllers_give_one_name_to_different_indexes_of_one_cache()
     two = sp.Controller(Widget, lister_of("two"), name="two").index("it", lambda obj: obj.name)
     async with bare(one, two, objects=[widget("a", 2), widget("2", 1)]) as world:
         await world.settle()
-        assert found == {"one": ["a"], "two": ["2"]}
+        assert results == {"one": ["a"], "two": ["2"]}
 
 
 @virtual_time
@@ -393,10 +393,10 @@ async def test_a_controller_that_starts_again_has_the_index_of_all_that_is_there
                 task = asyncio.get_running_loop().create_task(run.run())
                 await wait_all_tasks_blocked()
                 seen.names.clear()
-                made = await world.create(config("1"))
+                new_config = await world.create(config("1"))
                 await wait_all_tasks_blocked()
                 assert seen.names == ["a"]
-                await world.delete(made)
+                await world.delete(new_config)
                 await wait_all_tasks_blocked()
                 run.stop()
                 await task

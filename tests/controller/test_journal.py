@@ -42,7 +42,7 @@ class Cloud:
     async def find(self, token: str) -> str | None:
         self.finds += 1
         now = asyncio.get_running_loop().time()
-        return next((id for id, (each, since) in self.things.items() if each == token and since <= now), None)
+        return next((id for id, (item, since) in self.things.items() if item == token and since <= now), None)
 
     async def delete(self, id: str) -> None:
         self.things.pop(id, None)
@@ -71,14 +71,14 @@ async def test_one_thing_is_created_kept_by_its_id_and_deleted_with_the_object()
     async with bare(controlled(cloud)) as world:
         await world.create(widget())
         await world.settle()
-        found = await world.get(Widget, "a")
-        assert sp.Journal(NAME).id(found) == "b-1"
-        assert found.status.ready == 1
-        found.spec.size = 5
-        await world.update(found)
+        current_widget = await world.get(Widget, "a")
+        assert sp.Journal(NAME).id(current_widget) == "b-1"
+        assert current_widget.status.ready == 1
+        current_widget.spec.size = 5
+        await world.update(current_widget)
         await world.settle()
         assert cloud.made == 1
-        await world.delete(found)
+        await world.delete(current_widget)
         await world.settle()
         assert not cloud.things
         assert await world.find(Widget, "a") is None
@@ -103,9 +103,11 @@ async def test_a_thing_that_shows_late_is_waited_for_and_not_made_twice() -> Non
         await world.create(widget())
         await world.settle(120)
         assert cloud.made == 1
-        found = await world.get(Widget, "a")
-        assert sp.Journal(NAME).id(found) == "b-1"
-        assert not [each for each in found.status.conditions if each.status == "False"], "waiting is not a failure"
+        current_widget = await world.get(Widget, "a")
+        assert sp.Journal(NAME).id(current_widget) == "b-1"
+        assert not [condition for condition in current_widget.status.conditions if condition.status == "False"], (
+            "waiting is not a failure"
+        )
         assert world.running("widget").metrics.errors == 1, "the lost answer"
 
 
@@ -121,12 +123,12 @@ async def test_no_object_is_stuck_when_nothing_was_made() -> None:
         assert (await world.get(Widget, "a")).status.ready == 1
 
 
-@pytest.mark.parametrize("made", [False, True])
+@pytest.mark.parametrize("expected", [False, True])
 @virtual_time
-async def test_an_interrupted_create_is_cleaned_up_and_the_object_goes(made: bool) -> None:
+async def test_an_interrupted_create_is_cleaned_up_and_the_object_goes(expected: bool) -> None:
     cloud = Cloud()
     cloud.lag = 10.0
-    if made:
+    if expected:
         cloud.lose = 1
     else:
         cloud.refuse = 1
@@ -136,7 +138,7 @@ async def test_an_interrupted_create_is_cleaned_up_and_the_object_goes(made: boo
         await world.delete(await world.get(Widget, "a"))
         await world.settle(120)
         assert not cloud.things
-        assert cloud.made == int(made)
+        assert cloud.made == int(expected)
         assert await world.find(Widget, "a") is None
 
 
@@ -148,10 +150,10 @@ async def test_a_journal_that_was_copied_or_written_over_is_looked_up_and_not_tr
         copied.metadata.annotations = {NAME: json.dumps({"uid": "another", "id": "b-77"})}
         garbage = widget("garbage")
         garbage.metadata.annotations = {NAME: "{"}
-        for each in (copied, garbage):
-            await world.create(each)
+        for item in (copied, garbage):
+            await world.create(item)
         await world.settle(60)
-        ids = {sp.Journal(NAME).id(each) for each in await world.list(Widget)}
+        ids = {sp.Journal(NAME).id(widget) for widget in await world.list(Widget)}
         assert ids == {"b-1", "b-2"}
         assert cloud.finds >= 1
 
@@ -166,21 +168,21 @@ def test_a_thing_that_was_deleted_outside_is_created_again_and_one_that_is_not_v
             await world.create(widget())
             for size in range(2, 9):  # a reconcile every 3 seconds, with a find that shows nothing at first
                 await advance(3)
-                found = await world.get(Widget, "a")
-                found.spec.size = size
-                await world.update(found)
+                current_widget = await world.get(Widget, "a")
+                current_widget.spec.size = size
+                await world.update(current_widget)
             await world.settle()
             assert list(cloud.things) == ["b-1"]
             await advance(30)
             cloud.things.clear()
-            found = await world.get(Widget, "a")
-            found.spec.size = 1
-            await world.update(found)
+            current_widget = await world.get(Widget, "a")
+            current_widget.spec.size = 1
+            await world.update(current_widget)
             await world.settle()
             assert list(cloud.things) == ["b-2"]
-            found = await world.get(Widget, "a")
-            assert sp.Journal(NAME).id(found) == "b-2"
-            await world.delete(found)
+            current_widget = await world.get(Widget, "a")
+            assert sp.Journal(NAME).id(current_widget) == "b-2"
+            await world.delete(current_widget)
             await world.settle()
             assert not cloud.things
 
@@ -196,9 +198,9 @@ async def test_the_answer_to_a_second_create_may_be_lost_too() -> None:
         await advance(60)
         cloud.things.clear()
         cloud.lose = 1
-        found = await world.get(Widget, "a")
-        found.spec.size = 2
-        await world.update(found)
+        current_widget = await world.get(Widget, "a")
+        current_widget.spec.size = 2
+        await world.update(current_widget)
         await world.settle()
         assert list(cloud.things) == ["b-2"]
         assert sp.Journal(NAME).id(await world.get(Widget, "a")) == "b-2"
@@ -210,9 +212,9 @@ async def test_a_journal_of_an_earlier_version_has_no_time_to_wait_for() -> None
     async with bare(controlled(cloud)) as world:
         await world.create(widget())
         await world.settle()
-        found = await world.get(Widget, "a")
-        found.metadata.annotations = {NAME: json.dumps({"uid": found.uid, "id": "b-1"})}
-        await world.update(found)
+        current_widget = await world.get(Widget, "a")
+        current_widget.metadata.annotations = {NAME: json.dumps({"uid": current_widget.uid, "id": "b-1"})}
+        await world.update(current_widget)
         await world.settle()
         assert list(cloud.things) == ["b-1"]
 

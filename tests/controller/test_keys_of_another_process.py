@@ -60,32 +60,32 @@ async def taken_over(store: Store, predicate: Any) -> list[ObjectKey]:
         accepts=lambda *arguments: Environment.accepts(env, *arguments),
     )
     declared: Any = SimpleNamespace(watched=[SimpleNamespace(predicates=(predicate,))])
-    found: list[ObjectKey] = []
+    object_keys: list[ObjectKey] = []
     guard: Any = ShardGuard(
         declared,
         env,
         shard,
         handle=lambda key: asyncio.sleep(0),
-        enqueue=lambda key, cause, priority: found.append(key),
+        enqueue=lambda key, cause, priority: object_keys.append(key),
         forget=lambda key: None,
     )
     await guard._take_over(Share(True), [Share(False)])
-    return found
+    return object_keys
 
 
 async def test_an_object_that_is_deleted_while_keys_are_walked_is_shown_to_no_predicate() -> None:
     store = Store(800)
-    asked: list[Any] = []
+    requests: list[Any] = []
 
     def test(old: Any, new: Any) -> bool:
-        asked.append(new)
+        requests.append(new)
         return new.odd in (True, False)
 
     asyncio.get_running_loop().call_soon(store.heads.pop, "default/o700")
-    found = await taken_over(store, test)
-    assert None not in asked
-    assert len(found) == 799
-    assert "default/o700" not in found
+    result = await taken_over(store, test)
+    assert None not in requests
+    assert len(result) == 799
+    assert "default/o700" not in result
 
 
 async def test_a_predicate_that_raises_keeps_out_that_object_alone(caplog: pytest.LogCaptureFixture) -> None:
@@ -94,9 +94,9 @@ async def test_a_predicate_that_raises_keeps_out_that_object_alone(caplog: pytes
             raise KeyError("label")
         return True
 
-    found = await taken_over(Store(10), test)
-    assert len(found) == 9
-    assert "default/o3" not in found
+    result = await taken_over(Store(10), test)
+    assert len(result) == 9
+    assert "default/o3" not in result
     assert "default/o3" in caplog.text
     assert "KeyError" in caplog.text
 

@@ -40,8 +40,8 @@ async def test_a_loop_that_changes_what_its_own_object_asks_for_is_slowed_down(
             await advance(120)
             assert world.running("widget").metrics.hot_loops == 1
             assert (await world.get(Widget, "a")).spec.size < 50
-    told = [record.fields for record in caplog.records if "back and forth" in record.getMessage()]  # type: ignore[attr-defined]
-    assert ["spec.size" in each["fields"] for each in told] == [True]
+    fields = [record.fields for record in caplog.records if "back and forth" in record.getMessage()]  # type: ignore[attr-defined]
+    assert ["spec.size" in field["fields"] for field in fields] == [True]
 
 
 @virtual_time
@@ -116,13 +116,13 @@ async def test_a_status_that_follows_many_changes_of_a_spec_is_no_circle() -> No
         obj.status.ready = obj.spec.size
 
     async with bare(sp.Controller(Widget, reconcile)) as world:
-        made = await world.create(widget())
+        new_widget = await world.create(widget())
         for turn in range(100):
-            made = await world.client.patch(Widget, "a", {"spec": {"size": turn % 2}})
+            new_widget = await world.client.patch(Widget, "a", {"spec": {"size": turn % 2}})
             await world.settle()
             assert (await world.get(Widget, "a")).status.ready == turn % 2
         assert world.running("widget").metrics.hot_loops == 0
-        assert made.metadata.generation > 50
+        assert new_widget.metadata.generation > 50
 
 
 async def one_child(obj: Widget, ctx: sp.Context) -> None:
@@ -142,27 +142,27 @@ async def test_nothing_more_is_made_for_an_object_that_is_gone_though_the_cache_
 ) -> None:
     wires = Wires()
     async with cluster(sp.Controller(Widget, reconcile).owns(ConfigMap)).over(wires) as world:
-        made = await world.create(widget())
+        new_widget = await world.create(widget())
         await world.settle()
         await advance(age)
         wires.wire.delays["widgets"] = 20.0
         before = len(wires.wire.writes("configmaps"))
-        await world.delete(made)
+        await world.delete(new_widget)
         await advance(15)
         assert world.running("widget").informers[Widget.resource.gvr].lister.try_get("default/a") is not None
         assert len(wires.wire.writes("configmaps")) - before <= 1
         await advance(60)
-        assert not [each for each in await world.list(ConfigMap) if each.metadata.owner_references]
+        assert not [config_map for config_map in await world.list(ConfigMap) if config_map.metadata.owner_references]
 
 
 @virtual_time
 async def test_an_object_made_anew_gets_its_children_though_the_cache_shows_the_old_one() -> None:
     wires = Wires()
     async with cluster(sp.Controller(Widget, one_child).owns(ConfigMap)).over(wires) as world:
-        made = await world.create(widget())
+        new_widget = await world.create(widget())
         await world.settle()
         wires.wire.delays["widgets"] = 20.0
-        await world.delete(made)
+        await world.delete(new_widget)
         again = await world.create(widget())
         await advance(15)
         child = await world.get(ConfigMap, "child")
@@ -189,12 +189,12 @@ async def test_applying_a_secret_with_texts_again_changes_nothing() -> None:
     async with bare(sp.Controller(Widget, reconcile).owns(Secret)).over(wires) as world:
         await world.create(widget())
         await world.settle()
-        made = await world.get(Secret, "child")
-        assert made.data == {"raw": b"\x00", "user": b"me", "pass": "grün".encode()}
+        secret = await world.get(Secret, "child")
+        assert secret.data == {"raw": b"\x00", "user": b"me", "pass": "grün".encode()}
         for turn in range(3):
             await world.client.patch(Widget, "a", {"metadata": {"labels": {"turn": str(turn)}}})
             await world.settle()
-        assert (await world.get(Secret, "child")).metadata.resource_version == made.metadata.resource_version
+        assert (await world.get(Secret, "child")).metadata.resource_version == secret.metadata.resource_version
         bodies = [request.body for request in wires.wire.requests if "/secrets/child" in request.path]
         assert len(bodies) >= 4
         assert not any(b"stringData" in (body or b"") for body in bodies), "which real servers take for a change"

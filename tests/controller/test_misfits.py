@@ -204,8 +204,8 @@ async def test_what_a_journal_has_of_a_misfit_is_removed() -> None:
         buckets.append(token)
         return token
 
-    async def delete(found: str) -> None:
-        buckets.remove(found)
+    async def delete(text: str) -> None:
+        buckets.remove(text)
 
     async def reconcile(thing: Thing, ctx: sp.Context) -> None:
         await journal.ensure(ctx, find=find, create=create)

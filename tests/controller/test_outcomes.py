@@ -366,7 +366,7 @@ async def test_a_loop_says_which_keys_are_under_way_and_where() -> None:
     await asyncio.sleep(1)
     loop.queue.add("b")
     await asyncio.sleep(0.5)
-    assert [str(each) for each in loop.under_way()] == ["a (for 1.5 s)", "b (for 0.5 s)"]
+    assert [str(item) for item in loop.under_way()] == ["a (for 1.5 s)", "b (for 0.5 s)"]
     assert any(line.endswith("handle") for line in stack_of(loop.under_way()[0].task))
     await end([running])
     assert loop.under_way() == []

@@ -147,7 +147,7 @@ def run_steps(steps: Sequence[Step], *, shown_after: int | None) -> None:
         controller = (
             sp.Controller(Widget, reconcile)
             .owns(ConfigMap, selector="set!=system")
-            .index("size", lambda found: (found.data or {}).get("size"), of=ConfigMap)
+            .index("size", lambda result: (result.data or {}).get("size"), of=ConfigMap)
         )
         async with cluster(controller, control_plane=False, rbac=False) as world:
             await world.create(ConfigMap(metadata=ObjectMeta(name="old", labels={"tier": "x"}), data={"size": "y"}))
@@ -206,9 +206,9 @@ async def test_an_object_that_a_write_takes_out_of_the_selector_of_the_cache_is_
         assert [obj.name for obj in await ctx.list(ConfigMap)] == ["web"]
         await ctx.patch(web, {"metadata": {"labels": {"app": "other"}}})
         assert await ctx.list(ConfigMap) == []
-        found = await ctx.get(ConfigMap, "web")
-        assert found is not None
-        assert found.labels == {"app": "other"}, "the server is asked, as before"
+        config_map = await ctx.get(ConfigMap, "web")
+        assert config_map is not None
+        assert config_map.labels == {"app": "other"}, "the server is asked, as before"
 
     await reconcile_once(check, lambda controller: controller.owns(ConfigMap, selector="app=web"), ConfigMap)
 
@@ -260,9 +260,9 @@ async def test_a_newer_state_in_the_cache_replaces_what_was_written() -> None:
         await ctx.apply(ConfigMap.named("shared", "default", data={"by": "me"}))
         await world.client.patch(ConfigMap, "shared", {"data": {"by": "another"}}, namespace="default")
         await advance(1)
-        found = await ctx.get(ConfigMap, "shared")
-        assert found is not None
-        assert found.data == {"by": "another"}
+        config_map = await ctx.get(ConfigMap, "shared")
+        assert config_map is not None
+        assert config_map.data == {"by": "another"}
 
     await reconcile_once(check, lambda controller: controller.owns(ConfigMap))
 

@@ -170,12 +170,12 @@ def test_transition_times_move_exactly_when_the_status_does() -> None:
 
     patch = patch_of(obj, change)
     assert patch is not None
-    found = {item["type"]: item for item in patch["conditions"]}
-    assert found["Ready"]["lastTransitionTime"] == "2026-01-01T01:00:00Z"
-    assert found["Synced"]["lastTransitionTime"] == since
-    assert found["Idle"] == document["conditions"][2], "what was not touched stays as it is"  # type: ignore[index]
-    assert found["New"]["lastTransitionTime"] == "2026-01-01T01:00:00Z"
-    assert [found[name].get("observedGeneration") for name in ("Ready", "Synced", "New")] == [3, 3, 3]
+    by_type = {item["type"]: item for item in patch["conditions"]}
+    assert by_type["Ready"]["lastTransitionTime"] == "2026-01-01T01:00:00Z"
+    assert by_type["Synced"]["lastTransitionTime"] == since
+    assert by_type["Idle"] == document["conditions"][2], "what was not touched stays as it is"  # type: ignore[index]
+    assert by_type["New"]["lastTransitionTime"] == "2026-01-01T01:00:00Z"
+    assert [by_type[name].get("observedGeneration") for name in ("Ready", "Synced", "New")] == [3, 3, 3]
 
 
 def test_a_failure_is_reported_in_a_condition_and_taken_back_by_the_next_success() -> None:

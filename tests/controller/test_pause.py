@@ -44,7 +44,12 @@ class Calls:
 
 def condition(obj: Widget) -> tuple[str, str, str] | None:
     return next(
-        ((each.status, each.reason, each.message) for each in obj.status.conditions if each.type == "Paused"), None
+        (
+            (condition.status, condition.reason, condition.message)
+            for condition in obj.status.conditions
+            if condition.type == "Paused"
+        ),
+        None,
     )
 
 
@@ -75,8 +80,8 @@ async def test_a_paused_object_is_left_alone_until_it_is_resumed() -> None:
         )  # fmt: skip
 
         run = world.running("widget")
-        told = explain(run, obj.key)
-        assert (told.state, "moving the storage" in told.text) == ("paused", True)
+        explanation = explain(run, obj.key)
+        assert (explanation.state, "moving the storage" in explanation.text) == ("paused", True)
         assert (await Survey().listing([run])).counts == {"paused": 1}
         assert run.metrics.paused == 1
 

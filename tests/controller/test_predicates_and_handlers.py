@@ -98,7 +98,7 @@ def test_names_namespaces_and_deletion() -> None:
     assert not p.named("a", "other")(None, head())
     assert p.is_deleting(None, head(deletion_timestamp=NOW))
     assert not p.is_deleting(None, head())
-    assert p.objects_where(lambda found: found.generation == 7)(head(generation=7), None)
+    assert p.objects_where(lambda result: result.generation == 7)(head(generation=7), None)
 
 
 def keys(handler: delivery.Handler, old: Head | None, new: Head | None) -> list[str]:
@@ -149,9 +149,9 @@ def test_both_owners_are_told_when_an_object_moves_and_each_once() -> None:
 def test_mapping_functions_see_both_heads_and_each_key_counts_once() -> None:
     seen: list[str] = []
 
-    def users_of(found: Head) -> list[str | ObjectKey]:
-        seen.append(found.resource_version)
-        return ["default/x", ObjectKey(f"default/{found.labels.get('user', 'x')}")]
+    def users_of(current_head: Head) -> list[str | ObjectKey]:
+        seen.append(current_head.resource_version)
+        return ["default/x", ObjectKey(f"default/{current_head.labels.get('user', 'x')}")]
 
     none: Any = None
     handler: Any = delivery.mapped(users_of, CacheReader({}, none, "test", none, ""), "a test", resource_of(Pod))

@@ -52,8 +52,8 @@ async def test_a_child_of_an_earlier_object_of_the_same_name_is_not_taken_over(r
         assert [reference.uid for reference in left.metadata.owner_references] == [first.uid]
         await world.delete(left)  # as the garbage collector does
         await advance(600)
-        made = await world.get(ConfigMap, "child")
-        assert made.data == {"of": second.uid}
+        config_map = await world.get(ConfigMap, "child")
+        assert config_map.data == {"of": second.uid}
         assert world.running("widget").metrics.errors == 0
 
 
@@ -78,15 +78,15 @@ async def test_a_child_that_was_deleted_and_made_again_by_hand_is_applied_to(dec
     if declared:
         controller.owns(ConfigMap)
     async with bare(controller) as world:
-        made = await world.create(widget())
+        new_widget = await world.create(widget())
         await advance(1)
         await world.delete(await world.get(ConfigMap, "child"))
         await world.create(config("child", of="nobody"))
         await world.client.patch(Widget, "a", {"metadata": {"labels": {"again": "1"}}})
         await advance(60)
         child = await world.get(ConfigMap, "child")
-        assert child.data == {"of": made.uid}
-        assert [reference.uid for reference in child.metadata.owner_references] == [made.uid]
+        assert child.data == {"of": new_widget.uid}
+        assert [reference.uid for reference in child.metadata.owner_references] == [new_widget.uid]
         assert world.running("widget").metrics.errors == 0
 
 
@@ -99,8 +99,8 @@ async def test_applying_without_a_cache_looks_once_and_not_each_time() -> None:
             await advance(1)
             await world.client.patch(Widget, "a", {"metadata": {"labels": {"turn": str(turn)}}})
         await advance(1)
-        told = [request.method for request in wires.wire.requests if "/configmaps/child" in request.path]
-        assert told == ["GET", *["PATCH"] * 6]
+        methods = [request.method for request in wires.wire.requests if "/configmaps/child" in request.path]
+        assert methods == ["GET", *["PATCH"] * 6]
 
 
 PATCHES: list[tuple[PatchType, Any, str]] = [
@@ -138,8 +138,8 @@ async def test_a_patch_does_not_hit_a_namesake_created_since(
         await world.delete(first)
         await world.create(widget("other"))
         await advance(1)
-        found = await world.get(Widget, "other")
-        assert (found.labels, found.status.ready) == ({}, 0)
+        current_widget = await world.get(Widget, "other")
+        assert (current_widget.labels, current_widget.status.ready) == ({}, 0)
         assert problems
         assert all(isinstance(problem, Outdated) for problem in problems)
 
@@ -193,7 +193,7 @@ async def test_an_applied_child_whose_answer_was_lost_is_found_again() -> None:
 
     async with bare(sp.Controller(Widget, by_apply)).over(wires) as world:
         wires.wire.after = lose
-        made = await world.create(widget())
+        new_widget = await world.create(widget())
         await advance(60)
         assert lost
-        assert (await world.get(ConfigMap, "child")).data == {"of": made.uid}
+        assert (await world.get(ConfigMap, "child")).data == {"of": new_widget.uid}

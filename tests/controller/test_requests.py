@@ -96,7 +96,7 @@ async def test_without_a_field_in_the_status_an_annotation_acknowledges() -> Non
         await request(world, Widget, "a", "2")
         await world.settle()
         assert calls == ["a", "a", "a"], "the same value is not another request"
-        assert len([each for each in wires.wire.writes("/widgets/a") if not each.endswith("/status")]) == 2
+        assert len([write for write in wires.wire.writes("/widgets/a") if not write.endswith("/status")]) == 2
 
 
 @virtual_time
@@ -187,5 +187,5 @@ async def test_the_annotation_can_be_named_and_switched_off(chosen: str, answer:
         await world.settle()
         await request(world, Widget, "a", "now", chosen or REQUEST)
         await world.settle()
-        found = {key for key in (await world.get(Widget, "a")).metadata.annotations if key.endswith("reconciled-at")}
-        assert found == ({answer} if answer else set())
+        keys = {key for key in (await world.get(Widget, "a")).metadata.annotations if key.endswith("reconciled-at")}
+        assert keys == ({answer} if answer else set())

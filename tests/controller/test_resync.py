@@ -146,7 +146,9 @@ async def test_a_deletion_that_was_missed_by_the_watch_has_an_unknown_final_stat
         await world.settle()
         await world.delete(await world.get(ConfigMap, "seen"))
         await world.settle()
-        (informer,) = (each for gvr, each in world.running("widget").informers.items() if gvr.resource == "configmaps")
+        (informer,) = (
+            informer for gvr, informer in world.running("widget").informers.items() if gvr.resource == "configmaps"
+        )
         shared = informer.shared
         shared.begin()  # a list after a gap of the watch, which lacks the other one
         shared.finish("1000000")

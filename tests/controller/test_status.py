@@ -72,14 +72,14 @@ async def test_two_controllers_with_a_condition_each_leave_both() -> None:
         return sp.Controller(Widget, reconcile, name=name.lower(), predicates=[p.generation_changed])
 
     async with bare(setting("Ready"), setting("Synced"), setting("Backed")) as world:
-        made = await world.create(widget())
+        new_widget = await world.create(widget())
         for size in (1, 2, 3):
-            made.spec.size = size
-            made = await world.update(made)
+            new_widget.spec.size = size
+            new_widget = await world.update(new_widget)
             await world.settle()
             await advance(60)
-            made = await world.get(Widget, "a")
-            assert sorted((each.type, each.message) for each in made.status.conditions) == [
+            new_widget = await world.get(Widget, "a")
+            assert sorted((condition.type, condition.message) for condition in new_widget.status.conditions) == [
                 (name, f"size {size}") for name in ("Backed", "Ready", "Synced")
             ]
 
@@ -98,8 +98,8 @@ async def test_a_condition_that_another_program_set_between_read_and_write_stays
     async with bare(sp.Controller(Widget, reconcile)) as world:
         await world.create(widget())
         await world.settle()
-        found = await world.get(Widget, "a")
-        assert [each.type for each in found.status.conditions] == ["Strange", "Ready"]
+        current_widget = await world.get(Widget, "a")
+        assert [condition.type for condition in current_widget.status.conditions] == ["Strange", "Ready"]
         assert world.running("widget").metrics.errors == 0
 
 
@@ -118,8 +118,8 @@ def test_what_was_not_touched_is_as_it_is_there_and_what_was_touched_as_it_was_m
 ) -> None:
     merged = _merged(found, before, after)
     assert merged is not None
-    result = {each["type"]: each for each in merged}
-    there, old, new = ({each["type"]: each for each in some} for some in (found, before, after))
+    result = {item["type"]: item for item in merged}
+    there, old, new = ({item["type"]: item for item in some} for some in (found, before, after))
     assert len(result) == len(merged)
     for name in "ABCD":
         if old.get(name) == new.get(name):
@@ -157,7 +157,7 @@ async def test_an_end_state_does_not_tell_whether_there_ever_was_a_failure() -> 
 
 
 def told(obj: Any) -> dict[str, str]:
-    return {each.type: each.message for each in obj.status.conditions if each.status == "False"}
+    return {condition.type: condition.message for condition in obj.status.conditions if condition.status == "False"}
 
 
 @virtual_time
@@ -181,17 +181,17 @@ async def test_a_failure_that_one_controller_reports_is_not_taken_away_by_anothe
         await world.create(widget())
         for size in (2, 3):
             await world.settle(failing=True)
-            made = await world.get(Widget, "a")
-            assert told(made) == {name: failures[name] for name in sorted(failures)[1:]}
-            made.spec.size = size
-            await world.update(made)
+            new_widget = await world.get(Widget, "a")
+            assert told(new_widget) == {name: failures[name] for name in sorted(failures)[1:]}
+            new_widget.spec.size = size
+            await world.update(new_widget)
         broken.remove("first")
         await advance(2000)
         assert told(await world.get(Widget, "a")) == {name: failures[name] for name in sorted(failures)[2:]}
         broken.add("widget")
-        made = await world.get(Widget, "a")
-        made.spec.size = 4
-        await world.update(made)
+        new_widget = await world.get(Widget, "a")
+        new_widget.spec.size = 4
+        await world.update(new_widget)
         await world.settle(failing=True)
         assert told(await world.get(Widget, "a")) == {name: failures[name] for name in sorted(failures)[::2]}
         broken.clear()
@@ -214,8 +214,8 @@ async def test_a_failure_stays_when_another_program_takes_over_the_object() -> N
         assert list(before) == ["failing.test.example.com/Reconciled"]
         async with sp.Manager(world.client, controllers=[sp.Controller(Widget, fine)]):
             await advance(5)
-        found = await world.get(Widget, "a")
-        assert (found.status.ready, list(told(found))) == (1, list(before))
+        current_widget = await world.get(Widget, "a")
+        assert (current_widget.status.ready, list(told(current_widget))) == (1, list(before))
 
 
 def test_the_condition_that_tells_of_failures_has_the_controllers_name_unless_that_is_its_kinds() -> None:
@@ -227,9 +227,9 @@ def test_the_condition_that_tells_of_failures_has_the_controllers_name_unless_th
     assert named["widget"] == "Reconciled"
     assert named["x.y"] == "x.y.test.example.com/Reconciled"
     longest = sp.Controller(Widget, reconcile, name=".".join(["a" * 62] * 4)).failure_condition
-    for each in (*named.values(), longest):
-        assert len(each) <= 316
-        assert re.fullmatch(r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?Reconciled", each)
+    for item in (*named.values(), longest):
+        assert len(item) <= 316
+        assert re.fullmatch(r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?Reconciled", item)
 
 
 class Verdict(sp.Model):
@@ -256,15 +256,15 @@ async def test_conditions_that_are_declared_otherwise_are_not_added_to() -> None
 
     owners = [sp.Controller(kind, fail, owns_status=True) for kind in (Judged, Service, Pod)]
     async with bare(*owners) as world:
-        made = await world.create(Judged.named("a"))
+        result = await world.create(Judged.named("a"))
         await world.create(Service.named("a", spec=ServiceSpec(ports=[ServicePort(port=80)])))
         await world.create(Pod.named("a", spec=PodSpec(containers=[Container(name="c", image="i")])))
         await world.settle(failing=True)
         for kind in (Judged, Service, Pod):
             assert world.running(kind.__name__.lower()).metrics.errors >= 1
-            found: Any = await world.get(kind, "a")
-            assert list(found.status.conditions or ()) == []
-        assert made.metadata.generation == 1
+            current_obj: Any = await world.get(kind, "a")
+            assert list(current_obj.status.conditions or ()) == []
+        assert result.metadata.generation == 1
 
 
 # -- refusals ----------------------------------------------------------------------------------------------------------
@@ -285,15 +285,15 @@ async def test_a_status_that_the_server_refuses_reaches_the_object_as_the_reason
     async with bare(sp.Controller(Widget, reconcile), crds=[refusing()]) as world:
         await world.create(widget(size=9))
         await advance(10)
-        found = await world.get(Widget, "a")
-        condition = find_condition(found.status.conditions, "Reconciled")
+        current_widget = await world.get(Widget, "a")
+        condition = find_condition(current_widget.status.conditions, "Reconciled")
         assert condition is not None
         assert (condition.status, condition.reason, condition.observed_generation) == ("False", "Invalid", 1)
         assert "the status was refused: Invalid" in condition.message
         assert "status.ready" in condition.message
-        assert (found.status.ready, found.status.observed_generation) == (0, None)
-        found.spec.size = 4
-        await world.update(found)
+        assert (current_widget.status.ready, current_widget.status.observed_generation) == (0, None)
+        current_widget.spec.size = 4
+        await world.update(current_widget)
         await advance(1)
         healed = await world.get(Widget, "a")
         assert (healed.status.ready, healed.status.conditions) == (4, [])
@@ -419,13 +419,13 @@ async def test_where_the_class_has_no_status_subresource_the_status_is_written_a
     Plain.resource = msgspec.structs.replace(resource, subresources={})
     try:
         async with bare(sp.Controller(Plain, reconcile), crds=[definition]) as world:
-            made = await world.create(Plain.named("a"))
+            result = await world.create(Plain.named("a"))
             await advance(60)
             assert (await world.get(Plain, "a")).status.ready == 1
             assert calls < 4
-            made = await world.get(Plain, "a")
-            made.spec.size = 2
-            await world.update(made)
+            result = await world.get(Plain, "a")
+            result.spec.size = 2
+            await world.update(result)
             await advance(60)
             assert (await world.get(Plain, "a")).status.ready == 2
             assert calls < 8
@@ -492,7 +492,7 @@ async def test_the_part_of_a_status_that_nobody_else_has_changed_is_written_thou
             obj.status.ready = 1
             ctx.set_condition("Ready", False, "Beginning")
         else:
-            states.append((obj.status.ready, [each.reason for each in obj.status.conditions]))
+            states.append((obj.status.ready, [condition.reason for condition in obj.status.conditions]))
 
     states: list[tuple[int, list[str]]] = []
     async with bare(sp.Controller(Rack, reconcile)) as world:
@@ -529,12 +529,12 @@ async def test_the_last_status_of_a_clean_up_is_written_as_long_as_other_finaliz
         obj.status.ready = 0
 
     async with bare(sp.Controller(Widget, reconcile).finalize(clean_up)) as world:
-        made = widget()
-        made.metadata.finalizers = ["example.com/another"]
-        made = await world.create(made)
+        new_widget = widget()
+        new_widget.metadata.finalizers = ["example.com/another"]
+        new_widget = await world.create(new_widget)
         await world.settle()
         assert (await world.get(Widget, "a")).status.ready == 1
-        await world.delete(made)
+        await world.delete(new_widget)
         await world.settle()
         left = await world.get(Widget, "a")
         assert (left.status.ready, left.metadata.finalizers) == (0, ["example.com/another"])

@@ -39,17 +39,17 @@ async def test_objects_that_need_attention_come_first_and_all_are_counted() -> N
         await advance(5)
         runs = [world.running("widget")]
         survey = Survey()
-        found = await survey.listing(runs)
-        assert [(each.key, each.state) for each in found.objects] == [
+        listing = await survey.listing(runs)
+        assert [(obj.key, obj.state) for obj in listing.objects] == [
             ("default/d", "failed"),
             ("default/c", "backing off"),
             ("default/b", "waiting"),
             ("default/a", "idle"),
             ("default/e", "idle"),
         ]
-        assert found.counts == {"idle": 2, "waiting": 1, "backing off": 1, "failed": 1}
-        assert found.matched == 5
-        worst = found.objects[1]
+        assert listing.counts == {"idle": 2, "waiting": 1, "backing off": 1, "failed": 1}
+        assert listing.matched == 5
+        worst = listing.objects[1]
         assert "after ConnectionError: the mill can't be reached" in worst.text
         assert worst.until is not None
         assert worst.failures > 1
@@ -57,10 +57,10 @@ async def test_objects_that_need_attention_come_first_and_all_are_counted() -> N
         few = await survey.listing(runs, limit=2)
         assert (len(few.objects), few.matched) == (2, 5)
         idle = await survey.listing(runs, states=["idle"])
-        assert [each.key for each in idle.objects] == ["default/a", "default/e"]
-        assert idle.counts == found.counts, "the counts are of all states, whichever are listed"
+        assert [obj.key for obj in idle.objects] == ["default/a", "default/e"]
+        assert idle.counts == listing.counts, "the counts are of all states, whichever are listed"
         named = await survey.listing(runs, find="DEF b")
-        assert [each.key for each in named.objects] == ["default/b"]
+        assert [obj.key for obj in named.objects] == ["default/b"]
         assert named.counts == {"waiting": 1}
 
 
@@ -103,9 +103,9 @@ async def test_other_tasks_have_their_turn_while_many_objects_are_listed() -> No
                 await asyncio.sleep(0)
 
         counting = asyncio.create_task(count())
-        found = await Survey().listing([run], limit=1)
+        listing = await Survey().listing([run], limit=1)
         await stop(counting)
-        assert found.counts == {"idle": 3 * TURN}
+        assert listing.counts == {"idle": 3 * TURN}
         assert turns >= 2
 
 
@@ -119,7 +119,7 @@ async def test_listings_of_several_processes_are_one() -> None:
         first = await Survey().listing(runs, find="/a")
         other = await Survey().listing(runs, find="/d")
         both = merged([first, other], limit=10)
-        assert [each.key for each in both.objects] == ["default/d", "default/a"]
+        assert [obj.key for obj in both.objects] == ["default/d", "default/a"]
         assert both.counts == {"idle": 1, "failed": 1}
         assert both.matched == 2
         assert len(merged([first, other], limit=1).objects) == 1
@@ -142,13 +142,13 @@ async def test_an_object_is_shown_with_its_conditions_children_and_events() -> N
             caches = [*run.informers.values(), *run.informers.values()]
             return detail(run, ObjectKey(key), caches=caches, recorder=run.env.recorder)
 
-        found = shown("default/a")
-        assert found.explanation.state == "warned"
-        assert [(each.kind, each.key, each.owns) for each in found.owned] == [("ConfigMap", "default/a-settings", [])]
-        (event,) = found.events
+        result = shown("default/a")
+        assert result.explanation.state == "warned"
+        assert [(item.kind, item.key, item.owns) for item in result.owned] == [("ConfigMap", "default/a-settings", [])]
+        (event,) = result.events
         assert (event.type, event.reason, event.note) == ("Warning", "Squeaks", "it needs oil")
-        assert event.count == len(found.explanation.timeline)
-        (condition,) = found.conditions
+        assert event.count == len(result.explanation.timeline)
+        (condition,) = result.conditions
         assert (condition.type, condition.status, condition.reason) == ("Ready", "False", "Oil")
         assert condition.message == "too dry"
         nowhere = shown("default/nowhere")

@@ -70,8 +70,8 @@ async def test_how_fresh_its_reads_were_and_what_they_found() -> None:
         await ctx.get(Secret, "s")
 
     objects = [config("x"), config("y")]
-    for each in objects:
-        each.metadata.namespace = "default"
+    for one_obj in objects:
+        one_obj.metadata.namespace = "default"
     controller = sp.Controller(Widget, reconcile).reads(ConfigMap)
     async with cluster(controller, objects=objects, control_plane=False, rbac=False) as world:
         await advance(20)
@@ -94,9 +94,9 @@ async def test_what_its_writes_changed_by_field_and_never_by_value() -> None:
         await ctx.apply(Secret.named("out", data={"password": f"secret {size}".encode(), "user": b"same"}))
         await ctx.client.patch(ConfigMap, "x", {"data": {"size": size}}, namespace="default")
         await ctx.patch(obj, {"metadata": {"labels": {"example.com/size": size}}})
-        found = await ctx.client.get(ConfigMap, "x", namespace="default")
-        found.metadata.annotations["size"] = size
-        await ctx.client.update(found)
+        config_map = await ctx.client.get(ConfigMap, "x", namespace="default")
+        config_map.metadata.annotations["size"] = size
+        await ctx.client.update(config_map)
         obj.status.ready = obj.spec.size
 
     present = config("x")
@@ -110,11 +110,14 @@ async def test_what_its_writes_changed_by_field_and_never_by_value() -> None:
         changed.spec.size = 2
         await world.update(changed)
         await world.settle()
-        told = [
+        answer = [
             [(write.verb, write.kind, write.effect or ", ".join(write.fields)) for write in moment.writes]
             for moment in moments(world)
         ]
-        first, second = told[0], next(each for each in told[1:] if any("data.password" in text for _, _, text in each))
+        first, second = (
+            answer[0],
+            next(item for item in answer[1:] if any("data.password" in text for _, _, text in item)),
+        )
         assert first == [
             ("apply", "Secret", "created"),
             ("patch", "ConfigMap", "data.size"),
@@ -123,7 +126,7 @@ async def test_what_its_writes_changed_by_field_and_never_by_value() -> None:
             ("patch", "Widget", "status.observedGeneration, status.ready"),
         ]
         assert second[0] == ("apply", "Secret", "data.password")
-        again = told[-1]
+        again = answer[-1]
         assert ("apply", "Secret", "no change") in again or again == second
         text = msgspec.json.encode(explain(world.running("widget"), "default/a")).decode()
         assert "c2VjcmV0" not in text, "no value is told, encoded or not"
@@ -149,8 +152,10 @@ async def test_a_wait_for_the_caches_is_told_and_so_is_a_read_from_the_server() 
             changed.spec.size = size
             await world.update(changed)
             await advance(6)
-        found = moments(world)
-        assert any(3 < moment.cache_wait < 4.1 for moment in found), [moment.cache_wait for moment in found]
+        current_moments = moments(world)
+        assert any(3 < moment.cache_wait < 4.1 for moment in current_moments), [
+            moment.cache_wait for moment in current_moments
+        ]
         wires.wire.delays["configmaps"] = 60
         await world.update(await _with_size(world, 4))
         await advance(5)
@@ -161,9 +166,9 @@ async def test_a_wait_for_the_caches_is_told_and_so_is_a_read_from_the_server() 
 
 
 async def _with_size(world: Any, size: int) -> Widget:
-    found: Widget = await world.get(Widget, "a")
-    found.spec.size = size
-    return found
+    widget: Widget = await world.get(Widget, "a")
+    widget.spec.size = size
+    return widget
 
 
 @virtual_time
@@ -176,9 +181,9 @@ async def test_however_much_a_reconcile_writes_little_of_it_is_remembered() -> N
     async with cluster(sp.Controller(Widget, reconcile), control_plane=False, rbac=False) as world:
         await world.create(widget("a"))
         await advance(30)
-        found = moments(world)
-        assert len(found) == MAX_ATTEMPTS
-        assert {(len(moment.writes), moment.more_writes) for moment in found} == {(MAX_WRITES, 10)}
+        current_moments = moments(world)
+        assert len(current_moments) == MAX_ATTEMPTS
+        assert {(len(moment.writes), moment.more_writes) for moment in current_moments} == {(MAX_WRITES, 10)}
 
 
 def test_the_first_cause_is_kept_among_the_newest() -> None:
@@ -235,7 +240,7 @@ def test_fields_are_told_when_and_only_when_something_differs(before: dict[str, 
 
 def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+        return {name: _without_nulls(one_value) for name, one_value in value.items() if one_value is not None}
     return value
 
 
@@ -256,7 +261,7 @@ def test_what_failed_for_good_is_known_however_much_else_happens() -> None:
     assert timeline.keys() == [bad, worse, *(ObjectKey(f"default/{number}") for number in (7, 8, 9))]
 
     timeline.add(bad, attempt("success"))  # it was mended, and is forgotten like all others
-    assert [each.result for each in timeline.of(bad)] == ["error", "success"]
+    assert [item.result for item in timeline.of(bad)] == ["error", "success"]
     for number in range(10):
         timeline.add(ObjectKey(f"default/{number}"), attempt("success"))
     assert timeline.last(bad) is None

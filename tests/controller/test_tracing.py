@@ -48,13 +48,13 @@ async def test_requests_are_spans_below_their_reconcile_and_carry_its_trace(span
     async with cluster(sp.Controller(Widget, reconcile), control_plane=False, rbac=False).over(wires) as world:
         await world.create(widget())
         await world.settle()
-    found = spans.get_finished_spans()
-    (root,) = (span for span in found if span.name == "reconcile widget")
+    finished_spans = spans.get_finished_spans()
+    (root,) = (span for span in finished_spans if span.name == "reconcile widget")
     assert root.parent is None
     assert root.attributes["setpoint.causes"] == ("create of Widget default/a",)
     assert 0.0 <= root.attributes["setpoint.queue_wait"] < 1.0
     assert (root.attributes["k8s.namespace.name"], root.attributes["k8s.object.name"]) == ("default", "a")
-    calls = [span for span in found if span.parent is not None and span.parent.span_id == root.context.span_id]
+    calls = [span for span in finished_spans if span.parent is not None and span.parent.span_id == root.context.span_id]
     assert [(call.name, call.attributes["http.response.status_code"]) for call in calls] == [
         ("GET", 404),  # nothing is declared about it, so it is looked for once
         ("PATCH", 201),

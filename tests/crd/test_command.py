@@ -71,8 +71,8 @@ def test_files_are_read_as_kubectl_reads_them(tmp_path: Path) -> None:
     assert "'2026-11-22'" in text
     (tmp_path / "texts.yaml").write_text(text)
     (tmp_path / "plain.yaml").write_text("---\n" + text.replace("'2026-11-22'", "2026-11-22") + "---\n# nothing\n")
-    found = [from_files(str(tmp_path / name)) for name in ("texts.yaml", "plain.yaml")]
-    assert found == [[definition], [definition]]
+    result = [from_files(str(tmp_path / name)) for name in ("texts.yaml", "plain.yaml")]
+    assert result == [[definition], [definition]]
     assert run(*(str(tmp_path / name) for name in ("texts.yaml", "plain.yaml"))) == 0
 
 
@@ -88,7 +88,7 @@ def test_what_may_break_counts_only_if_asked(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ("missing.yaml", "missing.yaml: "),
         ("no.such.module:Mykind", "no file, and no module that can be imported"),
@@ -97,10 +97,10 @@ def test_what_may_break_counts_only_if_asked(tmp_path: Path, monkeypatch: pytest
     ],
 )
 def test_what_can_not_be_told_ends_with_2(
-    source: str, said: str, old: Path, capsys: pytest.CaptureFixture[str]
+    source: str, message: str, old: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(str(old), source) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_broken_yaml_is_named(old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -96,10 +96,10 @@ SPECS: list[Any] = [SpecModel, SpecDataclass, SpecPydantic]
 
 
 def kind_of(spec: Any) -> type[CustomResource]:
-    made: Any = type(CustomResource)(
+    result: Any = type(CustomResource)(
         "Gadget", (CustomResource,), {"__annotations__": {"spec": spec}}, group="example.com", version="v1"
     )
-    return made
+    return result
 
 
 @pytest.mark.parametrize("spec", SPECS[1:])
@@ -127,23 +127,25 @@ DOCUMENT = {
 @pytest.mark.parametrize("spec", SPECS)
 def test_an_instance_of_the_users_own_class_arrives_and_goes_back_whole(spec: Any) -> None:
     kind = kind_of(spec)
-    made: Any = decode(kind, encode(DOCUMENT))
-    assert type(made.spec) is spec
-    assert (made.spec.min_pods, made.spec.max_pods) == (2, 3)
-    assert [host.host_name for host in made.spec.hosts] == ["a", "b"]
-    assert made.spec.inner.host_name == "c"
-    assert made.spec.memory == Quantity("1Gi")
-    assert made.spec.mode is Mode.FAST
-    assert made.spec.template == PodTemplateSpec(
-        metadata=made.spec.template.metadata, spec=PodSpec(containers=[Container(name="m", image="i")])
+    document: Any = decode(kind, encode(DOCUMENT))
+    assert type(document.spec) is spec
+    assert (document.spec.min_pods, document.spec.max_pods) == (2, 3)
+    assert [host.host_name for host in document.spec.hosts] == ["a", "b"]
+    assert document.spec.inner.host_name == "c"
+    assert document.spec.memory == Quantity("1Gi")
+    assert document.spec.mode is Mode.FAST
+    assert document.spec.template == PodTemplateSpec(
+        metadata=document.spec.template.metadata, spec=PodSpec(containers=[Container(name="m", image="i")])
     )
-    assert to_wire(made) == DOCUMENT
+    assert to_wire(document) == DOCUMENT
 
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_what_go_accepts_is_accepted(spec: Any) -> None:
-    made: Any = decode(kind_of(spec), b'{"metadata": null, "spec": {"hosts": null, "labels": null, "memory": null}}')
-    assert (made.spec.hosts, made.spec.labels, made.spec.min_pods) == ([], {}, 1)
+    document: Any = decode(
+        kind_of(spec), b'{"metadata": null, "spec": {"hosts": null, "labels": null, "memory": null}}'
+    )
+    assert (document.spec.hosts, document.spec.labels, document.spec.min_pods) == ([], {}, 1)
 
 
 @pytest.mark.parametrize("spec", SPECS)

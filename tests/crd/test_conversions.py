@@ -106,9 +106,9 @@ def test_a_broken_annotation_does_not_make_an_object_unreadable(broken: str) -> 
 
 
 def test_instances_of_the_classes_are_converted_too() -> None:
-    made = MYKIND.convert_object(MykindV1alpha1.named("a", "b", spec=MykindV1alpha1Spec(numpods=4)), Mykind)
-    assert isinstance(made, Mykind)
-    assert (made.spec.replicas, made.name) == (4, "a")
+    result = MYKIND.convert_object(MykindV1alpha1.named("a", "b", spec=MykindV1alpha1Spec(numpods=4)), Mykind)
+    assert isinstance(result, Mykind)
+    assert (result.spec.replicas, result.name) == (4, "a")
 
 
 def test_one_class_brings_all_versions_into_the_definition() -> None:
@@ -373,7 +373,7 @@ def define(conversion: Conversion) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("conversion", "said"),
+    ("conversion", "message"),
     [
         (PORT, r"V2: conversion from V1: spec\.numpods of v1 has no counterpart in v2: .*\.drop\('spec\.numpods'\)"),
         (PORT.drop("spec.numpods"), r"spec\.replicas of v2 has no counterpart in v1: .*\.add\('spec\.replicas'\)"),
@@ -388,9 +388,9 @@ def define(conversion: Conversion) -> Any:
     ],
 )
 def test_a_conversion_that_forgets_a_field_is_an_error_where_the_class_is_defined(
-    conversion: Conversion, said: str
+    conversion: Conversion, message: str
 ) -> None:
-    with pytest.raises(DefinitionError, match=said):
+    with pytest.raises(DefinitionError, match=message):
         define(conversion)
 
 
@@ -467,7 +467,7 @@ def test_a_result_that_is_not_valid_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("document", "to", "said"),
+    ("document", "to", "message"),
     [
         ({**OLD, "kind": "Other"}, "v1alpha2", "Other of grp.example.com/v1alpha1 is not a"),
         ({**OLD, "apiVersion": "other.com/v1"}, "v1alpha2", "is not a"),
@@ -475,8 +475,8 @@ def test_a_result_that_is_not_valid_is_found() -> None:
         ({}, "v1alpha1", "None of None is not a"),
     ],
 )
-def test_what_can_not_be_converted_is_refused(document: dict[str, Any], to: str, said: str) -> None:
-    with pytest.raises(ConversionError, match=said):
+def test_what_can_not_be_converted_is_refused(document: dict[str, Any], to: str, message: str) -> None:
+    with pytest.raises(ConversionError, match=message):
         MYKIND.convert(document, to)
 
 

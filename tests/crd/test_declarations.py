@@ -268,7 +268,7 @@ class Both:
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "message"),
     [
         (Small, r"Small\.size: its default breaks its own schema: default: Invalid value: 0: should .*; change"),
         (Unset, r"Unset\.value: it is required and may be None, but None is left out on the wire"),
@@ -285,8 +285,8 @@ class Both:
         (Literal["a", 1], r"an enum must hold only strings or only integers"),
     ],
 )
-def test_what_can_not_be_names_class_field_and_what_to_do(kind: Any, said: str) -> None:
-    with pytest.raises(DefinitionError, match=said):
+def test_what_can_not_be_names_class_field_and_what_to_do(kind: Any, message: str) -> None:
+    with pytest.raises(DefinitionError, match=message):
         schema_of_type(kind)
 
 
@@ -312,7 +312,7 @@ class State(Model):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ({"columns": [Column("Ready", ".status.redy")]}, r"Bad: column 'Ready' shows \.status\.redy, which the class"),
         ({"columns": [Column("Ready", "status.ready")]}, r"json_path='status\.ready' must start with a dot"),
@@ -334,9 +334,9 @@ class State(Model):
         ({"rules": "self.spec.replicas > 0"}, r"rules= must be a sequence"),
     ],
 )
-def test_a_declaration_points_at_fields_that_are_there(words: dict[str, Any], said: str) -> None:
+def test_a_declaration_points_at_fields_that_are_there(words: dict[str, Any], message: str) -> None:
     annotations = {"__annotations__": {"spec": Spec, "status": State}}
-    with pytest.raises(TypeError, match=said):
+    with pytest.raises(TypeError, match=message):
         type(CustomResource)("Bad", (CustomResource,), annotations, group="example.com", version="v1", **words)
 
 
@@ -348,13 +348,13 @@ def test_a_bad_field_is_an_error_where_the_class_is_defined() -> None:
 
 
 def half(kind: str) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "default": {"size": str, "default": "a\ud800"},
         "enum": {"size": Literal["a\ud800"]},
         "description": {"size": Annotated[str, Field(description="a\ud800")]},
         "inside": {"size": dict[str, list[Literal["a\ud800"]]]},
     }
-    return found[kind]
+    return result[kind]
 
 
 @pytest.mark.parametrize("kind", ["default", "enum", "description", "inside"])

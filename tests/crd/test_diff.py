@@ -160,7 +160,7 @@ def test_each_change_of_a_schema_says_whom_it_hurts(
 def test_each_change_of_a_definition_says_how_bad_it_is(change: Any, what: str, severity: str) -> None:
     new = crd()
     change(new)
-    assert (what, severity) in [(found.code, found.severity) for found in compare(crd(), new)]
+    assert (what, severity) in [(result.code, result.severity) for result in compare(crd(), new)]
 
 
 def test_a_version_that_is_still_stored_can_not_go() -> None:

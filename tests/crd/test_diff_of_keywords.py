@@ -94,8 +94,8 @@ def definition(schema: dict[str, Any], **root: Any) -> dict[str, Any]:
 
 
 def with_keyword(schema: dict[str, Any], keyword: str, value: Any) -> dict[str, Any]:
-    made = {key: item for key, item in schema.items() if key != keyword}
-    return made if value is None else made | {keyword: value}
+    by_key = {key: item for key, item in schema.items() if key != keyword}
+    return by_key if value is None else by_key | {keyword: value}
 
 
 def test_every_keyword_is_tried() -> None:
@@ -210,14 +210,14 @@ def test_every_part_of_a_definition_is_tried() -> None:
 def test_a_change_of_a_part_of_a_definition_is_reported(
     part: str, values: tuple[Any, ...], place: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> None:
-    made = []
+    results = []
     for value in values:
         crd = definition(TEXT)
         if part == "deprecationWarning":
             place(crd)["deprecated"] = True
         if value is not None:
             place(crd)[part] = value
-        made.append(crd)
-    for old in made:
-        for new in made:
+        results.append(crd)
+    for old in results:
+        for new in results:
             assert bool(compare(old, new)) is (old is not new), (old, new)

@@ -51,8 +51,8 @@ def test_items_with_keys_get_theirs_in_any_order_and_company(items: list[Any], d
     gone = data.draw(st.integers(0, len(changed)))
     now = [*changed[gone:], {"name": "new"}]
     came = restore(tree or {}, {"parts": now})["parts"]
-    known = {part["name"]: part for part in items}
-    assert came == [known.get(part["name"], part) for part in now]
+    by_name = {part["name"]: part for part in items}
+    assert came == [by_name.get(part["name"], part) for part in now]
 
 
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)

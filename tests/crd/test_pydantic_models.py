@@ -113,10 +113,10 @@ class OwnTypes(BaseModel):
 
 def resource(model: Any) -> type[sp.CustomResource]:
     members = {"__annotations__": {"spec": model}, "__module__": __name__}
-    made: type[sp.CustomResource] = type(sp.CustomResource)(
+    result: type[sp.CustomResource] = type(sp.CustomResource)(
         "Thing", (sp.CustomResource,), members, group="example.com", version="v1"
     )
-    return made
+    return result
 
 
 @pytest.mark.parametrize(

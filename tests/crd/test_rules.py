@@ -12,11 +12,11 @@ from setpoint.meta import Model
 
 def define(spec: type[Model]) -> type[CustomResource]:
     """A kind with this spec."""
-    made = type(CustomResource)(
+    result = type(CustomResource)(
         "Bad", (CustomResource,), {"__annotations__": {"spec": spec}}, group="example.com", version="v1"
     )
-    assert issubclass(made, CustomResource)
-    return made
+    assert issubclass(result, CustomResource)
+    return result
 
 
 class Limits(Model, rules=["self.low <= self.high"]):
@@ -56,7 +56,7 @@ def test_good_rules_are_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rules", "said"),
+    ("rules", "message"),
     [
         (["self.a > 0", "self.nope > 0"], "Bad.spec: rule 2 of 2 ('self.nope > 0'): at 1:5: undefined field 'nope'"),
         (["self.a"], "Bad.spec: rule 1 of 1 ('self.a'): cel expression must evaluate to a bool"),
@@ -77,7 +77,7 @@ def test_good_rules_are_taken() -> None:
         ),
     ],
 )
-def test_a_bad_rule_names_class_field_and_position(rules: list[str | ValidationRule], said: str) -> None:
+def test_a_bad_rule_names_class_field_and_position(rules: list[str | ValidationRule], message: str) -> None:
     class Spec(Model):
         __rules__: ClassVar = tuple(rules)
 
@@ -86,13 +86,13 @@ def test_a_bad_rule_names_class_field_and_position(rules: list[str | ValidationR
 
     with pytest.raises(DefinitionError) as caught:
         define(Spec)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_a_rule_on_an_item_names_its_place() -> None:
-    said = r"Bad.spec.items.\[\]: rule 1 of 1 \('self.size\(\) > 0'\): at 1:10: found no matching overload for 'size'"
-    with pytest.raises(DefinitionError, match=said):
+    text = r"Bad.spec.items.\[\]: rule 1 of 1 \('self.size\(\) > 0'\): at 1:10: found no matching overload for 'size'"
+    with pytest.raises(DefinitionError, match=text):
         define(Items)
 
 

@@ -187,7 +187,7 @@ class Strange(Model):
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "message"),
     [
         (Node, r"Node\.children\.\[\]: Node contains itself"),
         (Either, r"Either\.value: a union of Port \| GadgetSpec has no structural schema"),
@@ -195,13 +195,13 @@ class Strange(Model):
         (Strange, r"Strange\.value: <class 'complex'> has no structural schema"),
     ],
 )
-def test_what_a_structural_schema_cannot_say_names_class_and_field(kind: type, said: str) -> None:
-    with pytest.raises(DefinitionError, match=said):
+def test_what_a_structural_schema_cannot_say_names_class_and_field(kind: type, message: str) -> None:
+    with pytest.raises(DefinitionError, match=message):
         schema_of_type(kind)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ({"group": "nodots", "version": "v1"}, "must be a DNS name with a dot"),
         ({"group": "example.com"}, "version= is missing"),
@@ -212,8 +212,8 @@ def test_what_a_structural_schema_cannot_say_names_class_and_field(kind: type, s
         ({"version": "v1"}, "without group="),
     ],
 )
-def test_a_bad_declaration_says_what_to_write(words: dict[str, Any], said: str) -> None:
-    with pytest.raises(DefinitionError, match=said):
+def test_a_bad_declaration_says_what_to_write(words: dict[str, Any], message: str) -> None:
+    with pytest.raises(DefinitionError, match=message):
         type(CustomResource)("Bad", (CustomResource,), {}, **words)
 
 

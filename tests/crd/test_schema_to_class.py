@@ -231,8 +231,8 @@ def odd_values() -> Iterator[Any]:
 
 def class_of(annotation: Any) -> type[sp.Model]:
     members = {"__annotations__": {"f": annotation}, "__module__": __name__}
-    made: type[sp.Model] = type(sp.Model)("Holder", (sp.Model,), members)
-    return made
+    result: type[sp.Model] = type(sp.Model)("Holder", (sp.Model,), members)
+    return result
 
 
 def schema_for(annotation: Any) -> Any:

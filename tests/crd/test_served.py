@@ -33,9 +33,9 @@ KINDS: list[Any] = [
 
 async def installed(client: Client, kind: Any) -> CustomResourceDefinition:
     wanted = from_wire(CustomResourceDefinition, crd_for(kind))
-    made = await client.create(wanted, field_validation="Strict")
+    result = await client.create(wanted, field_validation="Strict")
     await wait_all_tasks_blocked()
-    return await client.get(CustomResourceDefinition, made.name)
+    return await client.get(CustomResourceDefinition, result.name)
 
 
 @virtual_time
@@ -47,9 +47,9 @@ async def test_the_embedded_server_takes_the_definition(kind: Any) -> None:
         assert warnings == []
         assert crd.is_established
         assert [condition.type for condition in crd.status.conditions if condition.type == "NonStructuralSchema"] == []
-        (known,) = await from_cluster(client, [crd.name, "others.example.com"])
-        assert known["status"]["storedVersions"]
-        assert compare(known, crd_for(kind)) == []  # a server's defaults are not a change
+        (expected,) = await from_cluster(client, [crd.name, "others.example.com"])
+        assert expected["status"]["storedVersions"]
+        assert compare(expected, crd_for(kind)) == []  # a server's defaults are not a change
 
 
 @virtual_time
@@ -58,14 +58,18 @@ async def test_instances_of_any_class_are_written_and_read(spec: Any) -> None:
     kind: Any = test_conversion_direction.kind_of(spec)
     async with ApiServer() as server, Client(InProcessTransport(server.handle)) as client:
         await installed(client, kind)
-        made = await client.create(kind.named("g", "default", spec=spec()))
-        assert (made.spec.min_pods, made.spec.max_pods, made.spec.mode) == (1, 10, test_conversion_direction.Mode.SAFE)
-        made.spec.min_pods = 4
-        made = await client.update(made)
+        new_kind = await client.create(kind.named("g", "default", spec=spec()))
+        assert (new_kind.spec.min_pods, new_kind.spec.max_pods, new_kind.spec.mode) == (
+            1,
+            10,
+            test_conversion_direction.Mode.SAFE,
+        )
+        new_kind.spec.min_pods = 4
+        new_kind = await client.update(new_kind)
         read = await client.get(kind, "g", namespace="default")
         assert type(read.spec) is spec
         assert read.spec.min_pods == 4
-        assert to_wire(read)["spec"] == to_wire(made)["spec"]
-        made.spec.min_pods = -1
+        assert to_wire(read)["spec"] == to_wire(new_kind)["spec"]
+        new_kind.spec.min_pods = -1
         with pytest.raises(Invalid, match=r"spec\.minPods"):
-            await client.update(made)
+            await client.update(new_kind)

@@ -81,8 +81,8 @@ class Kubelet:
         pods: dict[str, asyncio.Task[None]] = {}
         async with sp.Client.from_kubeconfig(self.cluster.kubeconfig) as client, asyncio.TaskGroup() as tasks:
             while True:
-                found = await client.list(Pod, namespace=self.space, selector=self.selector)
-                for pod in found:
+                current_pods = await client.list(Pod, namespace=self.space, selector=self.selector)
+                for pod in current_pods:
                     if pod.uid not in pods and not pod.is_deleting and pod.status.phase == "Running":
                         pods[pod.uid] = tasks.create_task(self._live(client, pod))
                 await asyncio.sleep(0.1)
@@ -110,22 +110,22 @@ class Kubelet:
                 await asyncio.sleep(0.1)
             notes = {AT: f"9443=127.0.0.1:{webhooks}", READY: "0"}
             await client.patch(Pod, pod.name, {"metadata": {"annotations": notes}}, namespace=self.space)
-            while (found := await find(client, pod)) is not None and not found.is_deleting:
+            while (result := await find(client, pod)) is not None and not result.is_deleting:
                 assert not running.silent, f"{pod.name} has ended:\n{running.printed()}"
                 await asyncio.sleep(0.1)
             assert await running.signalled(signal.SIGTERM) == 0, running.printed()
 
     def forbidden(self) -> list[str]:
         """The lines in which a process says that it may not do something."""
-        return [line for each in self.ran for line in each.err if "forbidden" in line.lower()]
+        return [line for item in self.ran for line in item.err if "forbidden" in line.lower()]
 
 
 async def find(client: sp.Client, pod: Pod) -> Pod | None:
     try:
-        found = await client.get(Pod, pod.name, namespace=pod.namespace)
+        current_pod = await client.get(Pod, pod.name, namespace=pod.namespace)
     except sp.NotFound:
         return None
-    return found if found.uid == pod.uid else None
+    return current_pod if current_pod.uid == pod.uid else None
 
 
 async def is_ready(port: int) -> bool:
@@ -162,8 +162,8 @@ async def clusters(home: Path) -> AsyncIterator[Cluster]:
 
 def helm(home: Path) -> str:
     """helm, from the path, or built from its Go module."""
-    if found := shutil.which("helm"):
-        return found
+    if executable := shutil.which("helm"):
+        return executable
     if shutil.which("go") is None:
         pytest.skip("there is neither helm nor Go to build it")
     folder = Path(os.environ.get("SETPOINT_TOOLS", home / "tools"))

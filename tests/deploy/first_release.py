@@ -36,8 +36,8 @@ async def reconcile(database: Database, ctx: sp.Context) -> None:
         data = {"password": secrets.token_urlsafe(24)}
         await ctx.create(Secret.named(secret_of(wanted), labels=labels_of(wanted), string_data=data))
     await ctx.keep(Service, [service_of(wanted)])
-    (found,) = await ctx.keep(StatefulSet, [stateful_set_of(wanted)])
-    ctx.set_condition("Ready", found.status.ready_replicas == 1, "Serving")
+    (result,) = await ctx.keep(StatefulSet, [stateful_set_of(wanted)])
+    ctx.set_condition("Ready", result.status.ready_replicas == 1, "Serving")
 
 
 controller = (

@@ -123,12 +123,12 @@ async def test_a_chart_is_linted_installed_upgraded_and_uninstalled_and_the_oper
         values += ",extraArgs={--x},options.source=rain,options.count=1000000"
         template = (tool, "template", "mk", chart, "--namespace", SPACE, "--kube-version", "1.37", "--set")
         rendered = await cluster.run(*template, values)
-        documents: list[dict[str, Any]] = [each for each in yaml.safe_load_all(rendered) if each]
-        (deployment,) = [each for each in documents if each["kind"] == "Deployment"]
+        documents: list[dict[str, Any]] = [item for item in yaml.safe_load_all(rendered) if item]
+        (deployment,) = [document for document in documents if document["kind"] == "Deployment"]
         pod = deployment["spec"]["template"]["spec"]
         assert (pod["priorityClassName"], pod["nodeSelector"]) == ("high", {"a": "b"})
         assert pod["containers"][0]["args"][-3:] == ["--count=1000000", "--source=rain", "--x"]
-        assert {each["kind"] for each in documents} > {"ServiceMonitor", "PrometheusRule", "ConfigMap"}
+        assert {document["kind"] for document in documents} > {"ServiceMonitor", "PrometheusRule", "ConfigMap"}
         assert "replicas" in await cluster.run(*template, "replicas=x", fails=True)
         assert "nope" in await cluster.run(*template, "nope=1", fails=True)
 
@@ -136,8 +136,8 @@ async def test_a_chart_is_linted_installed_upgraded_and_uninstalled_and_the_oper
         await cluster.kubectl("wait", "--for=condition=Established", "crd/mykinds.grp.example.com")
         await works(cluster, "mykind")
         await cluster.run(tool, "upgrade", "mykind", chart, "--namespace", SPACE, "--set", "logLevel=debug")
-        found = await cluster.kubectl("get", "deployment/mykind", "--namespace", SPACE, "-o", "yaml")
-        assert "--log-level=debug" in found
+        kubectl = await cluster.kubectl("get", "deployment/mykind", "--namespace", SPACE, "-o", "yaml")
+        assert "--log-level=debug" in kubectl
         await cluster.run(tool, "uninstall", "mykind", "--namespace", SPACE)
         left = await cluster.kubectl("get", "crd", "mykinds.grp.example.com", "-o", "name")
         assert "mykinds.grp.example.com" in left, "definitions are kept, and with them all objects"

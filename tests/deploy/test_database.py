@@ -53,12 +53,12 @@ async def a_database_lives_and_goes(cluster: Cluster, pods: Kubelet) -> None:
 
     await user.kubectl("apply", "-f", EXAMPLE / "orders.yaml")
     await user.kubectl("wait", "database/orders", "--for=condition=Ready", "--timeout=60s")
-    made = {
+    result = {
         "database.data.example.com/orders", "statefulset.apps/orders", "service/orders", "secret/orders-password",
         "cronjob.batch/orders-backup", "pod/orders-0", "persistentvolumeclaim/data-orders-0",
         "persistentvolumeclaim/orders-backups",
     }  # fmt: skip
-    assert await user.objects() - before == made
+    assert await user.objects() - before == result
     claim = await user.kubectl("get", "database", "orders", "-o", "jsonpath={.spec.backup.claim}")
     assert claim == "orders-backups", "the webhook has filled it in"
 
@@ -73,7 +73,7 @@ async def a_database_lives_and_goes(cluster: Cluster, pods: Kubelet) -> None:
 
     await user.kubectl("delete", "database", "orders", "--timeout=60s")
     await user.kubectl("delete", "persistentvolumeclaim", "orders-backups", "--timeout=60s")
-    await cluster.kubectl("wait", "--for=delete", "--timeout=60s", *sorted(made))
+    await cluster.kubectl("wait", "--for=delete", "--timeout=60s", *sorted(result))
     left = await user.objects() - before
     assert not left, "the deletion leaves no trace"
     assert not pods.forbidden()
@@ -110,7 +110,7 @@ async def test_with_helm_install(tmp_path: Path) -> None:
             await cluster.run(tool, "uninstall", "database", "--namespace", SPACE, "--wait", "--timeout", "2m")
             await cluster.kubectl("wait", "pods", "--all", "--for=delete", "--namespace", SPACE, "--timeout=60s")
         everything = await cluster.kubectl("get", "all,crd,clusterroles,leases,secrets", "-A", "-o", "name")
-        assert {each for each in everything.split() if "database" in each} == {
+        assert {part for part in everything.split() if "database" in part} == {
             "customresourcedefinition.apiextensions.k8s.io/databases.data.example.com",
             "lease.coordination.k8s.io/database.data.example.com",
             "secret/database-webhook-tls",

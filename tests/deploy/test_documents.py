@@ -45,11 +45,16 @@ _FOREIGN = ("Issuer", "Certificate")
 
 
 def documents(**changes: Any) -> list[Document]:
-    return [each for part, found in parts(operator(**changes)).items() if part != "monitoring" for each in found]
+    return [
+        item
+        for part, current_part in parts(operator(**changes)).items()
+        if part != "monitoring"
+        for item in current_part
+    ]
 
 
 def of_kind(kind: str, **changes: Any) -> list[Document]:
-    return [each for each in documents(**changes) if each["kind"] == kind]
+    return [document for document in documents(**changes) if document["kind"] == kind]
 
 
 def path_of(document: Document) -> str:
@@ -76,8 +81,8 @@ def test_the_same_program_gives_the_same_bytes() -> None:
 
 @pytest.mark.parametrize("changes", FORMS, ids=str)
 def test_every_document_has_the_recommended_labels_and_the_pods_are_selected_by_them(changes: dict[str, Any]) -> None:
-    found = documents(**changes)
-    for document in found:
+    current_documents = documents(**changes)
+    for document in current_documents:
         labels = document["metadata"]["labels"]
         assert {"name", "instance", "component", "version", "part-of", "managed-by"} <= {
             name.partition("/")[2] for name in labels
@@ -85,9 +90,13 @@ def test_every_document_has_the_recommended_labels_and_the_pods_are_selected_by_
         assert not [problem for value in labels.values() for problem in label_value(value)]
     (deployment,) = of_kind("Deployment", **changes)
     pods = deployment["spec"]["template"]["metadata"]["labels"]
-    selectors = [each["spec"]["selector"] for each in found if each["kind"] == "Service"]
-    selectors += [each["spec"]["selector"]["matchLabels"] for each in of_kind("PodDisruptionBudget", **changes)]
-    selectors += [each["spec"]["podSelector"]["matchLabels"] for each in of_kind("NetworkPolicy", **changes)]
+    selectors = [
+        current_document["spec"]["selector"]
+        for current_document in current_documents
+        if current_document["kind"] == "Service"
+    ]
+    selectors += [item["spec"]["selector"]["matchLabels"] for item in of_kind("PodDisruptionBudget", **changes)]
+    selectors += [item["spec"]["podSelector"]["matchLabels"] for item in of_kind("NetworkPolicy", **changes)]
     selectors.append(deployment["spec"]["selector"]["matchLabels"])
     assert len(selectors) >= 4
     assert all(selector.items() <= pods.items() for selector in selectors)
@@ -96,10 +105,13 @@ def test_every_document_has_the_recommended_labels_and_the_pods_are_selected_by_
 
 @pytest.mark.parametrize("changes", FORMS, ids=str)
 def test_no_two_documents_have_one_name_and_every_binding_has_its_role_and_account(changes: dict[str, Any]) -> None:
-    found = documents(**changes)
-    keys = [(each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"]) for each in found]
+    current_documents = documents(**changes)
+    keys = [
+        (current_document["kind"], current_document["metadata"].get("namespace"), current_document["metadata"]["name"])
+        for current_document in current_documents
+    ]
     assert len({*keys}) == len(keys)
-    for binding in found:
+    for binding in current_documents:
         if binding["kind"].endswith("Binding"):
             reference, (subject,) = binding["roleRef"], binding["subjects"]
             assert (reference["kind"], binding["metadata"].get("namespace"), reference["name"]) in keys
@@ -108,10 +120,10 @@ def test_no_two_documents_have_one_name_and_every_binding_has_its_role_and_accou
 
 def test_a_program_of_one_namespace_has_no_rights_on_its_kinds_elsewhere() -> None:
     wide = of_kind("ClusterRole", watch_namespace="others")
-    bound = {each["roleRef"]["name"] for each in of_kind("ClusterRoleBinding", watch_namespace="others")}
+    bound = {item["roleRef"]["name"] for item in of_kind("ClusterRoleBinding", watch_namespace="others")}
     rights = [rule for role in wide if role["metadata"]["name"] in bound for rule in role["rules"]]
     assert not [rule for rule in rights if "shop.example.com" in rule["apiGroups"]]
-    (role,) = [each for each in of_kind("Role", watch_namespace="others") if each["metadata"]["namespace"] == "others"]
+    (role,) = [item for item in of_kind("Role", watch_namespace="others") if item["metadata"]["namespace"] == "others"]
     assert any("shops" in rule["resources"] for rule in role["rules"])
     (deployment,) = of_kind("Deployment", watch_namespace="others")
     assert "--namespace=others" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
@@ -234,14 +246,14 @@ def test_what_belongs_to_no_namespace_is_granted_by_a_cluster_role_beside_the_ro
         .needs(PolicyRule(non_resource_urls=["/metrics"], verbs=["get"]))
     )
     changes: dict[str, Any] = {"controllers": [one], "served": (), "watch_namespace": "others"}
-    (role,) = [each for each in of_kind("Role", **changes) if each["metadata"]["namespace"] == "others"]
+    (role,) = [item for item in of_kind("Role", **changes) if item["metadata"]["namespace"] == "others"]
     assert {resource for rule in role["rules"] for resource in rule["resources"]} == {"configmaps", "events"}
     (binding,) = [
-        each for each in of_kind("ClusterRoleBinding", **changes) if "metrics" not in each["metadata"]["name"]
+        item for item in of_kind("ClusterRoleBinding", **changes) if "metrics" not in item["metadata"]["name"]
     ]
     assert binding["metadata"]["name"] == binding["roleRef"]["name"]
     (wide,) = [
-        each for each in of_kind("ClusterRole", **changes) if each["metadata"]["name"] == binding["roleRef"]["name"]
+        item for item in of_kind("ClusterRole", **changes) if item["metadata"]["name"] == binding["roleRef"]["name"]
     ]
     assert wide["rules"] == [
         {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]},
@@ -251,7 +263,7 @@ def test_what_belongs_to_no_namespace_is_granted_by_a_cluster_role_beside_the_ro
 
 def test_a_role_has_exactly_the_grants_it_was_made_of() -> None:
     grants = declared([controller]) | {Grant("", "secrets", "get", "a"), Grant("", "secrets", "get", "b")}
-    found = {
+    current_grants = {
         Grant(group, resource, verb, name)
         for rule in rules(grants)
         for group in rule["apiGroups"]
@@ -259,7 +271,7 @@ def test_a_role_has_exactly_the_grants_it_was_made_of() -> None:
         for verb in rule["verbs"]
         for name in rule.get("resourceNames", [""])
     }
-    assert found == grants
+    assert current_grants == grants
     assert {Grant("apps", "statefulsets", verb) for verb in (*READ, *WRITE)} <= grants
     assert Grant("", "secrets", "create") in grants
 
@@ -299,11 +311,11 @@ async def test_every_metric_of_the_dashboard_and_the_alerts_is_one_that_a_progra
         names = set()
         for metric in manager.metrics.registry.collect():
             suffix = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum")}.get(metric.type, ("",))
-            names |= {metric.name + each for each in suffix}
+            names |= {metric.name + item for item in suffix}
     expressions = [query for _, query, _, _ in panels(operator())]
     (group,) = prometheus_rule(operator())["spec"]["groups"]
     expressions += [rule["expr"] for rule in group["rules"]]
-    used = {name for each in expressions for name in re.findall(r"([a-z_]{5,})\{", each)}
+    used = {name for expression in expressions for name in re.findall(r"([a-z_]{5,})\{", expression)}
     assert used > {"workqueue_depth", "controller_runtime_reconcile_total"}
     assert not used - names
 
@@ -313,15 +325,15 @@ async def test_every_metric_of_the_dashboard_and_the_alerts_is_one_that_a_progra
     [("shop.example.com", "shop"), ("shop", "shop"), ("x" * 60, "x" * 31 + "-"), ("a-b.example.com", "a-b")],
 )
 def test_a_short_name_leaves_room_for_endings(program: str, short: str) -> None:
-    found = short_name(program)
-    assert found.startswith(short)
-    assert len(found) <= 40
+    current_short_name = short_name(program)
+    assert current_short_name.startswith(short)
+    assert len(current_short_name) <= 40
 
 
 def test_requests_follow_from_a_measured_run(tmp_path: Path) -> None:
     measured = Measured(seconds=60.0, cpu_seconds=3.0, busiest_cpu=0.123, peak_memory=100 << 20)
-    found = Resources.of(measured)
-    assert (found.cpu, found.memory, found.memory_limit) == ("125m", "128Mi", "208Mi")
+    result = Resources.of(measured)
+    assert (result.cpu, result.memory, result.memory_limit) == ("125m", "128Mi", "208Mi")
     missing = tmp_path / "none.json"
     with pytest.raises(ResourcesError, match=r"none\.json: No such file.*; create it with run --measure .*"):
         measured_in(missing)

@@ -91,11 +91,11 @@ def test_kustomize_builds_the_same_documents(tmp_path: Path) -> None:
     def key(document: dict[str, Any]) -> tuple[str, str]:
         return document["kind"], document["metadata"]["name"]
 
-    found = parts(operator())
-    wanted = {key(each): each for name, part in found.items() if name != "monitoring" for each in part}
-    assert {key(each): each for each in built("")} == wanted
+    current_parts = parts(operator())
+    wanted = {key(item): item for name, part in current_parts.items() if name != "monitoring" for item in part}
+    assert {key(item): item for item in built("")} == wanted
     assert {kind for kind, _ in map(key, built("overlays/monitored"))} > {"ServiceMonitor", "PrometheusRule"}
-    (small,) = [each for each in built("overlays/small") if each["kind"] == "Deployment"]
+    (small,) = [item for item in built("overlays/small") if item["kind"] == "Deployment"]
     assert small["spec"]["replicas"] == 1
 
 
@@ -178,11 +178,11 @@ def test_a_bundle_has_what_olm_does_not_make_itself() -> None:
     bundle = {path: yaml.safe_load(file.text) for path, file in olm(operator()).items() if path.endswith(".yaml")}
     version = bundle["manifests/shop.clusterserviceversion.yaml"]
     assert version["metadata"]["name"] == "shop.v1.2.3"
-    assert {each["type"] for each in version["spec"]["webhookdefinitions"]} == {
+    assert {webhook["type"] for webhook in version["spec"]["webhookdefinitions"]} == {
         "MutatingAdmissionWebhook",
         "ConversionWebhook",
     }
-    kinds = {each.get("kind") for each in bundle.values()}
+    kinds = {item.get("kind") for item in bundle.values()}
     assert not kinds & {"ServiceAccount", "Deployment", "RoleBinding", "ClusterRoleBinding", "Namespace"}
 
 
@@ -197,34 +197,34 @@ def test_a_bundle_keeps_the_rules_of_operator_sdks_validation() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", spec["version"])
     assert re.fullmatch(r"\d+\.\d+\.\d+", spec["minKubeVersion"])
 
-    modes = [each["type"] for each in spec["installModes"]]
+    modes = [install_mode["type"] for install_mode in spec["installModes"]]
     assert len(modes) == len(set(modes))
-    converts = any(each.get("conversionCRDs") for each in spec["webhookdefinitions"])
-    supported = [each["type"] for each in spec["installModes"] if each["supported"]]
+    converts = any(webhook.get("conversionCRDs") for webhook in spec["webhookdefinitions"])
+    supported = [install_mode["type"] for install_mode in spec["installModes"] if install_mode["supported"]]
     assert converts
     assert supported == ["AllNamespaces"], "others are not allowed beside conversionCRDs"
 
-    owned = {(each["name"], each["version"], each["kind"]) for each in spec["customresourcedefinitions"]["owned"]}
+    owned = {(item["name"], item["version"], item["kind"]) for item in spec["customresourcedefinitions"]["owned"]}
     defined = {
-        (each["metadata"]["name"], served["name"], each["spec"]["names"]["kind"])
-        for each in bundle.values()
-        if each.get("kind") == "CustomResourceDefinition"
-        for served in each["spec"]["versions"]
+        (item["metadata"]["name"], served["name"], item["spec"]["names"]["kind"])
+        for item in bundle.values()
+        if item.get("kind") == "CustomResourceDefinition"
+        for served in item["spec"]["versions"]
     }
     assert owned == defined
     examples = json.loads(version["metadata"]["annotations"]["alm-examples"])
-    assert [(each["apiVersion"], each["kind"]) for each in examples] == [
+    assert [(example["apiVersion"], example["kind"]) for example in examples] == [
         ("shop.example.com/v2", "Shop"),
         ("shop.example.com/v1", "Shop"),
     ], "an example for each version that the operator owns"
 
-    deployments = {each["name"] for each in spec["install"]["spec"]["deployments"]}
+    deployments = {deployment["name"] for deployment in spec["install"]["spec"]["deployments"]}
     for webhook in spec["webhookdefinitions"]:
         assert webhook["deploymentName"] in deployments
         assert webhook["admissionReviewVersions"]
         assert webhook["sideEffects"] in ("None", "NoneOnDryRun")
-        assert not (set(webhook.get("conversionCRDs", ())) - {each[0] for each in owned})
-        groups = [each for rule in webhook.get("rules", ()) for each in rule["apiGroups"]]
+        assert not (set(webhook.get("conversionCRDs", ())) - {item[0] for item in owned})
+        groups = [api_group for rule in webhook.get("rules", ()) for api_group in rule["apiGroups"]]
         assert not {"*", "operators.coreos.com"} & set(groups), "OLM does not install such webhooks"
     labels = dict(re.findall(r"^LABEL (\S+?)=(\S+)$", files["bundle.Dockerfile"].text, re.MULTILINE))
     assert labels == bundle["metadata/annotations.yaml"]["annotations"]

@@ -49,11 +49,11 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @virtual_time
 async def objects(page: Any) -> dict[str, dict[str, Any]]:
     """A shop in every state of the page's table, as a server answers it."""
-    found: dict[str, dict[str, Any]] = {}
+    results: dict[str, dict[str, Any]] = {}
 
     async def read(cluster: sp.testing.Cluster, name: str) -> None:
         obj = await cluster.client.get(page.Shop, name, namespace="default")
-        found[name] = msgspec.json.decode(raw_of(obj) or b"")
+        results[name] = msgspec.json.decode(raw_of(obj) or b"")
 
     async with sp.testing.cluster() as cluster:
         await cluster.client.create(from_wire(CustomResourceDefinition, crd_for(page.Shop)))
@@ -71,10 +71,10 @@ async def objects(page: Any) -> dict[str, dict[str, Any]]:
         await cluster.settle(failing=True)
         for name in ("ready", "waiting", "failing", "stalled", "paused"):
             await read(cluster, name)
-    ready = found["ready"]
-    found["changed"] = {**ready, "metadata": {**ready["metadata"], "generation": 2}}
-    found["deleted"] = {**ready, "metadata": {**ready["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
-    return found
+    ready = results["ready"]
+    results["changed"] = {**ready, "metadata": {**ready["metadata"], "generation": 2}}
+    results["deleted"] = {**ready, "metadata": {**ready["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
+    return results
 
 
 def test_argo_cd_and_flux_say_what_the_page_says(program: Path, tmp_path: Path) -> None:

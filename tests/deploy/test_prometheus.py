@@ -47,8 +47,8 @@ def fill_in(shop: Shop) -> None:
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of prometheus and promtool: those that are installed, or Debian's, unpacked."""
-    if (found := which("prometheus")) and which("promtool"):
-        return Path(found).parent
+    if (executable := which("prometheus")) and which("promtool"):
+        return Path(executable).parent
     folder = tmp_path_factory.mktemp("prometheus")
     for command in (["apt-get", "download", "prometheus"], ["sh", "-c", "dpkg -x prometheus_*.deb ."]):
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -155,9 +155,9 @@ async def asked(session: aiohttp.ClientSession, path: str, **query: str) -> Any:
         return None
 
 
-def is_data(found: Any) -> bool:
+def is_data(value: Any) -> bool:
     """Whether there is a series with a number."""
-    return bool(found) and any(not math.isnan(float(each["value"][1])) for each in found["result"])
+    return bool(value) and any(not math.isnan(float(item["value"][1])) for item in value["result"])
 
 
 async def test_every_panel_has_data_and_every_alert_is_evaluated(programs: Path, rules: Path) -> None:
@@ -188,7 +188,7 @@ async def test_every_panel_has_data_and_every_alert_is_evaluated(programs: Path,
                     number += 1
                     spec = ShopSpec(replicas=13 if number == 1 else 1)
                     await cluster.client.create(Shop.named(f"s{number}", "default", spec=spec))
-                    empty = {each for each in empty if not is_data(await asked(session, "query", query=queries[each]))}
+                    empty = {item for item in empty if not is_data(await asked(session, "query", query=queries[item]))}
                     await asyncio.sleep(0.5)
                 groups = (await asked(session, "rules"))["groups"]
                 while any(rule["health"] == "unknown" for rule in groups[0]["rules"]):

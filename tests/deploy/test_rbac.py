@@ -37,17 +37,17 @@ def controller() -> sp.Controller[Secret]:
     return sp.Controller(Secret, reconcile)
 
 
-async def once(made: sp.Controller[Secret]) -> None:
-    async with cluster(made) as world:
+async def once(secret: sp.Controller[Secret]) -> None:
+    async with cluster(secret) as world:
         await world.create(Secret.named("source", "default"))
         await world.settle()
         await world.delete(await world.get(Secret, "source"))
 
 
-async def record(path: Path, monkeypatch: pytest.MonkeyPatch, made: sp.Controller[Secret]) -> set[Grant]:
+async def record(path: Path, monkeypatch: pytest.MonkeyPatch, secret: sp.Controller[Secret]) -> set[Grant]:
     monkeypatch.setenv(VARIABLE, str(path))
-    await once(made)
-    return {Grant(each.group, each.resource, each.verb) for each in read(path)}
+    await once(secret)
+    return {Grant(item.group, item.resource, item.verb) for item in read(path)}
 
 
 @virtual_time
@@ -55,10 +55,10 @@ async def test_an_apply_that_is_not_declared_is_found_and_one_that_is_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = await record(tmp_path / "requests", monkeypatch, controller())
-    found = compare(declared([controller()]), asked)
-    assert {each.resource for each in found.undeclared} == {"configmaps"}
-    assert {"create", "patch"} <= {each.verb for each in found.undeclared}
-    verbs = [each.verb for each in found.undeclared]
+    differences = compare(declared([controller()]), asked)
+    assert {item.resource for item in differences.undeclared} == {"configmaps"}
+    assert {"create", "patch"} <= {item.verb for item in differences.undeclared}
+    verbs = [item.verb for item in differences.undeclared]
     mended = controller().needs(ConfigMap, *verbs)
     assert not compare(declared([mended]), asked).is_missing
 
@@ -86,30 +86,33 @@ def test_the_simulation_is_recorded_without_its_rehearsal(tmp_path: Path, monkey
 
     monkeypatch.setenv(VARIABLE, str(tmp_path / "requests"))
     sp.simulation.check(scenario, lambda: [controller()], budget=sp.simulation.Budget(runs=1), workers=0)
-    asked = read(tmp_path / "requests")
-    assert {each.resource for each in asked} <= {"secrets", "configmaps", "events", "secrets/status"}
-    assert any(each.resource == "configmaps" and each.verb == "create" for each in asked)
+    request = read(tmp_path / "requests")
+    assert {item.resource for item in request} <= {"secrets", "configmaps", "events", "secrets/status"}
+    assert any(item.resource == "configmaps" and item.verb == "create" for item in request)
 
 
 def test_what_a_role_lacks_and_what_it_has_too_much_is_named() -> None:
     granted = granted_in([role(MAPS, Grant("", "secrets", "get"))])
-    found = compare({MAPS, MAPS._replace(verb="patch")}, [], granted)
-    assert (found.ungranted, found.excessive) == ([MAPS._replace(verb="patch")], [Grant("", "secrets", "get")])
-    assert found.is_missing
-    assert found.is_exceeding
+    differences = compare({MAPS, MAPS._replace(verb="patch")}, [], granted)
+    assert (differences.ungranted, differences.excessive) == (
+        [MAPS._replace(verb="patch")],
+        [Grant("", "secrets", "get")],
+    )
+    assert differences.is_missing
+    assert differences.is_exceeding
 
 
 def test_the_names_that_a_deployment_chooses_are_its_own_and_all_others_must_be_right() -> None:
     besides = certificates("webhook-tls") | injection([("CustomResourceDefinition", "shops.example.com")])
     chosen = certificates("shop-webhook-tls") | injection([("CustomResourceDefinition", "shops.example.com")])
     names = ("webhook-tls",)
-    found = compare(set(), [], granted_in([role(*chosen)]), besides=besides, stand_ins=names)
-    assert (found.ungranted, found.excessive) == ([], [])
-    lacks = [each for each in chosen if each.name != "shop-webhook-tls"]
+    differences = compare(set(), [], granted_in([role(*chosen)]), besides=besides, stand_ins=names)
+    assert (differences.ungranted, differences.excessive) == ([], [])
+    lacks = [item for item in chosen if item.name != "shop-webhook-tls"]
     assert compare(set(), [], granted_in([role(*lacks)]), besides=besides, stand_ins=names).is_missing
     other = certificates("shop-webhook-tls") | injection([("CustomResourceDefinition", "others.example.com")])
-    found = compare(set(), [], granted_in([role(*other)]), besides=besides, stand_ins=names)
-    assert {each.name for each in found.ungranted} == {"shops.example.com"}
+    differences = compare(set(), [], granted_in([role(*other)]), besides=besides, stand_ins=names)
+    assert {item.name for item in differences.ungranted} == {"shops.example.com"}
 
 
 @pytest.mark.parametrize(
@@ -125,9 +128,9 @@ def test_the_names_that_a_deployment_chooses_are_its_own_and_all_others_must_be_
 )
 def test_wildcards_of_a_role_are_understood_and_named_as_too_much(rule: Grant, covers: bool) -> None:
     assert rule.covers(MAPS) is covers
-    found = compare({MAPS}, [], [rule])
-    assert (found.ungranted == []) is covers
-    assert found.excessive == [rule]
+    differences = compare({MAPS}, [], [rule])
+    assert (differences.ungranted == []) is covers
+    assert differences.excessive == [rule]
 
 
 @pytest.mark.parametrize("url", ["*", "/metrics*", "/*"])
@@ -146,9 +149,9 @@ def test_roles_that_are_not_bound_do_not_count_where_there_are_bindings() -> Non
 
 def test_declarations_that_no_test_uses_are_named_without_the_choice_of_how_to_read() -> None:
     reads = {Grant("", "pods", verb) for verb in ("get", "list", "watch", "delete")}
-    found = compare(reads, [Grant("", "pods", "watch")])
-    assert found.unused == [Grant("", "pods", "delete")]
-    assert describe(found.unused) == ["pods: delete"]
+    differences = compare(reads, [Grant("", "pods", "watch")])
+    assert differences.unused == [Grant("", "pods", "delete")]
+    assert describe(differences.unused) == ["pods: delete"]
 
 
 SCALES = PolicyRule(api_groups=["*"], resources=["*/scale"], verbs=["get", "patch"])
@@ -157,33 +160,38 @@ PAGES = PolicyRule(non_resource_urls=["/pages/*"], verbs=["get"])
 
 def test_a_declared_rule_covers_what_was_asked_for_and_is_neither_unused_nor_excessive() -> None:
     one = controller().needs(SCALES).needs(PAGES).needs(ConfigMap, "get", "patch", names=["settings"])
-    known = declared([one])
-    asked = [
+    expected = declared([one])
+    request = [
         *(Grant("apps", "deployments/scale", verb) for verb in ("get", "patch")),
         *(Grant("", "configmaps", verb, "settings") for verb in ("get", "patch")),
         Grant("", "", "get", url="/pages/one"),
         Grant("", "", "get", url="/openapi/v3"),  # as every account may
     ]
     besides = declared([controller()]) | of_the_framework([one])
-    found = compare(known, asked, granted_in([role(*known)]), besides=besides)
-    assert (found.undeclared, found.ungranted, found.unused, found.excessive) == ([], [], [], [])
+    differences = compare(expected, request, granted_in([role(*expected)]), besides=besides)
+    assert (differences.undeclared, differences.ungranted, differences.unused, differences.excessive) == (
+        [],
+        [],
+        [],
+        [],
+    )
 
 
 def test_another_name_url_or_subresource_than_a_declared_one_is_missing() -> None:
-    known = declared([controller().needs(SCALES).needs(PAGES).needs(ConfigMap, "get", names=["settings"])])
-    asked = [
+    expected = declared([controller().needs(SCALES).needs(PAGES).needs(ConfigMap, "get", names=["settings"])])
+    request = [
         Grant("", "configmaps", "get", "others"),
         Grant("apps", "deployments/status", "get"),
         Grant("", "", "get", url="/secrets"),
     ]
-    found = compare(known, asked, granted_in([role(*known)]), besides=declared([controller()]))
-    assert found.undeclared == [
+    differences = compare(expected, request, granted_in([role(*expected)]), besides=declared([controller()]))
+    assert differences.undeclared == [
         Grant("", "", "get", url="/secrets"),
         Grant("", "configmaps", "get"),
         Grant("apps", "deployments/status", "get"),
     ]
-    assert found.ungranted == found.undeclared
-    assert describe(found.unused) == ["*.*/scale: get, patch", "/pages/*: get", "configmaps 'settings': get"]
+    assert differences.ungranted == differences.undeclared
+    assert describe(differences.unused) == ["*.*/scale: get, patch", "/pages/*: get", "configmaps 'settings': get"]
 
 
 @virtual_time
@@ -202,9 +210,9 @@ async def test_a_url_that_is_not_declared_is_refused_and_the_rule_to_add_is_name
     monkeypatch.chdir(tmp_path)
     Path("app.py").write_text(PROGRAM)
     assert run("app.py", "--requests", "requests") == 1
-    said = capfd.readouterr().out
-    assert line in said
-    assert "/version" not in said
+    output = capfd.readouterr().out
+    assert line in output
+    assert "/version" not in output
     monkeypatch.delenv(VARIABLE)
     await once(sp.Controller(Secret, ask).needs(PolicyRule(non_resource_urls=["/metrics"], verbs=["get"])))
 
@@ -275,7 +283,7 @@ RBAC = "rbac.authorization.k8s.io"
 
 
 @pytest.mark.parametrize(
-    ("grant", "asked", "is_unused"),
+    ("grant", "expected", "is_unused"),
     [
         (Grant(RBAC, "clusterroles", "bind"), Grant(RBAC, "rolebindings", "create"), False),
         (Grant(RBAC, "roles", "bind", "view"), Grant(RBAC, "clusterrolebindings", "patch"), False),
@@ -289,6 +297,6 @@ RBAC = "rbac.authorization.k8s.io"
     ],
 )
 def test_a_verb_that_no_request_has_is_unused_only_if_nothing_needed_it(
-    grant: Grant, asked: Grant, is_unused: bool
+    grant: Grant, expected: Grant, is_unused: bool
 ) -> None:
-    assert compare({grant, asked}, [asked]).unused == ([grant] if is_unused else [])
+    assert compare({grant, expected}, [expected]).unused == ([grant] if is_unused else [])

@@ -46,22 +46,22 @@ def operator(**more: Any) -> Installation:
 )
 @virtual_time
 async def test_an_operator_does_its_work_and_is_refused_nothing(more: dict[str, Any]) -> None:
-    made = operator(**more)
+    new_operator = operator(**more)
     storage, record = MemoryStorage(), AccessRecord()
-    account = f"system:serviceaccount:{SPACE}:{made.name}"
+    account = f"system:serviceaccount:{SPACE}:{new_operator.name}"
     async with ApiServer(storage=storage, access=Access(authorizer=Rbac(storage), access_record=record)) as server:
         admin = Client(InProcessTransport(server.handle))
         async with admin, ControlPlane(admin):
-            await installed(Api(server), made)
+            await installed(Api(server), new_operator)
             transport = InProcessTransport(server.handle, user=account)
             async with Client(transport, namespace=SPACE) as client:
-                settings = {"name": made.program, "identity": "me", "namespace": SPACE}
+                settings = {"name": new_operator.program, "identity": "me", "namespace": SPACE}
                 manager = Manager(
                     client,
                     controllers=[mykind.controller],
-                    leader_election=None if made.shards else LeaderElection(**settings),
-                    sharding=Sharding(**settings, by=made.shards_by) if made.shards else None,
-                    namespace=made.watch_namespace,
+                    leader_election=None if new_operator.shards else LeaderElection(**settings),
+                    sharding=Sharding(**settings, by=new_operator.shards_by) if new_operator.shards else None,
+                    namespace=new_operator.watch_namespace,
                 )
                 async with manager:
                     spec = mykind.MykindSpec(numpods=2)
@@ -71,13 +71,13 @@ async def test_an_operator_does_its_work_and_is_refused_nothing(more: dict[str, 
                     await admin.delete(pods[0])
                     await advance(60)
                     assert len(await admin.list(Pod, namespace="default")) == 2
-                    found = await admin.get(mykind.Mykind, "sample", namespace="default")
-                    assert found.status.ready == 2
-                    await admin.delete(found)
+                    result = await admin.get(mykind.Mykind, "sample", namespace="default")
+                    assert result.status.ready == 2
+                    await admin.delete(result)
                     await advance(60)
                     assert not [*await admin.list(Pod, namespace="default")]
                 assert any(request.user.name == account and request.verb == "patch" for request in record.attributes)
-                assert [(asked.verb, asked.combined) for asked, _ in record.refused] == []
+                assert [(request.verb, request.combined) for request, _ in record.refused] == []
                 with pytest.raises(Forbidden, match='cannot list resource "configmaps"'):
                     await client.list(ConfigMap, namespace="default")
 
@@ -85,11 +85,11 @@ async def test_an_operator_does_its_work_and_is_refused_nothing(more: dict[str, 
 @virtual_time
 async def test_users_may_do_with_the_kinds_what_their_roles_say() -> None:
     """Kubernetes adds the roles to its own; here they are bound as they are."""
-    made = operator()
+    new_operator = operator()
     storage = MemoryStorage()
     async with ApiServer(storage=storage, access=Access(authorizer=Rbac(storage))) as server:
         api = Api(server)
-        await installed(api, made)
+        await installed(api, new_operator)
         for level in ("edit", "view"):
             binding = {
                 "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -98,7 +98,7 @@ async def test_users_may_do_with_the_kinds_what_their_roles_say() -> None:
                 "roleRef": {
                     "apiGroup": "rbac.authorization.k8s.io",
                     "kind": "ClusterRole",
-                    "name": f"{made.cluster_name}-mykinds-{level}",
+                    "name": f"{new_operator.cluster_name}-mykinds-{level}",
                 },
                 "subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": level}],
             }
@@ -107,17 +107,17 @@ async def test_users_may_do_with_the_kinds_what_their_roles_say() -> None:
         viewer = Client(InProcessTransport(server.handle, user="view"))
         async with editor, viewer:
             await editor.create(mykind.Mykind.named("sample", "default", spec=mykind.MykindSpec()))
-            found = await viewer.get(mykind.Mykind, "sample", namespace="default")
+            result = await viewer.get(mykind.Mykind, "sample", namespace="default")
             with pytest.raises(Forbidden, match="cannot delete"):
-                await viewer.delete(found)
+                await viewer.delete(result)
             path = "/apis/grp.example.com/v1alpha1/namespaces/default/mykinds/sample/status"
             answer = await api.send("PATCH", path, {}, impersonate_user="edit")
             answer.failed(403, "Forbidden", "mykinds/status")
-            await editor.delete(found)
+            await editor.delete(result)
 
 
 def test_the_operator_with_webhooks_may_write_its_own_certificates_only() -> None:
-    made = operator_of(
+    result = operator_of(
         [mykinds.controller],
         [mykinds.admission],
         image="mykind:1",
@@ -127,7 +127,7 @@ def test_the_operator_with_webhooks_may_write_its_own_certificates_only() -> Non
     )
     named = [
         (resource, tuple(rule["resourceNames"]), rule["verbs"])
-        for document in yaml.safe_load_all(plain(made))
+        for document in yaml.safe_load_all(plain(result))
         if document["kind"] in ("Role", "ClusterRole")
         for rule in document["rules"]
         if "resourceNames" in rule

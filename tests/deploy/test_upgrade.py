@@ -96,10 +96,10 @@ class Users:
                 if await self._asked("patch", self._client.patch(kind, mine, change, namespace="default")):
                     self.there[mine] = turn
             else:
-                found = await self._asked("get", self._client.get(kind, mine, namespace="default"))
-                if found is not None:
-                    found.metadata.annotations["turn"] = str(turn)
-                    if await self._asked("update", self._client.update(found)):
+                result = await self._asked("get", self._client.get(kind, mine, namespace="default"))
+                if result is not None:
+                    result.metadata.annotations["turn"] = str(turn)
+                    if await self._asked("update", self._client.update(result)):
                         self.there[mine] = turn
             await asyncio.sleep(0.02)
 
@@ -133,12 +133,12 @@ class Users:
 
 async def age(client: sp.Client) -> bytes:
     """Replaces the webhooks' certificate by one of the same CA that is due for renewal; returns it."""
-    found = await client.get(Secret, "database-webhook-tls", namespace=SPACE)
-    authority = Pair(split(found.data["ca.crt"])[0], split(found.data["ca.key"])[0])
+    secret = await client.get(Secret, "database-webhook-tls", namespace=SPACE)
+    authority = Pair(split(secret.data["ca.crt"])[0], split(secret.data["ca.key"])[0])
     then = datetime.now(UTC) - timedelta(days=70)
     old = issue(authority, service_names("database-webhook", SPACE), now=then, lifetime=timedelta(days=90))
-    found.data["tls.crt"], found.data["tls.key"] = old.certificate, old.key
-    await client.update(found)
+    secret.data["tls.crt"], secret.data["tls.key"] = old.certificate, old.key
+    await client.update(secret)
     return old.certificate
 
 
@@ -159,7 +159,7 @@ async def test_no_request_fails_and_nothing_is_lost_while_releases_replace_each_
             folder = await asyncio.to_thread(chart, tmp_path, programs[tag], tag)
             await cluster.run(tool, verb, "database", folder, *PLACE, "--values", values)
             crd = await client.get(CustomResourceDefinition, CRD)
-            assert [each.name for each in crd.spec.versions if each.storage] == [STORED[tag]]
+            assert [version.name for version in crd.spec.versions if version.storage] == [STORED[tag]]
 
         await roll_out("1.0.0", "install")
         async with asyncio.TaskGroup() as tasks:
@@ -175,8 +175,8 @@ async def test_no_request_fails_and_nothing_is_lost_while_releases_replace_each_
             await roll_out("3.0.0", "upgrade")
             await cluster.run(sys.executable, "-m", "setpoint", "crd", "migrate", CRD)
             await users.have_asked(60)
-            for each in writing:
-                each.cancel()
+            for item in writing:
+                item.cancel()
         assert not users.failures, users.failures[:5]
         assert min(users.requests[verb] for verb in ("create", "patch", "update", "get", "delete")) > 0
         assert not pods.forbidden()
@@ -184,7 +184,7 @@ async def test_no_request_fails_and_nothing_is_lost_while_releases_replace_each_
         crd = await client.get(CustomResourceDefinition, CRD)
         assert crd.status.stored_versions == ["v1"]
         for kind in (DatabaseV1alpha1, Database):
-            found = {each.name: each for each in await client.list(kind, namespace="default") if not each.is_deleting}
-            assert users.there.keys() <= found.keys(), "an object whose creation was answered is there"
+            by_name = {obj.name: obj for obj in await client.list(kind, namespace="default") if not obj.is_deleting}
+            assert users.there.keys() <= by_name.keys(), "an object whose creation was answered is there"
             for name, turn in users.there.items():
-                assert int(found[name].annotations.get("turn", "0")) >= turn, "a write that was answered is there"
+                assert int(by_name[name].annotations.get("turn", "0")) >= turn, "a write that was answered is there"

@@ -60,12 +60,12 @@ def test_code_fits_the_column_of_the_site_so_that_nobody_has_to_scroll_sideways(
 
 def flags() -> dict[str, set[str]]:
     """The flags of each command, by its words; those of programs under ``program.py``."""
-    found: dict[str, set[str]] = {}
+    results: dict[str, set[str]] = {}
     for section in reference.commands().split("\n## ")[1:]:
         title, _, table = section.partition("\n")
         rows = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
-        found[title] = {name for row in rows for name in re.findall(r"`(-[^`]+)`", row)}
-    return found
+        results[title] = {name for row in rows for name in re.findall(r"`(-[^`]+)`", row)}
+    return results
 
 
 def commands(text: str) -> Iterator[list[str]]:

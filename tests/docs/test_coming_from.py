@@ -33,8 +33,8 @@ CLIENTS = {"kr8s": "kr8s.asyncio", "kubernetes-client": "kubernetes.client", "li
 def source(page: str, of: str) -> str:
     """The block of a page whose first line names its library."""
     text = (DOCS / "coming-from" / f"{page}.md").read_text("utf-8")
-    (found,) = re.findall(rf"^```python\n# {of}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    return str(found)
+    (result,) = re.findall(rf"^```python\n# {of}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return str(result)
 
 
 @pytest.fixture
@@ -46,13 +46,13 @@ def made() -> Iterator[list[str]]:
         sys.modules.pop(name, None)
 
 
-def module(page: str, of: str, made: list[str]) -> ModuleType:
+def module(page: str, of: str, text: list[str]) -> ModuleType:
     name = f"page_{page}_{of}".replace("-", "_")
-    found = ModuleType(name)
-    sys.modules[name] = found
-    made.append(name)
-    exec(compile(source(page, of), name, "exec", dont_inherit=True), found.__dict__)
-    return found
+    module_type = ModuleType(name)
+    sys.modules[name] = module_type
+    text.append(name)
+    exec(compile(source(page, of), name, "exec", dont_inherit=True), module_type.__dict__)
+    return module_type
 
 
 def test_every_page_has_code_of_ours() -> None:

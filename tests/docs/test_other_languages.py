@@ -26,8 +26,8 @@ FRAMES = {
 
 def blocks(page: Path) -> dict[str, str]:
     """The blocks of a page by their language; none has two of one language that is not Python."""
-    found = re.findall(r"^```(\w+)\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    others = [(language, text) for language, text in found if language != "python"]
+    matches = re.findall(r"^```(\w+)\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    others = [(language, text) for language, text in matches if language != "python"]
     assert len({language for language, _ in others}) == len(others), page.name
     return dict(others)
 
@@ -46,8 +46,8 @@ def framed(language: str, request: pytest.FixtureRequest) -> Path:
 
 
 def test_every_block_of_go_and_java_has_its_surroundings() -> None:
-    found = {(page.stem, language) for page in PAGES.glob("*.md") for language in blocks(page)}
-    assert {each for each in found if each[1] in ("go", "java")} == {*FRAMES}
+    result = {(page.stem, language) for page in PAGES.glob("*.md") for language in blocks(page)}
+    assert {item for item in result if item[1] in ("go", "java")} == {*FRAMES}
 
 
 def test_the_blocks_of_go_are_formatted_and_compile(request: pytest.FixtureRequest) -> None:

@@ -31,8 +31,8 @@ five
 def test_other_output_than_the_page_says_is_found_and_can_be_written_into_it(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(PAGE)
-    found = follow([page], tmp_path)
-    assert found == ["page.md: $ echo four\n  says ['five']\n  prints ['four']"]
+    result = follow([page], tmp_path)
+    assert result == ["page.md: $ echo four\n  says ['five']\n  prints ['four']"]
     follow([page], tmp_path, write=True)
     assert page.read_text() == PAGE.replace("five", "four")
     assert follow([page], tmp_path) == []

@@ -94,12 +94,12 @@ def test_a_fault_of_the_site_is_found(tmp_path: Path) -> None:
     (tmp_path / "x.css").write_text("@import url(https://fonts.example.com/css)")
     (tmp_path / "searchindex.js").write_text('Search.setIndex({"docnames": [], "terms": {}, "titleterms": {}})')
     pages = SimpleNamespace(plain={"index.md": "[a](a.md)", "a.md": "", "b.md": "[b](b.md)"})
-    found = list(check.findings(tmp_path, pages))
-    assert [each for each in found if not each.startswith("search")] == [
+    findings = list(check.findings(tmp_path, pages))
+    assert [finding for finding in findings if not finding.startswith("search")] == [
         "a.html: loads https://cdn.example.com/x.js from the network",
         "a.html: links to b.html, which does not exist",
         "a.html: links to #nowhere: the page has no such anchor",
         "x.css: loads from the network",
         "b.md: no other page links to it",
     ]
-    assert len([each for each in found if each.startswith("search")]) == len(check.SEARCHED)
+    assert len([finding for finding in findings if finding.startswith("search")]) == len(check.SEARCHED)

@@ -194,8 +194,8 @@ async def test_objects_outlive_both_programs_in_etcds_directory(tmp_path: Path) 
             assert (await ask(f"{url}/healthz"))[0] == 200, "without credentials"
             _, own = await ask(f"{url}/api/v1/namespaces/default/endpoints/kubernetes", token="secret")
             assert own["subsets"][0]["ports"][0]["port"] == int(url.rpartition(":")[2])
-            made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"}}
-            assert (await ask(f"{url}{MAPS}", "POST", made, token="secret"))[0] == 201
+            result = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"}}
+            assert (await ask(f"{url}{MAPS}", "POST", result, token="secret"))[0] == 201
             with pytest.raises(Exception, match="in use by another server"):
                 async with server(*arguments(tmp_path), f"--etcd-servers={store}"):
                     pass
@@ -233,13 +233,13 @@ async def test_versions_and_resources_can_be_turned_off(tmp_path: Path) -> None:
     off = "--runtime-config=api/beta=false,batch/v1=false,batch/v1/jobs=true,apps/v1/daemonsets=false"
     gates = "--feature-gates=AllAlpha=false,kube:AllBeta=false"
     async with server(*arguments(tmp_path, off, gates)) as url:
-        found = {}
+        results = {}
         for version in ("batch/v1", "apps/v1"):
             _, document = await ask(f"{url}/apis/{version}", token="secret")
-            found[version] = {item["name"] for item in document["resources"] if "/" not in item["name"]}
-        assert found["batch/v1"] == {"jobs"}
-        assert "deployments" in found["apps/v1"]
-        assert "daemonsets" not in found["apps/v1"]
+            results[version] = {item["name"] for item in document["resources"] if "/" not in item["name"]}
+        assert results["batch/v1"] == {"jobs"}
+        assert "deployments" in results["apps/v1"]
+        assert "daemonsets" not in results["apps/v1"]
 
 
 @pytest.mark.parametrize(("gates", "sharded"), [("", False), ("ShardedListAndWatch=true", True)])
@@ -400,7 +400,7 @@ def certified(name: str, group: str) -> tuple[bytes, Pair]:
     oid = x509.oid.NameOID
     subject = x509.Name([x509.NameAttribute(oid.COMMON_NAME, name), x509.NameAttribute(oid.ORGANIZATION_NAME, group)])
     issuer = x509.load_pem_x509_certificate(authority.certificate)
-    made = (
+    result = (
         x509.CertificateBuilder(issuer.subject, subject, key.public_key(), x509.random_serial_number())
         .not_valid_before(now - timedelta(hours=1))
         .not_valid_after(now + timedelta(days=1))
@@ -409,7 +409,7 @@ def certified(name: str, group: str) -> tuple[bytes, Pair]:
     )
     encoding = serialization.Encoding.PEM
     private = key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    return authority.certificate, Pair(made.public_bytes(encoding), private)
+    return authority.certificate, Pair(result.public_bytes(encoding), private)
 
 
 # -- the folder -------------------------------------------------------------------------------------------------------
@@ -423,8 +423,8 @@ def test_the_folder_has_three_programs_and_is_made_once(tmp_path: Path, monkeypa
     assert assets() == folder
     assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == times
     assert assets(["*"]) != folder
-    told = subprocess.run([folder / "etcd", "--version"], capture_output=True, text=True, check=True).stdout
-    assert told.startswith("etcd Version: 3.")
+    output = subprocess.run([folder / "etcd", "--version"], capture_output=True, text=True, check=True).stdout
+    assert output.startswith("etcd Version: 3.")
 
 
 def test_controllers_are_written_into_the_program(tmp_path: Path) -> None:

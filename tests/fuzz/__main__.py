@@ -39,17 +39,17 @@ def main() -> int:
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.randrange(1 << 32)
     end = time.monotonic() + options.seconds
-    report, found = Report(), {}
+    report, result = Report(), {}
     rounds, memory = 0, list[int]()
     print(f"seed {seed}", flush=True)
     with asyncio.Runner() as runner:
         while time.monotonic() < end:
             for problem in (
-                _in_process(runner, seed + rounds, report, found),
-                _over_http(runner, seed + rounds, found),
+                _in_process(runner, seed + rounds, report, result),
+                _over_http(runner, seed + rounds, result),
             ):
                 if problem is not None:
-                    found[problem.signature] = str(problem)
+                    result[problem.signature] = str(problem)
                     print(f"FOUND {problem.signature}\n  {str(problem)[:1500]}", flush=True)
                     if problem.__cause__ is not None:
                         traceback.print_exception(problem.__cause__, limit=-6)
@@ -66,11 +66,11 @@ def main() -> int:
     for seconds, what in report.slowest:
         print(f"  {seconds * 1000:7.1f} ms  {what[:200]}")
     slow = [seconds for seconds, _ in report.slowest if seconds > SLOW]
-    print(f"{len(found)} findings, {len(slow)} requests over {SLOW * 1000:.0f} ms")
-    return 1 if found or slow or grown > _GROWTH else 0
+    print(f"{len(result)} findings, {len(slow)} requests over {SLOW * 1000:.0f} ms")
+    return 1 if result or slow or grown > _GROWTH else 0
 
 
-def _in_process(runner: asyncio.Runner, seed: int, report: Report, known: dict[str, str]) -> FoundError | None:
+def _in_process(runner: asyncio.Runner, seed: int, report: Report, values: dict[str, str]) -> FoundError | None:
     @seeded(seed)
     @settings(
         max_examples=_ROUND,
@@ -85,13 +85,13 @@ def _in_process(runner: asyncio.Runner, seed: int, report: Report, known: dict[s
         try:
             runner.run(session(sent, report))
         except FoundError as problem:
-            if problem.signature not in known:
+            if problem.signature not in values:
                 raise
 
     return _tried(any_requests)
 
 
-def _over_http(runner: asyncio.Runner, seed: int, known: dict[str, str]) -> FoundError | None:
+def _over_http(runner: asyncio.Runner, seed: int, values: dict[str, str]) -> FoundError | None:
     @seeded(seed)
     @settings(
         max_examples=_ROUND // 10,
@@ -106,7 +106,7 @@ def _over_http(runner: asyncio.Runner, seed: int, known: dict[str, str]) -> Foun
         try:
             runner.run(raw_session(sent))
         except FoundError as problem:
-            if problem.signature not in known:
+            if problem.signature not in values:
                 raise
 
     return _tried(any_bytes)

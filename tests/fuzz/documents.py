@@ -193,11 +193,11 @@ def _object(draw: st.DrawFn, schema: Schema, depth: int) -> JSON:
     wanted = list(schema.required)
     if names:
         wanted += draw(st.lists(st.sampled_from(names), max_size=4))
-    made = {name: draw(of_schema(schema.properties.get(name), depth - 1)) for name in dict.fromkeys(wanted)}
+    by_name = {name: draw(of_schema(schema.properties.get(name), depth - 1)) for name in dict.fromkeys(wanted)}
     if schema.additional is not None or not names:
         for name in draw(st.lists(st.sampled_from(_KEYS), max_size=2)):
-            made[name] = draw(of_schema(schema.additional, depth - 1))
-    return made
+            by_name[name] = draw(of_schema(schema.additional, depth - 1))
+    return by_name
 
 
 _managed = st.fixed_dictionaries(
@@ -213,7 +213,7 @@ _managed = st.fixed_dictionaries(
 
 @st.composite
 def metadata(draw: st.DrawFn, name: str) -> JSON:
-    made: dict[str, JSON] = {"name": name}
+    result: dict[str, JSON] = {"name": name}
     for key in draw(
         st.lists(
             st.sampled_from(
@@ -248,8 +248,8 @@ def metadata(draw: st.DrawFn, name: str) -> JSON:
                 right = st.lists(_managed, max_size=2)
             case _:
                 right = texts
-        made[key] = draw(right | values(2) | large())
-    return made
+        result[key] = draw(right | values(2) | large())
+    return result
 
 
 def seeds() -> list[JSON]:
@@ -257,19 +257,19 @@ def seeds() -> list[JSON]:
 
 
 def places(value: JSON, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    found = [path] if path else []
+    result = [path] if path else []
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in list(items)[:50] if len(path) < 12 else ():
-        found += places(item, (*path, key))
-    return found
+        result += places(item, (*path, key))
+    return result
 
 
 def put(document: JSON, path: tuple[Any, ...], value: JSON) -> JSON:
-    made = node = copy.copy(document)
+    result = node = copy.copy(document)
     for step in path[:-1]:
         node[step] = node = copy.copy(node[step])
     node[path[-1]] = value
-    return made
+    return result
 
 
 def at(document: JSON, path: tuple[Any, ...]) -> JSON:

@@ -200,13 +200,13 @@ async def _beginning(stream: Any) -> bytes:
 
 def _where(problem: BaseException | None) -> str:
     """The innermost line of ours."""
-    found, trace = "", problem.__traceback__ if problem else None
+    text, trace = "", problem.__traceback__ if problem else None
     while trace is not None:
         code = trace.tb_frame.f_code
         if "/setpoint/" in code.co_filename:
-            found = f"{code.co_filename.rpartition('/setpoint/')[2]}:{code.co_name}"
+            text = f"{code.co_filename.rpartition('/setpoint/')[2]}:{code.co_name}"
         trace = trace.tb_next
-    return found
+    return text
 
 
 def _words(body: bytes) -> str:

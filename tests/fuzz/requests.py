@@ -91,11 +91,11 @@ SUBRESOURCES = (
 @cache
 def resources() -> list[tuple[str, str, str, bool, tuple[str, ...]]]:
     """Root, plural, kind as the schemas name it, whether it is in namespaces, and what is below it."""
-    found = [
+    result = [
         (one.root, one.plural, str(one.gvk), one.namespaced, tuple(one.subresources))
         for one in (served.resource for served in ApiServer().registry)
     ]
-    return sorted(found) + [("/apis/grp.example.com/v1", "mykinds", "", True, ("status", "scale"))] * 8
+    return sorted(result) + [("/apis/grp.example.com/v1", "mykinds", "", True, ("status", "scale"))] * 8
 
 
 KNOWN = (
@@ -188,7 +188,7 @@ headers = st.fixed_dictionaries(
             for name in TEXT_HEADERS
         },
     },
-).flatmap(lambda made: st.sampled_from([{}] * 8 + [made]))
+).flatmap(lambda new_result: st.sampled_from([{}] * 8 + [new_result]))
 
 
 @st.composite
@@ -338,14 +338,14 @@ def requests(draw: st.DrawFn) -> Request:
         path, kind = draw(paths(named=named))
     if draw(st.integers(0, 15)) == 0:
         path = draw(odd_paths)
-    made = dict(draw(headers))
+    result = dict(draw(headers))
     body: bytes | None = None
     die = draw(st.integers(0, 19))
     if die == 0:
         body = draw(bodies_of_bytes)
-        made["content-type"] = draw(st.sampled_from(TYPES))
+        result["content-type"] = draw(st.sampled_from(TYPES))
     elif method == "PATCH":
-        made["content-type"] = kind_of = draw(st.sampled_from([JSON_PATCH, MERGE, STRATEGIC, APPLY]))
+        result["content-type"] = kind_of = draw(st.sampled_from([JSON_PATCH, MERGE, STRATEGIC, APPLY]))
         document = draw(documents(kind, _name(path)))
         if kind_of == JSON_PATCH:
             document = draw(operations(document))
@@ -355,14 +355,14 @@ def requests(draw: st.DrawFn) -> Request:
         document = draw(documents(kind, draw(names)))
         if path.endswith(("/token", "/eviction", "/binding", "/scale")):
             document = draw(_small())
-        made["content-type"] = draw(
+        result["content-type"] = draw(
             st.sampled_from(["application/json"] * 8 + ["application/yaml"] * 2 + ["", "text/plain"])
         )
-        body = _yaml(document) if made["content-type"] == "application/yaml" else encoded(document)
+        body = _yaml(document) if result["content-type"] == "application/yaml" else encoded(document)
     query = draw(queries)
-    if method == "PATCH" and made.get("content-type") == APPLY and draw(st.integers(0, 5)):
+    if method == "PATCH" and result.get("content-type") == APPLY and draw(st.integers(0, 5)):
         query += (("fieldManager", draw(st.sampled_from(["me", "you"]))), ("force", "true"))
-    return Request(method, path, query, made, body)
+    return Request(method, path, query, result, body)
 
 
 def _name(path: str) -> str:

@@ -87,21 +87,21 @@ async def client(target: Target, warnings: list[str]) -> AsyncIterator[Client]:
 @pytest.fixture
 def kubectl(target: Target) -> Callable[..., list[str]]:
     """``kubectl("get", "pods")`` is the command line. Skips where there is no kubectl, or no socket to talk to."""
-    found = shutil.which("kubectl")
-    if found is None:
+    executable = shutil.which("kubectl")
+    if executable is None:
         pytest.skip("kubectl is not installed")
     if target.kubeconfig is None:
         pytest.skip("there is no socket")
-    return lambda *arguments: [found, "--kubeconfig", str(target.kubeconfig), *arguments]
+    return lambda *arguments: [executable, "--kubeconfig", str(target.kubeconfig), *arguments]
 
 
 @pytest.fixture
 async def namespace(client: Client) -> AsyncIterator[str]:
-    made = await client.create(Namespace(metadata=ObjectMeta(generate_name="setpoint-test-")))
+    new_namespace = await client.create(Namespace(metadata=ObjectMeta(generate_name="setpoint-test-")))
     try:
-        yield made.name
+        yield new_namespace.name
     finally:
-        await client.delete(Namespace, made.name)
+        await client.delete(Namespace, new_namespace.name)
 
 
 @pytest.fixture

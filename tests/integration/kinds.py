@@ -92,12 +92,12 @@ def everything_in(group: str) -> type[CustomResource]:
 async def installed(client: Client, *classes: type[CustomResource]) -> AsyncIterator[CustomResourceDefinition]:
     """Applies the definition of the classes, waits until the server serves it, and deletes it at the end."""
     wanted = from_wire(CustomResourceDefinition, crd_for(*classes))
-    made = await client.apply(wanted)
+    result = await client.apply(wanted)
     try:
         await until(lambda: _served(client, classes[0]))
-        yield made
+        yield result
     finally:
-        await client.delete(CustomResourceDefinition, made.name)
+        await client.delete(CustomResourceDefinition, result.name)
 
 
 async def _served(client: Client, kind: type[CustomResource]) -> bool:
@@ -111,6 +111,6 @@ async def _served(client: Client, kind: type[CustomResource]) -> bool:
 async def until(holds: Callable[[], Any], timeout: float = 30.0) -> Any:
     """Asks until the answer is true, and returns it. There is no other way to wait for another process."""
     async with asyncio.timeout(timeout):
-        while not (found := await holds()):  # noqa: ASYNC110
+        while not (result := await holds()):  # noqa: ASYNC110
             await asyncio.sleep(0.1)
-        return found
+        return result

@@ -36,15 +36,15 @@ def pod(name: str, namespace: str) -> Pod:
 
 
 async def test_an_object_is_created_read_changed_and_deleted(client: Client, namespace: str) -> None:
-    made = await client.create(config_map("a", namespace, k="v"))
-    assert made.uid
+    new_config_map = await client.create(config_map("a", namespace, k="v"))
+    assert new_config_map.uid
     assert (await client.get(ConfigMap, "a", namespace=namespace)).data == {"k": "v"}
-    made.data["k"] = "w"
-    changed = await client.update(made)
+    new_config_map.data["k"] = "w"
+    changed = await client.update(new_config_map)
     assert changed.data == {"k": "w"}
-    assert changed.metadata.resource_version != made.metadata.resource_version
+    assert changed.metadata.resource_version != new_config_map.metadata.resource_version
     gone = await client.delete(changed)
-    assert isinstance(gone, Status) or gone.uid == made.uid
+    assert isinstance(gone, Status) or gone.uid == new_config_map.uid
     with pytest.raises(NotFound, match=rf'get configmaps {namespace}/a: NotFound \(404\): configmaps "a" not found'):
         await client.get(ConfigMap, "a", namespace=namespace)
 
@@ -81,12 +81,12 @@ async def test_a_name_that_is_taken_and_an_object_that_is_invalid(client: Client
 
 async def test_what_the_model_does_not_know_survives_an_update(client: Client, namespace: str) -> None:
     kind = dynamic(ConfigMap.resource)
-    made = await client.create(kind.of({"metadata": {"name": "a", "namespace": namespace}, "data": {"k": "v"}}))
+    result = await client.create(kind.of({"metadata": {"name": "a", "namespace": namespace}, "data": {"k": "v"}}))
     small = await client.get(metadata_only(ConfigMap), "a", namespace=namespace)
     small.labels["l"] = "v"
     await client.update(small)
-    found = await client.get(kind, "a", namespace=namespace)
-    assert (found["data"], found.labels, found.uid) == ({"k": "v"}, {"l": "v"}, made.uid)
+    obj = await client.get(kind, "a", namespace=namespace)
+    assert (obj["data"], obj.labels, obj.uid) == ({"k": "v"}, {"l": "v"}, result.uid)
 
 
 async def test_every_form_of_patch(client: Client, namespace: str) -> None:
@@ -126,12 +126,12 @@ async def test_what_was_read_can_be_applied(client: Client, namespace: str) -> N
 
 
 async def test_a_dry_run_changes_nothing(client: Client, namespace: str) -> None:
-    heard: list[str] = []
-    client.on_write(lambda record: heard.append(record.verb))
+    events: list[str] = []
+    client.on_write(lambda record: events.append(record.verb))
     await client.create(config_map("a", namespace), dry_run=True)
     with pytest.raises(NotFound):
         await client.get(ConfigMap, "a", namespace=namespace)
-    assert heard == []
+    assert events == []
 
 
 async def test_a_field_that_does_not_exist_is_refused_when_asked_to(
@@ -158,9 +158,9 @@ async def test_a_delete_by_an_old_uid_does_not_hit_the_new_object(client: Client
 
 async def test_lists_select_and_page_and_are_deleted_together(client: Client, namespace: str) -> None:
     for number in range(7):
-        made = config_map(f"c{number}", namespace)
-        made.labels["parity"] = "even" if number % 2 == 0 else "odd"
-        await client.create(made)
+        new_config_map = config_map(f"c{number}", namespace)
+        new_config_map.labels["parity"] = "even" if number % 2 == 0 else "odd"
+        await client.create(new_config_map)
     even = await client.list(ConfigMap, namespace=namespace, selector="parity=even")
     assert [entry.name for entry in even] == ["c0", "c2", "c4", "c6"]
     (one,) = await client.list(ConfigMap, namespace=namespace, field_selector={"metadata.name": "c3"})
@@ -181,11 +181,11 @@ async def test_lists_select_and_page_and_are_deleted_together(client: Client, na
 async def test_a_watch_goes_on_where_the_list_ended(client: Client, namespace: str) -> None:
     start = (await client.list(ConfigMap, namespace=namespace)).metadata.resource_version
     async with client.watch(ConfigMap, namespace=namespace, resource_version=start, selector="w") as events:
-        made = config_map("a", namespace)
-        made.labels["w"] = "1"
-        made = await client.create(made)
-        made.data["k"] = "v"
-        await client.update(made)
+        new_config_map = config_map("a", namespace)
+        new_config_map.labels["w"] = "1"
+        new_config_map = await client.create(new_config_map)
+        new_config_map.data["k"] = "v"
+        await client.update(new_config_map)
         await client.delete(ConfigMap, "a", namespace=namespace)
         seen = []
         async with asyncio.timeout(60):
@@ -214,9 +214,9 @@ async def test_a_deployment_is_scaled(client: Client, namespace: str) -> None:
 
 
 async def test_status_and_spec_are_written_apart(client: Client, namespace: str) -> None:
-    made = await client.create(pod("p", namespace))
-    made.status.message = "hello"
-    made.labels["not"] = "this"
+    new_pod = await client.create(pod("p", namespace))
+    new_pod.status.message = "hello"
+    new_pod.labels["not"] = "this"
     written = await retry_on_conflict(lambda: _set_message(client, namespace))
     assert written.status.message == "hello"
 
@@ -228,8 +228,8 @@ async def _set_message(client: Client, namespace: str) -> Pod:
 
 
 async def test_a_pod_is_evicted(client: Client, namespace: str) -> None:
-    made = await client.create(pod("p", namespace))
-    assert (await client.evict(made, grace_period_seconds=0)).status == "Success"
+    new_pod = await client.create(pod("p", namespace))
+    assert (await client.evict(new_pod, grace_period_seconds=0)).status == "Success"
 
 
 async def test_a_service_account_gets_a_token(client: Client, namespace: str) -> None:
@@ -285,15 +285,15 @@ async def test_a_kind_that_was_defined_a_moment_ago_can_be_used(client: Client, 
             while True:
                 try:
                     gizmos = dynamic(await client.rest_mapper.resource(f"gizmos.{group}"))
-                    made = await client.create(
+                    result = await client.create(
                         gizmos.of({"metadata": {"name": "g", "namespace": namespace}, "spec": {"size": 1, "pruned": 2}})
                     )
                     break
                 except (NoMatchError, NotFound):
                     await asyncio.sleep(0.3)
-        assert made["spec"] == {"size": 1}
-        made["spec"]["size"] = 2
-        assert (await client.update(made))["spec"] == {"size": 2}
+        assert result["spec"] == {"size": 1}
+        result["spec"]["size"] = 2
+        assert (await client.update(result))["spec"] == {"size": 2}
         (listed,) = await client.list(gizmos, namespace=namespace)
         assert listed.kind == "Gizmo"
     finally:

@@ -27,8 +27,8 @@ async def gizmo(client: Client, namespace: str) -> AsyncIterator[type[Gizmos]]:
     async with installed(client, kind):
         yield kind
         # A definition goes when its objects do, which the test's controllers may not be there to let go of.
-        for each in await client.list(kind, namespace=namespace):
-            await client.patch(kind, each.name, {"metadata": {"finalizers": None}}, namespace=namespace)
+        for obj in await client.list(kind, namespace=namespace):
+            await client.patch(kind, obj.name, {"metadata": {"finalizers": None}}, namespace=namespace)
 
 
 def maps_for(kind: type[Gizmos], cleaned: list[str], name: str = "gizmo") -> sp.Controller[Gizmos]:
@@ -53,11 +53,13 @@ async def test_a_controller_does_its_work_from_the_first_object_to_the_last(
 ) -> None:
     cleaned: list[str] = []
     async with Manager(client, controllers=[maps_for(gizmo, cleaned)], namespace=namespace):
-        made = await client.create(gizmo.named("g", namespace, spec=GizmoSpec(size=3)))
+        new_gizmo = await client.create(gizmo.named("g", namespace, spec=GizmoSpec(size=3)))
         await until(lambda: _ready(client, gizmo, namespace, 3))
         assert await _maps(client, namespace) == ["g-0", "g-1", "g-2"]
-        (child,) = [each for each in await client.list(ConfigMap, namespace=namespace) if each.name == "g-0"]
-        assert [(owner.uid, owner.controller) for owner in child.metadata.owner_references] == [(made.uid, True)]
+        (child,) = [
+            config_map for config_map in await client.list(ConfigMap, namespace=namespace) if config_map.name == "g-0"
+        ]
+        assert [(owner.uid, owner.controller) for owner in child.metadata.owner_references] == [(new_gizmo.uid, True)]
         await client.delete(ConfigMap, "g-1", namespace=namespace)
         await client.patch(ConfigMap, "g-2", {"data": {"n": "wrong"}}, namespace=namespace)
 
@@ -79,16 +81,20 @@ async def test_a_controller_does_its_work_from_the_first_object_to_the_last(
 
 
 async def _ready(client: Client, kind: type[Gizmos], namespace: str, count: int) -> bool:
-    found = await client.get(kind, "g", namespace=namespace)
-    return found.status.ready == count and found.status.observed_generation == found.metadata.generation
+    obj = await client.get(kind, "g", namespace=namespace)
+    return obj.status.ready == count and obj.status.observed_generation == obj.metadata.generation
 
 
 async def _maps(client: Client, namespace: str) -> list[str]:
-    return sorted(each.name for each in await client.list(ConfigMap, namespace=namespace) if each.name.startswith("g-"))
+    return sorted(
+        config_map.name
+        for config_map in await client.list(ConfigMap, namespace=namespace)
+        if config_map.name.startswith("g-")
+    )
 
 
 async def _events(client: Client, namespace: str) -> bool:
-    return "Kept" in [each.reason for each in await client.list(Event, namespace=namespace)]
+    return "Kept" in [event.reason for event in await client.list(Event, namespace=namespace)]
 
 
 async def _gone(client: Client, kind: type[Object], name: str, namespace: str) -> bool:
@@ -181,4 +187,4 @@ async def test_processes_share_the_objects_and_one_takes_those_of_another_that_e
 
 
 async def _all_ready(client: Client, kind: type[Gizmos], namespace: str, size: int) -> bool:
-    return all(each.status.ready == size for each in await client.list(kind, namespace=namespace))
+    return all(obj.status.ready == size for obj in await client.list(kind, namespace=namespace))

@@ -72,12 +72,12 @@ def _documents(file: str, namespace: str) -> list[dict[str, Any]]:
     if file == "everything":
         return [crd_for(everything_in(f"{namespace}.example.com"))]
     with loaded(str(EXAMPLES / file)) as program:
-        found = definitions_of(declared_by(program.values).all_kinds)
-    for document in found:
+        result = definitions_of(declared_by(program.values).all_kinds)
+    for document in result:
         document["spec"]["group"] = f"{namespace}.{document['spec']['group']}"
         document["metadata"]["name"] = f"{namespace}-{document['metadata']['name']}"
         document["metadata"]["name"] = f"{document['spec']['names']['plural']}.{document['spec']['group']}"
-    return found
+    return result
 
 
 async def test_a_class_with_fields_of_every_sort_is_served_as_it_was_meant(
@@ -85,10 +85,10 @@ async def test_a_class_with_fields_of_every_sort_is_served_as_it_was_meant(
 ) -> None:
     kind = everything_in(f"{namespace}.example.com")
     async with installed(client, kind):
-        made = await client.create(kind.named("all"))
+        new_kind = await client.create(kind.named("all"))
         free = dynamic(kind.resource)
-        found = await client.get(free, "all")
-        assert (found["spec"]["color"], found["spec"]["port"], found["spec"]["ratio"]) == ("red", 80, 0.5)
+        result = await client.get(free, "all")
+        assert (result["spec"]["color"], result["spec"]["port"], result["spec"]["ratio"]) == ("red", 80, 0.5)
         spec: dict[str, Any] = {
             "parts": [{"name": "a"}],
             "port": "http",
@@ -98,7 +98,12 @@ async def test_a_class_with_fields_of_every_sort_is_served_as_it_was_meant(
             "maybe": None,
             "template": {"spec": {"containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 1}]}]}},
         }
-        document = {"apiVersion": made.api_version, "kind": made.kind, "metadata": {"name": "all"}, "spec": spec}
+        document = {
+            "apiVersion": new_kind.api_version,
+            "kind": new_kind.kind,
+            "metadata": {"name": "all"},
+            "spec": spec,
+        }
         applied = await client.apply(free.of(document), field_manager="tests")
         assert applied["spec"]["parts"] == [{"name": "a", "count": 1}]
         assert applied["spec"]["anything"] == spec["anything"]
@@ -152,13 +157,13 @@ async def test_stored_objects_move_to_a_new_version(client: Client, namespace: s
         await client.apply(from_wire(CustomResourceDefinition, crd_for(Thing)))
 
         async def both() -> bool:
-            found = await client.get(CustomResourceDefinition, definition.name)
-            return found.status.stored_versions == ["v1", "v2"]
+            current_definition = await client.get(CustomResourceDefinition, definition.name)
+            return current_definition.status.stored_versions == ["v1", "v2"]
 
         await until(both)
         assert await StorageMigration(client, definition.name).run() == 5
         assert (await client.get(CustomResourceDefinition, definition.name)).status.stored_versions == ["v2"]
-        assert [each.spec.size for each in await client.list(Thing, namespace=namespace)] == [0, 1, 2, 3, 4]
+        assert [thing.spec.size for thing in await client.list(Thing, namespace=namespace)] == [0, 1, 2, 3, 4]
 
 
 async def test_an_apply_of_a_field_that_the_schema_does_not_know_is_said_so(client: Client, namespace: str) -> None:

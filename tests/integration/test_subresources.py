@@ -36,10 +36,10 @@ def pod(name: str, namespace: str) -> Pod:
 async def test_a_custom_resource_has_status_and_scale(client: Client, namespace: str) -> None:
     gizmo = gizmos_in(f"{namespace}.example.com")
     async with installed(client, gizmo):
-        made = await client.create(gizmo.named("g", namespace, spec=GizmoSpec(size=2)))
-        made.status.ready = 2
-        made.spec.size = 9
-        shown = await client.update_status(made)
+        new_gizmo = await client.create(gizmo.named("g", namespace, spec=GizmoSpec(size=2)))
+        new_gizmo.status.ready = 2
+        new_gizmo.spec.size = 9
+        shown = await client.update_status(new_gizmo)
         assert (shown.status.ready, shown.spec.size) == (2, 2)
         scale = await client.get_scale(gizmo, "g", namespace=namespace)
         assert (scale.spec.replicas, scale.status.replicas) == (2, 2)
@@ -50,11 +50,11 @@ async def test_a_custom_resource_has_status_and_scale(client: Client, namespace:
 
 
 async def test_a_pod_is_bound_once(client: Client, namespace: str) -> None:
-    made = await client.create(pod("p", namespace))
-    assert (await client.bind(made, "some-node")).status == "Success"
+    new_pod = await client.create(pod("p", namespace))
+    assert (await client.bind(new_pod, "some-node")).status == "Success"
     assert (await client.get(Pod, "p", namespace=namespace)).spec.node_name == "some-node"
     with pytest.raises(Conflict):
-        await client.bind(made, "another-node")
+        await client.bind(new_pod, "another-node")
 
 
 async def test_a_budget_stops_an_eviction(
@@ -62,7 +62,7 @@ async def test_a_budget_stops_an_eviction(
 ) -> None:
     if version < (1, 21):
         pytest.skip(f"policy/v1 came with 1.21, this is {version[0]}.{version[1]}")
-    made = await client.create(pod("p", namespace))
+    new_pod = await client.create(pod("p", namespace))
     ready = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
     await client.patch(Pod, "p", ready, namespace=namespace, subresource="status")
     spec = PodDisruptionBudgetSpec(min_available=1, selector=LabelSelector(match_labels={"app": "x"}))
@@ -71,9 +71,9 @@ async def test_a_budget_stops_an_eviction(
         counted = {"status": {"observedGeneration": 1, "desiredHealthy": 1, "currentHealthy": 1, "expectedPods": 1}}
         await client.patch(PodDisruptionBudget, "b", counted, namespace=namespace, subresource="status")
     with pytest.raises(TooManyRequests, match="disruption budget"):
-        await client.evict(made)
+        await client.evict(new_pod)
     await client.delete(PodDisruptionBudget, "b", namespace=namespace)
-    assert (await client.evict(made, grace_period_seconds=0)).status == "Success"
+    assert (await client.evict(new_pod, grace_period_seconds=0)).status == "Success"
 
 
 async def test_a_certificate_request_is_approved(client: Client, namespace: str) -> None:
@@ -85,15 +85,15 @@ async def test_a_certificate_request_is_approved(client: Client, namespace: str)
         signer_name="example.com/nobody",
         usages=["digital signature", "client auth"],
     )
-    made = await client.create(CertificateSigningRequest(metadata=ObjectMeta(name=namespace), spec=spec))
+    signing_request = await client.create(CertificateSigningRequest(metadata=ObjectMeta(name=namespace), spec=spec))
     try:
-        made.status.conditions = [
+        signing_request.status.conditions = [
             CertificateSigningRequestCondition(type="Approved", status="True", reason="Test", message="by a test")
         ]
-        approved = await client.approve(made)
-        assert [each.type for each in approved.status.conditions] == ["Approved"]
+        approved = await client.approve(signing_request)
+        assert [condition.type for condition in approved.status.conditions] == ["Approved"]
     finally:
-        await client.delete(CertificateSigningRequest, made.name)
+        await client.delete(CertificateSigningRequest, signing_request.name)
 
 
 async def test_a_token_says_who_its_bearer_is(client: Client, namespace: str) -> None:

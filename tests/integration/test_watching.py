@@ -37,11 +37,11 @@ async def test_an_informer_shows_what_is_there_and_what_happens(
             on_delete=lambda head, unknown: seen.append(("delete", head.name)),
         )
         await factory.wait_for_cache_sync()
-        names = {each.name for each in informer.lister.list()}
+        names = {item.name for item in informer.lister.list()}
         assert names >= {f"c{number}" for number in range(7)}
-        made = await client.create(config_map("new", namespace, k="v"))
-        made.data["k"] = "w"
-        changed = await client.update(made)
+        new_config_map = await client.create(config_map("new", namespace, k="v"))
+        new_config_map.data["k"] = "w"
+        changed = await client.update(new_config_map)
         key = f"{namespace}/new"
         assert await informer.observed(key, changed.metadata.resource_version)
         assert informer.lister.get(key).data == {"k": "w"}
@@ -56,9 +56,9 @@ async def test_an_informer_of_heads_and_one_of_a_custom_resource(client: Client,
     async with installed(client, gizmo), InformerFactory(client, namespace=namespace) as factory:
         whole, heads = factory.informer(gizmo), factory.informer(metadata_only(gizmo))
         await factory.wait_for_cache_sync()
-        made = await client.create(gizmo.named("g", namespace))
+        new_gizmo = await client.create(gizmo.named("g", namespace))
         for informer in (whole, heads):
-            assert await informer.observed(f"{namespace}/g", made.metadata.resource_version)
+            assert await informer.observed(f"{namespace}/g", new_gizmo.metadata.resource_version)
         assert whole.lister.get(f"{namespace}/g").spec.size == 1
 
 
@@ -148,9 +148,9 @@ async def test_pages_go_on_when_what_they_show_changes(client: Client, namespace
     for number in range(6):
         await client.create(config_map(f"c{number}", namespace))
     names = []
-    async for each in client.pages(ConfigMap, namespace=namespace, limit=2, field_selector=""):
-        names.append(each.name)
-        if each.name == "c1":
+    async for page in client.pages(ConfigMap, namespace=namespace, limit=2, field_selector=""):
+        names.append(page.name)
+        if page.name == "c1":
             await client.create(config_map("c11", namespace))
             await client.delete(ConfigMap, "c4", namespace=namespace)
     assert [name for name in names if name.startswith("c")][:4] == ["c0", "c1", "c2", "c3"]
@@ -159,4 +159,4 @@ async def test_pages_go_on_when_what_they_show_changes(client: Client, namespace
 
 
 async def _has(client: Client, namespace: str, name: str) -> bool:
-    return name in [each.name for each in await client.list(ConfigMap, namespace=namespace)]
+    return name in [config_map.name for config_map in await client.list(ConfigMap, namespace=namespace)]

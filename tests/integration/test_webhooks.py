@@ -89,14 +89,14 @@ async def test_a_webhook_program_defaults_validates_and_converts(
         async def defaulted() -> bool:
             assert program.returncode is None, (await program.communicate())[1].decode()
             try:
-                made = await client.create(_gadget(new, "try", namespace), dry_run=True)
+                new_gadget = await client.create(_gadget(new, "try", namespace), dry_run=True)
             except ApiError:  # as long as the definition or the webhook is not in force
                 return False
-            return bool(made["spec"].get("pool") == "shallow")
+            return bool(new_gadget["spec"].get("pool") == "shallow")
 
         await until(defaulted)
-        made = await client.create(_gadget(new, "g", namespace, replicas=2))
-        assert made["spec"] == {"replicas": 2, "pool": "shallow"}
+        gadget = await client.create(_gadget(new, "g", namespace, replicas=2))
+        assert gadget["spec"] == {"replicas": 2, "pool": "shallow"}
         with pytest.raises(Invalid, match=r"spec\.replicas: Invalid value: 4: at most 3"):
             await client.create(_gadget(new, "bad", namespace, replicas=4))
         await client.patch(new, "g", {"spec": {"replicas": 0}}, namespace=namespace)
@@ -105,9 +105,9 @@ async def test_a_webhook_program_defaults_validates_and_converts(
         assert seen["spec"] == {"numpods": 0}
         written = await client.patch(old, "g", {"spec": {"numpods": 3}}, namespace=namespace)
         assert written["spec"] == {"numpods": 3}
-        found = await client.get(new, "g", namespace=namespace)
-        assert found["spec"] == {"replicas": 3, "pool": "shallow"}
-        assert [each["spec"]["numpods"] for each in await client.list(old, namespace=namespace)] == [3]
+        result = await client.get(new, "g", namespace=namespace)
+        assert result["spec"] == {"replicas": 3, "pool": "shallow"}
+        assert [item["spec"]["numpods"] for item in await client.list(old, namespace=namespace)] == [3]
         await client.delete(new, "g", namespace=namespace)
     finally:
         if program.returncode is None:

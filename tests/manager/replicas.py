@@ -87,11 +87,11 @@ class Replica:
                     begun[int(number)] = float(at), key
                 case ["end", at, _, number]:
                     ended[int(number)] = float(at)
-        found = []
+        results = []
         for number, (at, key) in begun.items():
-            until = [each for each in self.stopped_at if each >= at]
-            found.append(Turn(key, at, min([ended.get(number, float("inf")), *until]), self.identity, number))
-        return found
+            until = [item for item in self.stopped_at if item >= at]
+            results.append(Turn(key, at, min([ended.get(number, float("inf")), *until]), self.identity, number))
+        return results
 
 
 @asynccontextmanager
@@ -116,8 +116,8 @@ async def all_worked_on(keys: Sequence[str], replicas: Sequence[Replica], since:
     """Waits until each of the keys has been begun since then by one of these, and each of these had one of them."""
 
     def done() -> bool:
-        each = [replica.begun_keys(since) for replica in replicas]
-        return all(each) and set().union(*each) >= set(keys)
+        begun_keys = [replica.begun_keys(since) for replica in replicas]
+        return all(begun_keys) and set().union(*begun_keys) >= set(keys)
 
     names = ", ".join(replica.identity for replica in replicas)
     await until([replica.running for replica in replicas], done, f"work on all keys by {names}")
@@ -125,9 +125,9 @@ async def all_worked_on(keys: Sequence[str], replicas: Sequence[Replica], since:
 
 async def recorded(client: Client) -> list[tuple[str, str, str]]:
     """Every write in the order in which the server took it: whose, of which key, in which reconcile."""
-    found = (await client.list(ConfigMap, namespace="record")).items
-    found.sort(key=lambda item: int(item.metadata.resource_version))
-    return [(item.data["by"], item.data["key"], item.data["reconcile"]) for item in found]
+    items = (await client.list(ConfigMap, namespace="record")).items
+    items.sort(key=lambda item: int(item.metadata.resource_version))
+    return [(item.data["by"], item.data["key"], item.data["reconcile"]) for item in items]
 
 
 def overlaps(replicas: Sequence[Replica]) -> list[tuple[Turn, Turn]]:
@@ -138,8 +138,8 @@ def overlaps(replicas: Sequence[Replica]) -> list[tuple[Turn, Turn]]:
 
 def interrupted(record: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
     """The reconciles between whose writes another one has written for the same key."""
-    found = []
+    results = []
     for key in {key for _, key, _ in record}:
         turns = [turn for turn, _ in itertools.groupby(write for write in record if write[1] == key)]
-        found += [turn for turn in set(turns) if turns.count(turn) > 1]
-    return found
+        results += [turn for turn in set(turns) if turns.count(turn) > 1]
+    return results

@@ -191,7 +191,7 @@ class World:
 
     def others(self, process: Process, key: str) -> list[str]:
         """The other processes at the key; a stopped one is not: nothing of it runs."""
-        return [each.name for each in self.at[key] if each is not process and not each.paused]
+        return [item.name for item in self.at[key] if item is not process and not item.paused]
 
     def enter(self, process: Process, key: str, version: int) -> None:
         if version < self.written.get(key, 0):
@@ -217,12 +217,12 @@ class World:
 
     async def behind(self) -> dict[str, tuple[str, str]]:
         """The objects of which no process has seen the newest version."""
-        found = {}
+        results = {}
         for obj in (await self.client.list(ConfigMap, namespace="work")).items:
             wanted, seen = obj.data.get("version", ""), obj.metadata.annotations.get("seen", "-")
             if wanted != seen:
-                found[obj.name] = wanted, seen
-        return found
+                results[obj.name] = wanted, seen
+        return results
 
 
 @asynccontextmanager
@@ -231,24 +231,24 @@ async def world(*names: str, keys: int = 24, seconds: float = 0.1, **options: An
     loop = asyncio.get_running_loop()
     loop.set_task_factory(_factory)
     async with ApiServer(now=now, random=Random(0)) as server:
-        made = World(server, keys, seconds)
-        await made.client.create(Namespace.named("work"))
-        for key in made.keys:
-            await made.client.create(ConfigMap.named(key.name, "work", data={"version": "1"}))
+        new_world = World(server, keys, seconds)
+        await new_world.client.create(Namespace.named("work"))
+        for key in new_world.keys:
+            await new_world.client.create(ConfigMap.named(key.name, "work", data={"version": "1"}))
         try:
             for name in names:
-                made.start(name, **options)
-            yield made
+                new_world.start(name, **options)
+            yield new_world
         finally:
-            for process in made.processes:
+            for process in new_world.processes:
                 if process.killed:
                     await process.bury()
                 elif not process.task.done():
                     process.cable.cut = False
                     process.resume()
                     await process.stop()
-        assert made.violations == []
-        for process in made.processes:
+        assert new_world.violations == []
+        for process in new_world.processes:
             assert process.killed or process.error is None, process.error
 
 

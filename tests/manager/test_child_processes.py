@@ -86,8 +86,8 @@ def test_every_key_is_in_exactly_one_partition() -> None:
     partitions = [Partition(index, 3) for index in range(3)]
     for number in range(300):
         key = ObjectKey(f"default/k{number}")
-        assert sum(each.owns("beat", key) for each in partitions) == 1
-    sizes = [sum(each.owns("beat", ObjectKey(f"default/k{n}")) for n in range(300)) for each in partitions]
+        assert sum(partition.owns("beat", key) for partition in partitions) == 1
+    sizes = [sum(partition.owns("beat", ObjectKey(f"default/k{n}")) for n in range(300)) for partition in partitions]
     assert min(sizes) > 70, sizes
 
 
@@ -366,7 +366,7 @@ async def test_a_key_is_explained_by_the_process_that_has_it() -> None:
     answer = await pages.controllers("", {"kind": ["pods"], "key": ["default/a"]}, {})
     assert json.loads(answer.body) == [{"key": "default/a", "state": "idle", "process": 1}]
     answer = await pages.controllers("", {}, {})
-    assert [each["process"] for each in json.loads(answer.body)] == [0, 1]
+    assert [item["process"] for item in json.loads(answer.body)] == [0, 1]
     assert (await MergedPages(Answering({0: None})).controllers("", {}, {})).status == 503
 
 

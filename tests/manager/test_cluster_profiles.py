@@ -69,8 +69,8 @@ EXTENSIONS = [
 class Connections:
     """Connects to the test's servers by name; keeps the configurations of the open connections."""
 
-    def __init__(self, made: World) -> None:
-        self.made = made
+    def __init__(self, world: World) -> None:
+        self.made = world
         self.open: list[ClientConfig] = []
 
     def __call__(self, config: ClientConfig) -> Client:
@@ -125,19 +125,19 @@ def providers(tmp_path: Path) -> Path:
 async def test_every_profile_with_a_known_access_provider_is_a_cluster(
     providers: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with world("east", "west") as made:
-        connect, home = Connections(made), made.admin["home"]
+    async with world("east", "west") as new_world:
+        connect, home = Connections(new_world), new_world.admin["home"]
         await home.create(from_wire(CustomResourceDefinition, DEFINITION))
         profiles = Profiles(home)
-        fleet = sp.Fleet(made.controller(), provider=ClusterProfiles("default", providers, connect=connect))
-        async with manager(made, fleet):
+        fleet = sp.Fleet(new_world.controller(), provider=ClusterProfiles("default", providers, connect=connect))
+        async with manager(new_world, fleet):
             await profiles.write("one")
             await advance(1)
             assert list(fleet) == [], "its cluster manager has not said yet how it is reached"
             await profiles.write("one", accessProviders=[access("east")])
             await profiles.write("two", credentialProviders=[access("west")])
             await advance(1)
-            assert (await made.marked("east"), await made.marked("west")) == ("1", "1")
+            assert (await new_world.marked("east"), await new_world.marked("west")) == ("1", "1")
             assert sorted(cluster.name for cluster in fleet) == ["one", "two"]
             await profiles.write("two", accessProviders=[access("west", "unknown")])
             await advance(1)
@@ -158,12 +158,12 @@ async def test_every_profile_with_a_known_access_provider_is_a_cluster(
 async def test_a_profile_adds_to_the_plugin_what_the_file_permits_and_names_no_file_of_this_machine(
     providers: Path,
 ) -> None:
-    async with world("east") as made:
-        connect, home = Connections(made), made.admin["home"]
+    async with world("east") as new_world:
+        connect, home = Connections(new_world), new_world.admin["home"]
         await home.create(from_wire(CustomResourceDefinition, DEFINITION))
         profiles = Profiles(home)
-        fleet = sp.Fleet(made.controller(), provider=ClusterProfiles("default", providers, connect=connect))
-        async with manager(made, fleet):
+        fleet = sp.Fleet(new_world.controller(), provider=ClusterProfiles("default", providers, connect=connect))
+        async with manager(new_world, fleet):
             hostile = {"certificate-authority": "/etc/passwd", "exec": {"command": "/bin/rm"}}
             both = [
                 access("east", "plain", extensions=EXTENSIONS, **hostile),
@@ -192,12 +192,12 @@ async def test_a_profile_adds_to_the_plugin_what_the_file_permits_and_names_no_f
 async def test_certificates_that_can_not_be_used_are_told_and_the_cluster_is_no_member(
     providers: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with world("east") as made:
-        connect, home = Connections(made), made.admin["home"]
+    async with world("east") as new_world:
+        connect, home = Connections(new_world), new_world.admin["home"]
         await home.create(from_wire(CustomResourceDefinition, DEFINITION))
         profiles = Profiles(home)
-        fleet = sp.Fleet(made.controller(), provider=ClusterProfiles("default", providers, connect=connect))
-        async with manager(made, fleet):
+        fleet = sp.Fleet(new_world.controller(), provider=ClusterProfiles("default", providers, connect=connect))
+        async with manager(new_world, fleet):
             bad = base64.b64encode(b"not PEM").decode()
             await profiles.write("one", accessProviders=[access("east", **{"certificate-authority-data": bad})])
             await advance(1)
@@ -224,13 +224,13 @@ async def test_a_file_of_access_providers_that_can_not_be_used_ends_the_manager(
     file = tmp_path / "providers.json"
     if content is not None:
         file.write_text(content)
-    async with world() as made:
+    async with world() as new_world:
         with pytest.raises(ConfigError, match=f"the access providers {file}: .*{problem}"):
-            await ClusterProfiles("default", file).run(sp.Fleet(), made.admin["home"])
+            await ClusterProfiles("default", file).run(sp.Fleet(), new_world.admin["home"])
 
 
 @virtual_time
 async def test_a_home_without_cluster_profiles_is_an_error_that_names_them(providers: Path) -> None:
-    async with world() as made:
+    async with world() as new_world:
         with pytest.raises(NoMatchError, match="clusterprofiles"):
-            await ClusterProfiles("default", providers).run(sp.Fleet(), made.admin["home"])
+            await ClusterProfiles("default", providers).run(sp.Fleet(), new_world.admin["home"])

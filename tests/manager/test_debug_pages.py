@@ -55,25 +55,25 @@ async def get(path: str, **query: str) -> Any:
 
 async def test_where_the_time_goes_in_three_forms() -> None:
     async with busy():
-        found = await get("cpu", seconds="0.3")
-        assert found.status == 200
-        lines = found.body.decode().splitlines()
+        result = await get("cpu", seconds="0.3")
+        assert result.status == 200
+        lines = result.body.decode().splitlines()
         stack, _, count = next(line for line in lines if "spin_for_a_profile" in line).rpartition(" ")
         assert int(count) > 0
         frames = stack.split(";")
         assert frames[0] == "MainThread"
         assert frames.index(next(f for f in frames if f.endswith(".busy_task"))) < len(frames) - 1, "outermost first"
 
-        found = await get("cpu", seconds="0.3", format="speedscope")
-        document = json.loads(found.body)
+        result = await get("cpu", seconds="0.3", format="speedscope")
+        document = json.loads(result.body)
         (profile,) = document["profiles"]
         assert sum(profile["weights"]) == profile["endValue"]
         assert any("spin_for_a_profile" in frame["name"] for frame in document["shared"]["frames"])
 
-        found = await get("cpu", seconds="0.3", format="pstats")
-        assert marshal.loads(found.body)
+        result = await get("cpu", seconds="0.3", format="pstats")
+        assert marshal.loads(result.body)
         out = io.StringIO()
-        stats: Any = pstats.Stats(_Loaded(marshal.loads(found.body)), stream=out)  # type: ignore[arg-type]
+        stats: Any = pstats.Stats(_Loaded(marshal.loads(result.body)), stream=out)  # type: ignore[arg-type]
         stats.print_stats("spin_for_a_profile")
         assert "spin_for_a_profile" in out.getvalue()
 
@@ -135,8 +135,8 @@ async def test_profiles_are_limited_and_mistakes_are_named() -> None:
     assert (await get("cpu", seconds="3600")).body == b"seconds=3600: it must be more than 0 and at most 120\n"
     assert (await get("cpu", seconds="nan")).status == 400
     assert (await get("cpu", format="svg")).body == b"format=svg: available: collapsed, speedscope, pstats\n"
-    found = await get("goroutine")
-    assert (found.status, found.body) == (
+    result = await get("goroutine")
+    assert (result.status, result.body) == (
         404,
         b"available: /debug/profile/cpu, /debug/profile/heap, /debug/profile/tasks\n",
     )
@@ -148,14 +148,16 @@ def test_an_empty_profile_is_a_profile() -> None:
 
 async def test_profiling_is_off_unless_asked_for() -> None:
     async with ApiServer() as server, aiohttp.ClientSession() as session:
-        for asked in (False, True):
+        for request in (False, True):
             client = Client(InProcessTransport(server.handle))
-            async with Manager(client, serving=Serving(metrics_bind_address="127.0.0.1:0", profiling=asked)) as manager:
+            async with Manager(
+                client, serving=Serving(metrics_bind_address="127.0.0.1:0", profiling=request)
+            ) as manager:
                 assert manager.metrics_server is not None
                 url = f"http://127.0.0.1:{manager.metrics_server.port}/debug/profile/tasks"
                 async with session.get(url) as answer:
-                    assert answer.status == (200 if asked else 404)
-                    assert ("not found" in await answer.text()) is not asked
+                    assert answer.status == (200 if request else 404)
+                    assert ("not found" in await answer.text()) is not request
         with pytest.raises(ValueError, match="give metrics_bind_address too"):
             Manager(client, serving=Serving(profiling=True))
 
@@ -206,15 +208,17 @@ async def test_beyond_the_loopback_debug_pages_are_for_those_who_may_read_them(
             ):
                 for token, expected in (("", 401), ("good", 200)):
                     headers = {**foreign, **(bearer(token) if token else {})}
-                    async with near_session.get(f"http://127.0.0.1:{port}/debug/controllers", headers=headers) as found:
-                        assert found.status == expected, (foreign, token)
+                    async with near_session.get(
+                        f"http://127.0.0.1:{port}/debug/controllers", headers=headers
+                    ) as result:
+                        assert result.status == expected, (foreign, token)
             for own in ("localhost:8080", "127.0.0.1", "[::1]:8080", "setpoint.localhost"):
                 async with near_session.get(
                     f"http://127.0.0.1:{port}/debug/controllers", headers={"Host": own}
-                ) as found:
-                    assert found.status == 200, own
-        asked = [spec["nonResourceAttributes"]["path"] for spec in judge.asked if "nonResourceAttributes" in spec]
-        assert set(asked) == {
+                ) as result:
+                    assert result.status == 200, own
+        paths = [spec["nonResourceAttributes"]["path"] for spec in judge.asked if "nonResourceAttributes" in spec]
+        assert set(paths) == {
             "/debug/controllers",
             "/debug/controllers/configmap/default/a",
             "/debug/profile/tasks",

@@ -151,11 +151,11 @@ async def group(count: int = 2, *, reads: bool = False) -> AsyncIterator[Group]:
         await client.create(ServiceAccount.named("settings", "work"))
         for name in PARENTS:
             await client.create(ConfigMap.named(name, "work"))
-        made = Group(server, count, reads)
+        new_group = Group(server, count, reads)
         try:
-            yield made
+            yield new_group
         finally:
-            await stop(*(member.task for member in made.members if not member.task.done()))
+            await stop(*(member.task for member in new_group.members if not member.task.done()))
 
 
 STEPS = st.one_of(
@@ -174,8 +174,8 @@ STEPS = st.one_of(
 @given(steps=st.lists(STEPS, max_size=15))
 @virtual_time
 async def test_processes_with_a_part_of_the_objects_each_do_what_one_with_all_does(steps: list[Any]) -> None:
-    async with group(3) as made:
-        client = made.client
+    async with group(3) as new_group:
+        client = new_group.client
         await advance(30)
         for action, first, second in steps:
             match action:
@@ -193,16 +193,16 @@ async def test_processes_with_a_part_of_the_objects_each_do_what_one_with_all_do
                         if f"work/{first}" in owners_of(secret):
                             await client.delete(Secret, secret.name, namespace="work")
                 case "replace":
-                    await made.replace(first)
+                    await new_group.replace(first)
                 case "compact":
-                    made.server.storage.compact(made.server.storage.revision)
+                    new_group.server.storage.compact(new_group.server.storage.revision)
                 case "wait":
                     await advance(first)
         await advance(600)
         for name in PARENTS:  # children that others have taken are theirs; those without an owner are in the way
             await own(client, name, "", drops=True)
         await advance(600)
-        await made.check()
+        await new_group.check()
 
 
 async def own(client: Client, name: str, by: str, *, drops: bool = False) -> None:
@@ -235,59 +235,59 @@ async def delete_with_children(client: Client, name: str) -> None:
 @virtual_time
 async def test_of_two_objects_of_different_processes_that_want_one_child_one_gets_it_and_keeps_it() -> None:
     for keeps in ("", "yes"):
-        async with group() as made:
+        async with group() as new_group:
             await advance(5)
             for name in PARENTS:
                 data = {"shared": "wanted", "keeps": keeps}
-                await made.client.apply(ConfigMap.named(name, "work", data=data), field_manager="user", force=True)
+                await new_group.client.apply(ConfigMap.named(name, "work", data=data), field_manager="user", force=True)
                 await advance(1)
             await advance(120)
-            child = await made.client.get(Secret, "wanted", namespace="work")
+            child = await new_group.client.get(Secret, "wanted", namespace="work")
             assert owners_of(child) == ["work/m0"], "the first one has it, and no other has written to it"
-            refused = made.members[0].errors + made.members[1].errors
+            refused = new_group.members[0].errors + new_group.members[1].errors
             assert set(refused) == {f"work/{name}" for name in PARENTS[1:]}
-            assert all(member.errors for member in made.members)
+            assert all(member.errors for member in new_group.members)
 
 
 @virtual_time
 async def test_reads_beyond_the_cache_ask_the_server() -> None:
-    async with group() as made:
+    async with group() as new_group:
         await advance(30)
-        for member in made.members:
+        for member in new_group.members:
             assert 0 < len(member.held(ConfigMap)) < len(PARENTS)
             assert set(member.lists) == set(member.gets) == {len(PARENTS)}
-        assert set(made.reconciled.values()) == {0, 1}
+        assert set(new_group.reconciled.values()) == {0, 1}
 
 
 @virtual_time
 async def test_a_kind_that_is_also_declared_as_read_stays_whole() -> None:
-    async with group(reads=True) as made:
+    async with group(reads=True) as new_group:
         await advance(30)
-        for member in made.members:
+        for member in new_group.members:
             assert len(member.held(ConfigMap)) == len(PARENTS)
             assert len(member.held(Secret)) < 2 * len(PARENTS)
-        assert set(made.reconciled.values()) == {0, 1}
+        assert set(new_group.reconciled.values()) == {0, 1}
 
 
 @virtual_time
 async def test_an_event_of_a_watched_object_reaches_the_keys_of_all_processes() -> None:
-    async with group() as made:
+    async with group() as new_group:
         await advance(30)
-        made.reconciled.clear()
-        await made.client.patch(ServiceAccount, "settings", {"metadata": {"labels": {"a": "b"}}}, namespace="work")
+        new_group.reconciled.clear()
+        await new_group.client.patch(ServiceAccount, "settings", {"metadata": {"labels": {"a": "b"}}}, namespace="work")
         await advance(5)
-        assert set(made.reconciled) == {f"work/{name}" for name in PARENTS}
+        assert set(new_group.reconciled) == {f"work/{name}" for name in PARENTS}
 
 
 @virtual_time
 async def test_an_object_among_whose_owners_is_one_of_this_process_is_read_as_its_child() -> None:
     """Also if another object is its controller, or no object is."""
-    async with group() as made:
+    async with group() as new_group:
         await advance(30)
-        first = await made.client.get(ConfigMap, "m0", namespace="work")
+        first = await new_group.client.get(ConfigMap, "m0", namespace="work")
         guest = Secret.named("guest", "work")
         guest.metadata.owner_references = [first.owner_reference(controller=False)]
-        await made.client.create(guest)
+        await new_group.client.create(guest)
         await advance(1)
-        holders = {member.index for member in made.members if "work/guest" in member.held(Secret)}
-        assert holders == {made.reconciled["work/m0"]}
+        holders = {member.index for member in new_group.members if "work/guest" in member.held(Secret)}
+        assert holders == {new_group.reconciled["work/m0"]}

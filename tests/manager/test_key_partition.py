@@ -30,11 +30,11 @@ def test_the_only_partition_has_every_key() -> None:
     "pattern", ["default/sample-{}", "ns-{}/same", "default/{:04x}", "team-{:03}/app", "default/web-{}-0", "a/{0}{0}"]
 )
 def test_names_that_differ_in_a_number_are_spread_evenly(count: int, pattern: str) -> None:
-    found = Counter(Partition(0, count).of("configmap", pattern.format(number)) for number in range(16_000))
+    counter = Counter(Partition(0, count).of("configmap", pattern.format(number)) for number in range(16_000))
 
-    assert len(found) == count
-    assert max(found.values()) < 1.15 * 16_000 / count
-    assert min(found.values()) > 0.85 * 16_000 / count
+    assert len(counter) == count
+    assert max(counter.values()) < 1.15 * 16_000 / count
+    assert min(counter.values()) > 0.85 * 16_000 / count
 
 
 def test_the_partition_of_a_key_is_the_same_in_every_process_and_version() -> None:

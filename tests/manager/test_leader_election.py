@@ -108,9 +108,9 @@ async def candidates(*identities: str, **options: Any) -> AsyncIterator[list[Can
         try:
             yield running
         finally:
-            for each in running:
-                if each.task is not None:
-                    await each.stop()
+            for item in running:
+                if item.task is not None:
+                    await item.stop()
             never_two(journal)
 
 
@@ -134,7 +134,7 @@ async def test_the_first_one_leads_and_the_others_wait() -> None:
         c.start()
         await advance(300)
         assert (a.works, b.works, c.works) == (True, False, False)
-        assert {each.elector.leader for each in (a, b, c)} == {"a"}
+        assert {item.elector.leader for item in (a, b, c)} == {"a"}
         spec = (await lease_of(a)).spec
         assert spec is not None
         assert (spec.holder_identity, spec.lease_duration_seconds, spec.lease_transitions) == ("a", 15, 0)
@@ -322,10 +322,10 @@ async def test_acquires_from_no_object() -> None:
 async def test_acquires_from_an_empty_holder_at_once_and_keeps_its_labels() -> None:
     async with one(lease(""), labels={"mine": "yes"}) as a:
         assert await a.elector._try()
-        found = await lease_of(a)
-        assert found.spec is not None
-        assert found.spec.lease_transitions == 4
-        assert found.labels == {"kept": "yes", "mine": "yes"}
+        current_lease = await lease_of(a)
+        assert current_lease.spec is not None
+        assert current_lease.spec.lease_transitions == 4
+        assert current_lease.labels == {"kept": "yes", "mine": "yes"}
 
 
 @virtual_time
@@ -353,10 +353,10 @@ async def test_any_change_of_the_record_starts_the_clock_anew() -> None:
     async with one(lease("b")) as a:
         await a.elector._try()
         await advance(14)
-        found = await lease_of(a)
-        assert found.spec is not None
-        found.spec.renew_time = MicroTime.of(EPOCH - timedelta(days=2))
-        await Client(a.cable.inner).update(found)
+        current_lease = await lease_of(a)
+        assert current_lease.spec is not None
+        current_lease.spec.renew_time = MicroTime.of(EPOCH - timedelta(days=2))
+        await Client(a.cable.inner).update(current_lease)
         await a.elector._try()
         await advance(14)
         assert not await a.elector._try()
@@ -366,10 +366,10 @@ async def test_any_change_of_the_record_starts_the_clock_anew() -> None:
 async def test_a_candidate_with_the_recorded_identity_goes_on_where_it_was() -> None:
     async with one(lease("a")) as a:
         assert await a.elector._try()
-        found = (await lease_of(a)).spec
-        assert found is not None
-        assert found.lease_transitions == 3
-        assert found.acquire_time == MicroTime.of(EPOCH - timedelta(days=1))
+        spec = (await lease_of(a)).spec
+        assert spec is not None
+        assert spec.lease_transitions == 3
+        assert spec.acquire_time == MicroTime.of(EPOCH - timedelta(days=1))
 
 
 @virtual_time
@@ -380,9 +380,9 @@ async def test_renewing_needs_no_read_until_it_fails() -> None:
         await advance(2)
         assert await a.elector._try()
         assert a.cable.requests == ["PATCH test"]
-        found = await lease_of(a)
-        found.labels["touched"] = "yes"
-        await Client(a.cable.inner).update(found)
+        lease = await lease_of(a)
+        lease.labels["touched"] = "yes"
+        await Client(a.cable.inner).update(lease)
         a.cable.requests.clear()
         await advance(2)
         assert await a.elector._try()
@@ -393,10 +393,10 @@ async def test_renewing_needs_no_read_until_it_fails() -> None:
 async def test_a_lease_that_was_taken_over_is_lost_at_once() -> None:
     async with one(None) as a:
         await a.elector.acquire()
-        found = await lease_of(a)
-        assert found.spec is not None
-        found.spec.holder_identity = "thief"
-        await Client(a.cable.inner).update(found)
+        lease = await lease_of(a)
+        assert lease.spec is not None
+        lease.spec.holder_identity = "thief"
+        await Client(a.cable.inner).update(lease)
         with pytest.raises(LeadershipLost, match="taken by thief"):
             await a.elector.renew()
         await a.elector.release()
@@ -428,15 +428,15 @@ async def test_release_tries_again_after_a_conflict() -> None:
 
 @virtual_time
 async def test_new_leaders_are_told_of_once_each() -> None:
-    told: list[str] = []
+    calls: list[str] = []
     async with one(lease("b")) as a:
-        a.elector._on_new_leader = told.append
+        a.elector._on_new_leader = calls.append
         for _ in range(3):
             await a.elector._try()
         await advance(16)
         await a.elector._try()
         await a.elector._try()
-        assert told == ["b", "a"]
+        assert calls == ["b", "a"]
 
 
 @virtual_time

@@ -16,23 +16,23 @@ from .simulated import Process, world
 
 
 def why(process: Process, key: str) -> tuple[str, str]:
-    found = explain(process.manager.controllers["configmap"], key)
-    return found.state, found.text
+    explanation = explain(process.manager.controllers["configmap"], key)
+    return explanation.state, explanation.text
 
 
 @virtual_time
 async def test_the_next_leader_sees_what_the_last_one_wrote_however_late_its_cache_is() -> None:
-    async with world("a", elects=True, keys=2) as made:  # its oracle: no process begins with less than was written
+    async with world("a", elects=True, keys=2) as new_world:  # its oracle: no process begins with less than was written
         await advance(3)
-        (first,) = made.processes
-        second = made.start("b", elects=True)
+        (first,) = new_world.processes
+        second = new_world.start("b", elects=True)
         await advance(3)
         second.cable.lag = 7.0
-        for key in made.keys:
-            await made.change(key, "2")
+        for key in new_world.keys:
+            await new_world.change(key, "2")
         await advance(1.5)
-        assert await made.behind() == {}
-        key = made.keys[0]
+        assert await new_world.behind() == {}
+        key = new_world.keys[0]
         assert why(second, key)[0] == "standby"
         await first.stop()
         await advance(2.5)
@@ -40,26 +40,28 @@ async def test_the_next_leader_sees_what_the_last_one_wrote_however_late_its_cac
         assert why(second, key) == ("not synced", f"no worker has started: {behind}")
         running = second.manager.controllers["configmap"]
         assert (running.readiness(), summary(running).problem) == (behind, behind)
-        made.begins.clear()
+        new_world.begins.clear()
         await advance(40)
         assert why(second, key)[0] == "idle"
-        assert {key for _, _, key in made.begins} == set(made.keys), "what was there is reconciled by the new leader"
-        await made.change(key, "3")
+        assert {key for _, _, key in new_world.begins} == set(new_world.keys), (
+            "what was there is reconciled by the new leader"
+        )
+        await new_world.change(key, "3")
         await advance(30)
-        assert await made.behind() == {}
+        assert await new_world.behind() == {}
 
 
 @virtual_time
 async def test_who_leads_is_told_in_events_about_the_lease() -> None:
-    async with world("a", elects=True, keys=1) as made:
+    async with world("a", elects=True, keys=1) as new_world:
         await advance(3)
-        second = made.start("b", elects=True)
-        await made.processes[0].stop()
+        second = new_world.start("b", elects=True)
+        await new_world.processes[0].stop()
         await advance(5)
         await second.stop()
-        found = (await made.client.list(Event, namespace="default")).items
-        told = sorted((event.event_time, event.note) for event in found if event.regarding.kind == "Lease")
-        assert [note for _, note in told] == [
+        items = (await new_world.client.list(Event, namespace="default")).items
+        answer = sorted((event.event_time, event.note) for event in items if event.regarding.kind == "Lease")
+        assert [note for _, note in answer] == [
             "a became leader",
             "a stopped leading",
             "b became leader",
@@ -69,33 +71,33 @@ async def test_who_leads_is_told_in_events_about_the_lease() -> None:
 
 @virtual_time
 async def test_so_does_the_next_one_after_a_leader_that_died() -> None:
-    async with world("a", elects=True, keys=8) as made:
+    async with world("a", elects=True, keys=8) as new_world:
         await advance(3)
-        (first,) = made.processes
-        second = made.start("b", elects=True)
+        (first,) = new_world.processes
+        second = new_world.start("b", elects=True)
         await advance(3)
         second.cable.lag = 25.0
-        for key in made.keys:
-            await made.change(key, "2")
+        for key in new_world.keys:
+            await new_world.change(key, "2")
         await advance(1.5)
         first.kill()
-        for key in made.keys:
-            await made.change(key, "3")
+        for key in new_world.keys:
+            await new_world.change(key, "3")
         died_at = asyncio.get_running_loop().time()
-        made.begins.clear()
+        new_world.begins.clear()
         await advance(60)
-        assert await made.behind() == {}
-        assert min(at for at, _, _ in made.begins) - died_at > 20, (
+        assert await new_world.behind() == {}
+        assert min(at for at, _, _ in new_world.begins) - died_at > 20, (
             "it has waited for its cache, not for the lease alone"
         )
 
 
 @virtual_time
 async def test_a_new_leader_says_why_it_does_not_begin_and_stops_when_asked() -> None:
-    async with world("a", elects=True, keys=2) as made:
+    async with world("a", elects=True, keys=2) as new_world:
         await advance(3)
-        (first,) = made.processes
-        second = made.start("b", elects=True)
+        (first,) = new_world.processes
+        second = new_world.start("b", elects=True)
         await advance(3)
 
         def late(request: Request) -> float:
@@ -104,7 +106,7 @@ async def test_a_new_leader_says_why_it_does_not_begin_and_stops_when_asked() ->
         second.cable.late = late
         await first.stop()
         await advance(20)
-        assert why(second, made.keys[0])[0] == "not synced"
+        assert why(second, new_world.keys[0])[0] == "not synced"
         stopped = asyncio.ensure_future(second.stop())
         await advance(1)
         assert stopped.done()
@@ -124,19 +126,19 @@ async def test_a_new_leader_lists_in_pages_and_does_not_wait_for_what_is_created
         pages.append(dict(request.query).get("limit", ""))
         return 2.0
 
-    async with world("a", elects=True, keys=2) as made:
+    async with world("a", elects=True, keys=2) as new_world:
         await advance(3)
-        (first,) = made.processes
-        second = made.start("b", elects=True)
+        (first,) = new_world.processes
+        second = new_world.start("b", elects=True)
         for number in range(700):
-            await made.client.create(ConfigMap.named(f"more-{number}", "work"))
+            await new_world.client.create(ConfigMap.named(f"more-{number}", "work"))
         await advance(1)
         second.cable.late = late
 
         async def create() -> None:
             for number in range(100):
                 await asyncio.sleep(0.2)
-                await made.client.create(ConfigMap.named(f"meanwhile-{number}", "work"))
+                await new_world.client.create(ConfigMap.named(f"meanwhile-{number}", "work"))
 
         creating = asyncio.ensure_future(create())
         await first.stop()

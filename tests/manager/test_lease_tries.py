@@ -52,12 +52,12 @@ def meddle(candidate: Candidate, method: str, act: Callable[[Client], Any]) -> N
 
 
 async def touch(client: Client, **changes: Any) -> None:
-    found = await client.get(Lease, "test", namespace="default")
-    assert found.spec is not None
+    lease = await client.get(Lease, "test", namespace="default")
+    assert lease.spec is not None
     for name, value in changes.items():
-        setattr(found.spec, name, value)
-    found.labels["touched"] = "yes"
-    await client.update(found)
+        setattr(lease.spec, name, value)
+    lease.labels["touched"] = "yes"
+    await client.update(lease)
 
 
 def test_times_are_client_go_s_unless_told_otherwise() -> None:
@@ -69,7 +69,7 @@ def test_times_are_client_go_s_unless_told_otherwise() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (
             {"lease_duration": 10.0},
@@ -91,15 +91,15 @@ def test_times_are_client_go_s_unless_told_otherwise() -> None:
         ),
     ],
 )
-def test_a_refused_election_says_which_numbers_do_not_fit(options: dict[str, Any], said: str) -> None:
+def test_a_refused_election_says_which_numbers_do_not_fit(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match="leader election") as caught:
         LeaderElection(**{"name": "test", "identity": "a", **options})
-    assert str(caught.value) == said
+    assert str(caught.value) == message
 
 
 def test_the_shortest_lease_is_a_second() -> None:
-    made = LeaderElection(name="test", identity="a", lease_duration=1, renew_deadline=0.9, retry_period=0.1)
-    assert made.lease_duration == 1
+    leader_election = LeaderElection(name="test", identity="a", lease_duration=1, renew_deadline=0.9, retry_period=0.1)
+    assert leader_election.lease_duration == 1
 
 
 @virtual_time
@@ -298,45 +298,45 @@ async def test_health_says_for_how_long_nothing_was_renewed() -> None:
 # -- to the letter -----------------------------------------------------------------------------------------------------
 
 
-def elector(candidate: Candidate, told: list[str] | None = None, **options: Any) -> LeaderElector:
+def elector(candidate: Candidate, answer: list[str] | None = None, **options: Any) -> LeaderElector:
     """Another candidate on the same cable, made as programs make one."""
     options = {"name": "test", "identity": "c", **options}
     return LeaderElector(
-        Client(candidate.cable), LeaderElection(**options), on_new_leader=None if told is None else told.append
+        Client(candidate.cable), LeaderElection(**options), on_new_leader=None if answer is None else answer.append
     )
 
 
 @virtual_time
 async def test_a_candidate_that_is_made_with_defaults_knows_of_nothing_and_draws_its_pauses() -> None:
     async with one(None) as a:
-        made = elector(a)
-        assert made.lease is None
-        assert (made.leader, made.is_leader, made.check(0.0)) == ("", False, "")
-        assert 1.4 <= made._pause() <= 1.8
+        new_elector = elector(a)
+        assert new_elector.lease is None
+        assert (new_elector.leader, new_elector.is_leader, new_elector.check(0.0)) == ("", False, "")
+        assert 1.4 <= new_elector._pause() <= 1.8
 
 
 @virtual_time
 async def test_who_asks_to_be_told_of_leaders_is_told_from_the_start() -> None:
-    told: list[str] = []
+    calls: list[str] = []
     async with one(lease("b")) as a:
-        made = elector(a, told)
-        await made._try()
-        assert told == ["b"]
-        assert made.lease is not None
-        assert made.lease.name == "test"
+        new_elector = elector(a, calls)
+        await new_elector._try()
+        assert calls == ["b"]
+        assert new_elector.lease is not None
+        assert new_elector.lease.name == "test"
 
 
 @virtual_time
 async def test_the_lease_is_in_the_namespace_of_the_election() -> None:
     async with one(None) as a:
-        made = elector(a, namespace="kube-system")
-        await made.acquire()
+        new_elector = elector(a, namespace="kube-system")
+        await new_elector.acquire()
         client = Client(a.cable.inner)
-        assert [found.namespace for found in (await client.list(Lease)).items] == ["kube-system"]
+        assert [item.namespace for item in (await client.list(Lease)).items] == ["kube-system"]
         again = elector(a, namespace="kube-system", identity="d")
         assert not await again._try()
         assert again.leader == "c"
-        assert [found.namespace for found in (await client.list(Lease)).items] == ["kube-system"]
+        assert [item.namespace for item in (await client.list(Lease)).items] == ["kube-system"]
 
 
 @virtual_time
@@ -450,9 +450,9 @@ def test_what_other_versions_keep_in_a_lease_stays_in_it() -> None:
     )
     copied = _copy(decode(Lease, raw))
     assert b'"unheardOf":1' in (raw_of(copied) or b"")
-    made = lease("b")
-    assert _copy(made).spec == made.spec
-    assert _copy(made).name == "test"
+    new_lease = lease("b")
+    assert _copy(new_lease).spec == new_lease.spec
+    assert _copy(new_lease).name == "test"
 
 
 class Slow:

@@ -37,7 +37,7 @@ class Lifespan:
             yield self.app
         finally:
             self.app.is_open = False
-            self.log.append(f"close, {[each.state for each in manager.controllers.values()]}")
+            self.log.append(f"close, {[controller.state for controller in manager.controllers.values()]}")
 
 
 async def use(obj: ConfigMap, ctx: sp.Context) -> None:
@@ -73,20 +73,20 @@ async def test_functions_in_threads_get_it_too() -> None:
 @pytest.mark.parametrize("given", [False, True])
 @virtual_time
 async def test_what_is_not_there_or_of_another_class_is_said_by_name(given: bool) -> None:
-    said: list[str] = []
+    messages: list[str] = []
 
     async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
         with pytest.raises((LookupError, TypeError)) as caught:
             ctx.state(dict)
-        said.append(str(caught.value))
+        messages.append(str(caught.value))
 
     lifespan = Lifespan() if given else None
     async with cluster(sp.Controller(ConfigMap, reconcile), lifespan=lifespan, objects=[ConfigMap.named("a")]) as world:
         await world.settle()
     if given:
-        assert said[0] == "the program's lifespan yields a App, not a dict"
+        assert messages[0] == "the program's lifespan yields a App, not a dict"
     else:
-        assert said[0].startswith("there is no dict for reconciles: give the program a lifespan that yields one")
+        assert messages[0].startswith("there is no dict for reconciles: give the program a lifespan that yields one")
 
 
 @virtual_time

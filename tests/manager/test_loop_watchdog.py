@@ -68,9 +68,9 @@ async def test_the_key_that_blocks_the_loop_is_named_while_it_does_with_its_stac
     assert "test_loop_watchdog.py" in told.meanwhile.getMessage()
     assert status != 200
     assert "the event loop was blocked for" in text
-    said = {sample.name: sample.value for family in metrics.registry.collect() for sample in family.samples}
-    assert said["setpoint_event_loop_blocked_total"] >= 1
-    assert said["setpoint_event_loop_blocked_seconds_total"] >= 0.05
+    by_name = {sample.name: sample.value for family in metrics.registry.collect() for sample in family.samples}
+    assert by_name["setpoint_event_loop_blocked_total"] >= 1
+    assert by_name["setpoint_event_loop_blocked_seconds_total"] >= 0.05
 
 
 async def test_a_loop_that_turns_is_left_alone_and_the_thread_ends_with_the_watch(told: Told) -> None:

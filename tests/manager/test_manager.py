@@ -77,13 +77,13 @@ class Part:
 async def test_groups_start_in_order_and_stop_in_reverse_with_the_lease_last() -> None:
     async with a_client() as client:
         journal: list[str] = []
-        made = manager(client, leader_election=election("a"))
+        new_manager = manager(client, leader_election=election("a"))
         for group in ("leader", "others", "caches", "servers"):
-            made.add(Part(group, journal), group=group)  # type: ignore[arg-type]
-        async with made:
+            new_manager.add(Part(group, journal), group=group)  # type: ignore[arg-type]
+        async with new_manager:
             await advance(5)
             assert journal == ["servers starts", "caches starts", "others starts", "leader starts"]
-            assert made.elected.is_set()
+            assert new_manager.elected.is_set()
             journal.clear()
         assert journal == ["others ends", "leader ends", "caches ends", "servers ends"]
         spec = (await client.get(Lease, "test")).spec
@@ -158,8 +158,8 @@ async def test_losing_the_lease_cancels_all_work_and_ends_the_manager() -> None:
 
         client = Client(Cable())
         await client.create(ConfigMap.named("a"))
-        made = manager(client, sp.Controller(ConfigMap, reconcile), leader_election=election("a"))
-        running = asyncio.ensure_future(made.run())
+        new_manager = manager(client, sp.Controller(ConfigMap, reconcile), leader_election=election("a"))
+        running = asyncio.ensure_future(new_manager.run())
         await advance(30)
         broken = True
         with pytest.raises(LeadershipLost):
@@ -200,8 +200,8 @@ async def test_a_reconcile_that_swallows_its_cancellation_does_not_outlive_the_l
         for name in "abc":
             await client.create(ConfigMap.named(name))
         controller = sp.Controller(ConfigMap, reconcile, workers=1)
-        made = manager(client, controller, leader_election=election("a"))
-        running = asyncio.ensure_future(made.run())
+        new_manager = manager(client, controller, leader_election=election("a"))
+        running = asyncio.ensure_future(new_manager.run())
         await advance(30)
         cable.broken = True
         with pytest.raises(LeadershipLost) as lost:
@@ -226,16 +226,16 @@ async def test_a_reconcile_that_never_ends_is_named_with_its_stack_and_ends_no_m
 
         client = Client(cable)
         await client.create(ConfigMap.named("stuck"))
-        made = manager(client, sp.Controller(ConfigMap, unbending), leader_election=election("a"))
-        running = asyncio.ensure_future(made.run())
+        new_manager = manager(client, sp.Controller(ConfigMap, unbending), leader_election=election("a"))
+        running = asyncio.ensure_future(new_manager.run())
         try:
             await advance(30)
-            assert made.under_way() == ["configmap default/stuck (for 30.0 s)"]
+            assert new_manager.under_way() == ["configmap default/stuck (for 30.0 s)"]
             cable.broken = True
             with pytest.raises(LeadershipLost, match=r"does not end: configmap default/stuck$"):
                 await running
             assert asyncio.get_running_loop().time() <= 30 + 15
-            (record,) = [each for each in caplog.records if "does not end" in each.message]
+            (record,) = [record for record in caplog.records if "does not end" in record.message]
             assert record.__dict__["fields"] == {"what": "configmap default/stuck"}
             assert "in test_a_reconcile_that_never_ends" in record.message
             assert "unbending" in record.message
@@ -281,8 +281,8 @@ async def test_a_leader_whose_server_is_away_ends_before_others_may_lead(answers
         client = Client(Cable(), random=Random(0))
         for name in ("plain", "patient"):
             await client.create(ConfigMap.named(name))
-        made = manager(client, sp.Controller(ConfigMap, reconcile), leader_election=election("a"))
-        running = asyncio.ensure_future(made.run())
+        new_manager = manager(client, sp.Controller(ConfigMap, reconcile), leader_election=election("a"))
+        running = asyncio.ensure_future(new_manager.run())
         await advance(5)
         away = True
         with pytest.raises(LeadershipLost, match="was not renewed in 10 s"):
@@ -292,7 +292,7 @@ async def test_a_leader_whose_server_is_away_ends_before_others_may_lead(answers
 
 @virtual_time
 async def test_a_leaders_reconcile_runs_commands_in_pods_and_talks_to_their_ports() -> None:
-    said: list[Any] = []
+    messages: list[Any] = []
 
     async def succeeds(_command: Command) -> int:
         return 0
@@ -302,17 +302,17 @@ async def test_a_leaders_reconcile_runs_commands_in_pods_and_talks_to_their_port
             connection.write(data.upper())
 
     async def reconcile(pod: Pod, ctx: sp.Context) -> None:
-        if pod.status.phase == "Running" and not said:
-            said.append((await ctx.client.exec(pod, ["true"])).exit_code)
+        if pod.status.phase == "Running" and not messages:
+            messages.append((await ctx.client.exec(pod, ["true"])).exit_code)
             async with ctx.client.port_forward(pod, 8080) as stream:
                 await stream.write(b"hello")
-                said.append(await stream.read())
+                messages.append(await stream.read())
 
     async with cluster(behaviour=lambda _: PodBehaviour(exec=succeeds, ports={8080: echo})) as world:
         async with manager(world.client, sp.Controller(Pod, reconcile), leader_election=election("a")):
             await world.create(Pod.named("a", spec=PodSpec(containers=[Container(name="c", image="i")])))
             await advance(30)
-        assert said == [0, b"HELLO"]
+        assert messages == [0, b"HELLO"]
 
 
 @virtual_time
@@ -326,8 +326,10 @@ async def test_a_stop_ends_although_a_reconcile_does_not_and_keeps_the_lease_fro
                     await free.wait()
 
         await client.create(ConfigMap.named("stuck"))
-        made = manager(client, sp.Controller(ConfigMap, unbending), leader_election=election("a"), shutdown_timeout=5)
-        async with made:
+        new_manager = manager(
+            client, sp.Controller(ConfigMap, unbending), leader_election=election("a"), shutdown_timeout=5
+        )
+        async with new_manager:
             await advance(30)
             stopped = asyncio.get_running_loop().time()
         assert asyncio.get_running_loop().time() - stopped <= 5 + 10
@@ -353,11 +355,11 @@ async def test_a_lease_lost_while_the_manager_stops_cancels_what_is_under_way() 
         client = Client(cable)
         await client.create(ConfigMap.named("a"))
         controller = sp.Controller(ConfigMap, reconcile)
-        made = manager(client, controller, leader_election=election("a"), shutdown_timeout=300)
-        running = asyncio.ensure_future(made.run())
+        new_manager = manager(client, controller, leader_election=election("a"), shutdown_timeout=300)
+        running = asyncio.ensure_future(new_manager.run())
         await advance(30)
         cable.broken = True
-        made.stop()
+        new_manager.stop()
         with pytest.raises(LeadershipLost):
             await running
         assert len(cancelled) == 1
@@ -373,10 +375,10 @@ async def test_a_leaders_part_that_does_not_start_ends_the_manager() -> None:
             raise OSError("no room")
 
     async with a_client() as client:
-        made = manager(client, leader_election=election("a"))
-        made.add(Unstartable())
+        new_manager = manager(client, leader_election=election("a"))
+        new_manager.add(Unstartable())
         with pytest.raises(OSError, match="no room"):
-            await made.run()
+            await new_manager.run()
         spec = (await client.get(Lease, "test")).spec
         assert spec is not None
         assert spec.holder_identity == "", "the lease is given back"
@@ -452,24 +454,24 @@ async def test_events_for_a_server_that_does_not_answer_hold_up_nobody() -> None
                 """Nothing to close."""
 
         client = Client(Cable())
-        made = manager(client)
-        async with made:
+        new_manager = manager(client)
+        async with new_manager:
             hangs = True
             for number in range(100):
-                made.recorder.event(ConfigMap.named(f"a-{number}"), "Normal", "Told", "something")
+                new_manager.recorder.event(ConfigMap.named(f"a-{number}"), "Normal", "Told", "something")
             began = asyncio.get_running_loop().time()
         assert asyncio.get_running_loop().time() - began <= 5
-        assert made.recorder.dropped == 100
+        assert new_manager.recorder.dropped == 100
 
 
 @virtual_time
 async def test_cancelling_run_stops_everything_in_order_too() -> None:
     async with a_client() as client:
         journal: list[str] = []
-        made = manager(client, leader_election=election("a"))
+        new_manager = manager(client, leader_election=election("a"))
         for group in ("leader", "others", "servers"):
-            made.add(Part(group, journal), group=group)  # type: ignore[arg-type]
-        running = asyncio.ensure_future(made.run())
+            new_manager.add(Part(group, journal), group=group)  # type: ignore[arg-type]
+        running = asyncio.ensure_future(new_manager.run())
         await advance(5)
         journal.clear()
         running.cancel()
@@ -513,12 +515,12 @@ async def test_what_fails_while_stopping_is_raised_and_two_failures_are_both_tol
             self.asked.set()
 
     async with a_client() as client:
-        made = manager(client)
-        made.add(FailsLate("one"))
-        made.add(FailsLate("two"), group="caches")
-        running = asyncio.ensure_future(made.run())
+        new_manager = manager(client)
+        new_manager.add(FailsLate("one"))
+        new_manager.add(FailsLate("two"), group="caches")
+        running = asyncio.ensure_future(new_manager.run())
         await advance(1)
-        made.stop()
+        new_manager.stop()
         with pytest.raises(OSError, match="one") as caught:
             await running
         assert caught.value.__notes__ == ["and afterwards OSError: two"]
@@ -537,22 +539,22 @@ async def test_a_runnable_that_fails_or_ends_unasked_ends_the_manager() -> None:
 
     async with a_client() as client:
         journal: list[str] = []
-        made = manager(client)
-        made.add(Part("other", journal))
-        made.add(Fails("fails", journal))
+        new_manager = manager(client)
+        new_manager.add(Part("other", journal))
+        new_manager.add(Fails("fails", journal))
         with pytest.raises(OSError, match="broken"):
-            await made.run()
+            await new_manager.run()
         assert journal == ["other starts", "other ends"]
-        made = manager(client)
-        made.add(Ends("ends", journal))
+        new_manager = manager(client)
+        new_manager.add(Ends("ends", journal))
         with pytest.raises(RunnableEnded, match="ends returned"):
-            await made.run()
-        made = manager(client)
-        made.add(Ends("once", journal), may_end=True)
-        async with made:
+            await new_manager.run()
+        new_manager = manager(client)
+        new_manager.add(Ends("once", journal), may_end=True)
+        async with new_manager:
             await advance(10)
         with pytest.raises(TypeError, match="controller 'configmap' can't have may_end"):
-            made.add(sp.Controller(ConfigMap, nothing), may_end=True)
+            new_manager.add(sp.Controller(ConfigMap, nothing), may_end=True)
 
 
 @virtual_time
@@ -563,10 +565,10 @@ async def test_a_failure_ends_the_block_that_the_manager_runs_in() -> None:
             raise OSError("broken")
 
     async with a_client() as client:
-        made = manager(client)
-        made.add(Fails("fails", []))
+        new_manager = manager(client)
+        new_manager.add(Fails("fails", []))
         with pytest.raises(OSError, match="broken"):
-            async with made:
+            async with new_manager:
                 await asyncio.sleep(1000)
         assert asyncio.get_running_loop().time() == pytest.approx(3)
         task = asyncio.current_task()
@@ -585,9 +587,9 @@ async def test_whoever_is_cancelled_while_entering_leaves_no_manager_behind() ->
 
     async with a_client() as client:
         journal: list[str] = []
-        made = manager(client)
-        made.add(Starts("slow", journal))
-        entering = asyncio.ensure_future(made.__aenter__())
+        new_manager = manager(client)
+        new_manager.add(Starts("slow", journal))
+        entering = asyncio.ensure_future(new_manager.__aenter__())
         await advance(1)
         entering.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -618,13 +620,13 @@ async def test_a_leader_that_never_gets_ready_neither_outlives_the_lease_nor_a_s
             leader_only = True
             ready = asyncio.Event()
 
-        made = manager(Client(Cable()), leader_election=election("a"))
-        made.add(Never("never", journal))
-        running = asyncio.ensure_future(made.run())
+        new_manager = manager(Client(Cable()), leader_election=election("a"))
+        new_manager.add(Never("never", journal))
+        running = asyncio.ensure_future(new_manager.run())
         await advance(5)
         assert journal == ["never starts"]
         if how == "stop":
-            made.stop()
+            new_manager.stop()
             await running
         else:
             broken = True
@@ -644,17 +646,17 @@ async def test_a_manager_runs_once_and_takes_runnables_while_it_runs() -> None:
             seen.append(obj.name)
 
         await client.create(ConfigMap.named("a"))
-        made = manager(client)
-        async with made:
-            made.add(Part("late", journal))
-            made.add(sp.Controller(ConfigMap, reconcile))
+        new_manager = manager(client)
+        async with new_manager:
+            new_manager.add(Part("late", journal))
+            new_manager.add(sp.Controller(ConfigMap, reconcile))
             await advance(1)
             assert journal == ["late starts"]
             assert seen == ["a"]
         with pytest.raises(RuntimeError, match="has been run before"):
-            await made.run()
+            await new_manager.run()
         with pytest.raises(RuntimeError, match="stopping"):
-            made.add(Part("too late", journal))
+            new_manager.add(Part("too late", journal))
 
 
 @virtual_time
@@ -682,10 +684,10 @@ async def test_one_cache_that_does_not_sync_is_named_and_does_not_hold_up_the_ot
                 """Nothing to close."""
 
         client = Client(NoSecrets())
-        async with manager(client, sp.Controller(ConfigMap, nothing), sp.Controller(Secret, nothing)) as made:
+        async with manager(client, sp.Controller(ConfigMap, nothing), sp.Controller(Secret, nothing)) as new_manager:
             await advance(5)
-            assert made.controllers["configmap"].state == "running"
-            problems = made.readyz.problems()
+            assert new_manager.controllers["configmap"].state == "running"
+            problems = new_manager.readyz.problems()
             assert list(problems) == ["controller-secret"]
             assert "cache of secrets not synced: no route to secrets" in problems["controller-secret"]
 
@@ -733,23 +735,23 @@ async def test_metrics_have_the_names_that_dashboards_know() -> None:
 
 async def test_health_and_metrics_over_http() -> None:
     async with ApiServer() as server, Client(InProcessTransport(server.handle)) as client:
-        made = Manager(
+        manager = Manager(
             client,
             controllers=[sp.Controller(ConfigMap, nothing)],
             serving=Serving(metrics_bind_address="127.0.0.1:0", health_probe_bind_address="127.0.0.1:0"),
         )
-        async with made, aiohttp.ClientSession() as session:
-            assert made.health_server is not None
-            assert made.metrics_server is not None
+        async with manager, aiohttp.ClientSession() as session:
+            assert manager.health_server is not None
+            assert manager.metrics_server is not None
             async with asyncio.timeout(DEADLINE):
-                while made.readyz.problems():  # noqa: ASYNC110 - what a kubelet does, too
+                while manager.readyz.problems():  # noqa: ASYNC110 - what a kubelet does, too
                     await asyncio.sleep(0.01)
-            health = f"http://127.0.0.1:{made.health_server.port}"
+            health = f"http://127.0.0.1:{manager.health_server.port}"
             async with session.get(f"{health}/readyz?verbose") as answer:
                 assert await answer.text() == "[+]controller-configmap ok\nreadyz check passed\n"
             async with session.get(f"{health}/healthz") as answer:
                 assert (answer.status, await answer.text()) == (200, "ok")
-            async with session.get(f"http://127.0.0.1:{made.metrics_server.port}/metrics") as answer:
+            async with session.get(f"http://127.0.0.1:{manager.metrics_server.port}/metrics") as answer:
                 assert "controller_runtime_active_workers" in await answer.text()
 
 

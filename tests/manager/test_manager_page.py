@@ -82,11 +82,11 @@ async def test_the_page_comes_with_its_files_and_lets_nothing_else_in() -> None:
             assert policy.startswith("default-src 'none'; script-src 'self';")
             assert "unsafe" not in policy
             page = await answer.text()
-        asked = re.findall(r'(?:src|href)="([^":]+)"', page)
-        assert asked == ["style.css", "app.js"]
+        matches = re.findall(r'(?:src|href)="([^":]+)"', page)
+        assert matches == ["style.css", "app.js"]
         script = (ASSETS / "app.js").read_text()
-        asked += re.findall(r"from '\./([^']+)'", script)
-        assert asked[2:] == [
+        matches += re.findall(r"from '\./([^']+)'", script)
+        assert matches[2:] == [
             "preact.js",
             "attempts.js",
             "cluster.js",
@@ -95,7 +95,7 @@ async def test_the_page_comes_with_its_files_and_lets_nothing_else_in() -> None:
             "timeline.js",
             "words.js",
         ]
-        for name in asked:
+        for name in matches:
             assert await get(session, f"/ui/{name}") == (200, (ASSETS / name).read_text())
         for name in ("none.js", "__init__.py", "preact.LICENSE", "%2e%2e/__init__.py"):
             assert (await get(session, f"/ui/{name}"))[0] == 404
@@ -143,8 +143,10 @@ async def test_the_content_of_an_object_is_for_those_who_may_get_it_and_of_a_sec
             }
         )
         async with Client(judge) as client:
-            made = Secret.named("till", "default", string_data={"key": "hush-hush"}, annotations={"copy": "hush-hush"})
-            await client.create(made)
+            secret = Secret.named(
+                "till", "default", string_data={"key": "hush-hush"}, annotations={"copy": "hush-hush"}
+            )
+            await client.create(secret)
             manager = Manager(
                 client,
                 controllers=[sp.Controller(Secret, quiet, name="keys")],
@@ -174,10 +176,10 @@ async def test_the_content_of_an_object_is_for_those_who_may_get_it_and_of_a_sec
                     status, text = await asked(path, "hers")
                     assert status == 200
                     assert "hush" not in text
-                    told = json.loads(text)
-                    assert 'key: "(hidden)"' in told["yaml"]
-                    assert "managedFields" not in told["yaml"]
-                    assert "the content of a Secret" in told["hidden"]
+                    document = json.loads(text)
+                    assert 'key: "(hidden)"' in document["yaml"]
+                    assert "managedFields" not in document["yaml"]
+                    assert "the content of a Secret" in document["hidden"]
                     assert (await asked(path, "hers", **FORWARDED))[0] == 403, "over the network the path counts, too"
                     assert (await asked(path, "operators", **FORWARDED))[0] == 403, "and so does the object"
                     assert (await asked(path.replace("till", "none"), "hers"))[0] == 404
@@ -190,12 +192,12 @@ async def quiet(secret: Secret, ctx: sp.Context) -> None:
 
 async def test_what_the_page_asks_for_is_answered_and_wrong_questions_are_named() -> None:
     async with looked_at(ui=True) as (session, _):
-        told = json.loads((await get(session, "/debug/manager"))[1])
-        assert told["election"] == {"lease": "default/beat", "identity": "me", "leader": "me", "leads": True}
-        assert (told["unready"], told["unhealthy"]) == ({}, {})
+        document = json.loads((await get(session, "/debug/manager"))[1])
+        assert document["election"] == {"lease": "default/beat", "identity": "me", "leader": "me", "leads": True}
+        assert (document["unready"], document["unhealthy"]) == ({}, {})
         listing = json.loads((await get(session, "/debug/objects?find=DEFAULT&limit=1"))[1])
         assert listing["counts"] == {"waiting": 1, "idle": 1}
-        assert [(each["key"], each["state"]) for each in listing["objects"]] == [("default/later", "waiting")]
+        assert [(obj["key"], obj["state"]) for obj in listing["objects"]] == [("default/later", "waiting")]
         detail = json.loads((await get(session, "/debug/details?controller=beat&key=default/later"))[1])
         assert detail["explanation"]["text"].endswith("as its last reconcile asked for: it is looked at again")
         for question, status, words in (
@@ -205,8 +207,8 @@ async def test_what_the_page_asks_for_is_answered_and_wrong_questions_are_named(
             ("objects?limit=x", 400, "limit must be a number from 0 to 500"),
             ("details?controller=none&key=a", 404, "there is no controller 'none'"),
         ):
-            found, text = await get(session, f"/debug/{question}")
-            assert (found, json.loads(text)["error"][: len(words)]) == (status, words)
+            result, text = await get(session, f"/debug/{question}")
+            assert (result, json.loads(text)["error"][: len(words)]) == (status, words)
 
 
 async def test_objects_of_several_processes_are_listed_once_and_shown_by_the_one_that_has_them() -> None:
@@ -219,7 +221,7 @@ async def test_objects_of_several_processes_are_listed_once_and_shown_by_the_one
     processes = Answering({0: page("a", "idle"), 1: page("b", "failed"), 2: None})
     answer = await MergedPages(processes).objects("", {"limit": ["5"]}, {})
     listing = json.loads(answer.body)
-    assert [each["key"] for each in listing["objects"]] == ["b", "a"]
+    assert [obj["key"] for obj in listing["objects"]] == ["b", "a"]
     assert (listing["counts"], listing["matched"]) == ({"idle": 1, "failed": 1}, 2)
 
     def shown(state: str) -> Answer:

@@ -97,4 +97,4 @@ async def test_shards_share_all_keys_and_have_none_in_common_whatever_becomes_of
         record = await recorded(client)
         assert interrupted(record) == []
         assert overlaps(everybody) == []
-        assert {name for name, _, _ in record} == {each.identity for each in everybody}
+        assert {name for name, _, _ in record} == {item.identity for item in everybody}

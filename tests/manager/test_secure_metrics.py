@@ -103,11 +103,11 @@ async def test_answers_are_remembered_for_a_while_and_not_many() -> None:
     async with judged() as (access, judge):
         assert await access.check("/metrics", bearer("good")) is None
         assert await access.check("/metrics", bearer("unknown")) is not None
-        asked = len(judge.asked)
+        count = len(judge.asked)
         judge.users = {"unknown": "scraper"}
         assert await access.check("/metrics", bearer("good")) is None
         assert await access.check("/metrics", bearer("unknown")) is not None
-        assert len(judge.asked) == asked
+        assert len(judge.asked) == count
         await asyncio.sleep(REFUSED_FOR)
         assert await access.check("/metrics", bearer("unknown")) is None
         await asyncio.sleep(ALLOWED_FOR - REFUSED_FOR)

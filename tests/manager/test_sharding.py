@@ -26,135 +26,137 @@ from .simulated import World, now, world
 from .test_lease_tries import Slow
 
 
-async def settled(made: World, seconds: float = 12) -> None:
+async def settled(world: World, seconds: float = 12) -> None:
     await advance(seconds)
-    shares = [process.share for process in made.processes if not process.paused and not process.task.done()]
-    assert sum(map(len, shares)) == len(made.keys), [len(share) for share in shares]
-    assert set().union(*shares) == set(made.keys)
+    shares = [process.share for process in world.processes if not process.paused and not process.task.done()]
+    assert sum(map(len, shares)) == len(world.keys), [len(share) for share in shares]
+    assert set().union(*shares) == set(world.keys)
 
 
 @virtual_time
 async def test_three_processes_share_all_keys_and_have_none_in_common() -> None:
-    async with world("a", "b", "c") as made:
-        await settled(made)
-        assert all(2 <= len(process.share) <= 16 for process in made.processes)
-        assert await made.behind() == {}
-        made.begins.clear()
-        for key in made.keys:
-            await made.change(key, "2")
+    async with world("a", "b", "c") as new_world:
+        await settled(new_world)
+        assert all(2 <= len(process.share) <= 16 for process in new_world.processes)
+        assert await new_world.behind() == {}
+        new_world.begins.clear()
+        for key in new_world.keys:
+            await new_world.change(key, "2")
         await advance(5)
-        assert await made.behind() == {}
-        assert {(who, key) for _, who, key in made.begins} == {
-            (process.name, key) for process in made.processes for key in process.share
+        assert await new_world.behind() == {}
+        assert {(who, key) for _, who, key in new_world.begins} == {
+            (process.name, key) for process in new_world.processes for key in process.share
         }
 
 
 @virtual_time
 async def test_a_process_that_dies_is_replaced_within_lease_duration_plus_retry_period() -> None:
-    async with world("a", "b", "c") as made:
-        await settled(made)
-        dead = made.processes[0]
+    async with world("a", "b", "c") as new_world:
+        await settled(new_world)
+        dead = new_world.processes[0]
         lost = dead.share
         died_at = asyncio.get_running_loop().time()
         dead.kill()
-        for key in made.keys:
-            await made.change(key, "2")
-        made.begins.clear()
+        for key in new_world.keys:
+            await new_world.change(key, "2")
+        new_world.begins.clear()
         await advance(25)
-        assert await made.behind() == {}
-        taken = {key: at for at, who, key in made.begins if key in lost}
+        assert await new_world.behind() == {}
+        taken = {key: at for at, who, key in new_world.begins if key in lost}
         assert set(taken) == lost
         assert min(taken.values()) - died_at >= 13
         assert min(taken.values()) - died_at <= 15 + 2 + 0.2
         assert max(taken.values()) - died_at <= 15 + 2 + 0.2 + 3, "so many at once as there are workers"
-        await settled(made)
+        await settled(new_world)
 
 
 @virtual_time
 async def test_a_clean_exit_hands_over_at_once_and_ends_what_is_under_way() -> None:
-    async with world("a", "b", seconds=1.0) as made:
-        await settled(made, 40)
-        leaving = made.processes[0]
+    async with world("a", "b", seconds=1.0) as new_world:
+        await settled(new_world, 40)
+        leaving = new_world.processes[0]
         lost = leaving.share
-        for key in made.keys:
-            await made.change(key, "2")
+        for key in new_world.keys:
+            await new_world.change(key, "2")
         await advance(0.5)
-        assert any(leaving in at for at in made.at.values())
+        assert any(leaving in at for at in new_world.at.values())
         await leaving.stop()
         assert leaving.error is None
-        assert not any(leaving in at for at in made.at.values())
+        assert not any(leaving in at for at in new_world.at.values())
         await advance(2.1)
-        assert lost <= made.processes[1].share, "one look later"
+        assert lost <= new_world.processes[1].share, "one look later"
         await advance(60)
-        assert await made.behind() == {}
+        assert await new_world.behind() == {}
 
 
 @virtual_time
 async def test_a_newcomer_gets_its_share_when_the_others_have_drained() -> None:
-    async with world("a", "b", seconds=2.0) as made:
-        await settled(made, 60)
-        before = {process.name: process.share for process in made.processes}
-        for key in made.keys:
-            await made.change(key, "2")
+    async with world("a", "b", seconds=2.0) as new_world:
+        await settled(new_world, 60)
+        before = {process.name: process.share for process in new_world.processes}
+        for key in new_world.keys:
+            await new_world.change(key, "2")
         await advance(0.5)
-        busy = {key for key, at in made.at.items() if at}
-        made.begins.clear()
-        newcomer = made.start("c")
+        busy = {key for key, at in new_world.at.items() if at}
+        new_world.begins.clear()
+        newcomer = new_world.start("c")
         await advance(1)
         assert newcomer.share == set(), "the others have not looked yet, or are not done"
-        await settled(made, 120)
-        assert await made.behind() == {}
-        for process in made.processes[:2]:
+        await settled(new_world, 120)
+        assert await new_world.behind() == {}
+        for process in new_world.processes[:2]:
             assert process.share <= before[process.name], "nothing moves but to the newcomer"
         assert newcomer.share
         moved_while_busy = busy & newcomer.share
         for key in moved_while_busy:
-            assert all(at >= 6 - 0.5 + 60 for at, who, taken in made.begins if taken == key and who == "c")
+            assert all(at >= 6 - 0.5 + 60 for at, who, taken in new_world.begins if taken == key and who == "c")
 
 
 @virtual_time
 async def test_a_reconcile_that_takes_too_long_is_cancelled_and_its_key_handed_over() -> None:
-    async with world("a", keys=12, seconds=0.1, drain_timeout=3.0) as made:
-        await settled(made)
-        made.seconds = 1000.0
-        for key in made.keys:
-            await made.change(key, "2")
+    async with world("a", keys=12, seconds=0.1, drain_timeout=3.0) as new_world:
+        await settled(new_world)
+        new_world.seconds = 1000.0
+        for key in new_world.keys:
+            await new_world.change(key, "2")
         await advance(1)
-        busy = {key for key, at in made.at.items() if at}
+        busy = {key for key, at in new_world.at.items() if at}
         assert len(busy) == 4
-        made.seconds = 0.1
-        made.start("b", drain_timeout=3.0)
+        new_world.seconds = 0.1
+        new_world.start("b", drain_timeout=3.0)
         await advance(12)
-        moved = busy & made.processes[1].share
+        moved = busy & new_world.processes[1].share
         assert moved
-        assert not any(made.at[key] for key in moved)
-        last = made.processes[0].manager.controllers["configmap"].timeline.of(next(iter(moved)))[-1]
+        assert not any(new_world.at[key] for key in moved)
+        last = new_world.processes[0].manager.controllers["configmap"].timeline.of(next(iter(moved)))[-1]
         assert (last.result, last.next_in) == ("handed over", None)
         stays = busy - moved
-        assert all(made.at[key] == [made.processes[0]] for key in stays), "what is not wanted elsewhere goes on"
-        assert not (await made.behind()).keys() & {key.partition("/")[2] for key in made.processes[1].share}
+        assert all(new_world.at[key] == [new_world.processes[0]] for key in stays), (
+            "what is not wanted elsewhere goes on"
+        )
+        assert not (await new_world.behind()).keys() & {key.partition("/")[2] for key in new_world.processes[1].share}
 
 
 @virtual_time
 async def test_a_process_whose_network_is_cut_gives_up_its_keys_before_others_take_them_and_comes_back() -> None:
-    async with world("a", "b", "c") as made:
-        await settled(made)
-        cut = made.processes[1]
+    async with world("a", "b", "c") as new_world:
+        await settled(new_world)
+        cut = new_world.processes[1]
         lost = cut.share
         cut.cable.cut = True
         cut_at = asyncio.get_running_loop().time()
-        for key in made.keys:
-            await made.change(key, "2")
+        for key in new_world.keys:
+            await new_world.change(key, "2")
         await advance(10.1)
         assert cut.share == set()
-        assert not any(cut in at for at in made.at.values())
+        assert not any(cut in at for at in new_world.at.values())
         await advance(15)
-        assert await made.behind() == {}
-        taken = [at for at, who, key in made.begins if key in lost and at > cut_at and who != "b"]
+        assert await new_world.behind() == {}
+        taken = [at for at, who, key in new_world.begins if key in lost and at > cut_at and who != "b"]
         assert 10.1 < min(taken) - cut_at <= 17.2
         assert cut.manager.readyz.problems().keys() == {"sharding"}
         cut.cable.cut = False
-        await settled(made, 15)
+        await settled(new_world, 15)
         assert cut.share == lost, "the same identity has the same keys"
         assert cut.member.joins == 2
         assert cut.manager.readyz.problems() == {}
@@ -162,39 +164,39 @@ async def test_a_process_whose_network_is_cut_gives_up_its_keys_before_others_ta
 
 @virtual_time
 async def test_a_process_that_was_stopped_for_20_s_writes_nothing_that_is_not_its_own() -> None:
-    async with world("a", "b", seconds=0.5) as made:
-        await settled(made, 30)
-        for key in made.keys:
-            await made.change(key, "2")
+    async with world("a", "b", seconds=0.5) as new_world:
+        await settled(new_world, 30)
+        for key in new_world.keys:
+            await new_world.change(key, "2")
         await advance(0.7)
-        stopped = made.processes[0]
-        held = {key for key, at in made.at.items() if stopped in at}
+        stopped = new_world.processes[0]
+        held = {key for key, at in new_world.at.items() if stopped in at}
         assert held
         stopped.pause()
         await advance(20)
-        assert made.processes[1].share == set(made.keys)
+        assert new_world.processes[1].share == set(new_world.keys)
         for key in held:
-            await made.change(key, "3")
+            await new_world.change(key, "3")
         await advance(0.2)
         stopped.resume()
         await advance(0.2)
-        assert not any(stopped in at for at in made.at.values()), "what it had begun was cancelled"
-        await settled(made, 60)
-        assert await made.behind() == {}
+        assert not any(stopped in at for at in new_world.at.values()), "what it had begun was cancelled"
+        await settled(new_world, 60)
+        assert await new_world.behind() == {}
 
 
 @virtual_time
 async def test_writes_are_refused_from_the_moment_on_at_which_others_may_take_over() -> None:
     """A process that was stopped may write before it looks at the clock."""
-    async with world("a", "b") as made:
-        await settled(made)
-        member = made.processes[0].member
-        fenced = Client(FencedTransport(InProcessTransport(made.server.handle), member))
+    async with world("a", "b") as new_world:
+        await settled(new_world)
+        member = new_world.processes[0].member
+        fenced = Client(FencedTransport(InProcessTransport(new_world.server.handle), member))
         await fenced.create(ConfigMap.named("before", "default"))
         renewed_at = member._lease.renewed_at
-        made.processes[0].pause()
+        new_world.processes[0].pause()
         await advance(14.9 - (asyncio.get_running_loop().time() - renewed_at))
-        assert made.processes[1].share != set(made.keys)
+        assert new_world.processes[1].share != set(new_world.keys)
         await fenced.create(ConfigMap.named("in-time", "default"))
         await advance(0.2)
         with pytest.raises(WriteRefused):
@@ -205,11 +207,11 @@ async def test_writes_are_refused_from_the_moment_on_at_which_others_may_take_ov
 @virtual_time
 async def test_a_reconcile_that_goes_on_after_its_key_was_handed_over_can_not_write() -> None:
     """A thread, or a task that the function has left behind."""
-    async with world("a") as made:
-        await settled(made)
-        process = made.processes[0]
+    async with world("a") as new_world:
+        await settled(new_world)
+        process = new_world.processes[0]
         running = process.manager.controllers["configmap"]
-        obj = await made.client.get(ConfigMap, "0", namespace="work")
+        obj = await new_world.client.get(ConfigMap, "0", namespace="work")
         context = Context(running.env, running.writer, obj)
         token = current.set(context)
         try:
@@ -222,96 +224,102 @@ async def test_a_reconcile_that_goes_on_after_its_key_was_handed_over_can_not_wr
 @virtual_time
 async def test_a_process_that_comes_back_just_when_it_is_given_up_is_somebody_else() -> None:
     """The other one has decided, and not yet said so: what it said of the life before must not count."""
-    async with world("a", "b") as made:
-        await settled(made)
-        a, b = made.processes
+    async with world("a", "b") as new_world:
+        await settled(new_world)
+        a, b = new_world.processes
         b.cable.late = lambda request: 4.0 if request.method == "PATCH" and "/leases/" in request.path else 0.0
         a.cable.refuses = True
         while len(b.member.members) == 2:
             await advance(0.02)
         a.cable.refuses = False
         for _ in range(30):
-            for key in made.keys[:6]:
-                await made.change(key, str(asyncio.get_running_loop().time()))
+            for key in new_world.keys[:6]:
+                await new_world.change(key, str(asyncio.get_running_loop().time()))
             await advance(0.25)
         b.cable.late = lambda request: 0.0
-        await settled(made, 20)
+        await settled(new_world, 20)
         assert a.member.joins == 2
 
 
 @virtual_time
 async def test_a_new_owner_sees_what_the_last_one_wrote_however_late_its_cache_is() -> None:
-    async with world("a", "b", keys=8) as made:
-        await settled(made)
-        leaving, staying = made.processes
+    async with world("a", "b", keys=8) as new_world:
+        await settled(new_world)
+        leaving, staying = new_world.processes
         moves = next(iter(leaving.share))
         staying.cable.lag = 7.0
-        await made.change(moves, "2")
+        await new_world.change(moves, "2")
         await advance(0.5)
-        assert await made.behind() == {}
+        assert await new_world.behind() == {}
         await leaving.stop()
         await advance(2.2)
-        said = explain(staying.manager.controllers["configmap"], moves)
+        explanation = explain(staying.manager.controllers["configmap"], moves)
         assert (
-            said.text == "it has come to this process, whose caches are catching up with what others wrote: configmaps"
+            explanation.text
+            == "it has come to this process, whose caches are catching up with what others wrote: configmaps"
         )
-        await settled(made, 60)
-        assert await made.behind() == {}
+        await settled(new_world, 60)
+        assert await new_world.behind() == {}
 
 
 @virtual_time
 async def test_a_short_cut_or_a_short_stop_moves_nothing() -> None:
-    async with world("a", "b") as made:
-        await settled(made)
-        before = [process.share for process in made.processes]
-        made.processes[0].cable.cut = True
+    async with world("a", "b") as new_world:
+        await settled(new_world)
+        before = [process.share for process in new_world.processes]
+        new_world.processes[0].cable.cut = True
         await advance(4)
-        made.processes[0].cable.cut = False
-        made.processes[1].pause()
+        new_world.processes[0].cable.cut = False
+        new_world.processes[1].pause()
         await advance(7)
-        made.processes[1].resume()
-        await settled(made)
-        assert [process.share for process in made.processes] == before
-        assert [process.member.joins for process in made.processes] == [1, 1]
+        new_world.processes[1].resume()
+        await settled(new_world)
+        assert [process.share for process in new_world.processes] == before
+        assert [process.member.joins for process in new_world.processes] == [1, 1]
 
 
 @virtual_time
 async def test_two_processes_with_one_identity_are_never_both_in() -> None:
-    async with world("a") as made:
-        await settled(made)
-        twin = made.start("a")
+    async with world("a") as new_world:
+        await settled(new_world)
+        twin = new_world.start("a")
         await advance(60)
         assert twin.share == set()
         assert "another process holds its Lease" in twin.member.problem()
-        assert made.processes[0].share == set(made.keys)
-        await made.processes[0].stop()
-        await settled(made)
-        assert twin.share == set(made.keys)
+        assert new_world.processes[0].share == set(new_world.keys)
+        await new_world.processes[0].stop()
+        await settled(new_world)
+        assert twin.share == set(new_world.keys)
 
 
 @virtual_time
 async def test_the_leases_of_the_dead_are_swept_away() -> None:
-    async with world("a", "b") as made:
-        await settled(made)
-        made.processes[0].kill()
+    async with world("a", "b") as new_world:
+        await settled(new_world)
+        new_world.processes[0].kill()
         await advance(60)
-        (left,) = (await made.client.list(Lease, namespace="default")).items
-        assert left.name == made.processes[1].member.sharding.lease
+        (left,) = (await new_world.client.list(Lease, namespace="default")).items
+        assert left.name == new_world.processes[1].member.sharding.lease
 
 
 @virtual_time
 async def test_why_a_key_is_not_worked_on_here_is_answered() -> None:
-    async with world("a", "b") as made:
-        await settled(made)
-        a, b = made.processes
+    async with world("a", "b") as new_world:
+        await settled(new_world)
+        a, b = new_world.processes
         key = next(iter(b.share))
-        said = explain(a.manager.controllers["configmap"], key)
-        assert (said.state, said.text) == ("not in this shard", "it is in the shard of b, this process is a")
+        explanation = explain(a.manager.controllers["configmap"], key)
+        assert (explanation.state, explanation.text) == (
+            "not in this shard",
+            "it is in the shard of b, this process is a",
+        )
         assert explain(b.manager.controllers["configmap"], key).state == "idle"
         b.cable.cut = True
         await advance(11)
-        said = explain(b.manager.controllers["configmap"], key)
-        assert said.text.startswith("this process (b) has no share of the keys: its Lease was not renewed in 10 s")
+        explanation = explain(b.manager.controllers["configmap"], key)
+        assert explanation.text.startswith(
+            "this process (b) has no share of the keys: its Lease was not renewed in 10 s"
+        )
 
 
 EVENTS = ("join", "exit", "kill", "pause", "pause", "resume", "cut", "heal", "change", "change")
@@ -323,17 +331,19 @@ def test_whatever_happens_no_key_is_in_two_processes_and_none_is_lost(seed: int)
 
     async def schedule() -> None:
         random = Random(seed)
-        async with world("a", "b", "c", keys=12, seconds=random.choice((0.05, 0.4, 2.0)), drain_timeout=4.0) as made:
+        async with world(
+            "a", "b", "c", keys=12, seconds=random.choice((0.05, 0.4, 2.0)), drain_timeout=4.0
+        ) as new_world:
             number = 0
             version = 1
             for _ in range(30):
                 await advance(random.choice((0.01, 0.3, 1.0, 3.0, 9.0, 16.0)) * random.random() * 2)
-                up = [process for process in made.processes if not process.killed and not process.task.done()]
+                up = [process for process in new_world.processes if not process.killed and not process.task.done()]
                 process = random.choice(up) if up else None
                 match random.choice(EVENTS):
                     case "join" if len(up) < 5:
                         number += 1
-                        made.start(f"n{number}", drain_timeout=4.0)
+                        new_world.start(f"n{number}", drain_timeout=4.0)
                     case "exit" if process and len(up) > 1 and not process.paused and not process.cable.cut:
                         await process.stop()
                     case "kill" if process and len(up) > 1:
@@ -348,14 +358,14 @@ def test_whatever_happens_no_key_is_in_two_processes_and_none_is_lost(seed: int)
                         process.cable.cut = False
                     case _:
                         version += 1
-                        for key in random.sample(made.keys, 4):
-                            await made.change(key, str(version))
-            for process in made.processes:
+                        for key in random.sample(new_world.keys, 4):
+                            await new_world.change(key, str(version))
+            for process in new_world.processes:
                 if not process.killed:
                     process.cable.cut = False
                     process.resume()
-            await settled(made, 90)
-            assert await made.behind() == {}
+            await settled(new_world, 90)
+            assert await new_world.behind() == {}
 
     run(schedule())
 
@@ -405,10 +415,10 @@ def test_groups_that_would_not_work_are_refused(options: dict[str, object], says
 
 @virtual_time
 async def test_there_is_an_election_or_there_are_shards() -> None:
-    async with world() as made:
+    async with world() as new_world:
         with pytest.raises(ValueError, match="not both"):
             Manager(
-                made.client,
+                new_world.client,
                 sharding=Sharding(name="group", identity="a"),
                 leader_election=LeaderElection(name="x", identity="a"),
             )

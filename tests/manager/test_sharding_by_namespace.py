@@ -144,78 +144,78 @@ class Shards:
 async def shards(*, knows: bool = True) -> AsyncIterator[Shards]:
     async with ApiServer(now=now, random=Random(3)) as server:
         server.state.serves_shards = knows
-        made = Shards(server)
+        new_shards = Shards(server)
         for space in SPACES:
-            await made.client.create(Namespace.named(space))
+            await new_shards.client.create(Namespace.named(space))
             for number in range(PER_SPACE):
-                await made.client.create(ConfigMap.named(f"m{number}", space, labels={"app": "x"}))
+                await new_shards.client.create(ConfigMap.named(f"m{number}", space, labels={"app": "x"}))
         try:
-            yield made
+            yield new_shards
         finally:
-            await stop(*(replica.task for replica in made.replicas if not replica.task.done()))
+            await stop(*(replica.task for replica in new_shards.replicas if not replica.task.done()))
 
 
 @pytest.mark.parametrize("knows", [True, False])
 @virtual_time
 async def test_caches_divide_and_follow_the_shares_also_where_the_server_does_not_know_shards(knows: bool) -> None:
-    async with shards(knows=knows) as made:
-        one = made.start("a")
-        await made.settled(one)
-        two, three = made.start("b"), made.start("c")
-        await made.settled(one, two, three)
+    async with shards(knows=knows) as new_shards:
+        one = new_shards.start("a")
+        await new_shards.settled(one)
+        two, three = new_shards.start("b"), new_shards.start("c")
+        await new_shards.settled(one, two, three)
         assert len(one.spaces()) < len(SPACES)
         one.manager.stop()
-        await made.settled(two, three)
+        await new_shards.settled(two, three)
         three.line.cut = True
-        await made.settled(two)
+        await new_shards.settled(two)
         three.line.cut = False
-        await made.settled(two, three)
+        await new_shards.settled(two, three)
 
 
 @pytest.mark.parametrize("lag", [0.0, 5.0])
 @virtual_time
 async def test_a_range_that_changes_hands_in_the_middle_of_work_leads_to_no_second_child(lag: float) -> None:
-    async with shards() as made:
-        made.seconds = 1.0
-        first = made.start("a")
+    async with shards() as new_shards:
+        new_shards.seconds = 1.0
+        first = new_shards.start("a")
         await advance(2.5)
-        second = made.start("b")
+        second = new_shards.start("b")
         second.line.lag = lag
         await advance(4.5 + 5 * lag)
         first.manager.stop()
-        third = made.start("c")
+        third = new_shards.start("c")
         third.line.lag = 1.5 * lag
-        await made.settled(second, third)
-        fourth = made.start("d")
+        await new_shards.settled(second, third)
+        fourth = new_shards.start("d")
         fourth.line.lag = lag
-        await made.settled(second, third, fourth)
+        await new_shards.settled(second, third, fourth)
         assert fourth.spaces()
 
 
 @virtual_time
 async def test_a_change_to_a_watched_object_of_any_namespace_reaches_all_processes() -> None:
-    async with shards() as made:
-        one, two = made.start("a"), made.start("b")
-        await made.settled(one, two)
-        made.reconciled.clear()
-        await made.client.create(ServiceAccount.named("settings", "default"))
+    async with shards() as new_shards:
+        one, two = new_shards.start("a"), new_shards.start("b")
+        await new_shards.settled(one, two)
+        new_shards.reconciled.clear()
+        await new_shards.client.create(ServiceAccount.named("settings", "default"))
         await advance(5)
-        spaces = {key.partition("/")[0]: name for key, name in made.reconciled.items()}
-        assert len(made.reconciled) == len(SPACES) * PER_SPACE
+        spaces = {key.partition("/")[0]: name for key, name in new_shards.reconciled.items()}
+        assert len(new_shards.reconciled) == len(SPACES) * PER_SPACE
         assert {space for space, name in spaces.items() if name == "a"} == one.spaces()
 
 
 @virtual_time
 async def test_replicas_that_share_by_namespace_and_by_key_have_no_key_in_common_during_a_rolling_update() -> None:
-    async with shards() as made:
-        old, new = made.start("a", by="key"), made.start("b")
+    async with shards() as new_shards:
+        old, new = new_shards.start("a", by="key"), new_shards.start("b")
         await advance(60)
         keys = [sp.ObjectKey.of(space, f"m{i}") for space in SPACES for i in range(PER_SPACE)]
-        owners = Counter(made.reconciled[key] for key in keys)
+        owners = Counter(new_shards.reconciled[key] for key in keys)
         assert set(owners) == {"a", "b"}
         assert old.held(ConfigMap) == new.held(ConfigMap) == set(keys)
         old.manager.stop()
-        await made.settled(new, made.start("c"))
+        await new_shards.settled(new, new_shards.start("c"))
 
 
 IDENTITIES = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.booleans()), unique_by=lambda pair: pair[0], max_size=6)

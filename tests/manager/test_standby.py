@@ -29,20 +29,20 @@ def run_of(process: Process) -> RunningController[Any]:
 
 @virtual_time
 async def test_a_leader_whose_network_was_cut_becomes_a_standby_and_leads_again() -> None:
-    async with world("a", keys=4, **STANDBY) as made:  # its oracle: never two at one key, and none behind the last
+    async with world("a", keys=4, **STANDBY) as new_world:  # its oracle: never two at one key, and none behind the last
         await advance(3)
-        (first,) = made.processes
-        second = made.start("b", **STANDBY)
+        (first,) = new_world.processes
+        second = new_world.start("b", **STANDBY)
         await advance(3)
         former = run_of(first)
         first.cable.cut = True
         await advance(40)
         assert not first.task.done()
         assert (first.manager.elected.is_set(), second.manager.elected.is_set()) == (False, True)
-        for key in made.keys:
-            await made.change(key, "2")
+        for key in new_world.keys:
+            await new_world.change(key, "2")
         await advance(20)
-        assert await made.behind() == {}
+        assert await new_world.behind() == {}
 
         first.cable.cut = False
         await advance(60)
@@ -57,18 +57,18 @@ async def test_a_leader_whose_network_was_cut_becomes_a_standby_and_leads_again(
         await second.stop()
         await advance(10)
         assert first.manager.elected.is_set()
-        for key in made.keys:
-            await made.change(key, "3")
+        for key in new_world.keys:
+            await new_world.change(key, "3")
         await advance(20)
-        assert await made.behind() == {}
-        assert {name for _, name, _ in made.begins[-4:]} == {"a"}
+        assert await new_world.behind() == {}
+        assert {name for _, name, _ in new_world.begins[-4:]} == {"a"}
 
 
 @virtual_time
 async def test_a_process_alone_leads_again_when_the_server_is_back() -> None:
-    async with world("a", keys=2, **STANDBY) as made:
+    async with world("a", keys=2, **STANDBY) as new_world:
         await advance(3)
-        (process,) = made.processes
+        (process,) = new_world.processes
         for number in range(3):
             process.cable.refuses = True
             await advance(100)
@@ -78,29 +78,29 @@ async def test_a_process_alone_leads_again_when_the_server_is_back() -> None:
             process.cable.refuses = False
             await advance(60)
             assert process.manager.elected.is_set()
-            for key in made.keys:
-                await made.change(key, f"again {number}")
+            for key in new_world.keys:
+                await new_world.change(key, f"again {number}")
             await advance(20)
-            assert await made.behind() == {}
+            assert await new_world.behind() == {}
         assert not process.task.done()
 
 
 @virtual_time
 async def test_a_leader_that_is_asked_to_step_down_finishes_its_work_and_leaves_the_lease_to_others() -> None:
-    async with world("a", keys=4, **STANDBY) as made:
+    async with world("a", keys=4, **STANDBY) as new_world:
         await advance(3)
-        (first,) = made.processes
-        second = made.start("b", **STANDBY)
+        (first,) = new_world.processes
+        second = new_world.start("b", **STANDBY)
         await advance(3)
-        for key in made.keys:
-            await made.change(key, "2")
+        for key in new_world.keys:
+            await new_world.change(key, "2")
         await advance(0.5)
         first.manager.step_down()
         await advance(6)
         assert (first.manager.elected.is_set(), second.manager.elected.is_set()) == (False, True)
         assert not first.task.done()
         await advance(20)
-        assert await made.behind() == {}
+        assert await new_world.behind() == {}
         second.manager.step_down()
         await advance(30)
         assert first.manager.elected.is_set()
@@ -112,32 +112,34 @@ async def test_a_leader_that_is_asked_to_step_down_finishes_its_work_and_leaves_
 
 @virtual_time
 async def test_an_annotation_of_the_lease_asks_its_holder_to_step_down_once() -> None:
-    async with world("a", keys=2, **STANDBY) as made:
+    async with world("a", keys=2, **STANDBY) as new_world:
         await advance(3)
-        (first,) = made.processes
-        second = made.start("b", **STANDBY)
+        (first,) = new_world.processes
+        second = new_world.start("b", **STANDBY)
         await advance(3)
         patch = {"metadata": {"annotations": {STEP_DOWN: "an upgrade of the node"}}}
         for leader, other in ((first, second), (second, first)):
-            for key in made.keys:
-                await made.change(key, leader.name)
-            await made.client.patch(Lease, "group", patch, namespace="default")
+            for key in new_world.keys:
+                await new_world.change(key, leader.name)
+            await new_world.client.patch(Lease, "group", patch, namespace="default")
             await advance(6)
             assert (leader.manager.elected.is_set(), other.manager.elected.is_set()) == (False, True)
-            assert STEP_DOWN not in (await made.client.get(Lease, "group", namespace="default")).metadata.annotations
+            assert (
+                STEP_DOWN not in (await new_world.client.get(Lease, "group", namespace="default")).metadata.annotations
+            )
             await advance(60)
             assert other.manager.elected.is_set(), "the next leader does not step down"
             assert not leader.task.done()
-            assert await made.behind() == {}
+            assert await new_world.behind() == {}
 
 
 @virtual_time
 async def test_a_leader_that_would_end_does_not_step_down() -> None:
-    async with world("a", keys=1, elects=True) as made:
+    async with world("a", keys=1, elects=True) as new_world:
         await advance(3)
-        (process,) = made.processes
+        (process,) = new_world.processes
         patch = {"metadata": {"annotations": {STEP_DOWN: "true"}}}
-        await made.client.patch(Lease, "group", patch, namespace="default")
+        await new_world.client.patch(Lease, "group", patch, namespace="default")
         await advance(60)
         assert process.manager.elected.is_set()
         assert not process.task.done()
@@ -145,13 +147,13 @@ async def test_a_leader_that_would_end_does_not_step_down() -> None:
 
 @virtual_time
 async def test_a_holder_that_people_remove_from_the_lease_becomes_a_standby() -> None:
-    async with world("a", keys=1, **STANDBY) as made:
+    async with world("a", keys=1, **STANDBY) as new_world:
         await advance(3)
-        (first,) = made.processes
-        second = made.start("b", **STANDBY)
+        (first,) = new_world.processes
+        second = new_world.start("b", **STANDBY)
         await advance(1)
         patch = {"spec": {"holderIdentity": "b"}}
-        await made.client.patch(Lease, "group", patch, namespace="default")
+        await new_world.client.patch(Lease, "group", patch, namespace="default")
         await advance(30)
         assert (first.manager.elected.is_set(), second.manager.elected.is_set()) == (False, True)
         assert not first.task.done()
@@ -159,9 +161,9 @@ async def test_a_holder_that_people_remove_from_the_lease_becomes_a_standby() ->
 
 @virtual_time
 async def test_exit_stays_the_default() -> None:
-    async with world("a", keys=1, elects=True) as made:
+    async with world("a", keys=1, elects=True) as new_world:
         await advance(3)
-        (process,) = made.processes
+        (process,) = new_world.processes
         process.cable.cut = True
         await advance(60)
         assert isinstance(process.error, LeadershipLost)
@@ -190,9 +192,9 @@ class Stubborn:
 
 @virtual_time
 async def test_other_runnables_run_again_in_the_next_term_and_one_that_does_not_end_ends_the_process() -> None:
-    async with cluster(control_plane=False) as made:
+    async with cluster(control_plane=False) as new_cluster:
         election = LeaderElection(name="x", identity="a", lost_lease="standby")
-        manager = Manager(made.client, leader_election=election)
+        manager = Manager(new_cluster.client, leader_election=election)
         stubborn = Stubborn()
         manager.add(stubborn)
         running = asyncio.get_running_loop().create_task(manager.run())

@@ -87,7 +87,7 @@ async def browser(address: str, **options: Any) -> AsyncIterator[Any]:
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("console", lambda line: faults.append(line.text) if line.type in ("error", "warning") else None)
         origin = address.partition("/ui/")[0]
-        page.on("request", lambda each: None if each.url.startswith((origin, "data:")) else faults.append(each.url))
+        page.on("request", lambda item: None if item.url.startswith((origin, "data:")) else faults.append(item.url))
         await page.goto(address)
         yield page
         await chromium.close()
@@ -188,8 +188,8 @@ async def test_axe_finds_no_fault(scheme: str) -> None:
                 await page.get_by_text(" means: ").wait_for()
             else:
                 await page.get_by_role("link", name="default/oslo").wait_for()
-            found = await Axe().run(page)
-            assert found.violations_count == 0, found.generate_report()
+            result = await Axe().run(page)
+            assert result.violations_count == 0, result.generate_report()
             if name:
                 await page.get_by_role("link", name="all objects").click()
                 await page.get_by_role("link", name="default/oslo").wait_for()
@@ -230,7 +230,7 @@ async def test_what_a_person_opens_stays_open_while_the_page_is_live() -> None:
             opened = page.locator("details").filter(has_text=words).first
             await opened.locator("> summary").click()
             for _ in range(2):
-                await page.wait_for_event("response", lambda each: "/debug/details" in each.url)
+                await page.wait_for_event("response", lambda item: "/debug/details" in item.url)
             assert await opened.get_attribute("open") is not None
             await page.keyboard.press("Escape")
 
@@ -263,7 +263,7 @@ async def test_an_operator_that_does_not_answer_any_more_is_not_taken_for_a_quie
         await page.get_by_label("Bearer token").fill("secret-token")
         await page.unroute("**/debug/**")
         sent: list[str | None] = []
-        page.on("request", lambda each: sent.append(each.headers.get("authorization")))
+        page.on("request", lambda item: sent.append(item.headers.get("authorization")))
         await page.get_by_role("button", name="Look").click()
         await page.get_by_role("link", name="default/oslo").wait_for()
         assert "Bearer secret-token" in sent
@@ -288,8 +288,8 @@ async def test_the_content_of_an_object_is_shown_to_those_who_may_read_it(tmp_pa
         await page.get_by_role("button", name="Look").click()
         await page.get_by_role("region", name="As YAML").get_by_text("mode: later").wait_for()
         await page.get_by_text("Not shown: managed fields.").wait_for()
-        found = await Axe().run(page)
-        assert found.violations_count == 0, found.generate_report()
+        result = await Axe().run(page)
+        assert result.violations_count == 0, result.generate_report()
         await page.get_by_role("button", name="Hide the YAML").click()
         await page.get_by_text("mode: later").wait_for(state="detached")
 

@@ -91,9 +91,9 @@ async def test_a_write_whose_connection_took_longer_than_the_lease_never_leaves(
             connect = loop.create_connection
 
             async def slowly(*args: object, **options: object) -> object:
-                made = await connect(*args, **options)  # type: ignore[call-overload]
+                result = await connect(*args, **options)  # type: ignore[call-overload]
                 lease.leads = False
-                return made
+                return result
 
             monkeypatch.setattr(loop, "create_connection", slowly)
             with pytest.raises(WriteRefused):

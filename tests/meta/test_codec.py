@@ -120,7 +120,7 @@ def test_unknown_fields_are_ignored_and_remembered_raw() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "said"),
+    ("raw", "message"),
     [
         (b"{", "malformed JSON"),
         (b"", "malformed JSON"),
@@ -129,10 +129,10 @@ def test_unknown_fields_are_ignored_and_remembered_raw() -> None:
         (b"[]", "Expected `object`, got `array`"),
     ],
 )
-def test_a_misfit_names_the_object_and_the_field(raw: bytes, said: str) -> None:
+def test_a_misfit_names_the_object_and_the_field(raw: bytes, message: str) -> None:
     with pytest.raises(DecodeError) as caught:
         decode(Gadget, raw)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_struct_default_is_never_shared() -> None:
@@ -244,8 +244,8 @@ def test_a_class_is_looked_at_once_however_many_objects_miss_a_field(monkeypatch
 
     monkeypatch.setattr(msgspec.structs, "fields", counted)
     for name in "abcdef":
-        found = decode(Needy, b'{"metadata":{"name":"%b"},"spec":{"numbers":null}}' % name.encode())
-        assert (found.name, found.spec.needed, found.spec.numbers) == (name, "", [])
+        document = decode(Needy, b'{"metadata":{"name":"%b"},"spec":{"numbers":null}}' % name.encode())
+        assert (document.name, document.spec.needed, document.spec.numbers) == (name, "", [])
     assert sorted(map(str, looked)) == sorted(set(map(str, looked)))
 
 
@@ -270,7 +270,7 @@ def test_what_is_nested_too_deeply_is_an_error_that_names_the_object(levels: int
 @given(st.recursive(st.none() | st.text() | st.integers() | st.booleans(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)), st.sampled_from([None, 1]))  # fmt: skip  # noqa: E501
 def test_members_are_those_that_a_parser_finds(value: Any, indent: int | None) -> None:
     raw = json.dumps({"a": value, "b": value, '"}{\\': [value]}, indent=indent).encode()
-    assert {name: json.loads(each) for name, each in members(raw).items()} == json.loads(raw)
+    assert {name: json.loads(member) for name, member in members(raw).items()} == json.loads(raw)
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"{", b'{"a"', b'{"a":', b'{"a":{', b'{"a":1', b'{"a":1,', b'{a:1}', b'{"a":1]'])  # fmt: skip  # noqa: E501
@@ -289,9 +289,9 @@ def test_what_is_no_object_has_no_members(raw: bytes) -> None:
 )  # fmt: skip
 def test_what_is_not_unicode_is_read_as_go_reads_it(text: bytes, read: str) -> None:
     raw = b'{"metadata":{"name":"a"},"status":{"phase":"%b"}}' % text
-    found = decode(Gadget, raw)
-    assert found.status.phase == read
-    assert json.loads(raw_of(found) or b"")["status"]["phase"] == read
+    document = decode(Gadget, raw)
+    assert document.status.phase == read
+    assert json.loads(raw_of(document) or b"")["status"]["phase"] == read
     assert plain(raw)["status"]["phase"] == read
     assert head_of(b'{"metadata":{"labels":{"a":"%b"}}}' % text).labels == {"a": read}
 

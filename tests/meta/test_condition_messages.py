@@ -8,7 +8,7 @@ from setpoint.meta.condition_messages import condition, container, message
 
 
 @pytest.mark.parametrize(
-    ("told", "kind", "words"),
+    ("message", "kind", "words"),
     [
         ({"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "too many"}, "",
          "its pods can't be created: too many"),
@@ -26,8 +26,8 @@ from setpoint.meta.condition_messages import condition, container, message
         ({}, "", "its condition None is None"),
     ],
 )  # fmt: skip
-def test_a_condition_is_told_as_a_sentence(told: dict[str, str], kind: str, words: str) -> None:
-    assert condition(told, kind) == words
+def test_a_condition_is_told_as_a_sentence(message: dict[str, str], kind: str, words: str) -> None:
+    assert condition(message, kind) == words
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_every_object_has_a_standing(obj: dict[str, Any]) -> None:
     assert isinstance(standing(obj).text, str)
     assert isinstance(ready(obj), str)
     assert isinstance(progress(obj), str)
-    assert all(isinstance(each.differs, bool) for each in differences(obj))
+    assert all(isinstance(difference.differs, bool) for difference in differences(obj))
 
 
 @pytest.mark.parametrize(

@@ -37,12 +37,12 @@ def read_by_kubectl(text: str) -> list[Any]:
     command = [str(KUBECTL), "patch", "--local", "--type", "json", "--patch", "[]", "-f", "-", "-o", "json"]
     ran = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
     assert ran.returncode == 0, ran.stderr.decode()
-    decoder, out, found = json.JSONDecoder(), ran.stdout.decode().strip(), []
+    decoder, out, result = json.JSONDecoder(), ran.stdout.decode().strip(), []
     while out:
         document, end = decoder.raw_decode(out)
-        found.append(document)
+        result.append(document)
         out = out[end:].lstrip()
-    return found
+    return result
 
 
 def document(texts: list[str]) -> dict[str, Any]:
@@ -95,9 +95,9 @@ def test_kubectl_gets_back_every_json_value(values: list[Any]) -> None:
 def as_go_counts(value: Any) -> Any:
     """kubectl writes a whole number that was a float, such as 1e17, without its point: the same JSON value."""
     if isinstance(value, list):
-        return [as_go_counts(each) for each in value]
+        return [as_go_counts(item) for item in value]
     if isinstance(value, dict):
-        return {key: as_go_counts(each) for key, each in value.items()}
+        return {key: as_go_counts(one_value) for key, one_value in value.items()}
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 

@@ -44,8 +44,8 @@ def module(name: str) -> Any:
 
 def structs(name: str) -> dict[str, type[msgspec.Struct]]:
     """The classes that a module defines, by name."""
-    found = vars(module(name)).items()
-    return {key: item for key, item in found if isinstance(item, type) and item.__module__ == f"setpoint.models.{name}"}
+    items = vars(module(name)).items()
+    return {key: item for key, item in items if isinstance(item, type) and item.__module__ == f"setpoint.models.{name}"}
 
 
 def objects(name: str) -> list[type[Object]]:
@@ -59,8 +59,8 @@ def class_of(definition: str) -> type[msgspec.Struct]:
     where = f"{group}_{version}"
     if definition == "io.k8s.apimachinery.pkg.version.Info":
         where, name = "meta_v1", "VersionInfo"
-    found: type[msgspec.Struct] = vars(module(where))[name]
-    return found
+    member: type[msgspec.Struct] = vars(module(where))[name]
+    return member
 
 
 CLASSES = {name: class_of(name) for name in sorted(schemas()) if name not in PLAIN}

@@ -46,9 +46,9 @@ def test_every_definition_has_a_class_and_every_class_a_definition() -> None:
 @pytest.mark.parametrize("name", MODULES)
 def test_every_class_decodes_an_empty_document_and_round_trips(name: str) -> None:
     for kind in structs(name).values():
-        made = decode(kind, b"{}")
-        again = decode(kind, encode(made))
-        assert again == made, kind
+        document = decode(kind, b"{}")
+        again = decode(kind, encode(document))
+        assert again == document, kind
 
 
 def test_wire_names_are_exactly_the_properties_of_the_schema() -> None:
@@ -64,10 +64,16 @@ def test_wire_names_are_exactly_the_properties_of_the_schema() -> None:
 def test_no_attribute_hides_what_every_object_has() -> None:
     for kind in CLASSES.values():
         if issubclass(kind, Object):
-            made = decode(kind, b'{"metadata": {"name": "n", "namespace": "ns", "uid": "u", "labels": {"a": "b"}}}')
-            assert (made.name, made.namespace, made.uid, made.key, made.labels) == ("n", "ns", "u", "ns/n", {"a": "b"})
-            assert made.kind == kind.__name__
-            assert callable(made.owner_reference)
+            document = decode(kind, b'{"metadata": {"name": "n", "namespace": "ns", "uid": "u", "labels": {"a": "b"}}}')
+            assert (document.name, document.namespace, document.uid, document.key, document.labels) == (
+                "n",
+                "ns",
+                "u",
+                "ns/n",
+                {"a": "b"},
+            )
+            assert document.kind == kind.__name__
+            assert callable(document.owner_reference)
 
 
 def test_names_are_those_that_python_users_know() -> None:

@@ -78,8 +78,8 @@ def test_docs_keep_what_an_author_needs() -> None:
 def test_any_text_can_be_a_docstring(text: str) -> None:
     lines = docstring(text, "    ")
     assert all(len(line) <= 120 for line in lines) or " " not in text
-    said = ast.literal_eval("\n".join(lines).strip())
-    assert " ".join(said.split()) == " ".join(text.split())
+    message = ast.literal_eval("\n".join(lines).strip())
+    assert " ".join(message.split()) == " ".join(text.split())
 
 
 def test_schema_data_are_the_same_bytes_whatever_the_order() -> None:

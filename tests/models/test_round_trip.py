@@ -40,13 +40,13 @@ def expected(kind: type[Object], document: dict[str, Any]) -> dict[str, Any]:
         for item in msgspec.structs.fields(kind)
         if item.default_factory is not msgspec.NODEFAULT and item.name in ("metadata", "spec", "status")
     }
-    said = {name: value for name, value in document.items() if name not in nothing or value != nothing[name]}
-    return {"apiVersion": kind.resource.api_version, "kind": kind.resource.kind, **said}
+    by_name = {name: value for name, value in document.items() if name not in nothing or value != nothing[name]}
+    return {"apiVersion": kind.resource.api_version, "kind": kind.resource.kind, **by_name}
 
 
 def check(kind: type[Object], document: dict[str, Any]) -> None:
-    made = decode(kind, msgspec.json.encode(document))
-    assert to_wire(made) == expected(kind, document)
+    new_document = decode(kind, msgspec.json.encode(document))
+    assert to_wire(new_document) == expected(kind, document)
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_an_object_inside_of_another_has_all_its_parts_as_go_writes_them(claim: 
     rest = {"selector": {}, "serviceName": "web", "template": template}
     written = {"metadata": {}, "spec": {}, "status": {}} | claim
     kind = kind_for(GroupVersionKind("apps", "v1", "StatefulSet"))
-    made = decode(kind, msgspec.json.encode({"spec": {**rest, "volumeClaimTemplates": [claim]}}))
-    assert to_wire(made)["spec"]["volumeClaimTemplates"] == [written]
+    document = decode(kind, msgspec.json.encode({"spec": {**rest, "volumeClaimTemplates": [claim]}}))
+    assert to_wire(document)["spec"]["volumeClaimTemplates"] == [written]
     check(kind, {"spec": {**rest, "volumeClaimTemplates": [written]}})
 
 

@@ -55,11 +55,11 @@ def plain(value: dict[str, Any]) -> dict[str, Any]:
 
 def owned(value: dict[str, Any], manager: str, operation: str | None = None) -> set[str]:
     """The paths a manager owns, as text."""
-    found: set[Path] = set()
+    paths: set[Path] = set()
     for entry in value["metadata"].get("managedFields", []):
         if entry["manager"] == manager and operation in (None, entry["operation"]):
-            found |= set(FieldSet.from_fields_v1(entry["fieldsV1"]))
-    return {ssa.path_text(path) for path in found}
+            paths |= set(FieldSet.from_fields_v1(entry["fieldsV1"]))
+    return {ssa.path_text(path) for path in paths}
 
 
 def owners(value: dict[str, Any]) -> list[tuple[str, str]]:
@@ -262,10 +262,10 @@ def test_one_misfit_is_told_in_a_line_and_several_in_a_list() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["[]", '"x"', "3", "null", "{", '{"apiVersion": "t/v2"}', '{"apiVersion": "t/v1", "a": 1}']
+    "message", ["[]", '"x"', "3", "null", "{", '{"apiVersion": "t/v2"}', '{"apiVersion": "t/v1", "a": 1}']
 )
-def test_an_annotation_that_anybody_may_write_gives_no_rights(said: str) -> None:
-    live = update(None, thing({"replicas": 3}, {"annotations": {ssa.LAST_APPLIED: said}}), "somebody")
+def test_an_annotation_that_anybody_may_write_gives_no_rights(message: str) -> None:
+    live = update(None, thing({"replicas": 3}, {"annotations": {ssa.LAST_APPLIED: message}}), "somebody")
     with pytest.raises(ApplyConflict, match="somebody"):
         apply(live, thing({"replicas": 5}), "kubectl")
 

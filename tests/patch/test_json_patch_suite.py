@@ -26,12 +26,12 @@ AS_THE_SERVER: dict[str, Any] = {
 
 
 def cases() -> list[Any]:
-    found = []
+    results = []
     for name in ("spec_tests", "tests"):
         for place, case in enumerate(json.loads((SUITE / f"{name}.json").read_text("utf-8"))):
             if "doc" in case and not case.get("disabled"):
-                found.append(pytest.param(case, id=f"{name}-{place}"))
-    return found
+                results.append(pytest.param(case, id=f"{name}-{place}"))
+    return results
 
 
 @pytest.mark.parametrize("case", cases())

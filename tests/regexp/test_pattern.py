@@ -23,7 +23,7 @@ OBSERVED = json.loads((Path(__file__).parent / "observed_patterns.json").read_te
 
 
 @pytest.mark.parametrize(
-    ("pattern", "text", "found"),
+    ("pattern", "text", "expected"),
     [
         ("^a$", "a", True),
         ("^a$", "a\n", False),
@@ -57,8 +57,8 @@ OBSERVED = json.loads((Path(__file__).parent / "observed_patterns.json").read_te
         ("^.$", "\ud800", True),
     ],
 )
-def test_patterns_mean_what_they_mean_to_the_server(pattern: str, text: str, found: bool) -> None:
-    assert compile_pattern(pattern).matches(text) is found
+def test_patterns_mean_what_they_mean_to_the_server(pattern: str, text: str, expected: bool) -> None:
+    assert compile_pattern(pattern).matches(text) is expected
 
 
 @pytest.mark.parametrize("observed", OBSERVED["patterns"], ids=lambda row: ascii(row[0]))

@@ -257,10 +257,10 @@ def test_versions_names_and_subresources_are_those_of_the_definition(theirs: Any
     assert theirs.Shape.definition.installed_by == "shapes"
     assert (theirs.ShapeV1beta1.resource.version, theirs.ShapeV1beta1.resource.kind) == ("v1beta1", "Shape")
     assert theirs.ShapeV1beta1.definition.deprecated == "use v1"
-    made = crd_for(theirs.Shape, theirs.ShapeV1beta1)
+    crd = crd_for(theirs.Shape, theirs.ShapeV1beta1)
     spec = definitions()[0]["spec"]
-    assert made["spec"]["names"] == spec["names"]
-    for ours, version in zip(made["spec"]["versions"], spec["versions"], strict=True):
+    assert crd["spec"]["names"] == spec["names"]
+    for ours, version in zip(crd["spec"]["versions"], spec["versions"], strict=True):
         assert {**ours, "schema": None} == {**version, "schema": None}
     cluster_wide = theirs.Plain
     assert (cluster_wide.resource.namespaced, cluster_wide.resource.plural) == (False, "plain")

@@ -90,11 +90,11 @@ def test_a_project_with_everything_passes_its_own_tests_and_lint(
     assert setpoint("create", "version", "Shop", "v1beta1") == 0
     ruff(project)
     assert len(run_tests(project)) == 4 + 4 + 2 + 2 + 1
-    kinds = [each["kind"] for each in yaml.safe_load_all((project / "deploy/base/webhooks.yaml").read_text())]
+    kinds = [item["kind"] for item in yaml.safe_load_all((project / "deploy/base/webhooks.yaml").read_text())]
     assert kinds == ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
     definitions = {
-        each["spec"]["names"]["kind"]: [version["name"] for version in each["spec"]["versions"]]
-        for each in yaml.safe_load_all((project / "deploy/base/definitions.yaml").read_text())
+        item["spec"]["names"]["kind"]: [version["name"] for version in item["spec"]["versions"]]
+        for item in yaml.safe_load_all((project / "deploy/base/definitions.yaml").read_text())
     }
     assert definitions == {"Shop": ["v1beta1", "v1alpha1"], LONG: ["v1"]}
 
@@ -134,7 +134,7 @@ def test_a_kind_of_the_scope_cluster_passes_its_own_tests_and_lint(tmp_path: Pat
         assert setpoint("create", "api", "Desk", "--scope", "Cluster") == 0
     ruff(folder)
     definitions = list(yaml.safe_load_all((folder / "deploy/base/definitions.yaml").read_text()))
-    assert {each["spec"]["scope"] for each in definitions} == {"Cluster"}
+    assert {definition["spec"]["scope"] for definition in definitions} == {"Cluster"}
     assert "Apache License" in (folder / "LICENSE").read_text()
     environ = {**os.environ, "PYTHONPATH": str(folder / "src")}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "not test_no_fault", "."]
@@ -247,8 +247,8 @@ def test_a_command_that_was_interrupted_is_completed_by_the_same_command(
     assert "Traceback" not in capsys.readouterr().err
     assert len(contents(tmp_path / "shop")) == 7, "no half of a file is left"
     assert setpoint("init", "shop") == 0
-    said = capsys.readouterr().out
-    assert "kept" not in said
+    output = capsys.readouterr().out
+    assert "kept" not in output
     after = contents(tmp_path / "shop")
     assert setpoint("init", "shop") == 0
     assert capsys.readouterr().out == "next: cd shop && make test && make demo\n"
@@ -267,18 +267,18 @@ def test_a_git_repository_gets_a_project_and_keeps_what_it_has(
 
 
 def test_no_name_of_a_kind_hides_another_name_of_its_code() -> None:
-    found: set[str] = set()
+    results: set[str] = set()
     for place in (Path(scaffold.__file__).parent / "templates").rglob("*.py.txt"):
         for node in ast.walk(ast.parse(place.read_text())):
             if isinstance(node, ast.ImportFrom | ast.Import):
-                found |= {each.asname or each.name for each in node.names}
+                results |= {name.asname or name.name for name in node.names}
             elif isinstance(node, ast.Name):
-                found.add(node.id)
+                results.add(node.id)
             elif isinstance(node, ast.arg):
-                found.add(node.arg)
-    found = {name for name in found if "izmo" not in name and not name.startswith("_")}
-    assert {"Deployment", "cluster"} <= found
-    for name in found:
+                results.add(node.arg)
+    results = {name for name in results if "izmo" not in name and not name.startswith("_")}
+    assert {"Deployment", "cluster"} <= results
+    for name in results:
         kind = "".join(word.capitalize() for word in name.split("_")) if name.islower() else name
         if name.isupper():
             continue
@@ -286,8 +286,8 @@ def test_no_name_of_a_kind_hides_another_name_of_its_code() -> None:
             module = KindName(kind, "v1", "example.com").module
         except NameProblem:
             continue
-        assert module not in found, f"{kind}: its code would take {name} for something else"
-        assert kind not in found
+        assert module not in results, f"{kind}: its code would take {name} for something else"
+        assert kind not in results
 
 
 def test_the_longest_names_make_a_project_that_is_formatted(tmp_path: Path) -> None:
@@ -340,8 +340,8 @@ def test_a_wrong_word_is_one_clear_line_and_leaves_no_file(
     (tmp_path / "file").write_text("(")
     before = contents(tmp_path)
     assert setpoint(*words) == 1
-    (said,) = capsys.readouterr().err.splitlines()
-    assert said.startswith(line)
+    (message,) = capsys.readouterr().err.splitlines()
+    assert message.startswith(line)
     assert contents(tmp_path) == before
 
 
@@ -541,13 +541,13 @@ def make(spec, **_): ...
 def others(**_): ...
 """)
     assert setpoint("init", "one", "--from", "kopf", "operator.py") == 0
-    assert [each.parent.name for each in (tmp_path / "one/src").rglob("types.py")] == ["kopfexample"]
+    assert [item.parent.name for item in (tmp_path / "one/src").rglob("types.py")] == ["kopfexample"]
     types = (tmp_path / "one/src/one/kopfexample/types.py").read_text()
     assert 'group="one.example.com", version="v1", plural="kopfexamples"' in types
     (tmp_path / "operator.py").write_text("import kopf\n@kopf.on.create(*names())\ndef make(spec, **_): ...\n")
     assert setpoint("init", "two", "--from", "kopf", "operator.py") == 1
-    said = "operator.py:3: @kopf.on.create(*names()): the resource's name is in neither this file nor one beside it"
-    assert said in capsys.readouterr().err
+    text = "operator.py:3: @kopf.on.create(*names()): the resource's name is in neither this file nor one beside it"
+    assert text in capsys.readouterr().err
 
 
 def test_of_handlers_of_two_groups_those_of_the_given_one_are_ported(
@@ -617,6 +617,6 @@ def test_an_import_from_above_the_highest_folder_is_of_nothing() -> None:
     tree = ast.parse("from .. import settings\nfrom ... import more\nNAME = settings.NAME")
     constants = Constants(tree, Path("/op.py"))
     nested = Constants(tree, Path("/no-such-folder/op.py"))
-    for each in (constants, nested):
-        assert each.text(ast.parse("settings.NAME", mode="eval").body) is None
-        assert each.text(ast.parse("more.NAME", mode="eval").body) is None
+    for item in (constants, nested):
+        assert item.text(ast.parse("settings.NAME", mode="eval").body) is None
+        assert item.text(ast.parse("more.NAME", mode="eval").body) is None

@@ -158,17 +158,17 @@ def test_structural_schemas_are_accepted_and_load(definition: dict[str, Any]) ->
 
 @pytest.mark.parametrize(("definition", "wanted"), BAD)
 def test_what_is_not_structural_is_refused_in_the_servers_words(definition: dict[str, Any], wanted: list[str]) -> None:
-    found = texts(definition)
-    assert len(found) == len(wanted)
-    for text, start in zip(found, wanted, strict=True):
+    current_texts = texts(definition)
+    assert len(current_texts) == len(wanted)
+    for text, start in zip(current_texts, wanted, strict=True):
         assert text.startswith(start)
 
 
 def test_the_status_subresource_limits_the_root() -> None:
     assert texts(spec(type="object"), status_subresource=True) == []
-    found = texts({**spec(type="object"), "maxProperties": 1}, status_subresource=True)
-    assert len(found) == 1
-    assert "fields are allowed at the root of the schema if the status subresource is enabled" in found[0]
+    current_texts = texts({**spec(type="object"), "maxProperties": 1}, status_subresource=True)
+    assert len(current_texts) == 1
+    assert "fields are allowed at the root of the schema if the status subresource is enabled" in current_texts[0]
 
 
 def test_limits_on_the_name_are_kept() -> None:

@@ -200,8 +200,8 @@ def test_what_did_not_change_is_not_held_against_an_update() -> None:
 
 
 def test_paths_start_where_they_are_told() -> None:
-    found = validate(schema(type="string"), {"spec": 1}, "spec.versions[0].default")
-    assert [error.field for error in found] == ["spec.versions[0].default.spec"]
+    result = validate(schema(type="string"), {"spec": 1}, "spec.versions[0].default")
+    assert [error.field for error in result] == ["spec.versions[0].default.spec"]
 
 
 def test_errors_become_causes_and_one_message() -> None:

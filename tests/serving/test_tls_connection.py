@@ -105,15 +105,15 @@ class Told(asyncio.BufferedProtocol):
 class Pair:
     """A connection with a client, and nothing between them but this."""
 
-    def __init__(self, told: Told, version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3, cut: int = 1000) -> None:
+    def __init__(self, answer: Told, version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3, cut: int = 1000) -> None:
         server, client = contexts()
         client.minimum_version = ssl.TLSVersion.TLSv1_2
         client.maximum_version = version
         self.cut = cut
         self.wire = Wire()
-        self.told = told
+        self.told = answer
         self.scratch = memoryview(bytearray(2000))
-        self.connection = TlsConnection(server, told, HANDSHAKE, self.scratch)
+        self.connection = TlsConnection(server, answer, HANDSHAKE, self.scratch)
         self.connection.connection_made(self.wire)
         self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.client = client.wrap_bio(self.incoming, self.outgoing, server_hostname="localhost")
@@ -147,13 +147,13 @@ class Pair:
 
     def read(self) -> bytes:
         """All that has come; the last part is empty after a close_notify."""
-        found = []
+        results = []
         try:
             while part := self.client.read(1 << 16):
-                found.append(part)
+                results.append(part)
         except ssl.SSLWantReadError:
             pass
-        return b"".join(found)
+        return b"".join(results)
 
     def farewell(self) -> bool:
         """Whether the server has sent close_notify."""

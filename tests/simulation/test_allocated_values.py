@@ -44,10 +44,10 @@ def reserved(**addresses: str) -> Snapshot:
     return apps(**addresses) | owners
 
 
-def explained(expected: Snapshot, found: Snapshot, *rests: Snapshot) -> bool:
-    left = find_differences(expected, found)
+def explained(expected: Snapshot, snapshot: Snapshot, *rests: Snapshot) -> bool:
+    left = find_differences(expected, snapshot)
     assert left
-    return any(not find_differences(way, found) for _, way in AllocatedValues(rests).of(expected, found, left))
+    return any(not find_differences(way, snapshot) for _, way in AllocatedValues(rests).of(expected, snapshot, left))
 
 
 FIRST, SECOND, THIRD = "10.0.0.1", "10.0.0.2", "10.0.0.3"
@@ -144,7 +144,7 @@ def test_what_users_wish_for_is_not_given_out() -> None:
 @pytest.mark.parametrize("order", [lambda *names: [*names], lambda *names: " ".join(names)])
 def test_another_order_within_an_object_is_a_difference(order: Any) -> None:
     def named(*names: str) -> Snapshot:
-        return {f"configmaps default/{each}": [{"data": {"names": order(*names)}}] for each in ("one", "two")}
+        return {f"configmaps default/{item}": [{"data": {"names": order(*names)}}] for item in ("one", "two")}
 
     assert not explained(named("first", "second"), named("second", "first"), named("first", "second"))
 
@@ -157,14 +157,14 @@ def test_a_single_object_does_not_make_a_pool() -> None:
 @given(st.permutations(sorted(SPECS)), st.permutations([FIRST, SECOND, THIRD]))
 def test_any_order_of_giving_out_is_one_of_them(names: list[str], addresses: list[str]) -> None:
     expected = reserved(alpha=FIRST, beta=SECOND, gamma=THIRD)
-    found = reserved(**dict(zip(names, addresses, strict=True)))
-    assert found == expected or explained(expected, found, expected)
+    result = reserved(**dict(zip(names, addresses, strict=True)))
+    assert result == expected or explained(expected, result, expected)
 
 
 @given(st.text("ab/+ .", max_size=9), st.text("ab/+ .", max_size=9))
 def test_any_two_texts_can_be_compared(one: str, other: str) -> None:
-    expected, found = apps(alpha=one, beta=other), apps(alpha=other, beta=one)
-    ways = AllocatedValues([expected]).of(expected, found, find_differences(expected, found))
+    expected, current_apps = apps(alpha=one, beta=other), apps(alpha=other, beta=one)
+    ways = AllocatedValues([expected]).of(expected, current_apps, find_differences(expected, current_apps))
     assert all(len(way) == len(expected) for _, way in ways)
 
 
@@ -179,9 +179,9 @@ async def two_apps(cluster: sp.testing.Cluster) -> None:
 
 async def reserve(app: App, ctx: sp.Context) -> None:
     mine = f"for-{app.uid}"
-    for each in (await ctx.client.list(ConfigMap, namespace=app.namespace)).items:
-        if mine in each.labels:
-            app.status.note = each.name
+    for item in (await ctx.client.list(ConfigMap, namespace=app.namespace)).items:
+        if mine in item.labels:
+            app.status.note = item.name
             return
     for port in range(30001, 30009):
         try:
@@ -201,7 +201,7 @@ def test_who_of_two_is_first_is_not_a_finding() -> None:
 def test_two_that_have_the_same_are_a_finding() -> None:
     async def reconcile(app: App, ctx: sp.Context) -> None:
         if not app.status.note:
-            taken = {each.status.note for each in await ctx.list(App)}
+            taken = {app.status.note for app in await ctx.list(App)}
             app.status.note = next(f"port-{port}" for port in range(30001, 30009) if f"port-{port}" not in taken)
 
     with pytest.raises(Counterexample):

@@ -64,7 +64,7 @@ class Growing(External):
         other.pop(name, None)
 
     def read(self) -> list[str]:
-        return [each for each in self.appended if each in self.added and len(self.joined) > 1]
+        return [item for item in self.appended if item in self.added and len(self.joined) > 1]
 
 
 class Shrinking(External):
@@ -84,7 +84,7 @@ class Shrinking(External):
     def take(self, name: str) -> None:
         self.popped.pop(name, None)
         del self.deleted[name]
-        self.filtered = [each for each in self.filtered if each != name]
+        self.filtered = [item for item in self.filtered if item != name]
         self.less -= {name}
         self.sliced[:] = []
         lines = self.by_a_name[name]
@@ -155,7 +155,7 @@ def test_a_class_without_source_has_no_ledgers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "is_enough"),
+    ("expected_part", "is_enough"),
     [
         ({"sent": ["n: b"]}, True),
         ({"sent": ["n: a", "n: b", "n: b"]}, False),
@@ -165,7 +165,9 @@ def test_a_class_without_source_has_no_ledgers() -> None:
         ({"count": 3}, False),
     ],
 )
-def test_a_ledger_may_lack_what_was_hidden_and_may_have_nothing_twice(found: dict[str, Any], is_enough: bool) -> None:
+def test_a_ledger_may_lack_what_was_hidden_and_may_have_nothing_twice(
+    expected_part: dict[str, Any], is_enough: bool
+) -> None:
     class Told(External):
         def __init__(self) -> None:
             self.sent: list[str] = []
@@ -175,16 +177,19 @@ def test_a_ledger_may_lack_what_was_hidden_and_may_have_nothing_twice(found: dic
             self.sent.append(text)
             self.count += 1
 
-    subject, name = "external told", next(iter(found))
+    subject, name = "external told", next(iter(expected_part))
     expected = {"sent": ["n: a", "n: b"]} if name == "sent" else {"count": 2}
     least = {"sent": ["n: b"]} if name == "sent" else {"count": 1}
-    difference = Difference(subject, name, expected[name], found[name])
+    difference = Difference(subject, name, expected[name], expected_part[name])
     ledgers = AppendOnlyLogs([Told()])
-    assert ledgers.has_enough(difference, {subject: [least]}, {subject: [expected]}, {subject: [found]}) is is_enough
+    assert (
+        ledgers.has_enough(difference, {subject: [least]}, {subject: [expected]}, {subject: [expected_part]})
+        is is_enough
+    )
 
 
 @pytest.mark.parametrize(
-    ("expected", "found", "is_more"),
+    ("expected", "expected_part", "is_more"),
     [
         ({"new": "bye"}, {"new": "bye", "old": "hello"}, True),
         ({"n-1": "bye"}, {"n-1": "hello", "n-2": "bye"}, True),
@@ -193,11 +198,11 @@ def test_a_ledger_may_lack_what_was_hidden_and_may_have_nothing_twice(found: dic
     ],
 )
 def test_a_value_in_the_place_of_another_one_is_not_more(
-    expected: dict[str, str], found: dict[str, str], is_more: bool
+    expected: dict[str, str], expected_part: dict[str, str], is_more: bool
 ) -> None:
-    one, other = ({"external topic": [{"messages": each}]} for each in (expected, found))
+    one, other = ({"external topic": [{"messages": item}]} for item in (expected, expected_part))
     ledgers = AppendOnlyLogs([Topic()])
-    assert all(ledgers.has_more(each, one, other) for each in find_differences(one, other)) is is_more
+    assert all(ledgers.has_more(difference, one, other) for difference in find_differences(one, other)) is is_more
 
 
 # -- controllers that tell others --------------------------------------------------------------------------------------
@@ -258,20 +263,20 @@ def test_messages_whose_keys_count_the_changes_are_no_traces() -> None:
 def test_a_mail_that_is_never_sent_is_found() -> None:
     with pytest.raises(Counterexample) as raised:
         check(on_and_off, tells(first=True), externals=[mail])
-    assert [each.subject for each in raised.value.findings] == ["external mail"]
+    assert [finding.subject for finding in raised.value.findings] == ["external mail"]
 
 
 def test_a_mail_about_the_last_wish_must_be_sent_even_if_earlier_ones_were_hidden() -> None:
-    told: dict[str, bool] = {}
+    calls: dict[str, bool] = {}
 
     async def by_changes(app: App, _ctx: sp.Context) -> None:
-        before = told.get(app.uid)
-        told[app.uid] = app.spec.feature
+        before = calls.get(app.uid)
+        calls[app.uid] = app.spec.feature
         if before is False and app.spec.feature:  # a process that was away for the change has no state before it
             await mail.send(app.name, "on")
 
     def controllers() -> list[sp.Controller[App]]:
-        told.clear()
+        calls.clear()
         return [sp.Controller(App, by_changes)]
 
     with pytest.raises(Counterexample) as raised:
@@ -286,7 +291,7 @@ def test_a_box_that_should_have_been_emptied_is_a_trace() -> None:
 
     with pytest.raises(Counterexample) as raised:
         check(on_and_off, lambda: [sp.Controller(App, reconcile)], externals=[mail], budget=Budget(runs=10))
-    assert {each.oracle for each in raised.value.findings} == {"paths"}
+    assert {finding.oracle for finding in raised.value.findings} == {"paths"}
 
 
 class Numbers(External):
@@ -347,4 +352,4 @@ def test_two_mails_for_one_object_in_another_order_are_found() -> None:
 
     with pytest.raises(Counterexample) as raised:
         check(several, lambda: [sp.Controller(App, reconcile)], externals=[log])
-    assert [each.subject for each in raised.value.findings] == ["external log"]
+    assert [finding.subject for finding in raised.value.findings] == ["external log"]

@@ -30,8 +30,8 @@ async def create_and_resize(cluster: sp.testing.Cluster) -> None:
 
 def controllers(reconcile: Reconcile, *, finalize: Reconcile | None = None) -> Callable[[], list[sp.Controller[App]]]:
     def make() -> list[sp.Controller[App]]:
-        made = sp.Controller(App, reconcile).owns(Secret).owns(ConfigMap)
-        return [made.finalize(finalize) if finalize is not None else made]
+        result = sp.Controller(App, reconcile).owns(Secret).owns(ConfigMap)
+        return [result.finalize(finalize) if finalize is not None else result]
 
     return make
 

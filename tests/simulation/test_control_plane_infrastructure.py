@@ -130,7 +130,7 @@ async def dead_nodes(cluster: sp.testing.Cluster) -> None:
 
         async def is_so(ready: bool = ready) -> bool:
             conditions = (await cluster.get(Node, "hollow-0")).status.conditions
-            return any(each.type == "Ready" and (each.status == "True") == ready for each in conditions)
+            return any(condition.type == "Ready" and (condition.status == "True") == ready for condition in conditions)
 
         await cluster.until(is_so)
 

@@ -37,8 +37,8 @@ async def join(cluster: sp.testing.Cluster, *names: str, cpu: str = "1") -> None
 async def add(cluster: sp.testing.Cluster, name: str, cpu: str = "600m", **spec: Any) -> None:
     """Creates a pod. One of the usual size fits on a node."""
     main = {"name": "main", "image": "web:1", "resources": {"requests": {"cpu": cpu}}}
-    made = {"metadata": {"name": name, "namespace": "default"}, "spec": {"containers": [main], **spec}}
-    await cluster.create(from_wire(Pod, made))
+    result = {"metadata": {"name": name, "namespace": "default"}, "spec": {"containers": [main], **spec}}
+    await cluster.create(from_wire(Pod, result))
     await cluster.settle()
 
 

@@ -39,14 +39,14 @@ async def namespaces(cluster: sp.testing.Cluster) -> None:
     held.metadata.finalizers = ["example.com/hold"]
     web = pod("web")
     web.metadata.namespace = SHOP
-    for made in (Namespace.named(SHOP), ConfigMap.named("settings", SHOP), held, web):
-        await cluster.create(made)
+    for result in (Namespace.named(SHOP), ConfigMap.named("settings", SHOP), held, web):
+        await cluster.create(result)
     await cluster.settle()
     await cluster.delete(await cluster.get(Namespace, SHOP))
 
     async def is_emptied() -> bool:
         left = [*await cluster.list(Pod, namespace=SHOP), *await cluster.list(ConfigMap, namespace=SHOP)]
-        return [each.name for each in left] == ["held"] and left[0].is_deleting
+        return [item.name for item in left] == ["held"] and left[0].is_deleting
 
     await cluster.until(is_emptied)
     await cluster.settle()
@@ -65,17 +65,17 @@ def by_queue(length: str) -> HorizontalPodAutoscaler:
     does not take back a number that has changed since the last recommendation.
     """
     metric = {"metric": {"name": "queue"}, "target": {"type": "AverageValue", "averageValue": "10"}}
-    made = autoscaler(
+    new_autoscaler = autoscaler(
         {"type": "External", "external": metric}, most=4, behavior={"scaleDown": {"stabilizationWindowSeconds": 60}}
     )
-    made.metadata.annotations = {f"{ANNOTATION}queue": length}
-    return made
+    new_autoscaler.metadata.annotations = {f"{ANNOTATION}queue": length}
+    return new_autoscaler
 
 
 async def autoscalers(cluster: sp.testing.Cluster) -> None:
     async def are(count: int) -> bool:
-        found = await cluster.get(Deployment, "web")
-        return found.spec.replicas == found.status.ready_replicas == count
+        current_deployment = await cluster.get(Deployment, "web")
+        return current_deployment.spec.replicas == current_deployment.status.ready_replicas == count
 
     async def are_many() -> bool:
         return await are(4)
@@ -94,8 +94,8 @@ async def autoscalers(cluster: sp.testing.Cluster) -> None:
 
 async def quotas(cluster: sp.testing.Cluster) -> None:
     async def used(pods: int, things: int) -> bool:
-        found = await cluster.get(ResourceQuota, "most")
-        return found.status.used == {"pods": f"{pods}", "count/things.quota.example.com": f"{things}"}
+        resource_quota = await cluster.get(ResourceQuota, "most")
+        return resource_quota.status.used == {"pods": f"{pods}", "count/things.quota.example.com": f"{things}"}
 
     async def are_used() -> bool:
         return await used(2, 2)
@@ -124,8 +124,8 @@ async def migrations(cluster: sp.testing.Cluster) -> None:
         await cluster.settle()
 
         async def is_done() -> bool:
-            found = await cluster.get(StorageVersionMigration, "configmaps")
-            return any(each.type == "Succeeded" for each in found.status.conditions)
+            current_migration = await cluster.get(StorageVersionMigration, "configmaps")
+            return any(condition.type == "Succeeded" for condition in current_migration.status.conditions)
 
         await cluster.until(is_done)
         await cluster.delete(await cluster.get(StorageVersionMigration, "configmaps"))
@@ -138,7 +138,7 @@ async def policies(cluster: sp.testing.Cluster) -> None:
         await cluster.settle()
 
     async def are_checked() -> bool:
-        return all(each.status.type_checking is not None for each in await cluster.list(ValidatingAdmissionPolicy))
+        return all(policy.status.type_checking is not None for policy in await cluster.list(ValidatingAdmissionPolicy))
 
     await cluster.until(are_checked)
 
@@ -158,16 +158,19 @@ async def requests(cluster: sp.testing.Cluster) -> None:
 
 def certificates_fit(there: sp.simulation.Objects) -> bool:
     """Whether every certificate is for the key of its request, and no request that was refused has got one."""
-    found = there.list(CertificateSigningRequest)
-    return all(_fits(each) for each in found if each.status.certificate) and not any(
-        each.status.certificate and any(condition.type == "Failed" for condition in each.status.conditions)
-        for each in found
+    signing_requests = there.list(CertificateSigningRequest)
+    return all(
+        _fits(signing_request) for signing_request in signing_requests if signing_request.status.certificate
+    ) and not any(
+        signing_request.status.certificate
+        and any(condition.type == "Failed" for condition in signing_request.status.conditions)
+        for signing_request in signing_requests
     )
 
 
 def _fits(request: CertificateSigningRequest) -> bool:
-    made = x509.load_pem_x509_certificate(request.status.certificate or b"")
-    return made.public_key() == x509.load_pem_x509_csr(request.spec.request).public_key()
+    certificate = x509.load_pem_x509_certificate(request.status.certificate or b"")
+    return certificate.public_key() == x509.load_pem_x509_csr(request.spec.request).public_key()
 
 
 SCENARIOS: dict[str, Scenario] = {
@@ -196,7 +199,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 def test_every_controller_of_the_control_plane_is_simulated() -> None:
     simulated = [*SCENARIOS, *infrastructure.SCENARIOS, *workloads.SCENARIOS, GARBAGE_COLLECTOR]
-    assert sorted(simulated) == sorted(each.name for each in ENTRIES)
+    assert sorted(simulated) == sorted(entry.name for entry in ENTRIES)
 
 
 @pytest.mark.parametrize("name", sorted(SCENARIOS))

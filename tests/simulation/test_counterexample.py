@@ -72,8 +72,8 @@ def test_a_replay_of_faults_tells_what_is_wrong_without_them_too() -> None:
     crash = Plan((fault("crash-after", "create secrets default/one-a #1"),))
     with pytest.raises(Counterexample) as caught:
         check(create_one, broken, predicates=[unwanted], replay=crash.token(), workers=0)
-    assert {each.oracle for each in caught.value.findings} == {"end state"}
-    assert {each.oracle for each in caught.value.baseline_findings} == {"predicate"}
+    assert {finding.oracle for finding in caught.value.findings} == {"end state"}
+    assert {baseline_finding.oracle for baseline_finding in caught.value.baseline_findings} == {"predicate"}
     assert "and without any fault:\n  [predicate]" in str(caught.value)
     assert "without the fault, too: [predicate]" in render_page(caught.value)
     harmless = Plan((fault("restart", "step 1"),))
@@ -94,7 +94,7 @@ def test_a_replay_of_a_run_that_a_hot_loop_cuts_off_tells_of_the_hot_loop_alone(
     crash = Plan((fault("crash-after", "create secrets default/one-a #1"),))
     with pytest.raises(Counterexample) as caught:
         check(create_one, broken, replay=crash.token(), workers=0)
-    assert {each.oracle for each in caught.value.findings} == {"hot loop"}
+    assert {finding.oracle for finding in caught.value.findings} == {"hot loop"}
     assert not caught.value.plan.faults
 
 
@@ -142,9 +142,9 @@ def test_the_command_line_ends_with_1_on_a_finding_and_replays_it(tmp_path: Path
         command = [sys.executable, str(program), "simulate", "--scenario", "thing.py:scenario", *arguments]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 
-    found = run("--faults", "crash", "--budget", "100runs")
-    assert found.returncode == 1, found.stdout + found.stderr
-    assert "[end state]" in found.stdout
+    result = run("--faults", "crash", "--budget", "100runs")
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert "[end state]" in result.stdout
     (file,) = (tmp_path / "counterexamples").glob("*.yaml")
     again = run("--replay", str(file))
     assert again.returncode == 1, again.stdout + again.stderr
@@ -179,7 +179,7 @@ def test_a_fault_is_told_behind_the_write_that_it_follows() -> None:
     with pytest.raises(Counterexample) as caught:
         check(create_one, broken, replay=plan.token())
     text = render_page(caught.value).partition("What happened")[2]
-    places = [text.index(told) for told in ("create secrets default/one-a<", "fault:</b> crash-after", "killed:")]
+    places = [text.index(answer) for answer in ("create secrets default/one-a<", "fault:</b> crash-after", "killed:")]
     assert places == sorted(places)
 
 

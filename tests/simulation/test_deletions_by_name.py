@@ -53,7 +53,7 @@ def test_users_made_it_so_the_deletion_is_a_mistake() -> None:
     objects = [ELSEWHERE, ConfigMap.named("one", "elsewhere")]
     with pytest.raises(Counterexample) as raised:
         check(make_and_remove, only_clean_up, objects=objects, budget=Budget(runs=10))
-    assert "blind delete" in {each.oracle for each in raised.value.findings}
+    assert "blind delete" in {finding.oracle for finding in raised.value.findings}
 
 
 def test_it_was_made_for_a_predecessor_of_the_same_name_so_the_deletion_is_a_mistake() -> None:
@@ -71,4 +71,4 @@ def test_it_was_made_for_a_predecessor_of_the_same_name_so_the_deletion_is_a_mis
     replaced = Plan((fault("restart", "step 2"),))
     with pytest.raises(Counterexample) as raised:
         check(anew, without_clean_up, objects=[ELSEWHERE], replay=replaced.token(), off={"paths": "not asked here"})
-    assert "blind delete" in {each.oracle for each in raised.value.findings}
+    assert "blind delete" in {finding.oracle for finding in raised.value.findings}

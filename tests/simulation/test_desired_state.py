@@ -252,9 +252,9 @@ async def comes_again_at_once(cluster: sp.testing.Cluster) -> None:
 )
 def test_scenarios_of_users_lead_to_no_alarm(scenario: Any) -> None:
     async def clean(app: App, ctx: sp.Context) -> None:
-        for made in await ctx.list(ConfigMap):
-            if made.name == f"{app.name}-made":
-                await ctx.delete(made)
+        for config_map in await ctx.list(ConfigMap):
+            if config_map.name == f"{app.name}-made":
+                await ctx.delete(config_map)
 
     def program() -> list[sp.Controller[Any]]:
         return [sp.Controller(App, keeps_config).owns(ConfigMap).finalize(clean)]

@@ -40,8 +40,8 @@ SUSPENDED = "jobs.batch default/one status.conditions.Suspended"
 
 
 def of_jobs(**conditions: str) -> dict[str, list[Any]]:
-    found = [{"type": type, "status": status} for type, status in conditions.items()]
-    return {"jobs.batch default/one": [{"status": {"conditions": found}}]}
+    result = [{"type": type, "status": status} for type, status in conditions.items()]
+    return {"jobs.batch default/one": [{"status": {"conditions": result}}]}
 
 
 def of_colours(serving: str, replicas: int = 2) -> dict[str, list[Any]]:
@@ -63,8 +63,8 @@ def judged(ours: dict[str, str], theirs: dict[str, str], ended: list[str]) -> li
     """The paths of the findings about a run whose Job has ``theirs`` as conditions, where the undisturbed run's has
     ``ours`` and its control plane has set ``ended`` from True to False."""
     reference = Reference(Result(end=of_jobs(**ours), ended=ended), [])
-    found = reference.judge(Plan(), Result(end=of_jobs(**theirs)))
-    return [path for each in found for path in each.actual]
+    findings = reference.judge(Plan(), Result(end=of_jobs(**theirs)))
+    return [path for finding in findings for path in finding.actual]
 
 
 def test_a_control_plane_that_missed_a_passing_state_need_not_say_that_it_is_over() -> None:
@@ -167,7 +167,7 @@ def test_finalizers_are_a_set() -> None:
 
 def test_the_mask_of_a_list_covers_its_items() -> None:
     one, other = of_apps(log=[{"text": "a"}]), of_apps(log=[{"text": "b"}])
-    assert [each.mask for each in find_differences(one, other)] == ["apps status.log[].text"]
+    assert [difference.mask for difference in find_differences(one, other)] == ["apps status.log[].text"]
     assert not find_differences(one, other, frozenset({"apps status.log"}))
     assert find_differences(one, other, frozenset({"apps status.lo"}))
 

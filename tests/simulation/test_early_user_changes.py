@@ -21,10 +21,10 @@ async def grow(cluster: sp.testing.Cluster) -> None:
 def test_the_users_next_step_comes_between_two_writes_of_the_controller() -> None:
     plan = Plan((fault("early", "step 1", writes=2),))
     result = run_in_process(Setup(scenario=grow, factory=controllers), plan, Options(trace=True, quiet=False))
-    told = [(line.lane, line.text) for line in result.trace if line.kind in ("writes", "step")]
-    ended = told.index(("user", "step 1 ends"))
-    assert [lane for lane, _ in told[:ended]].count("controller") in (2, 3), "both ConfigMaps are made at once"
-    assert "controller" in [lane for lane, _ in told[ended : told.index(("user", "step 2 ends"))]]
+    answer = [(line.lane, line.text) for line in result.trace if line.kind in ("writes", "step")]
+    ended = answer.index(("user", "step 1 ends"))
+    assert [lane for lane, _ in answer[:ended]].count("controller") in (2, 3), "both ConfigMaps are made at once"
+    assert "controller" in [lane for lane, _ in answer[ended : answer.index(("user", "step 2 ends"))]]
     assert result.virtual < 7200
 
 
@@ -47,7 +47,7 @@ def test_the_user_goes_on_though_the_controller_waits_for_an_answer_that_comes_l
 
     setup = Setup(scenario=grow, factory=lambda: [sp.Controller(App, reconcile)], externals=[meter])
     points = run_in_process(setup, Plan(), Options(quiet=False)).points
-    call = next(each.name for each in points if each.kind == "external")
+    call = next(point.name for point in points if point.kind == "external")
     plan = Plan((fault("early", "step 1", writes=1), fault("slow-answer", call, until="step")))
     result = run_in_process(setup, plan, Options(trace=True, quiet=False))
     assert result.injected == [0, 1]

@@ -51,7 +51,7 @@ def test_a_write_of_a_leader_that_stood_still_before_it_was_sent_is_refused() ->
     frozen = fault("freeze", "apply configmaps default/of-one #1", seconds=1000.0)
     result = run_in_process(setup, Plan((frozen,)), Options(quiet=False))
     assert result.injected == [0]
-    assert [told.partition(": ")[2] for told in refused] == ["another process may have taken over by now"]
+    assert [answer.partition(": ")[2] for answer in refused] == ["another process may have taken over by now"]
     assert Reference(run_in_process(setup, Plan(), Options(quiet=False)), []).judge(Plan((frozen,)), result) == []
 
 

@@ -24,8 +24,8 @@ async def create_one(cluster: sp.testing.Cluster) -> None:
 
 def findings(reconcile: Any) -> list[Finding]:
     setup = Setup(scenario=create_one, factory=lambda: [sp.Controller(App, reconcile)])
-    found = run_in_process(setup, Plan(), Options(quiet=False)).findings
-    return [each for each in found if each.oracle == "error"]
+    current_findings = run_in_process(setup, Plan(), Options(quiet=False)).findings
+    return [current_finding for current_finding in current_findings if current_finding.oracle == "error"]
 
 
 async def attribute_of_none(app: App, ctx: sp.Context) -> None:
@@ -45,9 +45,9 @@ async def refused(app: App, ctx: sp.Context) -> None:
 
 
 def test_a_mistake_is_found_though_the_next_try_succeeds() -> None:
-    (found,) = findings(attribute_of_none)
-    assert "AttributeError" in found.message
-    assert "test_errors.py:" in found.message
+    (result,) = findings(attribute_of_none)
+    assert "AttributeError" in result.message
+    assert "test_errors.py:" in result.message
 
 
 @pytest.mark.parametrize("reconcile", [on_purpose, refused])
@@ -61,8 +61,8 @@ def test_a_mistake_in_a_mapping_is_found_though_it_is_only_logged() -> None:
         return [settings.key]
 
     setup = Setup(scenario=create_one, factory=lambda: sp.Controller(App, refused).watches(ConfigMap, wrong))
-    found = run_in_process(setup, Plan(), Options(quiet=False)).findings
-    assert any("AttributeError" in each.message and "handler" in each.message for each in found)
+    findings = run_in_process(setup, Plan(), Options(quiet=False)).findings
+    assert any("AttributeError" in finding.message and "handler" in finding.message for finding in findings)
 
 
 async def waits_without_waiting(app: App, ctx: sp.Context) -> None:
@@ -73,10 +73,10 @@ async def waits_without_waiting(app: App, ctx: sp.Context) -> None:
 def test_a_reconcile_that_lets_no_time_pass_is_a_finding_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("setpoint.simulation.sandbox.event_loop.NEVER_TURNS", 3000)
     setup = Setup(scenario=create_one, factory=lambda: [sp.Controller(App, waits_without_waiting)])
-    (found,) = run_in_process(setup, Plan(), Options(quiet=False)).findings
-    assert found.oracle == "hang"
-    assert "without ever waiting" in found.message
-    assert "tasks" not in found.message, "there are hundreds, of all actors"
+    (result,) = run_in_process(setup, Plan(), Options(quiet=False)).findings
+    assert result.oracle == "hang"
+    assert "without ever waiting" in result.message
+    assert "tasks" not in result.message, "there are hundreds, of all actors"
     logger = logging.getLogger("setpoint")
     assert logger.isEnabledFor(logging.ERROR)
     assert logger.propagate, "what the run suppressed is logged again"
@@ -93,7 +93,7 @@ def test_the_end_of_a_run_in_this_process_is_not_an_end_of_the_program() -> None
 
 
 @pytest.mark.parametrize(
-    ("factory", "said"),
+    ("factory", "message"),
     [
         ([sp.Controller(App, nothing)], "must be a function that creates new controllers for every process"),
         (lambda: None, "must return controllers, at least one; it returned None"),
@@ -101,6 +101,6 @@ def test_the_end_of_a_run_in_this_process_is_not_an_end_of_the_program() -> None
     ],
     ids=["list", "None", "function"],
 )
-def test_a_factory_that_makes_no_controllers_is_refused_with_what_is_expected(factory: Any, said: str) -> None:
-    with pytest.raises(TypeError, match=said):
+def test_a_factory_that_makes_no_controllers_is_refused_with_what_is_expected(factory: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
         Setup(scenario=create_one, factory=factory).controllers()

@@ -94,11 +94,11 @@ async def test_a_generated_scenario_removes_optional_parts_of_a_kind_with_many_p
     controller = sp.Controller(Rich, reconcile)
     async with sp.testing.cluster(controller) as cluster:
         await generate_scenario([controller])(cluster)
-    full = next(each for each in seen if each.backup is not None and each.tags)
+    full = next(item for item in seen if item.backup is not None and item.tags)
     for name in ("backup", "tags"):
-        others = [each for each in seen if not getattr(each, name) and each != seen[0]]
-        assert any(each.a == full.a and (each.backup or each.tags) for each in others), name
-    assert len({each.a for each in seen}) > 1, "properties have been changed, too"
+        others = [item for item in seen if not getattr(item, name) and item != seen[0]]
+        assert any(item.a == full.a and (item.backup or item.tags) for item in others), name
+    assert len({item.a for item in seen}) > 1, "properties have been changed, too"
 
 
 class ShopSpec(sp.Model):
@@ -138,5 +138,5 @@ def test_what_an_optional_part_leaves_behind_is_found_without_a_scenario(kind: t
     scenario = generate_scenario(leaving)
     with pytest.raises(Counterexample, match="sample-banner") as caught:
         check(scenario, lambda: leaving, budget=Budget(runs=5), workers=0)
-    assert [each.oracle for each in caught.value.findings] == ["paths"]
+    assert [finding.oracle for finding in caught.value.findings] == ["paths"]
     check(scenario, lambda: [sp.Controller(kind, keeps_banners).owns(ConfigMap)], budget=Budget(runs=12), workers=0)

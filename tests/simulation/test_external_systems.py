@@ -46,7 +46,7 @@ class Cloud(External):
 
     @call(nothing=[])
     async def of(self, owner: str) -> list[str]:
-        return [number for number, each in self.machines.items() if each == owner]
+        return [number for number, machine in self.machines.items() if machine == owner]
 
     @call
     async def delete(self, number: str) -> None:
@@ -60,8 +60,8 @@ async def create_one(cluster: sp.testing.Cluster) -> None:
 
 def factory(reconcile: Any, finalize: Any = None) -> Callable[[], list[sp.Controller[App]]]:
     def make() -> list[sp.Controller[App]]:
-        made = sp.Controller(App, reconcile)
-        return [made.finalize(finalize) if finalize else made]
+        controller = sp.Controller(App, reconcile)
+        return [controller.finalize(finalize) if finalize else controller]
 
     return make
 
@@ -114,16 +114,16 @@ def test_an_empty_answer_that_is_taken_for_the_truth_leaks_a_machine() -> None:
 def test_only_calls_that_say_so_answer_that_there_is_nothing() -> None:
     points = [Point("call cloud.list() #1", "external", empty=True), Point("call cloud.create('a') #1", "external")]
     explorer = PlanGenerator(Result(points=points), off=frozenset(), seed=0, kinds=[], primaries=frozenset())
-    assert [each.at for each in explorer.singles() if each.kind == "external-empty"] == ["call cloud.list() #1"]
+    assert [item.at for item in explorer.singles() if item.kind == "external-empty"] == ["call cloud.list() #1"]
 
 
 def test_faults_that_delay_a_call_are_planned_for_asynchronous_calls_only() -> None:
     def kinds(*, waits: bool) -> set[str]:
         points = [Point("call x #1", "external", 1, waits=waits), Point("call y #1", "external", 1, waits=waits)]
-        made = PlanGenerator(
+        plan_generator = PlanGenerator(
             Result(points=points, steps=2), off=frozenset(), seed=0, kinds=[], primaries=frozenset(), several=True
         )
-        return {each.kind for each in made.singles() if each.at.startswith("call")}
+        return {item.kind for item in plan_generator.singles() if item.at.startswith("call")}
 
     assert kinds(waits=True) - kinds(waits=False) == {"slow-request", "slow-answer", "freeze"}
     assert "external-lost" in kinds(waits=False)

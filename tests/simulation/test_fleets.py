@@ -56,9 +56,9 @@ def by_key() -> list[sp.Controller[App]]:
 
 
 def test_a_memory_of_keys_that_does_not_tell_clusters_apart_is_found() -> None:
-    with pytest.raises(Counterexample) as found:
+    with pytest.raises(Counterexample) as excinfo:
         check(create_one, by_key, fleet=True, off=ONLY_THE_CLUSTER, budget=Budget(runs=12), workers=0)
-    assert "far" in found.value.findings[0].subject
+    assert "far" in excinfo.value.findings[0].subject
 
 
 @pytest.mark.long
@@ -110,8 +110,8 @@ def test_a_controller_at_home_writes_in_all_clusters_of_its_fleet_and_users_act_
 
 def test_a_controller_at_home_that_forgets_the_cluster_that_was_cut_off_is_found() -> None:
     assert run_at_home(gives_up=True).findings == []
-    found = run_at_home(fault("cut-off", "step 2"), gives_up=True).findings
-    assert [(each.oracle, each.subject) for each in found] == [("quiet", "configmaps@far default/one")]
+    findings = run_at_home(fault("cut-off", "step 2"), gives_up=True).findings
+    assert [(finding.oracle, finding.subject) for finding in findings] == [("quiet", "configmaps@far default/one")]
 
 
 def test_a_fleet_that_is_not_asked_for_is_refused() -> None:

@@ -44,8 +44,8 @@ async def family(cluster: sp.testing.Cluster, name: str) -> Object:
 
 async def families(cluster: sp.testing.Cluster) -> None:
     async def left(name: str) -> dict[str, list[OwnerReference]]:
-        found = [*await cluster.list(ConfigMap), *await cluster.list(Secret)]
-        return {each.name: each.metadata.owner_references for each in found if each.name.startswith(name)}
+        result = [*await cluster.list(ConfigMap), *await cluster.list(Secret)]
+        return {item.name: item.metadata.owner_references for item in result if item.name.startswith(name)}
 
     async def deleted(name: str, policy: Propagation) -> None:
         await cluster.client.delete(await family(cluster, name), propagation=policy)
@@ -54,8 +54,12 @@ async def families(cluster: sp.testing.Cluster) -> None:
         return not await left("cascade")
 
     async def orphans() -> bool:
-        found = await left("orphan")
-        return list(found) == ["orphan-b", "orphan-c", "orphan-a"] and not found["orphan-a"] and not found["orphan-b"]
+        current_result = await left("orphan")
+        return (
+            list(current_result) == ["orphan-b", "orphan-c", "orphan-a"]
+            and not current_result["orphan-a"]
+            and not current_result["orphan-b"]
+        )
 
     for policy in ("Background", "Foreground"):
         await deleted("cascade", policy)

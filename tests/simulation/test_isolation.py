@@ -64,9 +64,9 @@ def refusals(*acts: Callable[[], object], workers: int | None = None) -> list[st
     with pytest.raises(Counterexample) as caught:
         check(create_one, lambda: [sp.Controller(App, reconcile)], budget=FEW, workers=workers)
     findings = caught.value.findings
-    assert all(each.oracle == "error" and "External" in each.message for each in findings)
+    assert all(finding.oracle == "error" and "External" in finding.message for finding in findings)
     assert len(findings) == len(acts)
-    return [each.message for each in findings]
+    return [finding.message for finding in findings]
 
 
 @pytest.mark.parametrize("workers", [0, None])
@@ -80,9 +80,9 @@ def test_no_request_of_a_plain_function_reaches_a_real_server(real: tuple[str, l
         connection = http.client.HTTPConnection(address)
         connection.request("POST", "/client", b"x")
 
-    for told in refusals(urllib_posts, http_client_posts, workers=workers):
-        assert "opens a connection" in told
-        assert "test_isolation.py:" in told
+    for refusal in refusals(urllib_posts, http_client_posts, workers=workers):
+        assert "opens a connection" in refusal
+        assert "test_isolation.py:" in refusal
     assert not requests
 
 
@@ -109,19 +109,19 @@ def test_sockets_of_every_kind_are_refused() -> None:
         with socket.socket(type=socket.SOCK_DGRAM) as one:
             one.sendto(b"x", ("127.0.0.1", 9))
 
-    for told in refusals(listens, sends, lambda: socket.getaddrinfo("localhost", 80)):
-        assert "opens a connection" in told
+    for refusal in refusals(listens, sends, lambda: socket.getaddrinfo("localhost", 80)):
+        assert "opens a connection" in refusal
 
 
 def test_subprocesses_are_refused(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     touch = f"import pathlib; pathlib.Path({str(trace)!r}).touch()"
-    for told in refusals(
+    for refusal in refusals(
         lambda: subprocess.run([sys.executable, "-c", touch], check=False),
         lambda: os.system(f"touch {trace}"),
         lambda: os.posix_spawn(sys.executable, [sys.executable, "-c", touch], {}),
     ):
-        assert "starts a subprocess" in told
+        assert "starts a subprocess" in refusal
     assert not trace.exists()
 
 
@@ -132,7 +132,7 @@ def test_files_outside_of_the_project_are_left_alone(tmp_path: Path) -> None:
     def database() -> None:
         sqlite3.connect(fresh).execute("create table t (a)")
 
-    for told in refusals(
+    for refusal in refusals(
         lambda: kept.write_text("changed"),
         lambda: fresh.write_text("new"),
         lambda: fresh.mkdir(),
@@ -141,7 +141,7 @@ def test_files_outside_of_the_project_are_left_alone(tmp_path: Path) -> None:
         lambda: os.close(os.open(fresh, os.O_CREAT | os.O_WRONLY)),
         database,
     ):
-        assert "outside of the project" in told
+        assert "outside of the project" in refusal
     assert kept.read_text() == "as it was"
     assert not fresh.exists()
 

@@ -168,9 +168,9 @@ def test_a_machine_that_is_forgotten_because_it_is_gone_is_made_once_more_and_no
 
 def test_a_journal_that_is_erased_in_place_of_forgetting_is_found_out() -> None:
     setup = started_again(erase)
-    with pytest.raises(Counterexample) as found:
+    with pytest.raises(Counterexample) as excinfo:
         check(setup.scenario, setup.factory, externals=setup.externals, budget=Budget())
-    assert "m-2" in str(found.value)
+    assert "m-2" in str(excinfo.value)
 
 
 def test_the_same_without_looking_again_is_found_out() -> None:

@@ -30,16 +30,16 @@ def in_it(loop: SimulationLoop, story: Callable[[], Awaitable[None]]) -> None:
 
 
 def test_no_finally_of_a_killed_process_runs(loop: SimulationLoop) -> None:
-    told: list[str] = []
+    calls: list[str] = []
     dying, living = Actor("dying", "x"), Actor("living", "x")
 
     async def work(name: str) -> None:
         try:
             for _ in range(3):
                 await asyncio.sleep(1.0)
-                told.append(name)
+                calls.append(name)
         finally:
-            told.append(f"{name} ends")
+            calls.append(f"{name} ends")
 
     async def story() -> None:
         dying.start(work("dying"))
@@ -49,11 +49,11 @@ def test_no_finally_of_a_killed_process_runs(loop: SimulationLoop) -> None:
         await asyncio.sleep(10.0)
 
     in_it(loop, story)
-    assert told == ["dying", "living", "living", "living", "living ends"]
+    assert calls == ["dying", "living", "living", "living", "living ends"]
 
 
 def test_what_others_do_for_the_dead_wakes_nobody(loop: SimulationLoop) -> None:
-    told: list[str] = []
+    calls: list[str] = []
     actor = Actor("dying", "x")
 
     async def story() -> None:
@@ -61,7 +61,7 @@ def test_what_others_do_for_the_dead_wakes_nobody(loop: SimulationLoop) -> None:
 
         async def wait() -> None:
             await event.wait()
-            told.append("woken")
+            calls.append("woken")
 
         actor.start(wait())
         await asyncio.sleep(1.0)
@@ -70,27 +70,27 @@ def test_what_others_do_for_the_dead_wakes_nobody(loop: SimulationLoop) -> None:
         await asyncio.sleep(1.0)
 
     in_it(loop, story)
-    assert told == []
+    assert calls == []
 
 
 def test_a_paused_process_goes_on_with_all_that_is_overdue(loop: SimulationLoop) -> None:
-    told: list[float] = []
+    times: list[float] = []
     actor = Actor("paused", "x")
 
     async def tick() -> None:
         while True:
             await asyncio.sleep(1.0)
-            told.append(loop.time())
+            times.append(loop.time())
 
     async def story() -> None:
         actor.start(tick())
         await asyncio.sleep(2.5)
         loop.pause(actor)
         await asyncio.sleep(10.0)
-        assert told == [1.0, 2.0]
+        assert times == [1.0, 2.0]
         loop.resume(actor)
         await asyncio.sleep(1.5)
         loop.kill(actor)
 
     in_it(loop, story)
-    assert told == [1.0, 2.0, 12.5, 13.5]
+    assert times == [1.0, 2.0, 12.5, 13.5]

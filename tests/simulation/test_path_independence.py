@@ -30,8 +30,8 @@ APP = "apps.test.example.com default/one"
 
 
 def state(app: dict[str, Any] | None = None, **objects: Any) -> Snapshot:
-    found = {name.replace("_", " default/", 1).replace("_", "-"): [value] for name, value in objects.items()}
-    return {**found, APP: [{"spec": {"image": "2"}, **(app or {})}]}
+    result = {name.replace("_", " default/", 1).replace("_", "-"): [value] for name, value in objects.items()}
+    return {**result, APP: [{"spec": {"image": "2"}, **(app or {})}]}
 
 
 def accused(direct: Snapshot, way: Snapshot, *before: Snapshot, collected: tuple[str, ...] = ()) -> list[Finding]:
@@ -157,20 +157,20 @@ def test_a_smaller_stateful_set_leaves_its_claims() -> None:
 
 def test_uids_in_external_systems_do_not_hide_what_is_left_there() -> None:
     uids = {"11111111-1111-4111-8111-111111111111": "apps a", "22222222-2222-4222-8222-222222222222": "apps a"}
-    found = make_snapshot({}, uids, since=0, outside={"cloud": {"vms": {f"vm-{uid}": uid for uid in uids}}})
+    snapshot = make_snapshot({}, uids, since=0, outside={"cloud": {"vms": {f"vm-{uid}": uid for uid in uids}}})
     word = "<uid of an earlier apps a>"
-    assert found == {"external cloud": [{"vms": {f"vm-{word}": word, f"vm-{word} again": word}}]}
+    assert snapshot == {"external cloud": [{"vms": {f"vm-{word}": word, f"vm-{word} again": word}}]}
 
 
-def cloud(told: dict[str, str], *, made: int, **tags: str) -> Snapshot:
+def cloud(values: dict[str, str], *, made: int, **tags: str) -> Snapshot:
     """Apps that say which machine is theirs; and the machines, by the numbers that the cloud has given them."""
-    apps: Snapshot = {f"apps default/{name}": [{"status": {"id": number}}] for name, number in told.items()}
+    apps: Snapshot = {f"apps default/{name}": [{"status": {"id": number}}] for name, number in values.items()}
     machines = {number.replace("_", "-"): tag for number, tag in tags.items()}
     return {**apps, "external cloud": [{"vms": machines, "made": made}]}
 
 
-def judged(expected: Snapshot, found: Snapshot) -> list[Finding]:
-    return Reference(Result(end=expected), []).judge(Plan(), Result(end=found))
+def judged(expected: Snapshot, snapshot: Snapshot) -> list[Finding]:
+    return Reference(Result(end=expected), []).judge(Plan(), Result(end=snapshot))
 
 
 def test_names_that_an_external_system_counts_out_may_be_others() -> None:
@@ -219,7 +219,7 @@ def test_a_status_that_users_write_for_another_controller_belongs_to_their_wishe
 
     async def reconcile(service: Service, ctx: sp.Context) -> None:
         balancer = service.status.load_balancer
-        addresses = [each.ip or "" for each in balancer.ingress] if balancer is not None else []
+        addresses = [item.ip or "" for item in balancer.ingress] if balancer is not None else []
         await ctx.apply(ConfigMap.named(service.name, data={"addresses": ",".join(addresses)}))
 
     async def scenario(cluster: sp.testing.Cluster) -> None:
@@ -316,13 +316,13 @@ def test_what_goes_wrong_if_all_is_wished_for_at_once_is_shown_by_the_run_in_whi
 
     with pytest.raises(Counterexample) as caught:
         check(one_after_the_other, factory, budget=Budget(runs=8))
-    told = str(caught.value)
+    text = str(caught.value)
     assert (
         "secrets default/two is present after all changes, but <absent> if the user creates the final objects in o"
-        in told
+        in text
     )
     assert "expected" not in str(caught.value.findings[0])
     assert caught.value.contradicting_runs == [AT_ONCE, STEP_BY_STEP], "what went wrong comes first"
     for way in caught.value.contradicting_runs:
-        assert f"{way}:" in told
+        assert f"{way}:" in text
         assert way in render_page(caught.value)

@@ -24,7 +24,7 @@ async def annotate(cluster: sp.testing.Cluster, value: str | None, name: str = P
 
 
 async def children(cluster: sp.testing.Cluster) -> int:
-    return len([each for each in await cluster.list(ConfigMap) if each.name.startswith("one-")])
+    return len([config_map for config_map in await cluster.list(ConfigMap) if config_map.name.startswith("one-")])
 
 
 async def incident(cluster: sp.testing.Cluster) -> None:

@@ -50,8 +50,8 @@ def pod(name: str, uid: str, **status: object) -> dict[tuple[str, str], dict[str
 def test_runs_differ_by_what_counts_only() -> None:
     one = make_snapshot(pod("p-x", "u1", at="2026-01-01T00:00:00Z", ip="1"), {"u1": "pods d/p-*"}, since=0)
     other = make_snapshot(pod("p-y", "u2", at="2027-01-01T00:00:00Z", ip="2"), {"u2": "pods d/p-*"}, since=0)
-    assert [each.path for each in find_differences(one, other)] == ["status.ip"]
-    assert find_differences(one, other, frozenset(each.mask for each in find_differences(one, other))) == []
+    assert [difference.path for difference in find_differences(one, other)] == ["status.ip"]
+    assert find_differences(one, other, frozenset(difference.mask for difference in find_differences(one, other))) == []
 
 
 def test_objects_with_generated_names_are_counted() -> None:

@@ -129,14 +129,14 @@ def test_what_no_reconcile_has_drawn_says_nothing_of_an_object() -> None:
 def test_keys_that_are_used_alike_are_all_kept() -> None:
     chance = RandomValues()
     keys = [drawn(chance, WAYS["uuid4"]) for _ in range(3)]
-    found = chance.by_use({"external cloud": [{"networks": {key: {"size": 1} for key in keys}}]})
-    (state,) = found["external cloud"]
+    result = chance.by_use({"external cloud": [{"networks": {key: {"size": 1} for key in keys}}]})
+    (state,) = result["external cloud"]
     assert len(state["networks"]) == len(keys)
     assert not any(key in str(state) for key in keys)
 
 
 @given(
-    st.recursive(st.text() | st.integers() | st.none(), lambda each: st.lists(each) | st.dictionaries(st.text(), each))
+    st.recursive(st.text() | st.integers() | st.none(), lambda item: st.lists(item) | st.dictionaries(st.text(), item))
 )
 def test_where_nothing_was_drawn_a_state_stays_as_it_is(value: Any) -> None:
     assert RandomValues().by_use({"external x": [value]}) == {"external x": [value]}
@@ -172,7 +172,7 @@ def test_a_password_in_two_places_is_the_same_in_both() -> None:
     assert "users.one is <a random text>, expected <the random text that is also in secrets default/one" in str(
         caught.value
     )
-    assert {each.subject for each in caught.value.findings} == {"external users", "secrets default/one"}
+    assert {finding.subject for finding in caught.value.findings} == {"external users", "secrets default/one"}
 
 
 def test_a_name_that_was_drawn_is_no_difference_between_runs() -> None:

@@ -58,8 +58,8 @@ async def recording(
 ) -> AsyncIterator[asyncio.Task[None]]:
     recorder = Recorder(path, most=most, redact=redact, report_retry=lambda _: None, now=cluster.now)
     async with Client(ReadsOnly(InProcessTransport(cluster.server.handle))) as client:
-        found = [await client.kind(name) for name in kinds]
-        task = asyncio.create_task(recorder.record(client, found, None))
+        current_kinds = [await client.kind(name) for name in kinds]
+        task = asyncio.create_task(recorder.record(client, current_kinds, None))
         await wait_all_tasks_blocked()
         try:
             yield task
@@ -84,9 +84,9 @@ async def test_the_values_of_secrets_become_stand_ins_that_say_only_which_are_eq
     text = path.read_text()
     assert "hunter2" not in text
     assert base64.b64encode(b"hunter2").decode() not in text
-    one, two = (each["object"]["data"] for each in lines(path) if each.get("key", "").endswith(("/one", "/two")))
+    one, two = (line["object"]["data"] for line in lines(path) if line.get("key", "").endswith(("/one", "/two")))
     assert one["a"] == one["b"] == two["a"] != one["c"]
-    assert {len(each) for each in one.values()} == {len(one["a"])}
+    assert {len(item) for item in one.values()} == {len(one["a"])}
     assert (
         stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(path.with_name("tuesday.jsonl.key").stat().st_mode) == 0o600
     )
@@ -109,13 +109,15 @@ def test_what_a_filter_names_is_replaced_and_what_was_applied_last_is_left_out()
         "metadata": {"name": "x", "annotations": applied, "managedFields": [{"manager": "m", "fieldsV1": {"f:a": {}}}]},
         "spec": {"users": [{"name": "ada", "token": "t1"}, {"name": "bob", "token": "t1"}], "pin": 1234, "on": True},
     }
-    found = Redactor(b"k", ["apps.example.com spec.users.*.token", "* spec.pin"]).redacted("apps.example.com", document)
-    assert found["metadata"] == {"name": "x", "annotations": {"team": "a"}, "managedFields": [{"manager": "m"}]}
-    first, second = found["spec"]["users"]
+    result = Redactor(b"k", ["apps.example.com spec.users.*.token", "* spec.pin"]).redacted(
+        "apps.example.com", document
+    )
+    assert result["metadata"] == {"name": "x", "annotations": {"team": "a"}, "managedFields": [{"manager": "m"}]}
+    first, second = result["spec"]["users"]
     assert (first["name"], first["token"]) == ("ada", second["token"])
     assert first["token"].startswith("stand-in-")
-    assert found["spec"]["pin"] != 1234
-    assert found["spec"]["on"] is True
+    assert result["spec"]["pin"] != 1234
+    assert result["spec"]["on"] is True
     assert document["spec"]["pin"] == 1234
     with pytest.raises(ValueError, match="give a collection and a path"):
         Redactor(b"k", ["spec.token"])
@@ -134,8 +136,8 @@ async def test_a_recording_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
         await cluster.apply(ConfigMap.named("comes", "default"))
         async with recording(cluster, path, ["cm"]):
             pass
-    told = [(each["type"], each["key"]) for each in list(lines(path))[1:] if each["key"].startswith("default/")]
-    assert [each for each in told if "kube-root-ca" not in each[1]] == [
+    answer = [(line["type"], line["key"]) for line in list(lines(path))[1:] if line["key"].startswith("default/")]
+    assert [item for item in answer if "kube-root-ca" not in item[1]] == [
         ("ADDED", "default/stays"), ("ADDED", "default/goes"), ("ADDED", "default/comes"), ("DELETED", "default/goes"),
     ]  # fmt: skip
     path.with_name("r.key").unlink()
@@ -211,7 +213,7 @@ def test_what_others_did_is_played_and_what_the_controllers_did_is_not(tmp_path:
     assert "secrets default/one-b is <absent>" in str(caught.value)
     requests = [line.text for line in caught.value.undisturbed if line.kind == "asks"]
     assert "create apps.test.example.com default/one" in requests
-    assert not [each for each in requests if "secrets" in each], "those are the controller's own"
+    assert not [request for request in requests if "secrets" in request], "those are the controller's own"
 
 
 def test_a_file_that_is_no_recording_is_named(tmp_path: Path) -> None:

@@ -84,5 +84,5 @@ def test_a_wait_ends_though_a_fault_of_the_whole_run_begins_again_and_again() ->
     setup = Setup(scenario=in_vain, factory=lambda: [sp.Controller(App, beat).owns(ConfigMap)])
     lag = Plan((fault("lag", "run", collection="configmaps", seconds=2.0),))
     result = run_in_process(setup, lag, Options(quiet=False))
-    assert [each.oracle for each in result.findings][:1] == ["scenario"]
+    assert [finding.oracle for finding in result.findings][:1] == ["scenario"]
     assert result.virtual < 2000.0

@@ -26,7 +26,7 @@ from setpoint.testing import virtual_time
 
 def test_a_deletion_that_the_undisturbed_run_has_in_the_same_step_is_no_loss() -> None:
     """The twin deletes and creates anew when the size grows: before the restart, and with every view."""
-    pair = next(each for each in PAIRS if each.name == "recreated-for-stale-smaller-size")
+    pair = next(pair for pair in PAIRS if pair.name == "recreated-for-stale-smaller-size")
     old = (("behind", "MODIFIED stores.strange.example.com default/main #2"),)
     travel = Plan((Fault("restart", "step 3", old),))
     pair.check_correct(Budget(runs=1), replay=travel.token(), workers=0)
@@ -34,7 +34,7 @@ def test_a_deletion_that_the_undisturbed_run_has_in_the_same_step_is_no_loss() -
 
 def test_a_deletion_that_the_undisturbed_run_has_later_for_the_same_wish_is_no_loss() -> None:
     """The twin waits five seconds after a decommissioning; on a view of the past it finds that this is done already."""
-    pair = next(each for each in PAIRS if each.name == "empty-membership-answer-trusted")
+    pair = next(pair for pair in PAIRS if pair.name == "empty-membership-answer-trusted")
     old = (("behind", "MODIFIED mongos.corpus.example.com default/db #2"),)
     travel = Plan((Fault("restart", "step 2", old),))
     pair.check_correct(Budget(runs=1), replay=travel.token(), workers=0)
@@ -90,7 +90,7 @@ def test_objects_that_a_predicate_excludes_are_not_looked_at_again() -> None:
         factory=lambda: sp.Controller(App, reconcile, predicates=[objects_where(is_mine)]).finalize(finalize),
     )
     result = run_in_process(setup, Plan((Fault("resync", "step 1"),)), Options())
-    assert [each for each in result.findings if each.oracle == "quiet"] == []
+    assert [finding for finding in result.findings if finding.oracle == "quiet"] == []
     assert result.end["apps.test.example.com default/one"][0]["metadata"].get("finalizers")
     assert not result.end["apps.test.example.com default/two"][0]["metadata"].get("finalizers")
 

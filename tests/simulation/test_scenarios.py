@@ -41,14 +41,14 @@ def test_a_scenario_that_takes_no_cluster_is_refused_before_anything_runs() -> N
 
 
 @pytest.mark.parametrize(
-    ("scenario", "told"),
+    ("scenario", "message"),
     [
         (only_a_function, r"the scenario is not a coroutine function: write async def scenario\(cluster\)"),
         (raises, r"the scenario raised ValueError: no such thing \(.*test_scenarios\.py:\d+\)"),
         (never_true, r"the condition that the scenario waits for did not become true: .* \(.*test_scenarios\.py:\d+\)"),
     ],
 )
-def test_a_scenario_that_fails_is_told_with_the_line_of_the_user(scenario: Any, told: str) -> None:
-    with pytest.raises(Counterexample, match=told) as raised:
+def test_a_scenario_that_fails_is_told_with_the_line_of_the_user(scenario: Any, message: str) -> None:
+    with pytest.raises(Counterexample, match=message) as raised:
         check(scenario, controllers, budget=Budget(runs=4), workers=1)
-    assert [each.oracle for each in raised.value.findings] == ["scenario"]
+    assert [finding.oracle for finding in raised.value.findings] == ["scenario"]

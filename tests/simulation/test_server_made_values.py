@@ -20,9 +20,9 @@ ONE, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-22
 
 
 def stand_ins(**documents: Any) -> Placeholders:
-    found = {(collection, "x"): document for collection, document in documents.items()}
+    result = {(collection, "x"): document for collection, document in documents.items()}
     called = {ONE: "pods default/a", OTHER: "pods default/a", "1767225600007": "newest version of pods a"}
-    return Placeholders(found, called)
+    return Placeholders(result, called)
 
 
 def test_a_uid_becomes_a_name_wherever_it_stands() -> None:

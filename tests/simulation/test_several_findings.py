@@ -98,5 +98,5 @@ def test_a_weak_finding_does_not_hide_a_strong_one() -> None:
     with pytest.raises(Counterexample) as caught:
         check(scenario, factory, budget=Budget(runs=100))
     assert caught.value.findings[0].subject == "secrets default/one-b"
-    assert [each.findings[0].oracle for each in caught.value.others] == ["quiet"]
+    assert [item.findings[0].oracle for item in caught.value.others] == ["quiet"]
     assert "also found: [quiet] configmaps default/one-log was written" in str(caught.value)

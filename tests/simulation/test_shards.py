@@ -113,8 +113,8 @@ def test_objects_that_a_predicate_excludes_are_not_taken_over() -> None:
     """They would get the finalizer of a controller that never looks at them."""
 
     def mine() -> list[sp.Controller[App]]:
-        made = sp.Controller(App, reconcile, predicates=[objects_where(is_mine)])
-        return [made.owns(ConfigMap).reads(Secret).finalize(finalize)]
+        controller = sp.Controller(App, reconcile, predicates=[objects_where(is_mine)])
+        return [controller.owns(ConfigMap).reads(Secret).finalize(finalize)]
 
     setup = Setup(scenario=leave_some_alone, factory=mine, sharding=True)
     crash = Plan((fault("crash-after", "apply secrets default/of-one #1"),))

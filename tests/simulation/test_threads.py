@@ -82,5 +82,5 @@ def test_a_process_that_dies_in_a_call_of_a_thread_starts_again(
         assert await cluster.find(App, "one") is None
 
     crash = Plan((fault(kind, f"call dns.{at} #1"),))
-    made = sp.Controller(App, put).finalize(remove)
-    check(come_and_go, lambda: [made], externals=[dns], replay=crash.token(), workers=0)
+    result = sp.Controller(App, put).finalize(remove)
+    check(come_and_go, lambda: [result], externals=[dns], replay=crash.token(), workers=0)

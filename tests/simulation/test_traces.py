@@ -43,10 +43,10 @@ def writes(setup: Setup, plan: Plan = Plan()) -> list[Line]:  # noqa: B008 - a p
 
 def test_a_write_says_what_it_changed_and_by_which_controller_and_what_that_had_read() -> None:
     first, second, third = [line for line in writes(Setup(scenario=grows, factory=both)) if line.change]
-    told = {line.actor: line for line in (first, second)}
-    assert told["controller/1 sizes"].change == '{"data":{"size":"1"}}'
-    assert "key" in told["controller/1 keys"].change
-    assert "it had read no Secret from its cache" in told["controller/1 keys"].reads
+    by_actor = {line.actor: line for line in (first, second)}
+    assert by_actor["controller/1 sizes"].change == '{"data":{"size":"1"}}'
+    assert "key" in by_actor["controller/1 keys"].change
+    assert "it had read no Secret from its cache" in by_actor["controller/1 keys"].reads
     assert third.change == "data.size: 1 → 2"
 
 
@@ -68,8 +68,8 @@ def test_a_write_for_an_earlier_object_of_that_name_says_so() -> None:
         return [sp.Controller(App, writes_late).finalize(cleans_up)]
 
     slow = Plan((fault("slow-request", "apply configmaps default/late #1", until="step"),))
-    told = [line.reads for line in writes(Setup(scenario=comes_again, factory=factory), slow)]
-    assert any("it is being deleted" in each for each in told)
+    answer = [line.reads for line in writes(Setup(scenario=comes_again, factory=factory), slow)]
+    assert any("it is being deleted" in item for item in answer)
 
 
 def test_a_broken_silence_names_the_field_its_values_the_controller_and_the_line() -> None:

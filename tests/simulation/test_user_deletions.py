@@ -124,7 +124,7 @@ def test_it_is_down_that_long_after_each_change_before_the_step_that_comes_befor
     ]
     baseline = Result(points=points, steps=5, desired_paths=[[], ["a"], ["a"], ["a"], [], ["b"]])
     singles = PlanGenerator(baseline, off=frozenset(), seed=0, kinds=[], primaries=frozenset()).singles()
-    long = {each.at: each.get("more") for each in singles if each.kind == "crash-after" and each.get("more")}
+    long = {item.at: item.get("more") for item in singles if item.kind == "crash-after" and item.get("more")}
     assert long == {"create a #1": 2, "patch a #1": 1}
 
 
@@ -149,8 +149,8 @@ async def delete_parts(_app: App, ctx: sp.Context) -> None:
 
 
 def test_what_a_controller_deletes_because_users_have_deleted_something_else_is_no_trace() -> None:
-    made = sp.Controller(App, keep_parts).finalize(delete_parts)
-    assert check(with_parts, lambda: [made], budget=Budget(runs=10)).runs
+    result = sp.Controller(App, keep_parts).finalize(delete_parts)
+    assert check(with_parts, lambda: [result], budget=Budget(runs=10)).runs
 
 
 # -- the doubts themselves ---------------------------------------------------------------------------------------------

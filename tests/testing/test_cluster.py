@@ -67,12 +67,12 @@ async def refuses(obj: ConfigMap, ctx: sp.Context) -> None:
 async def test_settling_tells_of_a_key_that_fails_for_ever_and_with_what() -> None:
     async with cluster(sp.Controller(ConfigMap, refuses), control_plane=False) as world:
         await world.create(ConfigMap.named("some"))
-        with pytest.raises(sp.testing.NotSettled) as told:
+        with pytest.raises(sp.testing.NotSettled) as excinfo:
             await world.settle()
         line = (
             r"configmap: default/some has failed \d+ times in a row, lastly with RuntimeError: some is not to my taste"
         )
-        assert re.search(f"{line} second line$", str(told.value), re.M)
+        assert re.search(f"{line} second line$", str(excinfo.value), re.M)
         await world.settle(failing=True)
 
 
@@ -99,8 +99,8 @@ def test_a_failed_test_tells_each_error_of_its_reconciles_once() -> None:
         fails()
     (note,) = raised.value.__notes__
     assert note.splitlines()[0] == "reconciles that failed:"
-    told = sorted(re.sub(r"\d+", "N", line) for line in note.splitlines()[1:])
-    assert told == [
+    answer = sorted(re.sub(r"\d+", "N", line) for line in note.splitlines()[1:])
+    assert answer == [
         "  configmap: default/other: RuntimeError: other is not to my taste second line (N times)",
         "  configmap: default/some: RuntimeError: some is not to my taste second line (N times)",
     ]
@@ -116,9 +116,9 @@ async def test_what_never_comes_is_told_with_the_last_errors() -> None:
     async with cluster(sp.Controller(ConfigMap, gives_up), control_plane=False) as world:
         await world.create(ConfigMap.named("some"))
         await world.create(ConfigMap.named("hopeless"))
-        with pytest.raises(AssertionError) as told:
+        with pytest.raises(AssertionError) as excinfo:
             await world.eventually(lambda: False, within=5, why="no pods")
-        text = str(told.value)
+        text = str(excinfo.value)
         assert text.startswith("no pods\n")
         assert "default/some: delayed: RuntimeError: some is not to my taste" in text
         assert "default/hopeless: not retried: TerminalError: there is no such flavour" in text

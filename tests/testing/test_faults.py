@@ -22,11 +22,11 @@ def bare(**options: Any) -> Any:
 
 
 def errors(world: Any) -> list[str]:
-    return [each.detail for each in world.running("configmap").timeline.of("default/a") if each.detail]
+    return [item.detail for item in world.running("configmap").timeline.of("default/a") if item.detail]
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "message"),
     [
         (Conflict, "Conflict: patch secrets default/a: Conflict (409): refused by a test"),
         (Invalid, "Invalid: patch secrets default/a: Invalid (422): refused by a test"),
@@ -34,12 +34,14 @@ def errors(world: Any) -> list[str]:
     ],
 )
 @virtual_time
-async def test_the_next_write_of_a_kind_fails_with_the_error_and_the_one_after_does_not(error: Any, told: str) -> None:
+async def test_the_next_write_of_a_kind_fails_with_the_error_and_the_one_after_does_not(
+    error: Any, message: str
+) -> None:
     async with bare() as world:
         world.faults.fail(Secret, error)
         await world.create(ConfigMap.named("a", data={"x": "1"}))
         await world.settle()
-        assert errors(world) == [told]
+        assert errors(world) == [message]
         assert (await world.get(Secret, "a")).data
         assert world.faults.remaining == 0
 
@@ -77,9 +79,9 @@ async def test_a_watch_that_is_held_back_shows_everything_in_order_afterwards() 
 
     async with cluster(sp.Controller(ConfigMap, reconcile), control_plane=False) as world:
         with world.faults.hold(ConfigMap):
-            made = await world.create(ConfigMap.named("a", data={"x": "1"}))
-            made.data["x"] = "2"
-            await world.update(made)
+            config_map = await world.create(ConfigMap.named("a", data={"x": "1"}))
+            config_map.data["x"] = "2"
+            await world.update(config_map)
             await advance(100)
             assert seen == []
         await world.settle()

@@ -43,8 +43,8 @@ async def test_a_declared_permission_is_there() -> None:
         await cluster.create(ConfigMap.named("a", "default"))
         await cluster.settle()
         assert await cluster.find(Secret, "a", "default") is not None
-        asked = [each for each in cluster.access.attributes if each.resource == "secrets"]
-        assert [(each.verb, each.namespace, each.user.name) for each in asked] == [
+        attributes = [attribute for attribute in cluster.access.attributes if attribute.resource == "secrets"]
+        assert [(attribute.verb, attribute.namespace, attribute.user.name) for attribute in attributes] == [
             ("create", "default", "system:serviceaccount:default:controllers")
         ]
 
@@ -53,8 +53,8 @@ async def test_a_declared_permission_is_there() -> None:
 async def test_a_missing_permission_fails_the_test_and_names_the_line_to_add() -> None:
     with pytest.raises(NotSettled) as refused:
         await run(copier(declares=False))
-    said = "\n".join(refused.value.__notes__)
-    assert 'create secrets in namespace default: add controller.needs(Secret, "create")' in said
+    text = "\n".join(refused.value.__notes__)
+    assert 'create secrets in namespace default: add controller.needs(Secret, "create")' in text
 
 
 @virtual_time
@@ -94,8 +94,8 @@ async def test_the_roles_for_users_are_there_and_take_up_rules_that_are_meant_fo
         await cluster.settle()
         for name, rules in before.items():
             after = (await cluster.get(ClusterRole, name)).rules
-            assert [each for each in after if each not in rules] == [from_wire(PolicyRule, rule)]
-            assert all(each in after for each in rules)
+            assert [item for item in after if item not in rules] == [from_wire(PolicyRule, rule)]
+            assert all(rule in after for rule in rules)
 
 
 READ = PolicyRule(api_groups=[""], resources=["secrets"], verbs=["get"])
@@ -132,10 +132,10 @@ def test_a_missing_permission_to_grant_permissions_is_named_with_the_line_to_add
         with pytest.raises(NotSettled) as refused:
             await run(granting(kind), ClusterRole.named("reader", rules=[READ]))
         assert "RBAC permissions not currently held: {APIGroups:[" in str(refused.value), "all lines are told"
-        said = "\n".join(refused.value.__notes__)
+        text = "\n".join(refused.value.__notes__)
         assert (
             f'add controller.needs(PolicyRule(api_groups=["{group}"], resources=["{resource}"], verbs=["{verb}"]))'
-        ) in said
+        ) in text
         rule = PolicyRule(api_groups=[group], resources=[resource], verbs=[verb])
         objects = [ClusterRole.named("reader", rules=[READ])]
         async with sp.testing.cluster(granting(kind, needed=rule), objects=objects) as cluster:

@@ -30,8 +30,8 @@ def manager() -> Path:
     if fetched.returncode:
         pytest.skip(f"Go's modules can't be fetched: {fetched.stderr[-300:]}")
     build = ["go", "build", "-o", str(binary), "."]
-    made = subprocess.run(build, cwd=home, capture_output=True, text=True, check=False)
-    assert not made.returncode, made.stderr
+    process = subprocess.run(build, cwd=home, capture_output=True, text=True, check=False)
+    assert not process.returncode, process.stderr
     return binary
 
 
@@ -43,9 +43,9 @@ def kopf() -> Path:
     if not python.exists():
         venv.create(place, with_pip=True)
     install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "kopf"]
-    made = subprocess.run(install, capture_output=True, text=True, check=False)
-    if made.returncode:
-        pytest.skip(f"kopf can't be installed: {made.stderr[-300:]}")
+    process = subprocess.run(install, capture_output=True, text=True, check=False)
+    if process.returncode:
+        pytest.skip(f"kopf can't be installed: {process.stderr[-300:]}")
     return python
 
 

@@ -28,7 +28,7 @@ def test_the_state_that_a_kind_has_at_the_end_of_a_step_is_not_an_older_one() ->
     generator = PlanGenerator(
         Result(points=points, steps=3), off=frozenset(), seed=0, kinds=["configmaps"], primaries=frozenset()
     )
-    travels = [(each.at, each.get("behind")) for each in generator.singles() if each.get("behind")]
+    travels = [(item.at, item.get("behind")) for item in generator.singles() if item.get("behind")]
     assert sorted(travels) == [("step 1", "one #1"), ("step 2", "one #1"), ("step 2", "one #2")]
 
 
@@ -66,4 +66,4 @@ async def test_what_a_program_adds_on_an_old_view_breaks_no_predicate(
         supervisor = cast("Any", world.supervisor)
         supervisor.kill_all, supervisor.start = (lambda why: None), (lambda: world.harness.start(program()))
         await world.at_rest(1, 30.0)
-    assert [each.subject for each in world.monitor.findings] == broken
+    assert [finding.subject for finding in world.monitor.findings] == broken

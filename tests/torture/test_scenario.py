@@ -20,7 +20,7 @@ def test_before_is_read_beside_the_scenario(tmp_path: Path) -> None:
         '[{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}]}'
     )
     (tmp_path / "scenario.yaml").write_text("before: [crds]\nsteps: [settle]\n")
-    assert [each["kind"] for each in read_plain(tmp_path / "scenario.yaml").before] == [
+    assert [item["kind"] for item in read_plain(tmp_path / "scenario.yaml").before] == [
         "Secret",
         "ConfigMap",
         "ConfigMap",
@@ -28,7 +28,7 @@ def test_before_is_read_beside_the_scenario(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("steps: []", "there are no steps"),
         ("stepz: []", "unknown field `stepz`"),
@@ -44,12 +44,12 @@ def test_before_is_read_beside_the_scenario(tmp_path: Path) -> None:
         ("- settle", "Expected `object`"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_a_scenario_is_said_by_file_and_step(tmp_path: Path, text: str, told: str) -> None:
+def test_what_is_wrong_with_a_scenario_is_said_by_file_and_step(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "scenario.yaml"
     file.write_text(text)
     with pytest.raises(ScenarioError) as problem:
         read_plain(file)
-    assert told in str(problem.value)
+    assert message in str(problem.value)
     assert str(tmp_path) in str(problem.value)
 
 
@@ -59,10 +59,10 @@ def test_a_folder_without_documents_is_said_to_be_so(tmp_path: Path) -> None:
 
 
 def test_a_wait_looks_for_what_it_names_and_no_more() -> None:
-    found = {
+    result = {
         "status": {"ready": True, "conditions": [{"type": "A", "status": "False"}, {"type": "B", "status": "True"}]}
     }
-    assert has(found, {"status": {"conditions": [{"type": "B", "status": "True"}]}})
-    assert not has(found, {"status": {"conditions": [{"type": "A", "status": "True"}]}})
-    assert not has(found, {"status": {"phase": "Done"}})
-    assert not has(found, {"status": True})
+    assert has(result, {"status": {"conditions": [{"type": "B", "status": "True"}]}})
+    assert not has(result, {"status": {"conditions": [{"type": "A", "status": "True"}]}})
+    assert not has(result, {"status": {"phase": "Done"}})
+    assert not has(result, {"status": True})

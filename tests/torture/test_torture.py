@@ -31,10 +31,10 @@ async def torture(home: Path, *words: str | Path, scenario: Path = PROGRAMS / "p
 async def test_a_program_that_forgets_after_a_crash_is_found_and_replayed(tmp_path: Path) -> None:
     async with torture(tmp_path, "--faults", "crash", "--budget", "20runs", "--", *PAIRS, "forgets") as running:
         assert await running.ended() == 1, running.printed()
-    told = "\n".join(running.out)
-    assert "[end state] at the end, configmaps default/sample-config is <absent>, expected present" in told
-    assert "crash-after at create secrets default/sample-secret #1" in told
-    assert "2 of 2 runs of this plan failed" in told
+    text = "\n".join(running.out)
+    assert "[end state] at the end, configmaps default/sample-config is <absent>, expected present" in text
+    assert "crash-after at create secrets default/sample-secret #1" in text
+    assert "2 of 2 runs of this plan failed" in text
     assert "1 finding" in running.out
     (file,) = (tmp_path / "found").glob("*.yaml")
     assert yaml.safe_load(file.read_text())["failure_rate"] == "2 of 2 runs"
@@ -71,7 +71,7 @@ async def test_children_of_an_owner_whose_deletion_is_held_back_are_no_finding_a
 
 
 @pytest.mark.parametrize(
-    ("command", "within", "told"),
+    ("command", "within", "message"),
     [
         (("./no-such-program",), DEADLINE, "./no-such-program can't be started: No such file or directory"),
         ((sys.executable, "-c", "print('no config'); raise SystemExit(3)"), DEADLINE, "exited with status 3"),
@@ -79,12 +79,12 @@ async def test_children_of_an_owner_whose_deletion_is_held_back_are_no_finding_a
     ],
 )
 async def test_a_program_that_does_not_work_at_all_is_named(
-    tmp_path: Path, command: tuple[str, ...], within: float, told: str
+    tmp_path: Path, command: tuple[str, ...], within: float, message: str
 ) -> None:
     async with torture(tmp_path, "--start-within", str(within), "--", *command) as running:
         assert await running.ended() == 1
     text = "\n".join(running.err)
-    assert told in text
+    assert message in text
     assert "Traceback" not in text
     assert ("no config" in text) == ("no config" in " ".join(command))
 

@@ -43,8 +43,8 @@ class Reader:
     async def read(self) -> list[str]:
         """The types and names of the events that have arrived."""
         await wait_all_tasks_blocked()
-        found = self.format.split(await anext(self.body))
-        return [f"{each.type} {each.head.metadata.name}".rstrip() for each in found]
+        parts = self.format.split(await anext(self.body))
+        return [f"{part.type} {part.head.metadata.name}".rstrip() for part in parts]
 
 
 @formats

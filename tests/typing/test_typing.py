@@ -19,13 +19,13 @@ _MARK = re.compile(r"# E:\s*(\w*)\s*$")
 
 def marked(checker: str) -> set[tuple[str, int]]:
     """Files and lines where this checker must find an error."""
-    found = set()
+    results = set()
     for path in FILES:
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
             mark = _MARK.search(line)
             if mark and mark[1] in ("", checker):
-                found.add((path.name, number))
-    return found
+                results.add((path.name, number))
+    return results
 
 
 def by_mypy() -> set[tuple[str, int]]:
@@ -62,8 +62,8 @@ def by_basedpyright() -> set[tuple[str, int]]:
 def test_typos_are_found_and_good_code_is_not_blamed(checker: str) -> None:
     if find_spec(checker) is None:
         pytest.skip(f"{checker} is not installed")
-    found = by_mypy() if checker == "mypy" else by_basedpyright()
+    result = by_mypy() if checker == "mypy" else by_basedpyright()
     wanted = marked(checker)
-    assert found - wanted == set(), "errors that no mark expects"
-    assert wanted - found == set(), "marks where no error was found"
+    assert result - wanted == set(), "errors that no mark expects"
+    assert wanted - result == set(), "marks where no error was found"
     assert all(name.endswith("_bad.py") or name == "client_verbs.py" for name, _ in wanted)

@@ -130,10 +130,10 @@ class Owner:
 
     async def __call__(self, number: int) -> None:
         read = await self.client.get(self.kind, self.name, namespace=NAMESPACE)
-        found = self.get(read)
-        assert not self.possible or found in self.possible, f"{self.name}: {found!r}, wrote {self.possible!r}"
+        result = self.get(read)
+        assert not self.possible or result in self.possible, f"{self.name}: {result!r}, wrote {self.possible!r}"
         wanted = self.value(number)
-        self.possible = [found, wanted]
+        self.possible = [result, wanted]
         written: Any
         if self.how == "patch":
             written = await self.client.patch(self.kind, self.name, self.patch(wanted), namespace=NAMESPACE)
@@ -144,7 +144,7 @@ class Owner:
             try:
                 written = await self.client.update(read)
             except Conflict:  # the controller wrote the status
-                self.possible = [found]
+                self.possible = [result]
                 return
         assert self.get(written) == wanted, f"{self.name}: {self.get(written)!r} came back, wrote {wanted!r}"
         self.possible = [wanted]
@@ -154,23 +154,23 @@ def reader(client: Client, kind: type[Any], sound: Sound, least: int) -> Round:
     """Lists; every object must be of the version and sound, and none may be missing."""
 
     async def one_round(number: int) -> None:
-        found = await client.list(kind, namespace=NAMESPACE, limit=3 if number % 2 else 0)
-        items = [*found]
-        while found.metadata.continue_:
-            found = await client.list(kind, namespace=NAMESPACE, limit=3, continue_=found.metadata.continue_)
-            items += found
+        objects = await client.list(kind, namespace=NAMESPACE, limit=3 if number % 2 else 0)
+        items = [*objects]
+        while objects.metadata.continue_:
+            objects = await client.list(kind, namespace=NAMESPACE, limit=3, continue_=objects.metadata.continue_)
+            items += objects
         assert len(items) >= least
-        for each in items:
-            assert sound(json.loads(raw_of(each) or b"")), raw_of(each)
+        for item in items:
+            assert sound(json.loads(raw_of(item) or b"")), raw_of(item)
 
     return one_round
 
 
-def passer_by(client: Client, made: Callable[[int], Object], other: type[Any]) -> Round:
+def passer_by(client: Client, obj: Callable[[int], Object], other: type[Any]) -> Round:
     """Makes an object in one version and takes it away in the other."""
 
     async def one_round(number: int) -> None:
-        name = (await client.create(made(number))).name
+        name = (await client.create(obj(number))).name
         await client.delete(await client.get(other, name, namespace=NAMESPACE))
 
     return one_round

@@ -59,8 +59,8 @@ def trusting(certificate: bytes) -> ssl.SSLContext:
 def request() -> bytes:
     """A request for a certificate, in PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
-    made = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([])).sign(key, hashes.SHA256())
-    return made.public_bytes(serialization.Encoding.PEM)
+    result = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([])).sign(key, hashes.SHA256())
+    return result.public_bytes(serialization.Encoding.PEM)
 
 
 def damaged_copies(pem: bytes) -> Iterator[bytes]:
@@ -75,10 +75,12 @@ def damaged_copies(pem: bytes) -> Iterator[bytes]:
 def authority_with(key: Any, *, until: datetime = NOW + DAY) -> Pair:
     """An authority with the public key of ``key``, signed by another authority."""
     signer, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
-    made = x509.CertificateBuilder(name, name, key.public_key(), 1, NOW - 2 * DAY, until).sign(signer, hashes.SHA256())
+    result = x509.CertificateBuilder(name, name, key.public_key(), 1, NOW - 2 * DAY, until).sign(
+        signer, hashes.SHA256()
+    )
     plain = serialization.NoEncryption()
     return Pair(
-        made.public_bytes(serialization.Encoding.PEM),
+        result.public_bytes(serialization.Encoding.PEM),
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain),
     )
 
@@ -146,16 +148,16 @@ def test_an_authority_signs_with_any_kind_of_key_that_can(make_key: Callable[[],
 
 
 @pytest.mark.parametrize(
-    ("authority", "told"),
+    ("authority", "message"),
     [
         (authority_with(x25519.X25519PrivateKey.generate()), "key can't sign certificates: use an RSA"),
         (authority_with(ed25519.Ed25519PrivateKey.generate(), until=NOW - DAY), "authority's certificate expired at "),
     ],
 )
-def test_an_authority_that_can_not_sign_is_told(authority: Pair, told: str) -> None:
-    with pytest.raises(CertificateError, match=told):
+def test_an_authority_that_can_not_sign_is_told(authority: Pair, message: str) -> None:
+    with pytest.raises(CertificateError, match=message):
         issue(authority, ["localhost"], now=NOW, lifetime=DAY)
-    with pytest.raises(CertificateError, match=told):
+    with pytest.raises(CertificateError, match=message):
         sign_request(authority, request(), ["client auth"], now=NOW, lifetime=DAY)
 
 

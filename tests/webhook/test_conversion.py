@@ -53,9 +53,9 @@ def asking(objects: Any, version: str = "v1alpha2") -> bytes:
 async def answer(body: bytes) -> dict[str, Any]:
     reply = await Webhooks(Renames(), mykind_admission()).handle_review("/convert?timeout=30s", body)
     assert reply.status == 200, reply
-    found = json.loads(reply.body)
-    assert (found["kind"], found["apiVersion"]) == ("ConversionReview", "apiextensions.k8s.io/v1")
-    response: dict[str, Any] = found["response"]
+    document = json.loads(reply.body)
+    assert (document["kind"], document["apiVersion"]) == ("ConversionReview", "apiextensions.k8s.io/v1")
+    response: dict[str, Any] = document["response"]
     assert response["uid"] == "705ab4f5"
     return response
 

@@ -103,22 +103,22 @@ async def test_what_is_no_review_is_refused_by_its_reason(tmp_path: Path) -> Non
             ("/nowhere", good, {}, 404, "there is no webhook at /nowhere"),
         ):
             try:
-                found, answer = await served.post(path, body, **headers)
+                current_result, answer = await served.post(path, body, **headers)
             except aiohttp.ClientConnectionError:
                 assert status == 413  # the answer came while the body was still being sent
                 continue
-            assert (found, answer["kind"]) == (status, "Status"), (path, body[:80], answer)
+            assert (current_result, answer["kind"]) == (status, "Status"), (path, body[:80], answer)
             assert says in answer["message"]
             await served.still_answers()
         deep = ("nested too deeply", "allowed")  # it depends on how much the parser's stack holds
-        for asked, outcomes in (
+        for request, outcomes in (
             (other, ("this webhook is for grp.example.com/v1alpha2 Mykind, not for v1 Pod",)),
             (good.replace(b'"CREATE"', b'"EXPLODE"'), ("unknown operation 'EXPLODE'",)),
             (nested(900), deep),
             (nested(100_000), deep),
         ):
             for path in (MUTATE, VALIDATE):
-                _, answer = await served.post(path, asked)
+                _, answer = await served.post(path, request)
                 response = answer.get("response", {"status": answer})
                 words = response.get("status", {}).get("message", "allowed")
                 assert any(outcome in words for outcome in outcomes), answer
@@ -157,9 +157,9 @@ async def test_a_thousand_connections_are_answered_while_others_say_nothing(tmp_
         for _ in range(20):  # a client that is silent for ten seconds is cut off, so each asks at once
             opening = (asyncio.open_connection(HOST, served.port, ssl=served.context) for _ in range(50))
             opened = await asyncio.gather(*opening)
-            await asyncio.gather(*(ask(*each) for each in opened))
+            await asyncio.gather(*(ask(*item) for item in opened))
             many += opened
-        await asyncio.gather(*(ask(*each) for each in many))
+        await asyncio.gather(*(ask(*item) for item in many))
         assert served.memory() - before < 1250 * 60_000
         slow += many
         for _, writer in (*silent, *slow):

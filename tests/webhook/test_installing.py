@@ -101,8 +101,8 @@ async def test_install_returns_when_the_webhooks_are_in_force_and_not_before() -
         assert not installing.done()
         async with serving(certificates, port=server.port):
             await installing
-            made = await client.create(SAMPLE)
-            assert made.spec.template is not None
+            result = await client.create(SAMPLE)
+            assert result.spec.template is not None
             await install(client, SERVED, "mykind", target, bundle=certificates.bundle, samples=[SAMPLE])
 
 
@@ -129,8 +129,8 @@ async def test_a_namespace_whose_webhooks_are_dead_goes_when_they_are_uninstalle
             async for event in events:
                 space = event.object
                 if isinstance(space, Namespace) and space.name == "doomed" and space.status.conditions:
-                    failed = [each for each in space.status.conditions if each.status == "True"]
-                    if any("connection refused" in (each.message or "") for each in failed):
+                    failed = [condition for condition in space.status.conditions if condition.status == "True"]
+                    if any("connection refused" in (item.message or "") for item in failed):
                         break  # stuck, and it says why
         assert len(await client.list(Mykind, namespace="doomed")) == 2
         going = await goes(client, "doomed")
@@ -168,7 +168,8 @@ async def test_what_only_conversion_could_serve_is_not_served_without_it() -> No
             await client.patch(MykindV1alpha1, "a", {"spec": {"numpods": 1}}, namespace="default")
         assert (await client.get(Mykind, "a", namespace="default")).spec.replicas == 3
         served = {
-            each.name: each.served for each in (await client.get(CustomResourceDefinition, DEFINITION)).spec.versions
+            version.name: version.served
+            for version in (await client.get(CustomResourceDefinition, DEFINITION)).spec.versions
         }
         assert served == {"v1alpha2": True, "v1alpha1": False}
         with pytest.raises(Invalid):

@@ -96,8 +96,8 @@ async def test_a_default_makes_the_objects_around_its_field() -> None:
         mutations=["Object{metadata: Object.metadata{annotations: {'seen': 'yes'}}}"],
     )
     async with sp.testing.cluster(webhooks=[policy], control_plane=False) as cluster:
-        made = await cluster.create(ConfigMap.named("a", "default"))
-        assert (made.data, made.annotations) == ({"mode": "safe"}, {"seen": "yes"})
+        config_map = await cluster.create(ConfigMap.named("a", "default"))
+        assert (config_map.data, config_map.annotations) == ({"mode": "safe"}, {"seen": "yes"})
         kept = await cluster.create(ConfigMap.named("b", "default", data={"mode": "fast"}))
         assert kept.data == {"mode": "fast"}
 
@@ -113,9 +113,9 @@ async def test_a_rule_can_be_tried_as_a_warning_first() -> None:
 async def test_a_rule_can_keep_an_object_from_being_deleted() -> None:
     policy = sp.Policy(ConfigMap, rules=["!('keep' in oldObject.data)"], on=["delete"])
     async with sp.testing.cluster(webhooks=[policy], control_plane=False) as cluster:
-        made = await cluster.create(ConfigMap.named("a", "default", data={"keep": ""}))
+        config_map = await cluster.create(ConfigMap.named("a", "default", data={"keep": ""}))
         with pytest.raises(ApiError, match="denied request"):
-            await cluster.delete(made)
+            await cluster.delete(config_map)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_manifests_have_the_policies_and_their_bindings(
     for kind in ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"):
         assert any(f"kind: {kind}\n" in text and f"kind: {kind}Binding\n" in text for text in texts)
     if "helm" not in arguments:
-        names = {each["metadata"]["name"] for each in yaml.safe_load_all(texts[0]) if "Policy" in each["kind"]}
+        names = {item["metadata"]["name"] for item in yaml.safe_load_all(texts[0]) if "Policy" in item["kind"]}
         assert "site.sites.example.com-deployments" in names
 
 

@@ -134,7 +134,7 @@ async def test_reads_wait_for_their_caches_and_nothing_else_does() -> None:
     async def pool_exists(mykind: Mykind, review: Review[Mykind]) -> None:
         if await review.get(ConfigMap, mykind.spec.pool) is None:
             review.not_found("spec.pool", mykind.spec.pool)
-        assert [each.name for each in await review.list(ConfigMap)] == ["a"]
+        assert [config_map.name for config_map in await review.list(ConfigMap)] == ["a"]
 
     class Slow(InProcessTransport):
         let_go = asyncio.Event()

@@ -28,9 +28,9 @@ from .mykind import MUTATE, VALIDATE, Mykind, document, encoded, mykind_admissio
 async def answer(webhooks: Webhooks, path: str, body: Any) -> dict[str, Any]:
     reply = await webhooks.handle_review(path, body if isinstance(body, bytes) else encoded(body))
     assert (reply.status, reply.headers["content-type"]) == (200, "application/json"), reply
-    found = json.loads(reply.body)
-    assert (found["kind"], found["apiVersion"]) == ("AdmissionReview", "admission.k8s.io/v1")
-    response: dict[str, Any] = found["response"]
+    document = json.loads(reply.body)
+    assert (document["kind"], document["apiVersion"]) == ("AdmissionReview", "admission.k8s.io/v1")
+    response: dict[str, Any] = document["response"]
     return response
 
 
@@ -152,8 +152,8 @@ async def test_on_delete_the_object_is_the_one_to_be_deleted() -> None:
     assert refused["status"]["message"] == "the request has no oldObject, which a delete needs"
 
 
-def _kind_of(asked: dict[str, Any]) -> dict[str, Any]:
-    return {"kind": asked["request"]["kind"], "resource": asked["request"]["resource"]}
+def _kind_of(obj: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": obj["request"]["kind"], "resource": obj["request"]["resource"]}
 
 
 async def test_a_stricter_rule_does_not_keep_an_object_from_going() -> None:
@@ -213,11 +213,11 @@ async def test_requests_for_other_kinds_are_refused_by_name() -> None:
     for changed in ({"kind": "Other"}, {"apiVersion": "v1", "kind": "Pod"}, {"apiVersion": "grp.example.com/v1alpha1"}):
         foreign = {**document(), **changed}
         for path in (VALIDATE, MUTATE):
-            for asked in (review(document(), foreign), review(foreign, foreign, operation="UPDATE")):
-                asked["request"] |= {name: review(document())["request"][name] for name in ("kind", "resource")}
-                if asked["request"]["operation"] != "UPDATE":
-                    asked["request"] |= {"operation": "DELETE", "object": None}
-                refused = await answer(webhooks, path, asked)
+            for request in (review(document(), foreign), review(foreign, foreign, operation="UPDATE")):
+                request["request"] |= {name: review(document())["request"][name] for name in ("kind", "resource")}
+                if request["request"]["operation"] != "UPDATE":
+                    request["request"] |= {"operation": "DELETE", "object": None}
+                refused = await answer(webhooks, path, request)
                 assert not refused["allowed"]
                 assert "patch" not in refused
                 came = f"{foreign['apiVersion']} {foreign['kind']}"
@@ -379,17 +379,17 @@ async def test_a_function_that_turns_out_to_wait_is_waited_for() -> None:
 
     admission = Admission(Mykind).validates(lambda mykind, review: slowly(mykind, review))
     webhooks = Webhooks(admission)
-    asked = encoded(review(document(pool="a")))
-    replies = [await webhooks.handle_review(VALIDATE, asked)]
+    request = encoded(review(document(pool="a")))
+    replies = [await webhooks.handle_review(VALIDATE, request)]
     loop = asyncio.get_running_loop()
     started = loop.create_future()  # as the server does it: outside of any task
-    loop.call_soon(lambda: started.set_result(webhooks.start_review(VALIDATE, asked)))
+    loop.call_soon(lambda: started.set_result(webhooks.start_review(VALIDATE, request)))
     begun = await started
     assert not isinstance(begun, Reply)
     replies.append(await begun)
     for reply in replies:
         assert json.loads(reply.body)["response"]["status"]["details"]["causes"][0]["field"] == "spec.pool"
-    late = await webhooks.handle_review(VALIDATE, asked, timeout=0.5)
+    late = await webhooks.handle_review(VALIDATE, request, timeout=0.5)
     assert late.status == 504
     counts = webhooks.metrics.at(VALIDATE)
     assert (counts.in_flight, counts.codes) == (0, {200: 2, 504: 1})

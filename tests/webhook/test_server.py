@@ -138,12 +138,12 @@ async def test_plain_http_on_the_tls_port_is_cut() -> None:
             assert answer.status == 200
 
 
-@pytest.mark.parametrize("said", [b"", b"POST /x HTT", b"POST /x HTTP/1.1\r\nhost: x\r\ncontent-le"])
-async def test_slow_clients_are_cut_off(said: bytes) -> None:
+@pytest.mark.parametrize("message", [b"", b"POST /x HTT", b"POST /x HTTP/1.1\r\nhost: x\r\ncontent-le"])
+async def test_slow_clients_are_cut_off(message: bytes) -> None:
     source = MemoryCertificates()
     async with served(Webhooks(mykind_admission()), source, limits=WebhookLimits(read_timeout=SHORT)) as (server, _):
         reader, writer = await raw(server, source)
-        writer.write(said)
+        writer.write(message)
         assert await asyncio.wait_for(reader.read(), DEADLINE) == b""
         writer.close()
 

@@ -150,9 +150,9 @@ def owner_of_image(client: Client, name: str, how: Any) -> Owner:
     """Owns the template's image of v1alpha2."""
 
     def template(image: str) -> Any:
-        made = default_template()
-        made.spec.containers[0].image = image
-        return made
+        new_default_template = default_template()
+        new_default_template.spec.containers[0].image = image
+        return new_default_template
 
     def put(obj: Mykind, value: str) -> None:
         obj.spec.template = template(value)
@@ -199,8 +199,8 @@ async def stored(client: Client) -> list[str]:
 async def store_in(client: Client, version: str) -> None:
     """Moves the storage flag: ``storage=False`` goes from one class to the other."""
     definition = await client.get(CustomResourceDefinition, DEFINITION)
-    for each in definition.spec.versions:
-        each.storage = each.name == version
+    for one_version in definition.spec.versions:
+        one_version.storage = one_version.name == version
     await client.update(definition)
 
 
@@ -221,7 +221,7 @@ async def test_no_object_and_no_request_is_lost_on_the_way_there_and_back() -> N
         }
         for name in "abcs":
             await client.create(first.Mykind.named(name, "default", spec=first.MykindSpec(numpods=1)))
-        uids = {each.name: each.uid for each in await client.list(first.Mykind)}
+        uids = {item.name: item.uid for item in await client.list(first.Mykind)}
         load.start(**owners)
         load.start(old_reader=reader(client, MykindV1alpha1, sound_old, 4))
         load.watch(client, MykindV1alpha1, sound_old)
@@ -294,7 +294,7 @@ async def test_no_object_and_no_request_is_lost_on_the_way_there_and_back() -> N
             await StorageMigration(client, DEFINITION, page=3).run()
             assert await stored(client) == ["v1alpha1"]
             await load.end(*modern)
-            held = {each.name: each.spec for each in await client.list(Mykind, namespace="default")}
+            held = {mykind.name: mykind.spec for mykind in await client.list(Mykind, namespace="default")}
         for name in held:
             await forget_version(client, name)
         await uninstall(client, SERVED, "mykind")
@@ -306,12 +306,12 @@ async def test_no_object_and_no_request_is_lost_on_the_way_there_and_back() -> N
         assert load.excuses == excuses
 
         # All objects are there, with the fields their owners wrote; those of the second version only have been kept.
-        found = {each.name: each for each in await client.list(first.Mykind, namespace="default")}
-        assert {name: each.uid for name, each in found.items() if not name.startswith(("there-", "back-"))} == uids
+        by_name = {item.name: item for item in await client.list(first.Mykind, namespace="default")}
+        assert {name: value.uid for name, value in by_name.items() if not name.startswith(("there-", "back-"))} == uids
         for owner in owners.values():
             if owner.kind is MykindV1alpha1:
-                assert found[owner.name].spec.numpods in owner.possible
+                assert by_name[owner.name].spec.numpods in owner.possible
             else:
                 assert owner.get(Mykind(spec=held[owner.name])) in owner.possible
-                back = Versions.of(Mykind).read(Mykind, to_wire(found[owner.name]))
+                back = Versions.of(Mykind).read(Mykind, to_wire(by_name[owner.name]))
                 assert owner.get(back) in owner.possible

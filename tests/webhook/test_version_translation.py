@@ -135,8 +135,12 @@ def test_the_version_that_is_stored_is_registered_whichever_is_the_class_s() -> 
 def test_admissions_of_two_versions_are_each_its_own() -> None:
     both = [admission, Admission(OldShop).validates(lambda shop: None)]
     for served in (both, both[::-1]):
-        (document,) = [each for each in configurations(served, API, TARGET) if each["kind"].startswith("Valid")]
-        entries = {each["rules"][0]["apiVersions"][0]: each["name"] for each in document["webhooks"]}
+        (document,) = [
+            configuration
+            for configuration in configurations(served, API, TARGET)
+            if configuration["kind"].startswith("Valid")
+        ]
+        entries = {webhook["rules"][0]["apiVersions"][0]: webhook["name"] for webhook in document["webhooks"]}
         assert entries == {"v1": f"v1.validate.shops.{API}", "v2": f"v2.validate.shops.{API}"}
         assert len(Webhooks(*served).paths) == 4
 
@@ -146,13 +150,13 @@ def test_admissions_of_two_versions_are_each_its_own() -> None:
 async def test_users_of_every_version_get_the_same_defaults_and_refusals(version: str) -> None:
     async with sp.testing.cluster(webhooks=[admission, Versions.of(Shop)]) as cluster:
         kind: Any = OldShop if version == "v1" else Shop
-        made = await cluster.apply(kind.named("a", "default"))
+        new_kind = await cluster.apply(kind.named("a", "default"))
         stored = await cluster.get(Shop, "a")
         assert (stored.spec.replicas, stored.spec.owner) == (2, "owner of 2")
         assert (await cluster.get(OldShop, "a")).spec.size == 2
-        made = await cluster.get(kind, "a")
-        setattr(made.spec, "size" if version == "v1" else "replicas", 5)
-        made = await cluster.update(made)
-        setattr(made.spec, "size" if version == "v1" else "replicas", 3)
+        new_kind = await cluster.get(kind, "a")
+        setattr(new_kind.spec, "size" if version == "v1" else "replicas", 5)
+        new_kind = await cluster.update(new_kind)
+        setattr(new_kind.spec, "size" if version == "v1" else "replicas", 3)
         with pytest.raises(Invalid, match="a shop never shrinks"):
-            await cluster.update(made)
+            await cluster.update(new_kind)

@@ -201,9 +201,9 @@ async def test_rate_limited_adds_after_shut_down_count_for_nothing() -> None:
 
 
 def test_what_nobody_said_is_client_go_s() -> None:
-    each: ItemExponentialFailureRateLimiter[str] = ItemExponentialFailureRateLimiter()
-    assert delays(each, "one", 2) == [0.005, 0.01]
-    assert max(delays(each, "one", 30)) == 1000
+    rate_limiter: ItemExponentialFailureRateLimiter[str] = ItemExponentialFailureRateLimiter()
+    assert delays(rate_limiter, "one", 2) == [0.005, 0.01]
+    assert max(delays(rate_limiter, "one", 30)) == 1000
     together: BucketRateLimiter[str] = BucketRateLimiter(clock=lambda: 0.0)
     assert delays(together, "one", 102) == [*[0.0] * 100, 0.1, 0.2]
 

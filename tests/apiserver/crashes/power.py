@@ -87,15 +87,15 @@ class Disk:
         for name, entry in self._pending:
             if random.random() < keep:
                 _enter(named, name, entry)
-        found = {}
+        results = {}
         for name, file in named.items():
             data = bytearray(file.synced)
             first = random.randrange(len(file.pending) + 1) if random.random() < 0.3 else 0
             for change in file.pending[first:]:
                 if random.random() < keep:
                     _apply(data, change)
-            found[name] = bytes(data)
-        return found
+            results[name] = bytes(data)
+        return results
 
     def _opened(self, name: str) -> _File:
         file = self._files.get(name)

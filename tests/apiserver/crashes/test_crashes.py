@@ -24,10 +24,10 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiler = shutil.which("cc")
     if compiler is None or not sys.platform.startswith("linux"):
         pytest.skip("a library can be preloaded on Linux with a C compiler (cc)")
-    made = tmp_path_factory.mktemp("preload") / "preload.so"
+    result = tmp_path_factory.mktemp("preload") / "preload.so"
     source = Path(__file__).with_name("preload.c")
-    subprocess.run([compiler, "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", made, source, "-ldl"], check=True)
-    return made
+    subprocess.run([compiler, "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", result, source, "-ldl"], check=True)
+    return result
 
 
 def interrupted(library: Path, **arguments: object) -> str:

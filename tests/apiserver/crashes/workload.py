@@ -70,28 +70,30 @@ def check(directory: Path, expectation: Expected, least: int, most: int) -> int:
     """
     storage = opened(directory)
     try:
-        found = objects(storage)
-        done = [number for number in range(least, most + 1) if expectation.objects[number] == found]
-        assert done, f"not the state after {least} to {most} transactions: {_difference(expectation, found, least)}"
+        current_objects = objects(storage)
+        done = [number for number in range(least, most + 1) if expectation.objects[number] == current_objects]
+        assert done, (
+            f"not the state after {least} to {most} transactions: {_difference(expectation, current_objects, least)}"
+        )
         assert storage.revision >= expectation.revisions[done[0]]
         for name in RESOURCES:
             _check_history(storage, name, expectation, expectation.revisions[done[0]])
         storage.put("configmaps", "", "later", lambda _: b"later", expected=0)
-        found = objects(storage)
+        current_objects = objects(storage)
     finally:
         storage.close()
     again = opened(directory)
     try:
-        assert objects(again) == found
+        assert objects(again) == current_objects
     finally:
         again.close()
     return done[0]
 
 
-def _difference(expectation: Expected, found: dict[str, Objects], number: int) -> str:
+def _difference(expectation: Expected, values: dict[str, Objects], number: int) -> str:
     wanted = expectation.objects[number]
-    keys = [(name, *key) for name in RESOURCES for key in wanted[name].keys() | found[name].keys()]
-    other = [key for key in keys if wanted[key[0]].get(key[1:]) != found[key[0]].get(key[1:])]
+    keys = [(name, *key) for name in RESOURCES for key in wanted[name].keys() | values[name].keys()]
+    other = [key for key in keys if wanted[key[0]].get(key[1:]) != values[key[0]].get(key[1:])]
     return f"{len(other)} objects differ from the former: {sorted(other)[:5]}"
 
 

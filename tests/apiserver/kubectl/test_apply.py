@@ -137,8 +137,8 @@ async def test_values_that_do_not_fit_are_refused_with_their_path(custom: Kubect
 
 
 async def test_dry_runs_answer_like_the_real_thing_and_store_nothing(kubectl: Kubectl) -> None:
-    made = await kubectl("create", "-f", "-", "--dry-run=server", stdin=config_map("a"))
-    assert made.out == "configmap/a created (server dry run)"
+    new_kubectl = await kubectl("create", "-f", "-", "--dry-run=server", stdin=config_map("a"))
+    assert new_kubectl.out == "configmap/a created (server dry run)"
     applied = await kubectl("apply", "-f", "-", "--dry-run=server", "-o", "json", stdin=deployment("web"))
     assert applied.json["metadata"]["uid"]
     assert applied.json["spec"]["strategy"]["type"] == "RollingUpdate", "a dry run defaults as well"

@@ -32,9 +32,9 @@ async def guarded(tmp_path: Path) -> AsyncIterator[Kubectl]:
     # A certificate of the server's own begins now; kubectl's clock may be behind (see `tests/ahead`).
     lifetime = timedelta(days=1000)
     begin = datetime.now(UTC) - lifetime / 2
-    made = issue(make_authority("test", now=begin, lifetime=lifetime), ["127.0.0.1"], now=begin, lifetime=lifetime)
-    (certificate := tmp_path / "tls.crt").write_bytes(made.certificate)
-    (key := tmp_path / "tls.key").write_bytes(made.key)
+    result = issue(make_authority("test", now=begin, lifetime=lifetime), ["127.0.0.1"], now=begin, lifetime=lifetime)
+    (certificate := tmp_path / "tls.crt").write_bytes(result.certificate)
+    (key := tmp_path / "tls.key").write_bytes(result.key)
     security = Security(auth=True, tls_cert_file=certificate, tls_private_key_file=key)
     async with EmbeddedCluster(control_plane=False, security=security) as cluster:
         kubeconfig = tmp_path / "kubeconfig"
@@ -50,9 +50,9 @@ async def guarded(tmp_path: Path) -> AsyncIterator[Kubectl]:
 
 
 async def test_kubectl_auth_answers_by_roles(guarded: Kubectl) -> None:
-    told = (await guarded("auth", "whoami")).out
-    assert "kubernetes-admin" in told
-    assert "[system:masters system:authenticated]" in told
+    output = (await guarded("auth", "whoami")).out
+    assert "kubernetes-admin" in output
+    assert "[system:masters system:authenticated]" in output
     role = guarded.home / "role.yaml"
     role.write_text(ROLE)
     assert "reader reconciled" in (await guarded("auth", "reconcile", "-f", str(role))).out
@@ -70,7 +70,7 @@ async def test_kubectl_auth_answers_by_roles(guarded: Kubectl) -> None:
 async def test_a_token_of_kubectl_is_the_service_accounts(guarded: Kubectl) -> None:
     await guarded("create", "serviceaccount", "robot")
     token = (await guarded("create", "token", "robot")).out
-    told = (await guarded("auth", "whoami", "--token", token)).out
-    assert "system:serviceaccount:default:robot" in told
+    output = (await guarded("auth", "whoami", "--token", token)).out
+    assert "system:serviceaccount:default:robot" in output
     refused = (await guarded("get", "pods", "--token", token, fails=True)).err
     assert 'User "system:serviceaccount:default:robot" cannot list resource "pods"' in refused

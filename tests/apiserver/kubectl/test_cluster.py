@@ -8,11 +8,11 @@ from .conftest import SECONDS, Kubectl, config_map, deployment
 
 
 def owned(name: str, owner: dict[str, Any], **reference: Any) -> dict[str, Any]:
-    made = config_map(name)
+    new_config_map = config_map(name)
     metadata = owner["metadata"]
     identity = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": metadata["name"]}
-    made["metadata"]["ownerReferences"] = [{**identity, "uid": metadata["uid"], **reference}]
-    return made
+    new_config_map["metadata"]["ownerReferences"] = [{**identity, "uid": metadata["uid"], **reference}]
+    return new_config_map
 
 
 async def gone(kubectl: Kubectl, *objects: str) -> None:

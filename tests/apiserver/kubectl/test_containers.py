@@ -26,8 +26,8 @@ async def shell(command: Command) -> int:
 
 
 async def echo(connection: Connection) -> None:
-    asked = await connection.read()
-    path = asked.split(b" ")[1]
+    request = await connection.read()
+    path = request.split(b" ")[1]
     connection.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%b" % (len(path), path))
 
 
@@ -35,7 +35,7 @@ async def echo(connection: Connection) -> None:
 async def nodes(kubectl: Kubectl) -> AsyncIterator[Kubectl]:
     """kubectl on a server with three nodes, whose containers answer what `shell` and `echo` do."""
 
-    def behaviour(found: object) -> PodBehaviour:
+    def behaviour(value: object) -> PodBehaviour:
         return PodBehaviour(exec=shell, attach=shell, ports={8080: echo})
 
     async with (
@@ -48,9 +48,9 @@ async def nodes(kubectl: Kubectl) -> AsyncIterator[Kubectl]:
 
 async def test_kubectl_logs_shows_the_hollow_log(cluster: Kubectl) -> None:
     notes = {f"{HOLLOW}/log": "one\ntwo", f"{HOLLOW}/exit-code": "1"}
-    made = pod("a")
-    made["metadata"]["annotations"] = notes
-    await cluster("apply", "-f", "-", stdin=[made, pod("b")])
+    new_pod = pod("a")
+    new_pod["metadata"]["annotations"] = notes
+    await cluster("apply", "-f", "-", stdin=[new_pod, pod("b")])
     await cluster("wait", "--for=condition=Ready", "pod/b", "--timeout=20s")
     assert (await cluster("logs", "a")).lines == ["one", "two"]
     assert (await cluster("logs", "a", "--tail=1", "--since=1h", "--previous")).lines == ["two"]
@@ -90,11 +90,11 @@ async def test_kubectl_port_forward_connects(nodes: Kubectl) -> None:
         assert forwarding.stdout is not None
         async with asyncio.timeout(20):
             line = (await forwarding.stdout.readline()).decode()
-        found = re.search(r"127\.0\.0\.1:(\d+) -> 8080", line)
-        assert found is not None, line
+        match = re.search(r"127\.0\.0\.1:(\d+) -> 8080", line)
+        assert match is not None, line
         for path in ("/one", "/two"):
             async with asyncio.timeout(20):
-                reader, writer = await asyncio.open_connection("127.0.0.1", int(found[1]))
+                reader, writer = await asyncio.open_connection("127.0.0.1", int(match[1]))
                 writer.write(b"GET %b HTTP/1.1\r\n\r\n" % path.encode())
                 answer = await reader.read()
                 writer.close()
@@ -111,11 +111,11 @@ async def test_kubectl_cordon_taint_and_drain_move_pods(nodes: Kubectl) -> None:
     drained = await nodes("drain", "hollow-1", "--timeout=25s")
     assert drained.lines[-1] == "node/hollow-1 drained"
     await nodes("rollout", "status", "deployment/web", "--timeout=25s")
-    found = (await nodes.get("pods"))["items"]
-    assert all(each["spec"]["nodeName"] != "hollow-1" for each in found)
+    items = (await nodes.get("pods"))["items"]
+    assert all(item["spec"]["nodeName"] != "hollow-1" for item in items)
     await nodes("uncordon", "hollow-0")
     await nodes("taint", "nodes", "hollow-2", "broken=yes:NoExecute")
     await nodes("wait", "--for=delete", "pod", "--field-selector=spec.nodeName=hollow-2", "--timeout=25s")
     await nodes("rollout", "status", "deployment/web", "--timeout=25s")
-    found = (await nodes.get("pods"))["items"]
-    assert {each["spec"]["nodeName"] for each in found} == {"hollow-0"}
+    items = (await nodes.get("pods"))["items"]
+    assert {item["spec"]["nodeName"] for item in items} == {"hollow-0"}

@@ -40,11 +40,11 @@ async def test_create_makes_objects_of_the_common_kinds(kubectl: Kubectl) -> Non
 async def test_created_objects_are_given_what_the_server_gives(kubectl: Kubectl) -> None:
     await kubectl("create", "-f", "-", stdin={**config_map(""), "metadata": {"generateName": "many-"}})
     await kubectl("create", "deployment", "web", "--image=nginx")
-    (made,) = (
+    (result,) = (
         await kubectl("get", "configmaps", "-o", "jsonpath={.items[?(@.metadata.generateName)].metadata.name}")
     ).lines
-    assert made.startswith("many-")
-    assert len(made) == len("many-") + 5
+    assert result.startswith("many-")
+    assert len(result) == len("many-") + 5
     web = await kubectl.get("deployment", "web", "--show-managed-fields")
     assert web["metadata"]["generation"] == 1
     assert web["metadata"]["uid"]

@@ -42,10 +42,10 @@ def fields_of(description: str) -> dict[str, str]:
 
 
 async def test_a_pod_is_described_with_its_events(kubectl: Kubectl) -> None:
-    made = pod("web")
-    made["spec"] |= {"nodeName": "n1", "restartPolicy": "Never"}
-    made["metadata"]["labels"] = {"app": "web"}
-    await kubectl("create", "-f", "-", stdin=made)
+    new_pod = pod("web")
+    new_pod["spec"] |= {"nodeName": "n1", "restartPolicy": "Never"}
+    new_pod["metadata"]["labels"] = {"app": "web"}
+    await kubectl("create", "-f", "-", stdin=new_pod)
     status = {"status": {"phase": "Running", "podIP": "10.0.0.7", "podIPs": [{"ip": "10.0.0.7"}]}}
     await kubectl("patch", "pod", "web", "--subresource=status", "--type=merge", "-p", json.dumps(status))
     uid = (await kubectl.get("pod", "web"))["metadata"]["uid"]

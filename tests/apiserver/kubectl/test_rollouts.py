@@ -17,9 +17,9 @@ async def test_rollouts_are_followed_explained_and_undone(cluster: Kubectl) -> N
     assert [row for row in history.rows if row and row[0].isdigit()] == [["1", "the first"], ["2", "the second"]]
     await cluster("rollout", "undo", "deployment/web")
     await cluster("rollout", "status", "deployment/web", "--timeout=20s")
-    made = await cluster.get("deployment", "web")
-    assert made["spec"]["template"]["spec"]["containers"][0]["image"] == "web:1"
-    assert made["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "3"
+    result = await cluster.get("deployment", "web")
+    assert result["spec"]["template"]["spec"]["containers"][0]["image"] == "web:1"
+    assert result["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "3"
     described = await cluster("describe", "deployment/web")
     assert "ScalingReplicaSet" in described.out
     assert "NewReplicaSetAvailable" in described.out

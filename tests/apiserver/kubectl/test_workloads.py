@@ -46,12 +46,12 @@ async def test_a_rollout_that_is_paused_waits_and_a_restart_replaces_all_pods(cl
     assert "can't restart paused deployment" in refused.err
     await cluster("rollout", "resume", "deployment/web")
     await cluster("rollout", "status", "deployment/web", "--timeout=20s")
-    before = {each["metadata"]["uid"] for each in (await cluster.get("pods"))["items"]}
+    before = {item["metadata"]["uid"] for item in (await cluster.get("pods"))["items"]}
     await cluster("rollout", "restart", "deployment/web")
     await cluster("rollout", "status", "deployment/web", "--timeout=20s")
-    pods = [each for each in (await cluster.get("pods"))["items"] if "deletionTimestamp" not in each["metadata"]]
+    pods = [item for item in (await cluster.get("pods"))["items"] if "deletionTimestamp" not in item["metadata"]]
     assert len(pods) == 2
-    assert not before & {each["metadata"]["uid"] for each in pods}
+    assert not before & {pod["metadata"]["uid"] for pod in pods}
     described = await cluster("describe", "deployment/web")
     assert {row[2] for row in _events(described.out)} == {"deployment-controller"}
 

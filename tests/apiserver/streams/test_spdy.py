@@ -34,8 +34,8 @@ def test_frames_are_read_in_pieces_of_any_size() -> None:
     sent += Frames().ping(7) + b"\x80\x03\x00\x03\x00\x00\x00\x08" + bytes((0, 0, 0, 3, 0, 0, 0, 5))
     for size in (1, 7, len(sent)):
         frames = Frames()
-        found = [event for start in range(0, len(sent), size) for event in frames.feed(sent[start : start + size])]
-        assert found == [
+        events = [event for start in range(0, len(sent), size) for event in frames.feed(sent[start : start + size])]
+        assert events == [
             Headers(1, {"streamtype": "error", "port": "80"}, True),
             Headers(3, {"streamtype": "data", "port": "80"}, False),
             Data(3, b"hello", False),

@@ -13,16 +13,20 @@ async def main():
     async with client.ApiClient() as api:
         core = client.CoreV1Api(api)
         await core.create_namespace({"metadata": {"name": NAMESPACE}})
-        made = await core.create_namespaced_config_map(NAMESPACE, {"metadata": {"name": "a"}, "data": {"k": "1"}})
-        made.data["k"] = "2"
-        await core.replace_namespaced_config_map("a", NAMESPACE, made)
+        namespaced_config_map = await core.create_namespaced_config_map(
+            NAMESPACE, {"metadata": {"name": "a"}, "data": {"k": "1"}}
+        )
+        namespaced_config_map.data["k"] = "2"
+        await core.replace_namespaced_config_map("a", NAMESPACE, namespaced_config_map)
         patched = await core.patch_namespaced_config_map("a", NAMESPACE, {"data": {"l": "3"}})
         assert patched.data == {"k": "2", "l": "3"}
-        found = await core.list_namespaced_config_map(NAMESPACE, field_selector="metadata.name=a")
-        assert [item.metadata.name for item in found.items] == ["a"]
+        current_namespaced_config_map = await core.list_namespaced_config_map(
+            NAMESPACE, field_selector="metadata.name=a"
+        )
+        assert [item.metadata.name for item in current_namespaced_config_map.items] == ["a"]
         await core.delete_namespaced_config_map("a", NAMESPACE)
         async with watch.Watch() as watcher:
-            since = made.metadata.resource_version
+            since = namespaced_config_map.metadata.resource_version
             kinds = []
             async for event in watcher.stream(
                 core.list_namespaced_config_map, NAMESPACE, resource_version=since, timeout_seconds=60
@@ -39,10 +43,10 @@ async def main():
         while "hello" not in await core.read_namespaced_pod_log("p", NAMESPACE):
             await asyncio.sleep(0.05)
         async with WsApiClient() as sockets:
-            told = await client.CoreV1Api(sockets).connect_get_namespaced_pod_exec(
+            answer = await client.CoreV1Api(sockets).connect_get_namespaced_pod_exec(
                 "p", NAMESPACE, command=["echo", "there"], stdout=True, stderr=True, stdin=False, tty=False
             )
-        assert told.strip() == "there", told
+        assert answer.strip() == "there", answer
         await core.delete_namespace(NAMESPACE)
     print("done")
 

@@ -20,16 +20,16 @@ RUNNING = ("Running", ["running"])
 
 
 def with_container(**fields: Any) -> Pod:
-    made = pod("a")
-    made.spec.containers = [from_wire(Container, {"name": "main", "image": "web:1", **fields})]
-    return made
+    new_pod = pod("a")
+    new_pod.spec.containers = [from_wire(Container, {"name": "main", "image": "web:1", **fields})]
+    return new_pod
 
 
 def with_volume(**volume: Any) -> Pod:
     document = {"metadata": {"name": "a", "namespace": "default"}, "spec": {"volumes": [{"name": "v", **volume}]}}
-    made = from_wire(Pod, document)
-    made.spec.containers = [Container(name="main", image="web:1")]
-    return made
+    pod = from_wire(Pod, document)
+    pod.spec.containers = [Container(name="main", image="web:1")]
+    return pod
 
 
 async def provide(world: Cluster, kind: type[Secret | ConfigMap], key: str) -> None:
@@ -73,13 +73,13 @@ async def test_a_container_waits_for_the_key_that_it_names(
     async with cluster() as world:
         await world.create(with_container(env=[{"name": "A", "valueFrom": value}]))
         await provide(world, kind, "other")
-        found = await world.get(Pod, "a")
-        state = found.status.container_statuses[0].state
+        pod = await world.get(Pod, "a")
+        state = pod.status.container_statuses[0].state
         assert state is not None
         assert state.waiting is not None
         assert state.waiting.message == f"couldn't find key k in {name} default/config"
-        made = await world.get(kind, "config")
-        await world.client.patch(kind, made.name, {"data": {"k": "dg=="}}, namespace="default")
+        obj = await world.get(kind, "config")
+        await world.client.patch(kind, obj.name, {"data": {"k": "dg=="}}, namespace="default")
         await world.settle()
         assert await look(world) == RUNNING
 
@@ -119,7 +119,7 @@ async def test_a_volume_waits_for_the_keys_that_it_names() -> None:
 
 
 @pytest.mark.parametrize(
-    "made",
+    "expected",
     [
         with_container(envFrom=[{"configMapRef": {"name": "config", "optional": True}}]),
         with_container(
@@ -130,9 +130,9 @@ async def test_a_volume_waits_for_the_keys_that_it_names() -> None:
     ids=["map", "key", "volume"],
 )
 @virtual_time
-async def test_nothing_waits_for_what_is_optional(made: Pod) -> None:
+async def test_nothing_waits_for_what_is_optional(expected: Pod) -> None:
     async with cluster() as world:
-        await world.create(made)
+        await world.create(expected)
         await world.settle()
         assert await look(world) == RUNNING
 
@@ -149,17 +149,19 @@ async def test_a_pod_that_waits_can_be_deleted_and_is_forgotten() -> None:
 @virtual_time
 async def test_the_status_says_that_a_deleted_pod_has_ended_before_it_goes() -> None:
     async with cluster() as world:
-        made = pod("a")
-        made.spec.termination_grace_period_seconds = 30
-        made = await world.create(made)
+        new_pod = pod("a")
+        new_pod.spec.termination_grace_period_seconds = 30
+        new_pod = await world.create(new_pod)
         await world.settle()
         seen = []
         async with world.client.watch(Pod, namespace="default") as events:
-            await world.delete(made)
+            await world.delete(new_pod)
             async for event in events:
-                found = event.object
-                ready = next((each.status for each in found.status.conditions if each.type == "Ready"), None)
-                seen.append((event.type, found.is_deleting, found.status.phase, ready))
+                obj = event.object
+                ready = next(
+                    (condition.status for condition in obj.status.conditions if condition.type == "Ready"), None
+                )
+                seen.append((event.type, obj.is_deleting, obj.status.phase, ready))
                 if event.type == "DELETED":
                     break
         assert ("MODIFIED", True, "Failed", "False") in seen

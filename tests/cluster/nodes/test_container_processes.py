@@ -41,9 +41,9 @@ async def until(cluster: EmbeddedCluster, name: str, *phases: str) -> Pod:
     """The pod, once it is in one of these phases."""
     async with asyncio.timeout(20):
         async for event in cluster.client.watch(Pod, namespace="default", field_selector=f"metadata.name={name}"):
-            found = event.object
-            if isinstance(found, Pod) and found.status.phase in phases:
-                return found
+            obj = event.object
+            if isinstance(obj, Pod) and obj.status.phase in phases:
+                return obj
     raise AssertionError
 
 
@@ -54,16 +54,19 @@ def code_of(pod: Pod) -> int | None:
 
 async def test_a_process_writes_a_log_and_ends_with_its_code(local: EmbeddedCluster) -> None:
     await local.client.create(script("a", 'echo "$GREETING $HOSTNAME"; echo again >&2; exit 3'))
-    found = await until(local, "a", "Failed", "Succeeded")
-    assert (found.status.phase, code_of(found)) == ("Failed", 3)
+    result = await until(local, "a", "Failed", "Succeeded")
+    assert (result.status.phase, code_of(result)) == ("Failed", 3)
     assert await local.client.logs("a") == "hi a\nagain\n"
     assert await local.client.logs("a", tail_lines=1) == "again\n"
 
 
 async def test_a_program_that_is_not_there_is_named_in_the_log(local: EmbeddedCluster) -> None:
-    made = script("a", "")
-    made.spec.containers[0].image, made.spec.containers[0].command = "process.setpoint.dev/no-such-program:1", []
-    await local.client.create(made)
+    new_script = script("a", "")
+    new_script.spec.containers[0].image, new_script.spec.containers[0].command = (
+        "process.setpoint.dev/no-such-program:1",
+        [],
+    )
+    await local.client.create(new_script)
     assert code_of(await until(local, "a", "Failed")) == 128
     assert await local.client.logs("a") == "no-such-program: No such file or directory\n"
 
@@ -75,9 +78,9 @@ async def test_a_command_that_no_program_can_be_given_has_not_started(local: Emb
 
 
 async def test_a_command_that_is_not_in_shell_syntax_is_told_in_the_log(local: EmbeddedCluster) -> None:
-    made = script("a", "")
-    made.metadata.annotations = {"main.process.setpoint.dev/command": "echo 'from here"}
-    await local.client.create(made)
+    new_script = script("a", "")
+    new_script.metadata.annotations = {"main.process.setpoint.dev/command": "echo 'from here"}
+    await local.client.create(new_script)
     assert code_of(await until(local, "a", "Failed")) == 128
     assert await local.client.logs("a") == "annotation main.process.setpoint.dev/command: No closing quotation\n"
     await local.client.delete(await local.client.get(Pod, "a"))
@@ -86,10 +89,10 @@ async def test_a_command_that_is_not_in_shell_syntax_is_told_in_the_log(local: E
 async def test_a_command_that_can_not_run_beside_a_process_is_told(local: EmbeddedCluster) -> None:
     await local.client.create(script("a", "exec sleep 100"))
     await until(local, "a", "Running")
-    found = await local.client.exec("a", ["echo", "a\0b"])
-    assert (found.exit_code, b"null byte" in found.stderr) == (127, True)
-    found = await local.client.exec("a", ["no-such-program"])
-    assert (found.exit_code, found.stderr) == (127, b"no-such-program: No such file or directory\n")
+    result = await local.client.exec("a", ["echo", "a\0b"])
+    assert (result.exit_code, b"null byte" in result.stderr) == (127, True)
+    result = await local.client.exec("a", ["no-such-program"])
+    assert (result.exit_code, result.stderr) == (127, b"no-such-program: No such file or directory\n")
 
 
 async def test_images_from_elsewhere_are_never_run(local: EmbeddedCluster, tmp_path: Path) -> None:
@@ -102,9 +105,9 @@ async def test_images_from_elsewhere_are_never_run(local: EmbeddedCluster, tmp_p
 
 
 async def test_an_annotation_says_what_is_run_instead_of_an_image(local: EmbeddedCluster) -> None:
-    made = script("a", "exit 1", image="example.com/web:1")
-    made.metadata.annotations = {"process.setpoint.dev/command": "echo 'from here'"}
-    await local.client.create(made)
+    new_script = script("a", "exit 1", image="example.com/web:1")
+    new_script.metadata.annotations = {"process.setpoint.dev/command": "echo 'from here'"}
+    await local.client.create(new_script)
     await until(local, "a", "Succeeded")
     assert await local.client.logs("a") == "from here\n"
 
@@ -117,8 +120,8 @@ async def test_commands_run_beside_a_process_and_its_ports_are_reached(local: Em
 
     await local.client.create(script("a", "echo ready; exec sleep 100"))
     await until(local, "a", "Running")
-    found = await local.client.exec("a", ["sh", "-c", 'cat; echo "$GREETING" >&2; exit 5'], stdin=b"typed")
-    assert (found.exit_code, found.stdout, found.stderr) == (5, b"typed", b"hi\n")
+    result = await local.client.exec("a", ["sh", "-c", 'cat; echo "$GREETING" >&2; exit 5'], stdin=b"typed")
+    assert (result.exit_code, result.stdout, result.stderr) == (5, b"typed", b"hi\n")
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         async with local.client.port_forward("a", port) as connection:
@@ -127,9 +130,9 @@ async def test_commands_run_beside_a_process_and_its_ports_are_reached(local: Em
 
 
 async def test_memory_is_limited_by_the_machine(local: EmbeddedCluster) -> None:
-    made = script("a", "ulimit -v")
-    made.spec.containers[0].resources = ResourceRequirements(limits={"memory": "64Mi"})
-    await local.client.create(made)
+    new_script = script("a", "ulimit -v")
+    new_script.spec.containers[0].resources = ResourceRequirements(limits={"memory": "64Mi"})
+    await local.client.create(new_script)
     await until(local, "a", "Succeeded")
     assert await local.client.logs("a") == "65536\n"
 
@@ -163,8 +166,8 @@ async def test_processes_end_when_asked_or_are_killed_and_none_outlives_the_clus
 
 async def test_with_its_first_process_a_container_ends_whatever_that_has_begun(local: EmbeddedCluster) -> None:
     await local.client.create(script("ends", "sleep 100 & echo $!"))
-    found = await until(local, "ends", "Succeeded")
-    assert code_of(found) == 0
+    result = await until(local, "ends", "Succeeded")
+    assert code_of(result) == 0
     await local.client.create(script("asked", "sleep 100 & echo $!; wait"))
     await until(local, "asked", "Running")
     async with asyncio.timeout(20):
@@ -193,21 +196,21 @@ def test_the_command_refuses_fewer_than_no_nodes_in_one_sentence() -> None:
 
 
 async def test_a_service_finds_the_processes_behind_it(local: EmbeddedCluster) -> None:
-    made = script("a", "exec sleep 100")
-    made.metadata.labels = {"app": "a"}
-    await local.client.create(made)
+    new_script = script("a", "exec sleep 100")
+    new_script.metadata.labels = {"app": "a"}
+    await local.client.create(new_script)
     ports = [{"port": 80, "targetPort": 7000}]
     document = {"metadata": {"name": "web", "namespace": "default"}, "spec": {"selector": {"app": "a"}, "ports": ports}}
     await local.client.create(from_wire(Service, document))
     async with asyncio.timeout(20):
         async for event in local.client.watch(EndpointSlice, namespace="default"):
-            found = event.object
-            if isinstance(found, EndpointSlice) and found.endpoints:
+            obj = event.object
+            if isinstance(obj, EndpointSlice) and obj.endpoints:
                 break
-    assert [(each.addresses, each.target_ref and each.target_ref.name) for each in found.endpoints] == [
+    assert [(endpoint.addresses, endpoint.target_ref and endpoint.target_ref.name) for endpoint in obj.endpoints] == [
         (["127.0.0.1"], "a")
     ]
-    assert [port.port for port in found.ports] == [7000]
+    assert [port.port for port in obj.ports] == [7000]
 
 
 async def test_elsewhere_endpoints_have_no_loopback_addresses() -> None:
@@ -220,9 +223,9 @@ async def test_elsewhere_endpoints_have_no_loopback_addresses() -> None:
 
 async def test_a_process_has_a_kubeconfig_with_the_service_account_of_its_pod(local: EmbeddedCluster) -> None:
     await local.client.create(ServiceAccount.named("robot", "default"))
-    made = script("a", 'echo "$KUBECONFIG"; cat "$KUBECONFIG"; exec sleep 100')
-    made.spec.service_account_name = "robot"
-    made = await local.client.create(made)
+    new_script = script("a", 'echo "$KUBECONFIG"; cat "$KUBECONFIG"; exec sleep 100')
+    new_script.spec.service_account_name = "robot"
+    new_script = await local.client.create(new_script)
     await until(local, "a", "Running")
     async with asyncio.timeout(20):
         while "current-context" not in (log := await local.client.logs("a")):  # noqa: ASYNC110 - nothing tells of it
@@ -233,7 +236,7 @@ async def test_a_process_has_a_kubeconfig_with_the_service_account_of_its_pod(lo
         review = await client.create(from_wire(SelfSubjectReview, {}))
         assert review.status.user_info is not None
         assert review.status.user_info.username == "system:serviceaccount:default:robot"
-    await local.client.delete(made)
+    await local.client.delete(new_script)
     async with asyncio.timeout(20):
         while Path(path).exists():  # noqa: ASYNC110 - nothing tells of it
             await asyncio.sleep(0.05)
@@ -241,8 +244,8 @@ async def test_a_process_has_a_kubeconfig_with_the_service_account_of_its_pod(lo
 
 
 async def test_a_pod_that_wants_no_token_gets_no_kubeconfig(local: EmbeddedCluster) -> None:
-    made = script("a", 'echo "<$KUBECONFIG>"')
-    made.spec.automount_service_account_token = False
-    await local.client.create(made)
+    new_script = script("a", 'echo "<$KUBECONFIG>"')
+    new_script.spec.automount_service_account_token = False
+    await local.client.create(new_script)
     await until(local, "a", "Succeeded")
     assert await local.client.logs("a") == "<>\n"

@@ -33,14 +33,14 @@ async def breaks(_command: Command) -> int:
     raise OSError("the disk is gone")
 
 
-def scripted(found: Pod) -> PodBehaviour:
-    return PodBehaviour(exec=breaks if found.name == "broken" else shell, attach=shell, ports={8080: echo})
+def scripted(pod: Pod) -> PodBehaviour:
+    return PodBehaviour(exec=breaks if pod.name == "broken" else shell, attach=shell, ports={8080: echo})
 
 
 def noted(name: str, notes: dict[str, str], **fields: object) -> Pod:
-    made = pod(name, **fields)  # type: ignore[arg-type]
-    made.metadata.annotations = {f"{HOLLOW}/{what}": value for what, value in notes.items()}
-    return made
+    new_pod = pod(name, **fields)  # type: ignore[arg-type]
+    new_pod.metadata.annotations = {f"{HOLLOW}/{what}": value for what, value in notes.items()}
+    return new_pod
 
 
 @virtual_time
@@ -82,7 +82,7 @@ async def test_a_log_is_followed_to_the_end_of_its_container() -> None:
 @virtual_time
 async def test_a_log_that_is_followed_ends_with_its_pod_and_with_its_reader() -> None:
     async with cluster() as world:
-        made = await world.create(pod("a"))
+        new_pod = await world.create(pod("a"))
         await world.settle()
 
         async def follow() -> bytes:
@@ -93,7 +93,7 @@ async def test_a_log_that_is_followed_ends_with_its_pod_and_with_its_reader() ->
         await advance(600)
         await stop(other)
         assert not following.done()
-        await world.delete(made)
+        await world.delete(new_pod)
         await world.settle()
         assert await following == b"hollow: nothing is executed in container main of pod default/a\n"
 
@@ -113,9 +113,9 @@ async def test_the_log_before_is_that_of_the_last_run() -> None:
 @virtual_time
 async def test_which_container_is_meant_has_to_be_said_where_there_are_several() -> None:
     async with cluster() as world:
-        made = pod("two")
-        made.spec.containers.append(Container(name="other", image="b"))
-        await world.create(made)
+        new_pod = pod("two")
+        new_pod.spec.containers.append(Container(name="other", image="b"))
+        await world.create(new_pod)
         await world.create(noted("late", {"pull-seconds": "100"}))
         await advance(1)
         with pytest.raises(BadRequest, match=r"must be specified for pod two, choose one of: \[main other\]"):
@@ -133,15 +133,15 @@ async def test_a_command_is_answered_by_the_function_of_its_behaviour() -> None:
     async with cluster(behaviour=scripted) as world:
         await world.create(pod("a"))
         await world.settle()
-        found = await world.client.exec("a", ["sh", "-c", "x y"], stdin=b"abc")
-        assert (found.exit_code, found.stdout, found.stderr) == (3, b"main: sh -c x y\n", b"ABC")
-        found = await world.client.exec("a", ["true"])
-        assert (found.exit_code, found.stdout, found.stderr) == (0, b"main: true\n", b"")
+        result = await world.client.exec("a", ["sh", "-c", "x y"], stdin=b"abc")
+        assert (result.exit_code, result.stdout, result.stderr) == (3, b"main: sh -c x y\n", b"ABC")
+        result = await world.client.exec("a", ["true"])
+        assert (result.exit_code, result.stdout, result.stderr) == (0, b"main: true\n", b"")
 
 
 @virtual_time
 async def test_a_command_that_can_not_be_run_is_refused_with_the_reason() -> None:
-    async with cluster(behaviour=lambda found: scripted(found) if found.name == "broken" else None) as world:
+    async with cluster(behaviour=lambda result: scripted(result) if result.name == "broken" else None) as world:
         for name in ("a", "broken"):
             await world.create(pod(name))
         await world.create(pod("nowhere", scheduler_name="other"))

@@ -21,13 +21,13 @@ async def annotate(world: Cluster, name: str, value: str | None) -> None:
 
 async def ready(world: Cluster, name: str) -> tuple[str, str | None]:
     node = await world.get(Node, name)
-    (found,) = [each for each in node.status.conditions if each.type == "Ready"]
-    return found.status, found.reason
+    (result,) = [condition for condition in node.status.conditions if condition.type == "Ready"]
+    return result.status, result.reason
 
 
 async def taints(world: Cluster, name: str) -> list[str]:
     node = await world.get(Node, name)
-    return sorted(f"{each.key}:{each.effect}" for each in node.spec.taints)
+    return sorted(f"{taint.key}:{taint.effect}" for taint in node.spec.taints)
 
 
 @virtual_time
@@ -40,7 +40,7 @@ async def test_nodes_have_zones_addresses_capacity_and_a_lease() -> None:
         assert nodes[0].labels["disk"] == "ssd"
         assert nodes[0].status.allocatable["cpu"] == "4"
         assert len({address.address for node in nodes for address in node.status.addresses}) == 8
-        assert {each.type: each.status for each in nodes[0].status.conditions} == {
+        assert {condition.type: condition.status for condition in nodes[0].status.conditions} == {
             "MemoryPressure": "False",
             "DiskPressure": "False",
             "PIDPressure": "False",
@@ -76,9 +76,9 @@ async def test_a_dead_node_is_unreachable_and_its_pods_move_after_five_minutes()
 async def test_a_dead_kubelet_ends_nothing_and_goes_on_when_it_is_back() -> None:
     async with cluster(nodes=1) as world:
         for name in "ab":
-            made = pod(name)
-            made.spec.termination_grace_period_seconds = 30
-            await world.create(made)
+            new_pod = pod(name)
+            new_pod.spec.termination_grace_period_seconds = 30
+            await world.create(new_pod)
         await world.settle()
         await annotate(world, "hollow-0", "dead")
         await world.delete(await world.get(Pod, "a"))
@@ -105,16 +105,16 @@ async def test_a_taint_that_executes_ends_pods_when_they_tolerate_it_no_longer()
         node.spec.taints = [Taint(key="broken", effect="NoExecute")]
         await world.update(node)
         await advance(1)
-        assert [found.name for found in await world.list(Pod)] == ["every", "some"]
+        assert [pod.name for pod in await world.list(Pod)] == ["every", "some"]
         await advance(58)
         assert len(await world.list(Pod)) == 2
         await advance(2)
-        assert [found.name for found in await world.list(Pod)] == ["every"]
+        assert [pod.name for pod in await world.list(Pod)] == ["every"]
         await world.create(pod("late", tolerations=[some], node_selector={"kubernetes.io/hostname": "hollow-1"}))
         await advance(30)
         assert await place(world, "late") == "hollow-1"
         await advance(31)
-        assert [found.name for found in await world.list(Pod)] == ["every"]
+        assert [pod.name for pod in await world.list(Pod)] == ["every"]
 
 
 @virtual_time
@@ -132,9 +132,9 @@ async def test_the_first_toleration_that_fits_a_taint_counts_and_finished_pods_g
         node.spec.taints = [Taint(key="broken", effect="NoExecute")]
         await world.update(node)
         await advance(1)
-        assert [found.name for found in await world.list(Pod)] == ["long", "short"]
+        assert [pod.name for pod in await world.list(Pod)] == ["long", "short"]
         await advance(60)
-        assert [found.name for found in await world.list(Pod)] == ["long"]
+        assert [pod.name for pod in await world.list(Pod)] == ["long"]
 
 
 @virtual_time
@@ -163,8 +163,8 @@ async def test_conditions_and_cordons_become_taints_and_go_with_them() -> None:
         await world.update(node)
         await world.settle()
         node = await world.get(Node, "hollow-0")
-        for each in node.status.conditions:
-            each.status = {"Ready": "False", "DiskPressure": "True"}.get(each.type, each.status)
+        for condition in node.status.conditions:
+            condition.status = {"Ready": "False", "DiskPressure": "True"}.get(condition.type, condition.status)
         await world.client.update_status(node)
         await world.settle()
         prefix = "node.kubernetes.io/"
@@ -177,8 +177,8 @@ async def test_conditions_and_cordons_become_taints_and_go_with_them() -> None:
         ]
         node = await world.get(Node, "hollow-0")
         node.spec.unschedulable = None
-        for each in node.status.conditions:
-            each.status = "True" if each.type == "Ready" else "False"
+        for condition in node.status.conditions:
+            condition.status = "True" if condition.type == "Ready" else "False"
         await world.client.update_status(node)
         await world.settle()
         node = await world.get(Node, "hollow-0")

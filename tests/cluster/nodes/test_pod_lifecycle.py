@@ -30,9 +30,9 @@ HOLLOW = "hollow.setpoint.io"
 
 
 def noted(name: str, notes: dict[str, str], **spec: Any) -> Pod:
-    made = pod(name, **spec)
-    made.metadata.annotations = {f"{HOLLOW}/{what}": value for what, value in notes.items()}
-    return made
+    new_pod = pod(name, **spec)
+    new_pod.metadata.annotations = {f"{HOLLOW}/{what}": value for what, value in notes.items()}
+    return new_pod
 
 
 def shown(status: ContainerStatus) -> str:
@@ -48,14 +48,16 @@ def shown(status: ContainerStatus) -> str:
 
 async def look(world: Cluster, name: str = "a") -> tuple[str | None, list[str]]:
     """The phase of a pod and the states of its containers, init containers first."""
-    found = await world.get(Pod, name)
-    states = [*found.status.init_container_statuses, *found.status.container_statuses]
-    return found.status.phase, [shown(each) for each in states]
+    pod = await world.get(Pod, name)
+    states = [*pod.status.init_container_statuses, *pod.status.container_statuses]
+    return pod.status.phase, [shown(state) for state in states]
 
 
 async def conditions(world: Cluster, name: str = "a") -> dict[str, tuple[str, str | None, str | None]]:
-    found = await world.get(Pod, name)
-    return {each.type: (each.status, each.reason, each.message) for each in found.status.conditions}
+    pod = await world.get(Pod, name)
+    return {
+        condition.type: (condition.status, condition.reason, condition.message) for condition in pod.status.conditions
+    }
 
 
 @virtual_time
@@ -64,9 +66,9 @@ async def test_an_image_takes_its_time_and_the_pod_is_pending_meanwhile() -> Non
         await world.create(noted("a", {"pull-seconds": "5"}))
         await advance(4)
         assert await look(world) == ("Pending", ["ContainerCreating"])
-        found = await world.get(Pod, "a")
-        assert found.status.host_ip
-        assert not found.status.pod_ip
+        pod = await world.get(Pod, "a")
+        assert pod.status.host_ip
+        assert not pod.status.pod_ip
         assert (await conditions(world))["Ready"] == (
             "False",
             "ContainersNotReady",
@@ -94,8 +96,8 @@ async def test_an_image_that_can_not_be_pulled_is_backed_off_from() -> None:
 async def test_events_say_what_becomes_of_the_containers_of_a_pod() -> None:
     async with cluster() as world:
         there = 'Container image "web:1" already present on machine and can be accessed by the pod'
-        made = noted("a", {"run-seconds": "60", "exit-code": "1,0"}, restart_policy="OnFailure")
-        await world.create(made)
+        result = noted("a", {"run-seconds": "60", "exit-code": "1,0"}, restart_policy="OnFailure")
+        await world.create(result)
         await advance(30)
         once = [
             ("Normal", "Pulled", there),
@@ -105,16 +107,16 @@ async def test_events_say_what_becomes_of_the_containers_of_a_pod() -> None:
         assert (await events_of(world, "a"))[1:] == once
         await advance(600)
         assert (await events_of(world, "a"))[1:] == once, "of the second start the counts tell"
-        events = [each for each in await world.list(Event) if each.reason == "Started"]
-        assert [each.series.count for each in events if each.series is not None] == [2]
+        events = [event for event in await world.list(Event) if event.reason == "Started"]
+        assert [event.series.count for event in events if event.series is not None] == [2]
 
 
 @virtual_time
 async def test_events_say_that_an_image_is_pulled_and_that_containers_are_stopped_and_each_once() -> None:
     async with cluster() as world:
-        made = noted("a", {"pull-seconds": "5", "stop-seconds": "20"})
-        made.spec.termination_grace_period_seconds = 30
-        await world.create(made)
+        result = noted("a", {"pull-seconds": "5", "stop-seconds": "20"})
+        result.spec.termination_grace_period_seconds = 30
+        await world.create(result)
         await advance(3)
         assert (await events_of(world, "a"))[1:] == [("Normal", "Pulling", 'Pulling image "web:1"')]
         await advance(3)
@@ -128,19 +130,19 @@ async def test_events_say_that_an_image_is_pulled_and_that_containers_are_stoppe
         await advance(10)
         assert (await events_of(world, "a"))[5:] == [("Normal", "Killing", "Stopping container main")]
         await advance(60)
-        assert [each.series for each in await world.list(Event)] == [None] * 6
+        assert [event.series for event in await world.list(Event)] == [None] * 6
 
 
 @virtual_time
 async def test_probes_delay_what_they_are_about() -> None:
     async with cluster() as world:
-        made = pod("a")
+        new_pod = pod("a")
         tcp = TCPSocketAction(port=80)
-        made.spec.containers[0].startup_probe = Probe(tcp_socket=tcp, initial_delay_seconds=5)
-        made.spec.containers[0].readiness_probe = Probe(
+        new_pod.spec.containers[0].startup_probe = Probe(tcp_socket=tcp, initial_delay_seconds=5)
+        new_pod.spec.containers[0].readiness_probe = Probe(
             tcp_socket=tcp, initial_delay_seconds=7, period_seconds=3, success_threshold=2
         )
-        await world.create(made)
+        await world.create(new_pod)
         seen = []
         for _ in range(12):
             await advance(1)
@@ -152,20 +154,20 @@ async def test_probes_delay_what_they_are_about() -> None:
 @virtual_time
 async def test_a_container_whose_liveness_probe_fails_is_started_again_and_again() -> None:
     async with cluster() as world:
-        made = noted("a", {"alive-seconds": "25", "stop-seconds": "2"})
-        made.spec.termination_grace_period_seconds = 30
+        result = noted("a", {"alive-seconds": "25", "stop-seconds": "2"})
+        result.spec.termination_grace_period_seconds = 30
         probe = Probe(
             tcp_socket=TCPSocketAction(port=80), initial_delay_seconds=10, period_seconds=10, failure_threshold=2
         )
-        made.spec.containers[0].liveness_probe = probe
-        await world.create(made)
+        result.spec.containers[0].liveness_probe = probe
+        await world.create(result)
         await advance(41.5)  # looked at after 10, 20, 30 and 40 s; the last two fail, and it takes 2 s to end
         assert await restarts(world) == ("running", 0)
         await advance(1)
         assert await restarts(world) == ("running", 1)
         await advance(42)
         assert await restarts(world) == ("CrashLoopBackOff", 1)
-        assert [each for each in await events_of(world, "a") if each[1] in ("Unhealthy", "Killing")] == [
+        assert [item for item in await events_of(world, "a") if item[1] in ("Unhealthy", "Killing")] == [
             ("Warning", "Unhealthy", "Liveness probe failed: the hollow container does not answer"),
             ("Normal", "Killing", "Container main failed liveness probe, will be restarted"),
         ]
@@ -183,11 +185,11 @@ async def restarts(world: Cluster) -> tuple[str, int]:
 @virtual_time
 async def test_a_container_that_does_not_start_in_time_is_started_again() -> None:
     async with cluster() as world:
-        made = noted("a", {"started-seconds": "never", "stop-seconds": "60"})
-        made.spec.termination_grace_period_seconds = 5
+        result = noted("a", {"started-seconds": "never", "stop-seconds": "60"})
+        result.spec.termination_grace_period_seconds = 5
         probe = Probe(tcp_socket=TCPSocketAction(port=80), period_seconds=5, failure_threshold=3)
-        made.spec.containers[0].startup_probe = probe
-        await world.create(made)
+        result.spec.containers[0].startup_probe = probe
+        await world.create(result)
         await advance(14.5)  # looked at at once, after 5 and 10 s; killed after 5 s more
         assert await restarts(world) == ("running", 0)
         await advance(1)
@@ -209,9 +211,9 @@ async def test_a_container_without_a_liveness_probe_is_left_alone() -> None:
 @virtual_time
 async def test_a_pod_that_never_restarts_fails_with_its_liveness_probe() -> None:
     async with cluster() as world:
-        made = noted("a", {"alive-seconds": "0"}, restart_policy="Never")
-        made.spec.containers[0].liveness_probe = Probe(tcp_socket=TCPSocketAction(port=80), period_seconds=1)
-        await world.create(made)
+        result = noted("a", {"alive-seconds": "0"}, restart_policy="Never")
+        result.spec.containers[0].liveness_probe = Probe(tcp_socket=TCPSocketAction(port=80), period_seconds=1)
+        await world.create(result)
         await advance(5)
         assert await look(world) == ("Failed", ["Error 143"])
 
@@ -223,13 +225,13 @@ async def test_init_containers_come_one_after_the_other_and_a_sidecar_stays() ->
         return PodBehaviour(containers={"first": slow, "second": slow, "proxy": ContainerBehaviour(started=2.0)})
 
     async with cluster(behaviour=behaviour) as world:
-        made = pod("a")
-        made.spec.init_containers = [
+        new_pod = pod("a")
+        new_pod.spec.init_containers = [
             Container(name="first", image="a"),
             Container(name="proxy", image="b", restart_policy="Always"),
             Container(name="second", image="c"),
         ]
-        await world.create(made)
+        await world.create(new_pod)
         seen = []
         for _ in range(5):
             await advance(2)
@@ -249,10 +251,10 @@ async def test_init_containers_come_one_after_the_other_and_a_sidecar_stays() ->
 async def test_an_init_container_that_fails_is_tried_again_or_fails_the_pod() -> None:
     async with cluster() as world:
         for name, policy in (("again", "OnFailure"), ("never", "Never")):
-            made = pod(name, restart_policy=policy)
-            made.metadata.annotations = {f"init.{HOLLOW}/exit-code": "1,0"}
-            made.spec.init_containers = [Container(name="init", image="a")]
-            await world.create(made)
+            new_pod = pod(name, restart_policy=policy)
+            new_pod.metadata.annotations = {f"init.{HOLLOW}/exit-code": "1,0"}
+            new_pod.spec.init_containers = [Container(name="init", image="a")]
+            await world.create(new_pod)
         await advance(1)
         assert await look(world, "again") == ("Running", ["Completed 0", "running"])
         assert await look(world, "never") == ("Failed", ["Error 1", "PodInitializing"])
@@ -275,17 +277,17 @@ async def test_a_container_that_crashes_begins_again_later_and_later() -> None:
         assert restarts == [2, 2, 3, 3, 3, 3, 4, 4]
         phase, states = await look(world)
         assert (phase, states) == ("Running", ["CrashLoopBackOff"])
-        found = await world.get(Pod, "a")
-        (status,) = found.status.container_statuses
+        pod = await world.get(Pod, "a")
+        (status,) = pod.status.container_statuses
         assert status.last_state is not None
         assert status.last_state.terminated is not None
         assert status.last_state.terminated.exit_code == 3
         assert status.state is not None
         assert status.state.waiting is not None
         assert status.state.waiting.message == (
-            f"back-off 1m20s restarting failed container=main pod=a_default({found.uid})"
+            f"back-off 1m20s restarting failed container=main pod=a_default({pod.uid})"
         )
-        text = f"Back-off restarting failed container main in pod a_default({found.uid})"
+        text = f"Back-off restarting failed container main in pod a_default({pod.uid})"
         assert ("Warning", "BackOff", text) in await events_of(world, "a")
 
 
@@ -317,9 +319,9 @@ async def test_a_container_is_restarted_however_often_it_has_crashed() -> None:
     async with cluster() as world:
         await world.create(noted("a", {"exit-code": "3"}))
         await advance(5)
-        found = await world.get(Pod, "a")
-        found.status.container_statuses[0].restart_count = 2000
-        await world.client.update_status(found)
+        pod = await world.get(Pod, "a")
+        pod.status.container_statuses[0].restart_count = 2000
+        await world.client.update_status(pod)
         await advance(400)
         assert await restarts(world) == ("CrashLoopBackOff", 2001)
 
@@ -358,10 +360,10 @@ async def test_the_codes_of_single_runs_are_used_in_turn() -> None:
 @virtual_time
 async def test_a_sidecar_ends_when_the_work_is_done() -> None:
     async with cluster() as world:
-        made = pod("a", restart_policy="Never")
-        made.metadata.annotations = {f"main.{HOLLOW}/run-seconds": "5"}
-        made.spec.init_containers = [Container(name="proxy", image="b", restart_policy="Always")]
-        await world.create(made)
+        new_pod = pod("a", restart_policy="Never")
+        new_pod.metadata.annotations = {f"main.{HOLLOW}/run-seconds": "5"}
+        new_pod.spec.init_containers = [Container(name="proxy", image="b", restart_policy="Always")]
+        await world.create(new_pod)
         await advance(4)
         assert await look(world) == ("Running", ["running", "running"])
         await advance(2)
@@ -370,21 +372,21 @@ async def test_a_sidecar_ends_when_the_work_is_done() -> None:
 
 @virtual_time
 async def test_containers_end_within_the_grace_period_or_are_killed() -> None:
-    def behaviour(found: Pod) -> PodBehaviour:
-        return PodBehaviour(stops=NEVER if found.name == "stubborn" else 2.0)
+    def behaviour(result: Pod) -> PodBehaviour:
+        return PodBehaviour(stops=NEVER if result.name == "stubborn" else 2.0)
 
     async with cluster(behaviour=behaviour) as world:
         for name in ("stubborn", "polite", "sleepy"):
-            made = pod(name)
-            made.metadata.finalizers = ["example.com/look"]
-            made.spec.termination_grace_period_seconds = 10
+            new_pod = pod(name)
+            new_pod.metadata.finalizers = ["example.com/look"]
+            new_pod.spec.termination_grace_period_seconds = 10
             if name == "sleepy":
                 sleep = LifecycleHandler(sleep=SleepAction(seconds=4))
-                made.spec.containers[0].lifecycle = Lifecycle(pre_stop=sleep)
-            await world.create(made)
+                new_pod.spec.containers[0].lifecycle = Lifecycle(pre_stop=sleep)
+            await world.create(new_pod)
         await advance(1)
-        for found in await world.list(Pod):
-            await world.delete(found)
+        for current_pod in await world.list(Pod):
+            await world.delete(current_pod)
         seen = []
         for _ in range(4):
             await advance(3)
@@ -406,9 +408,9 @@ async def test_a_pod_may_be_active_for_so_long_and_no_longer() -> None:
         assert (await look(world))[0] == "Running"
         await advance(2)
         assert await look(world) == ("Failed", ["Error 137"])
-        found = await world.get(Pod, "a")
-        assert found.status.reason == "DeadlineExceeded"
-        assert found.status.message == "Pod was active on the node longer than the specified deadline"
+        current_pod = await world.get(Pod, "a")
+        assert current_pod.status.reason == "DeadlineExceeded"
+        assert current_pod.status.message == "Pod was active on the node longer than the specified deadline"
 
 
 @virtual_time
@@ -422,9 +424,12 @@ async def test_readiness_waits_for_gates_that_others_open() -> None:
             "ReadinessGatesNotReady",
             'corresponding condition of pod readiness gate "example.com/open" does not exist.',
         )
-        found = await world.get(Pod, "a")
-        found.status.conditions = [*found.status.conditions, PodCondition(type="example.com/open", status="True")]
-        await world.client.update_status(found)
+        current_pod = await world.get(Pod, "a")
+        current_pod.status.conditions = [
+            *current_pod.status.conditions,
+            PodCondition(type="example.com/open", status="True"),
+        ]
+        await world.client.update_status(current_pod)
         await world.settle()
         assert (await world.get(Pod, "a")).is_ready
 
@@ -434,9 +439,9 @@ async def test_another_image_starts_the_container_again() -> None:
     async with cluster() as world:
         await world.create(pod("a"))
         await world.settle()
-        found = await world.get(Pod, "a")
-        found.spec.containers[0].image = "web:2"
-        await world.update(found)
+        current_pod = await world.get(Pod, "a")
+        current_pod.spec.containers[0].image = "web:2"
+        await world.update(current_pod)
         await world.settle()
         (status,) = (await world.get(Pod, "a")).status.container_statuses
         assert (status.image, status.restart_count, status.ready) == ("web:2", 1, True)
@@ -447,27 +452,27 @@ async def test_all_conditions_are_about_the_generation_that_the_kubelet_has_seen
     async with cluster() as world:
         await world.create(pod("a"))
         await world.settle()
-        found = await world.get(Pod, "a")
-        found.spec.containers[0].image = "another"
-        await world.update(found)
+        current_pod = await world.get(Pod, "a")
+        current_pod.spec.containers[0].image = "another"
+        await world.update(current_pod)
         await world.settle()
-        found = await world.get(Pod, "a")
-        assert found.status.observed_generation == found.metadata.generation == 2
-        assert {each.type: each.observed_generation for each in found.status.conditions} == dict.fromkeys(
-            ["PodScheduled", "PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady"], 2
-        )
+        current_pod = await world.get(Pod, "a")
+        assert current_pod.status.observed_generation == current_pod.metadata.generation == 2
+        assert {
+            condition.type: condition.observed_generation for condition in current_pod.status.conditions
+        } == dict.fromkeys(["PodScheduled", "PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady"], 2)
 
 
 @virtual_time
 async def test_a_function_says_what_pods_do_and_annotations_say_the_rest() -> None:
-    def behaviour(found: Pod) -> PodBehaviour | None:
-        return PodBehaviour(ready=30.0) if found.labels.get("app") == "slow" else None
+    def behaviour(current_pod: Pod) -> PodBehaviour | None:
+        return PodBehaviour(ready=30.0) if current_pod.labels.get("app") == "slow" else None
 
     async with cluster(behaviour=behaviour) as world:
         await world.create(pod("slow", labels={"app": "slow"}))
         await world.create(pod("quick"))
         await advance(29)
-        assert [(found.name, found.is_ready) for found in await world.list(Pod)] == [("quick", True), ("slow", False)]
+        assert [(pod.name, pod.is_ready) for pod in await world.list(Pod)] == [("quick", True), ("slow", False)]
         await advance(2)
         assert (await world.get(Pod, "slow")).is_ready
 
@@ -478,17 +483,17 @@ async def test_nothing_is_written_of_pods_that_have_settled() -> None:
         await world.create(pod("a"))
         await world.create(noted("b", {"pull-seconds": "never"}))
         await advance(60)
-        before = {found.name: found.metadata.resource_version for found in await world.list(Pod)}
+        before = {pod.name: pod.metadata.resource_version for pod in await world.list(Pod)}
         await advance(3600)
-        assert {found.name: found.metadata.resource_version for found in await world.list(Pod)} == before
+        assert {pod.name: pod.metadata.resource_version for pod in await world.list(Pod)} == before
 
 
 @virtual_time
 async def test_the_pods_of_helm_hooks_end_as_those_of_jobs_do() -> None:
     async with cluster() as world:
-        made = pod("a", restart_policy="Never")
-        made.metadata.annotations = {"helm.sh/hook": "test"}
-        await world.create(made)
+        new_pod = pod("a", restart_policy="Never")
+        new_pod.metadata.annotations = {"helm.sh/hook": "test"}
+        await world.create(new_pod)
         await advance(2)
         assert await look(world) == ("Succeeded", ["Completed 0"])
 
@@ -513,13 +518,15 @@ async def test_a_pod_whose_host_port_is_taken_on_its_node_is_rejected_and_made_a
         claimed.spec.template.spec.containers[0].ports = [port]
         await world.create(claimed)
         await advance(30)
-        rejections = [each for each in await world.list(Event) if each.reason == "NodePorts"]
-        told_pods = {each.involved_object.uid for each in rejections if each.involved_object.name == "web-0"}
+        rejections = [event for event in await world.list(Event) if event.reason == "NodePorts"]
+        told_pods = {
+            rejection.involved_object.uid for rejection in rejections if rejection.involved_object.name == "web-0"
+        }
         assert len(told_pods) > 1, "it was made again"
         before = await world.list(Pod, selector="app=web")  # none, if it is looked for between two of them
-        assert not any(each.is_running for each in before)
+        assert not any(item.is_running for item in before)
         await world.delete(first)
         await advance(1000)
         (after,) = await world.list(Pod, selector="app=web")
         assert after.is_running
-        assert after.uid not in {each.uid for each in before}
+        assert after.uid not in {item.uid for item in before}

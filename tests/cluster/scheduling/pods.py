@@ -14,9 +14,9 @@ def pod(name: str, *, labels: dict[str, str] | None = None, requests: dict[str, 
     extended = {name: value for name, value in (requests or {}).items() if "/" in name}
     resources = ResourceRequirements(requests=requests or {}, limits=extended)
     container = Container(name="main", image="web:1", resources=resources, ports=ports)
-    made = Pod.named(name, "default", labels, spec=PodSpec(containers=[container], **spec))
-    made.spec.termination_grace_period_seconds = 0
-    return made
+    new_pod = Pod.named(name, "default", labels, spec=PodSpec(containers=[container], **spec))
+    new_pod.spec.termination_grace_period_seconds = 0
+    return new_pod
 
 
 async def place(world: Cluster, name: str) -> str | None:
@@ -26,10 +26,10 @@ async def place(world: Cluster, name: str) -> str | None:
 
 async def why(world: Cluster, name: str) -> str:
     """The message of a pod that waits for a node."""
-    found = await world.get(Pod, name)
-    (condition,) = [each for each in found.status.conditions if each.type == "PodScheduled"]
+    pod = await world.get(Pod, name)
+    (condition,) = [condition for condition in pod.status.conditions if condition.type == "PodScheduled"]
     assert (condition.status, condition.reason) == ("False", "Unschedulable")
-    assert not found.spec.node_name
+    assert not pod.spec.node_name
     return condition.message or ""
 
 
@@ -37,9 +37,9 @@ async def events_of(world: Cluster, name: str) -> list[tuple[str | None, str | N
     """The events about a pod: type, reason, message."""
     events = await world.list(Event)
     return [
-        (each.type, each.reason, each.message)
-        for each in sorted(events, key=lambda each: int(each.metadata.resource_version))
-        if each.involved_object.name == name
+        (event.type, event.reason, event.message)
+        for event in sorted(events, key=lambda item: int(item.metadata.resource_version))
+        if event.involved_object.name == name
     ]
 
 

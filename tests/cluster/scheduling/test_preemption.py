@@ -45,7 +45,7 @@ async def test_as_few_and_as_unimportant_pods_as_possible_are_ended() -> None:
         preemptor = await world.create(of("important", "high"))
         await world.settle()
         assert await place(world, "important") == home
-        assert sorted(found.name for found in await world.list(Pod)) == ["b", "c", "d", "important"]
+        assert sorted(pod.name for pod in await world.list(Pod)) == ["b", "c", "d", "important"]
         note = ("Normal", "Preempted", f"Preempted by pod {preemptor.uid} on node {home}")
         assert note in await events_of(world, "a")
 
@@ -63,7 +63,7 @@ async def test_a_victim_says_why_it_goes_and_the_place_is_kept_meanwhile() -> No
         await world.settle()
         held = await world.get(Pod, "victim")
         assert held.is_deleting
-        (condition,) = [each for each in held.status.conditions if each.type == "DisruptionTarget"]
+        (condition,) = [condition for condition in held.status.conditions if condition.type == "DisruptionTarget"]
         assert (condition.status, condition.reason) == ("True", "PreemptionByScheduler")
         assert condition.message == "default-scheduler: preempting to accommodate a higher priority pod"
 
@@ -92,7 +92,7 @@ async def test_pods_that_a_budget_guards_are_the_last_to_go() -> None:
         await advance(1)
         await world.create(of("important", "high"))
         await world.settle()
-        assert sorted(found.name for found in await world.list(Pod)) == ["guarded", "important"]
+        assert sorted(pod.name for pod in await world.list(Pod)) == ["guarded", "important"]
 
 
 @virtual_time

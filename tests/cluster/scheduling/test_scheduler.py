@@ -48,8 +48,10 @@ def apart(app: str, topology: str) -> Affinity:
 
 
 def on(**labels: str) -> Affinity:
-    found = [NodeSelectorRequirement(key=key, operator="In", values=[value]) for key, value in labels.items()]
-    required = NodeSelector(node_selector_terms=[NodeSelectorTerm(match_expressions=found)])
+    node_selector_requirements = [
+        NodeSelectorRequirement(key=key, operator="In", values=[value]) for key, value in labels.items()
+    ]
+    required = NodeSelector(node_selector_terms=[NodeSelectorTerm(match_expressions=node_selector_requirements)])
     return Affinity(node_affinity=NodeAffinity(required_during_scheduling_ignored_during_execution=required))
 
 
@@ -60,7 +62,9 @@ async def test_a_pod_is_bound_through_its_binding_and_both_say_so() -> None:
         await world.settle()
         assert await place(world, "a") == "hollow-0"
         assert ("Normal", "Scheduled", "Successfully assigned default/a to hollow-0") in await events_of(world, "a")
-        (condition,) = [each for each in (await world.get(Pod, "a")).status.conditions if each.type == "PodScheduled"]
+        (condition,) = [
+            condition for condition in (await world.get(Pod, "a")).status.conditions if condition.type == "PodScheduled"
+        ]
         assert condition.status == "True"
 
 
@@ -219,8 +223,8 @@ async def test_pods_spread_over_zones_and_a_node_without_the_label_is_named() ->
 @virtual_time
 async def test_a_preference_is_followed_while_there_is_room() -> None:
     async with cluster(nodes=[HollowNode(), HollowNode(cpu="1"), HollowNode()]) as world:
-        found = [NodeSelectorRequirement(key=HOST, operator="In", values=["hollow-1"])]
-        preferred = PreferredSchedulingTerm(weight=1, preference=NodeSelectorTerm(match_expressions=found))
+        result = [NodeSelectorRequirement(key=HOST, operator="In", values=["hollow-1"])]
+        preferred = PreferredSchedulingTerm(weight=1, preference=NodeSelectorTerm(match_expressions=result))
         likes = Affinity(node_affinity=NodeAffinity(preferred_during_scheduling_ignored_during_execution=[preferred]))
         for name in "ab":
             await world.create(pod(name, requests={"cpu": "600m"}, affinity=likes))
@@ -232,15 +236,15 @@ async def test_a_preference_is_followed_while_there_is_room() -> None:
 @virtual_time
 async def test_a_gated_pod_waits_for_its_gate_and_says_so() -> None:
     async with cluster(nodes=1) as world:
-        made = await world.create(pod("gated", scheduling_gates=[PodSchedulingGate(name="example.com/wait")]))
-        (condition,) = made.status.conditions
+        new_pod = await world.create(pod("gated", scheduling_gates=[PodSchedulingGate(name="example.com/wait")]))
+        (condition,) = new_pod.status.conditions
         assert (condition.type, condition.status, condition.reason) == ("PodScheduled", "False", "SchedulingGated")
         assert condition.message == "Scheduling is blocked due to non-empty scheduling gates"
         await world.settle()
         assert await place(world, "gated") is None
-        made = await world.get(Pod, "gated")
-        made.spec.scheduling_gates = []
-        await world.update(made)
+        new_pod = await world.get(Pod, "gated")
+        new_pod.spec.scheduling_gates = []
+        await world.update(new_pod)
         await world.settle()
         assert await place(world, "gated") == "hollow-0"
 
@@ -265,7 +269,7 @@ def test_the_same_pods_come_to_the_same_nodes() -> None:
             for number in range(40):
                 await world.create(pod(f"pod-{number}", requests={"cpu": f"{number % 5}"}))
             await world.settle()
-            return [found.spec.node_name for found in await world.list(Pod)]
+            return [pod.spec.node_name for pod in await world.list(Pod)]
 
     first = places()
     assert first == places()

@@ -121,8 +121,8 @@ async def test_new_volumes_are_made_for_the_node_that_was_selected_within_the_to
         await world.create(mounting("web", "data"))
         await world.settle()
         assert await place(world, "web") == "hollow-2"
-        made = await world.get(PersistentVolumeClaim, "data")
-        assert (made.status.phase, made.annotations[SELECTED_NODE]) == ("Bound", "hollow-2")
+        new_claim = await world.get(PersistentVolumeClaim, "data")
+        assert (new_claim.status.phase, new_claim.annotations[SELECTED_NODE]) == ("Bound", "hollow-2")
 
 
 @virtual_time
@@ -154,7 +154,7 @@ async def test_a_more_important_pod_takes_the_claim_for_one_pod_from_another() -
         await world.create(urgent)
         await advance(60)
         assert await place(world, "urgent") == first
-        assert [each.name for each in await world.list(Pod)] == ["apart", "urgent"]
+        assert [pod.name for pod in await world.list(Pod)] == ["apart", "urgent"]
 
 
 @virtual_time

@@ -129,10 +129,10 @@ def _is_empty(value: object) -> bool:
 
 def _forbids_empty(line: str, changes: Sequence[Mutation]) -> bool:
     """Whether ``line`` says that a field may not be set that holds nothing but an empty list or map."""
-    found = _FORBIDDEN.fullmatch(line)
-    if found is None:
+    match = _FORBIDDEN.fullmatch(line)
+    if match is None:
         return False
-    field = re.sub(r"\[\d+\]", "", found["field"]).split(".")
+    field = re.sub(r"\[\d+\]", "", match["field"]).split(".")
     emptied = (
         [step for step in inner if isinstance(step, str)]
         for how, path, value in changes
@@ -154,10 +154,10 @@ def _emptied(path: Path, value: object) -> Iterator[Path]:
 
 def _about_one_of(emptied: Sequence[Sequence[str | int]], text: str) -> bool:
     """Whether ``text`` is the refusal of one field, which is one of those emptied, or holds it."""
-    found = _REFUSAL.fullmatch(text)
-    if found is None:
+    match = _REFUSAL.fullmatch(text)
+    if match is None:
         return False
-    field = found["field"].split(".")
+    field = match["field"].split(".")
     return any([step for step in path if isinstance(step, str)][: len(field)] == field for path in emptied)
 
 

@@ -31,13 +31,13 @@ async def record(kubeconfig: str, seed: int, count: int, file: Path) -> None:
     lines: list[str] = []
     try:
         for entry in Differential(seed, count, namespace=NAMESPACE).requests():
-            said = await _ask(transport, entry)
-            if said is None:
+            message = await _ask(transport, entry)
+            if message is None:
                 continue
-            answer = said.body
+            answer = message.body
             if isinstance(answer.get("metadata"), dict):
                 answer["metadata"].pop("managedFields", None)
-            lines.append(json.dumps({**entry, "status": said.status, "answer": answer}, sort_keys=True))
+            lines.append(json.dumps({**entry, "status": message.status, "answer": answer}, sort_keys=True))
     finally:
         await transport.close()
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -46,22 +46,22 @@ async def record(kubeconfig: str, seed: int, count: int, file: Path) -> None:
 
 async def replay(file: Path) -> dict[int, tuple[str, str, str]]:
     """The differences of the embedded server's answers: by line the kind, the class of the difference and its text."""
-    found: dict[int, tuple[str, str, str]] = {}
+    results: dict[int, tuple[str, str, str]] = {}
     moment = datetime.now(UTC)  # the clock stands still: no answer depends on how busy the machine is
     async with ApiServer(now=lambda: moment, plugins_off=()) as server:
         transport = InProcessTransport(server.handle)
         for number, line in enumerate(file.read_text().splitlines()):
             entry = json.loads(line)
-            said = await _ask(transport, entry)
-            assert said is not None
-            if isinstance(said.body.get("metadata"), dict):
-                said.body["metadata"].pop("managedFields", None)
+            message = await _ask(transport, entry)
+            assert message is not None
+            if isinstance(message.body.get("metadata"), dict):
+                message.body["metadata"].pop("managedFields", None)
             expected = Said(entry["status"], {}, json.dumps(entry["answer"]).encode())
-            said.warning = ""
-            difference = compare(expected, said)
+            message.warning = ""
+            difference = compare(expected, message)
             if difference is not None and difference[0] != "message":
-                found[number] = (entry["kind"], *difference)
-    return found
+                results[number] = (entry["kind"], *difference)
+    return results
 
 
 async def _ask(transport: Transport, entry: JsonObject) -> Said | None:

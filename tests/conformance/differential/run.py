@@ -148,7 +148,7 @@ class Differential:
             await real.close()
 
     async def _compare_all(self, *both: Transport) -> None:
-        made: dict[int, JsonObject] = {}
+        json_objects: dict[int, JsonObject] = {}
         for transport in both:
             for name in (self._namespace, f"{self._namespace}-limits"):
                 await self._send(transport, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
@@ -156,35 +156,40 @@ class Differential:
             await self._send(transport, "POST", f"/api/v1/namespaces/{self._namespace}/serviceaccounts", account)
         for number, sample in enumerate(self._samples):
             kept = [
-                await self._send(each, "POST", self._path(sample), self._named(sample, f"kept-{number}"))
-                for each in both
+                await self._send(item, "POST", self._path(sample), self._named(sample, f"kept-{number}"))
+                for item in both
             ]
             self._note(Case(-1, "POST", sample, []), *kept)
             if not any(answer.refused for answer in kept):
-                made[number] = kept[0].body
+                json_objects[number] = kept[0].body
         for number in range(self._count):
             chosen = self._random.randrange(len(self._samples))
             sample, resource = self._samples[chosen], resource_of(self._samples[chosen])
             many = self._random.choice((1, 1, 1, 2))
-            if chosen in made and "status" in resource.subresources and self._random.random() < self._statuses:
+            if chosen in json_objects and "status" in resource.subresources and self._random.random() < self._statuses:
                 case = Case(
-                    number, "PUT status", sample, status_mutations(self._random, made[chosen], resource.gvk, many)
+                    number,
+                    "PUT status",
+                    sample,
+                    status_mutations(self._random, json_objects[chosen], resource.gvk, many),
                 )
-                answers = [await self._put(each, made[chosen]["metadata"]["name"], case, "/status") for each in both]
-            elif chosen in made and self._random.random() < 0.4:
-                case = Case(number, "PUT", sample, mutations(self._random, made[chosen], resource.gvk, many))
-                answers = [await self._put(each, made[chosen]["metadata"]["name"], case) for each in both]
+                answers = [
+                    await self._put(item, json_objects[chosen]["metadata"]["name"], case, "/status") for item in both
+                ]
+            elif chosen in json_objects and self._random.random() < 0.4:
+                case = Case(number, "PUT", sample, mutations(self._random, json_objects[chosen], resource.gvk, many))
+                answers = [await self._put(item, json_objects[chosen]["metadata"]["name"], case) for item in both]
             else:
                 case = Case(number, "POST", sample, mutations(self._random, sample, resource.gvk, many))
                 body = applied(self._named(sample, f"try-{number}"), case.changes)
                 if self._random.random() < _ODD_NAMES and isinstance(body.get("metadata"), dict):
                     body["metadata"]["name"] = odd = odd_name(self._random)
                     case.changes.append(("set", ("metadata", "name"), odd))
-                answers = [await self._send(each, "POST", self._path(sample), body, dry_run=True) for each in both]
+                answers = [await self._send(item, "POST", self._path(sample), body, dry_run=True) for item in both]
             self._note(case, *answers)
         for transport in both:
-            for number in made:
-                name, path = made[number]["metadata"]["name"], self._path(self._samples[number])
+            for number in json_objects:
+                name, path = json_objects[number]["metadata"]["name"], self._path(self._samples[number])
                 await self._send(transport, "DELETE", f"{path}/{name}")
             for name in (self._namespace, f"{self._namespace}-limits"):
                 await self._send(transport, "DELETE", f"/api/v1/namespaces/{name}")
@@ -204,9 +209,9 @@ class Differential:
         return f"{start}{middle}/{resource.plural}"
 
     def _named(self, sample: JsonObject, name: str) -> JsonObject:
-        made: JsonObject = json.loads(json.dumps(sample).replace("{ns}", self._namespace))
-        made.setdefault("metadata", {}).setdefault("name", f"{self._namespace}-{name}")
-        return made
+        document: JsonObject = json.loads(json.dumps(sample).replace("{ns}", self._namespace))
+        document.setdefault("metadata", {}).setdefault("name", f"{self._namespace}-{name}")
+        return document
 
     async def _send(
         self, transport: Transport, method: str, path: str, body: Any = None, *, dry_run: bool = False
@@ -225,12 +230,12 @@ class Differential:
         if real.status == 599:
             return
         self.asked[case.sample["kind"]] += 1
-        found = compare(real, embedded)
-        why = explanation(*found, case.changes) if found is not None else None
+        differences = compare(real, embedded)
+        why = explanation(*differences, case.changes) if differences is not None else None
         if why is not None:
             self.explained[why] += 1
-        elif found is not None:
-            self.differences[found[0]].append((case, found[1], real, embedded))
+        elif differences is not None:
+            self.differences[differences[0]].append((case, differences[1], real, embedded))
 
 
 def _plain(text: str) -> str:
@@ -268,12 +273,12 @@ def compare(real: Said, embedded: Said) -> tuple[str, str] | None:
 
 def _walk(path: str, one: Any, other: Any) -> list[tuple[str, str]]:
     if isinstance(one, dict) and isinstance(other, dict):
-        found: list[tuple[str, str]] = []
+        results: list[tuple[str, str]] = []
         for key in sorted(one.keys() | other.keys()):
             if (key in _VOLATILE and key in one and key in other) or f"{path}.{key}" in _WHO_ASKS:
                 continue
-            found += _walk(f"{path}.{key}", one.get(key, "<absent>"), other.get(key, "<absent>"))
-        return found
+            results += _walk(f"{path}.{key}", one.get(key, "<absent>"), other.get(key, "<absent>"))
+        return results
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         return [
             item for index, pair in enumerate(zip(one, other, strict=True)) for item in _walk(f"{path}[{index}]", *pair)
@@ -284,16 +289,16 @@ def _walk(path: str, one: Any, other: Any) -> list[tuple[str, str]]:
 
 def report(run: Differential, shown: int) -> str:
     """Shares of each class, then counts by kind and field with an example each."""
-    asked = run.asked.total()
-    lines = [f"{asked} requests"]
-    if not asked:
+    total = run.asked.total()
+    lines = [f"{total} requests"]
+    if not total:
         return f"{lines[0]}: the real server answered none"
     for name in CLASSES:
-        found = run.differences.get(name, [])
-        lines.append(f"  {len(found) / asked:7.2%} {len(found):5} {name}")
+        result = run.differences.get(name, [])
+        lines.append(f"  {len(result) / total:7.2%} {len(result):5} {name}")
     matter = sum(len(run.differences.get(name, [])) for name in CLASSES[:6])
-    lines.append(f"  {matter / asked:7.2%} {matter:5} in code, reason, causes or stored object")
-    lines += [f"  {many / asked:7.2%} {many:5} explained: {why}" for why, many in run.explained.most_common()]
+    lines.append(f"  {matter / total:7.2%} {matter:5} in code, reason, causes or stored object")
+    lines += [f"  {many / total:7.2%} {many:5} explained: {why}" for why, many in run.explained.most_common()]
     for name in CLASSES:
         groups: dict[tuple[str, str], list[tuple[Case, str]]] = defaultdict(list)
         for case, text, _, _ in run.differences.get(name, []):

@@ -20,5 +20,5 @@ def samples() -> list[JsonObject]:
     documents: list[JsonObject] = list(yaml.safe_load_all(Path(__file__).with_name("samples.yaml").read_text()))
     spec = next(item["spec"] for item in documents if item["kind"] == "Pod")
     text = json.dumps(documents).replace('"{pod}"', json.dumps(spec))
-    made: list[JsonObject] = json.loads(text)
-    return made
+    document: list[JsonObject] = json.loads(text)
+    return document

@@ -20,17 +20,17 @@ ELSEWHERE = frozenset({"Binding", "ComponentStatus", "CustomResourceDefinition",
 
 
 async def test_random_requests_are_answered_as_a_real_server_did() -> None:
-    found = await replay(RECORDED)
-    known = {line: kind for (kind, _), lines in KNOWN.items() for line in lines}
-    unknown = [f"line {line + 1}: {' '.join(what)}" for line, what in found.items() if known.get(line) != what[0]]
+    result = await replay(RECORDED)
+    by_line = {line: kind for (kind, _), lines in KNOWN.items() for line in lines}
+    unknown = [f"line {line + 1}: {' '.join(what)}" for line, what in result.items() if by_line.get(line) != what[0]]
     assert not unknown, "\n".join(unknown)
-    assert known.keys() <= found.keys(), "these answers have become the same: take them off the list in known.py"
+    assert by_line.keys() <= result.keys(), "these answers have become the same: take them off the list in known.py"
 
 
 def test_every_difference_that_is_meant_is_in_the_table_of_the_docs() -> None:
     page = (Path(__file__).parents[3] / "docs" / "server.md").read_text()
-    told = {line.split("|")[1].strip() for line in page.splitlines() if line.startswith("|")}
-    assert told >= NAMES
+    parts = {line.split("|")[1].strip() for line in page.splitlines() if line.startswith("|")}
+    assert parts >= NAMES
 
 
 def test_there_is_a_sample_of_every_kind_that_is_stored() -> None:

@@ -19,7 +19,7 @@ HEADINGS = """
 def spent() -> float:
     """Seconds of processor time until now, with those of all runs."""
     both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in both)
+    return sum(item.ru_utime + item.ru_stime for item in both)
 
 
 def searched(pair: Pair, budget: Budget, *, verbose: bool) -> tuple[list[str], bool]:
@@ -30,7 +30,7 @@ def searched(pair: Pair, budget: Budget, *, verbose: bool) -> tuple[list[str], b
     except Counterexample as problem:
         if verbose:
             print(problem, flush=True)
-        faults = [f"({each.kind!r}, {each.at!r}, {dict(each.how)!r})" for each in problem.plan.faults]
+        faults = [f"({fault.kind!r}, {fault.at!r}, {dict(fault.how)!r})" for fault in problem.plan.faults]
         oracle = problem.findings[0].oracle
         return ["yes", oracle, str(problem.runs), f"{spent() - began:.1f}", str(len(faults)), " + ".join(faults)], True
     return ["NO", "", str(report.runs), f"{spent() - began:.1f}", "", ""], False
@@ -65,8 +65,8 @@ def main() -> int:
         columns = [pair.name, pair.root]
         for side in sides:
             ask = searched if side == "buggy" else acquitted
-            told, good = ask(pair, budget, verbose=given.verbose)
-            columns += told
+            answer, good = ask(pair, budget, verbose=given.verbose)
+            columns += answer
             fine = fine and good
         print(f"| {' | '.join(columns)} |", flush=True)
     return 0 if fine else 1

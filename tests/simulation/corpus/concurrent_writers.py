@@ -45,7 +45,7 @@ async def delete_while_held(cluster: sp.testing.Cluster) -> None:
     await cluster.delete(await cluster.get(Pool, "pool"))
     await cluster.settle()
     pool = await cluster.get(Pool, "pool")
-    pool.metadata.finalizers = [each for each in pool.metadata.finalizers if each != HOLD]
+    pool.metadata.finalizers = [finalizer for finalizer in pool.metadata.finalizers if finalizer != HOLD]
     await cluster.update(pool)
     await cluster.settle()
     await cluster.apply(ConfigMap.named("backups-are-open", "default"))
@@ -159,8 +159,8 @@ async def applies(pool: Pool, ctx: sp.Context) -> None:
 
 
 def keeps_what_was_injected(objects: Objects) -> bool:
-    found = objects.get(ConfigMap, "pool")
-    return found is not None and found.data.get("ca") == "injected"
+    config_map = objects.get(ConfigMap, "pool")
+    return config_map is not None and config_map.data.get("ca") == "injected"
 
 
 # -- there already, so it must be mine ---------------------------------------------------------------------------------
@@ -185,15 +185,17 @@ async def looks_whose_it_is(pool: Pool, ctx: sp.Context) -> None:
     try:
         await ctx.create(Secret.named(pool.spec.secret, string_data={"pool": pool.name}))
     except AlreadyExists:
-        found = await ctx.client.get(Secret, pool.spec.secret, namespace=pool.namespace)
-        mine = found.metadata.controller is not None and found.metadata.controller.uid == pool.uid
+        secret = await ctx.client.get(Secret, pool.spec.secret, namespace=pool.namespace)
+        mine = secret.metadata.controller is not None and secret.metadata.controller.uid == pool.uid
         pool.status.phase = "Ready" if mine else "SecretIsTaken"
     else:
         pool.status.phase = "Ready"
 
 
 def ready_ones_have_their_secret(objects: Objects) -> bool:
-    owners = {each.metadata.controller.uid for each in objects.list(Secret) if each.metadata.controller is not None}
+    owners = {
+        secret.metadata.controller.uid for secret in objects.list(Secret) if secret.metadata.controller is not None
+    }
     return all(pool.uid in owners for pool in objects.list(Pool) if pool.status.phase == "Ready")
 
 

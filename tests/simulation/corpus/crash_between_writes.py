@@ -185,15 +185,15 @@ async def restart_by_comparison(store: Store, ctx: sp.Context) -> None:
 async def grow_storage(cluster: sp.testing.Cluster) -> None:
     await cluster.apply(Store.named("one", "default", spec=StoreSpec(size=2, storage="1Gi")))
     await cluster.settle()
-    for each in await cluster.client.list(PersistentVolumeClaim, namespace="default"):  # only bound ones may grow
+    for claim in await cluster.client.list(PersistentVolumeClaim, namespace="default"):  # only bound ones may grow
         bound = {"status": {"phase": "Bound", "capacity": {"storage": "1Gi"}}}
-        await cluster.client.patch(PersistentVolumeClaim, each.name, bound, namespace="default", subresource="status")
+        await cluster.client.patch(PersistentVolumeClaim, claim.name, bound, namespace="default", subresource="status")
     await cluster.apply(Store.named("one", "default", spec=StoreSpec(size=2, storage="2Gi")))
     await cluster.settle()
 
 
 def statefulset(store: Store) -> StatefulSet:
-    made = StatefulSet.named(
+    result = StatefulSet.named(
         store.name,
         spec=StatefulSetSpec(
             replicas=store.spec.size,
@@ -205,8 +205,8 @@ def statefulset(store: Store) -> StatefulSet:
             ),
         ),
     )
-    made.metadata.annotations["storage"] = store.spec.storage
-    return made
+    result.metadata.annotations["storage"] = store.spec.storage
+    return result
 
 
 def claim(store: Store, number: int) -> PersistentVolumeClaim:
@@ -219,7 +219,7 @@ def claim(store: Store, number: int) -> PersistentVolumeClaim:
 
 
 async def resize_while_deleting(store: Store, ctx: sp.Context) -> None:
-    claims = {each.name for each in ctx.owned(PersistentVolumeClaim)}
+    claims = {claim.name for claim in ctx.owned(PersistentVolumeClaim)}
     for number in range(store.spec.size):
         if f"data-{store.name}-{number}" not in claims:
             await ctx.apply(claim(store, number))
@@ -289,16 +289,16 @@ async def claims_without_pods(store: Store, ctx: sp.Context) -> Any:
             await ctx.apply(node(store, number))
     surplus = [pod for pod in pods.values() if int(pod.name.rpartition("-")[2]) >= store.spec.size]
     unused = [
-        each
-        for each in ctx.owned(PersistentVolumeClaim)
-        if int(each.name.rpartition("-")[2]) >= store.spec.size and each.name.removeprefix("data-") not in pods
+        claim
+        for claim in ctx.owned(PersistentVolumeClaim)
+        if int(claim.name.rpartition("-")[2]) >= store.spec.size and claim.name.removeprefix("data-") not in pods
     ]
     if surplus or unused:
         live = await ctx.client.get(Store, store.name, namespace=store.namespace)
         if live.spec.size != store.spec.size:
             return sp.retry("the cache is behind")
-        for each in [*surplus, *unused]:
-            await ctx.delete(each)
+        for item in [*surplus, *unused]:
+            await ctx.delete(item)
     return sp.after(60) if surplus else None  # a cache that never showed a pod does not show its end
 
 
@@ -312,8 +312,8 @@ def job_spec() -> JobSpec:
 
 async def job_by_status(store: Store, ctx: sp.Context) -> None:
     if not store.status.job:
-        made = Job(metadata=sp.ObjectMeta(generate_name=f"{store.name}-load-"), spec=job_spec())
-        store.status.job = (await ctx.create(made)).name
+        job = Job(metadata=sp.ObjectMeta(generate_name=f"{store.name}-load-"), spec=job_spec())
+        store.status.job = (await ctx.create(job)).name
 
 
 async def job_by_name(store: Store, ctx: sp.Context) -> None:

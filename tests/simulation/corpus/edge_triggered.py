@@ -92,12 +92,12 @@ def volumes_by_what_is_seen() -> list[sp.Controller[Any]]:
 
 async def volumes_by_what_is(ring: Ring, ctx: sp.Context) -> Any:
     pods = {pod.name for pod in ctx.owned(Pod)}
-    for each in ctx.owned(PersistentVolumeClaim):
-        name = each.name.removeprefix("data-")
+    for claim in ctx.owned(PersistentVolumeClaim):
+        name = claim.name.removeprefix("data-")
         if int(name.rpartition("-")[2]) >= ring.spec.nodes and name not in pods:
             if not await up_to_date(ring, ctx):
                 return sp.retry("the cache is behind")
-            await ctx.delete(each)
+            await ctx.delete(claim)
     return await nodes_with_volumes(ring, ctx)
 
 
@@ -259,8 +259,8 @@ def members_by_member() -> list[sp.Controller[Any]]:
     async def reconcile(member: ConfigMap, ctx: sp.Context) -> None:
         ring = member.labels["ring"]
         before = rings.get(member.name, ring)
-        for each in sorted({ring, before}):
-            await count_members(each, member, ctx)
+        for item in sorted({ring, before}):
+            await count_members(item, member, ctx)
         rings[member.name] = ring
 
     return [sp.Controller(ConfigMap, reconcile, selector="ring", name="members").reads(Ring)]

@@ -62,7 +62,7 @@ class Cloud(External):
 
     @call
     async def find(self, tag: str) -> str:
-        return next((name for name, each in self.machines.items() if each == tag), "")
+        return next((name for name, machine in self.machines.items() if machine == tag), "")
 
     @call
     async def delete(self, name: str) -> None:
@@ -145,8 +145,8 @@ async def pending_and_looked_after(machine: Machine, ctx: sp.Context) -> Any:
 
 async def make_children(machine: Machine, ctx: sp.Context) -> None:
     for number in range(2):
-        made = ConfigMap.named(f"{machine.name}-{number}", labels={"machine-uid": machine.uid})
-        await ctx.apply(made, controlled=False)
+        config_map = ConfigMap.named(f"{machine.name}-{number}", labels={"machine-uid": machine.uid})
+        await ctx.apply(config_map, controlled=False)
 
 
 async def make_children_of_what_is_there(machine: Machine, ctx: sp.Context) -> None:
@@ -156,14 +156,14 @@ async def make_children_of_what_is_there(machine: Machine, ctx: sp.Context) -> N
 
 async def drop_children(machine: Machine, ctx: sp.Context) -> None:
     mine = {"machine-uid": machine.uid}
-    for each in (await ctx.client.list(ConfigMap, namespace=machine.namespace, selector=mine)).items:
-        await ctx.delete(each)
+    for item in (await ctx.client.list(ConfigMap, namespace=machine.namespace, selector=mine)).items:
+        await ctx.delete(item)
 
 
 async def lets_go_first(machine: Machine, ctx: sp.Context) -> None:
     if machine.is_deleting:
         if FINALIZER in machine.metadata.finalizers:
-            left = [each for each in machine.metadata.finalizers if each != FINALIZER]
+            left = [finalizer for finalizer in machine.metadata.finalizers if finalizer != FINALIZER]
             await ctx.patch(machine, {"metadata": {"finalizers": left}})
             await drop_children(machine, ctx)
         return
@@ -296,8 +296,8 @@ def an_earlier_set_is_shrunk(objects: Objects) -> bool:
     """The set of a machine that is gone is shrunk."""
     uids = {machine.uid for machine in objects.list(Machine)}
     return any(
-        each.spec.replicas == 1 and each.metadata.controller is not None and each.metadata.controller.uid not in uids
-        for each in objects.list(StatefulSet)
+        item.spec.replicas == 1 and item.metadata.controller is not None and item.metadata.controller.uid not in uids
+        for item in objects.list(StatefulSet)
     )
 
 

@@ -85,7 +85,7 @@ class Networks(External):
 
     @call
     async def find(self, tag: str) -> str | None:
-        return next((name for name, each in self.networks.items() if each["tag"] == tag), None)
+        return next((name for name, network in self.networks.items() if network["tag"] == tag), None)
 
 
 networks = Networks()
@@ -127,15 +127,15 @@ ADDRESSES = [f"10.0.0.{number}" for number in range(1, 20)]
 
 async def the_lowest_that_is_free(store: Store, ctx: sp.Context) -> None:
     if not store.status.current:
-        taken = {each.status.current for each in await ctx.list(Store)}
-        store.status.current = next(each for each in ADDRESSES if each not in taken)
+        taken = {store.status.current for store in await ctx.list(Store)}
+        store.status.current = next(address for address in ADDRESSES if address not in taken)
 
 
 async def one_that_is_reserved(store: Store, ctx: sp.Context) -> None:
     mine = f"for-{store.uid}"
-    for each in (await ctx.client.list(ConfigMap, namespace=store.namespace)).items:
-        if mine in each.labels:
-            store.status.current = each.name.removeprefix("address-")
+    for item in (await ctx.client.list(ConfigMap, namespace=store.namespace)).items:
+        if mine in item.labels:
+            store.status.current = item.name.removeprefix("address-")
             return
     for address in ADDRESSES:
         try:

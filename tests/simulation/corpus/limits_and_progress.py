@@ -46,8 +46,8 @@ async def replaces_when_all_are_there(store: Store, ctx: sp.Context) -> Any:
 
 
 def two_of_three_are_ready(objects: Objects) -> bool:
-    whole = [each for each in objects.list(Store) if each.status.phase == "Whole"]
-    return not whole or sum(each.is_ready and not each.is_deleting for each in objects.list(Pod)) >= 2
+    whole = [store for store in objects.list(Store) if store.status.phase == "Whole"]
+    return not whole or sum(pod.is_ready and not pod.is_deleting for pod in objects.list(Pod)) >= 2
 
 
 # -- a record of an instance that is gone ------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ class Mail(External):
 
     @call
     async def send(self, identity: str, text: str) -> None:
-        if identity not in [known for known, _ in self.sent]:
+        if identity not in [expected for expected, _ in self.sent]:
             self.sent.append((identity, text))
 
 

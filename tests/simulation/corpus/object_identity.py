@@ -62,13 +62,13 @@ def claim(name: str, **labels: str) -> PersistentVolumeClaim:
 
 async def make_claims(ensemble: Ensemble, ctx: sp.Context) -> None:
     for number in range(ensemble.spec.size):
-        made = claim(f"data-{ensemble.name}-{number}", app=ensemble.name)
-        await ctx.apply(made, controlled=False)
+        new_claim = claim(f"data-{ensemble.name}-{number}", app=ensemble.name)
+        await ctx.apply(new_claim, controlled=False)
 
 
 async def drop_claims_of_the_name(ensemble: Ensemble, ctx: sp.Context) -> None:
-    for each in await ctx.list(PersistentVolumeClaim, selector={"app": ensemble.name}):
-        await ctx.delete(each)
+    for claim in await ctx.list(PersistentVolumeClaim, selector={"app": ensemble.name}):
+        await ctx.delete(claim)
 
 
 async def make_claims_of_the_uid(ensemble: Ensemble, ctx: sp.Context) -> Any:
@@ -93,9 +93,9 @@ async def make_claims_of_the_uid(ensemble: Ensemble, ctx: sp.Context) -> Any:
 
 async def drop_claims_of_the_uid(ensemble: Ensemble, ctx: sp.Context) -> None:
     mine = {"app": ensemble.name, "owner-uid": ensemble.uid}
-    found = await ctx.client.list(PersistentVolumeClaim, namespace=ensemble.namespace, selector=mine)
-    for each in found.items:
-        await ctx.delete(each)
+    claims = await ctx.client.list(PersistentVolumeClaim, namespace=ensemble.namespace, selector=mine)
+    for item in claims.items:
+        await ctx.delete(item)
 
 
 # -- the StatefulSet of the name ---------------------------------------------------------------------------------------
@@ -131,8 +131,8 @@ async def delete_the_set_of_the_name(ensemble: Ensemble, ctx: sp.Context) -> Non
 async def delete_ones_own_set(ensemble: Ensemble, ctx: sp.Context) -> None:
     if ensemble.is_deleting:
         if FINALIZER in ensemble.metadata.finalizers:
-            for each in ctx.owned(StatefulSet):
-                await ctx.delete(each)
+            for item in ctx.owned(StatefulSet):
+                await ctx.delete(item)
             ensemble.metadata.finalizers.remove(FINALIZER)
             await ctx.client.update(ensemble)
         return
@@ -164,10 +164,10 @@ async def volume_of(pod: Pod, ctx: sp.Context) -> Any:
     if present is not None and present.annotations.get("pod-uid") != pod.uid:
         return sp.retry("the volume of an earlier pod is still there")
     if present is None:
-        made = claim(f"data-{pod.name}", **{"ensemble-uid": pod.labels["ensemble-uid"]})
-        made.metadata.annotations["pod-uid"] = pod.uid
+        new_claim = claim(f"data-{pod.name}", **{"ensemble-uid": pod.labels["ensemble-uid"]})
+        new_claim.metadata.annotations["pod-uid"] = pod.uid
         try:
-            await ctx.create(made, controlled=False)
+            await ctx.create(new_claim, controlled=False)
         except AlreadyExists:
             return sp.retry("the cache has not shown it yet")
     return None
@@ -175,18 +175,18 @@ async def volume_of(pod: Pod, ctx: sp.Context) -> Any:
 
 async def drop_volume_by_ensemble(pod: Pod, ctx: sp.Context) -> None:
     mine = {"ensemble-uid": pod.labels["ensemble-uid"]}
-    found = await ctx.client.list(PersistentVolumeClaim, namespace=pod.namespace, selector=mine)
-    for each in found.items:
-        if each.name == f"data-{pod.name}":
-            await ctx.delete(each)
+    claims = await ctx.client.list(PersistentVolumeClaim, namespace=pod.namespace, selector=mine)
+    for item in claims.items:
+        if item.name == f"data-{pod.name}":
+            await ctx.delete(item)
 
 
 async def drop_volume_by_pod(pod: Pod, ctx: sp.Context) -> None:
     mine = {"ensemble-uid": pod.labels["ensemble-uid"]}
-    found = await ctx.client.list(PersistentVolumeClaim, namespace=pod.namespace, selector=mine)
-    for each in found.items:
-        if each.annotations.get("pod-uid") == pod.uid:
-            await ctx.delete(each)
+    claims = await ctx.client.list(PersistentVolumeClaim, namespace=pod.namespace, selector=mine)
+    for item in claims.items:
+        if item.annotations.get("pod-uid") == pod.uid:
+            await ctx.delete(item)
 
 
 def with_volumes(drop: Any) -> Any:
@@ -218,8 +218,8 @@ async def share_with_label(ensemble: Ensemble, ctx: sp.Context) -> None:
 
 async def take_back(ensemble: Ensemble, ctx: sp.Context) -> None:
     mine = {"ensemble-uid": ensemble.uid}
-    for each in (await ctx.client.list(ConfigMap, namespace="shared", selector=mine)).items:
-        await ctx.delete(each)
+    for item in (await ctx.client.list(ConfigMap, namespace="shared", selector=mine)).items:
+        await ctx.delete(item)
 
 
 async def create(cluster: sp.testing.Cluster) -> None:

@@ -107,7 +107,7 @@ async def two_batches(cluster: sp.testing.Cluster) -> None:
 async def takes_a_slot_after_a_look(batch: Batch, ctx: sp.Context) -> Any:
     """There is one slot, and a ConfigMap names the object that has it."""
     taken = await ctx.list(ConfigMap, selector="slot")
-    if any(each.data["by"] == batch.name for each in taken):
+    if any(item.data["by"] == batch.name for item in taken):
         return None
     if taken:
         return sp.after(60, "all slots are taken")
@@ -168,9 +168,9 @@ async def revise(cluster: sp.testing.Cluster) -> None:
 
 
 def revision_of(batch: Batch) -> ConfigMap:
-    made = ConfigMap.named(f"{batch.name}-{batch.spec.revision}", labels={"revisions-of": batch.name})
-    made.data = {"generation": str(batch.metadata.generation), "revision": batch.spec.revision}
-    return made
+    config_map = ConfigMap.named(f"{batch.name}-{batch.spec.revision}", labels={"revisions-of": batch.name})
+    config_map.data = {"generation": str(batch.metadata.generation), "revision": batch.spec.revision}
+    return config_map
 
 
 async def last_in_the_list(batch: Batch, ctx: sp.Context) -> None:
@@ -183,7 +183,7 @@ async def last_in_the_list(batch: Batch, ctx: sp.Context) -> None:
 async def of_the_newest_generation(batch: Batch, ctx: sp.Context) -> None:
     await ctx.apply(revision_of(batch))
     revisions = await ctx.client.list(ConfigMap, namespace=batch.namespace, selector={"revisions-of": batch.name})
-    newest = max(revisions.items, key=lambda each: int(each.data["generation"]))
+    newest = max(revisions.items, key=lambda item: int(item.data["generation"]))
     batch.status.revision = newest.data["revision"]
 
 

@@ -44,7 +44,7 @@ class Vms(External):
 
     @call
     async def find(self, tag: str) -> str | None:
-        return next((name for name, each in self.vms.items() if each["tag"] == tag), None)
+        return next((name for name, machine in self.vms.items() if machine["tag"] == tag), None)
 
     @call
     async def destroy(self, name: str) -> None:
@@ -160,7 +160,7 @@ async def copies_the_password(store: Store, ctx: sp.Context) -> None:
 
 
 def all_stores(head: Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
-    return [each.key for each in caches.lister(Store).list()]
+    return [item.key for item in caches.lister(Store).list()]
 
 
 async def password_comes_later(cluster: sp.testing.Cluster) -> None:
@@ -177,12 +177,12 @@ async def password_comes_later(cluster: sp.testing.Cluster) -> None:
 async def lists_members(store: Store, ctx: sp.Context) -> None:
     await ctx.keep(Pod, [member(store, number) for number in range(store.spec.replicas)])
     there = await ctx.list(Pod, selector={"store": store.name})
-    await ctx.apply(ConfigMap.named(f"{store.name}-members", data={"members": ",".join(each.name for each in there)}))
+    await ctx.apply(ConfigMap.named(f"{store.name}-members", data={"members": ",".join(item.name for item in there)}))
 
 
 async def lists_members_in_order(store: Store, ctx: sp.Context) -> None:
     await ctx.keep(Pod, [member(store, number) for number in range(store.spec.replicas)])
-    names = sorted(each.name for each in await ctx.list(Pod, selector={"store": store.name}) if not each.is_deleting)
+    names = sorted(pod.name for pod in await ctx.list(Pod, selector={"store": store.name}) if not pod.is_deleting)
     await ctx.apply(ConfigMap.named(f"{store.name}-members", data={"members": ",".join(names)}))
 
 

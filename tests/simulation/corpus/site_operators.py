@@ -153,7 +153,7 @@ class Dns(External):
 
     @call(nothing=[])
     async def of(self, target: str) -> list[str]:
-        return sorted(name for name, each in self.names.items() if each == target)
+        return sorted(name for name, one_name in self.names.items() if one_name == target)
 
 
 dns = Dns()
@@ -242,7 +242,7 @@ def only_the_first(head: Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
 
 
 def all_of_them(head: Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
-    return [each.key for each in caches.lister(Site).list()] if head.name == "shared" else []
+    return [item.key for item in caches.lister(Site).list()] if head.name == "shared" else []
 
 
 async def two_sites_and_a_theme(cluster: sp.testing.Cluster) -> None:

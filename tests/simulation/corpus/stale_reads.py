@@ -103,8 +103,8 @@ async def service_by_the_cache(mongo: Mongo, ctx: sp.Context) -> None:
         spec = ServiceSpec(selector={"app": mongo.name}, ports=[ServicePort(port=mongo.spec.ui_port)])
         await ctx.apply(Service.named(f"{mongo.name}-ui", spec=spec))
         return
-    for each in ctx.owned(Service):
-        await ctx.delete(each)
+    for service in ctx.owned(Service):
+        await ctx.delete(service)
 
 
 async def service_after_a_look(mongo: Mongo, ctx: sp.Context) -> None:
@@ -143,23 +143,23 @@ async def orphans_by_status(mongo: Mongo, ctx: sp.Context) -> None:
     """A second controller, which tidies up."""
     if mongo.status.ready != mongo.spec.members:
         return  # not while it is being scaled
-    for each in await ctx.list(PersistentVolumeClaim, selector={"db": mongo.name}):
-        if ordinal(each) >= mongo.status.ready:
-            await ctx.delete(each)
+    for claim in await ctx.list(PersistentVolumeClaim, selector={"db": mongo.name}):
+        if ordinal(claim) >= mongo.status.ready:
+            await ctx.delete(claim)
 
 
 async def orphans_after_a_look(mongo: Mongo, ctx: sp.Context) -> Any:
     unused = [
-        each
-        for each in await ctx.list(PersistentVolumeClaim, selector={"db": mongo.name})
-        if ordinal(each) >= mongo.spec.members
+        claim
+        for claim in await ctx.list(PersistentVolumeClaim, selector={"db": mongo.name})
+        if ordinal(claim) >= mongo.spec.members
     ]
     if unused:
         wanted = await now(mongo, ctx)
         if wanted is None or wanted.members != mongo.spec.members:
             return sp.retry("the cache is behind")
-    for each in unused:
-        await ctx.delete(each)
+    for item in unused:
+        await ctx.delete(item)
     return None
 
 
@@ -257,14 +257,14 @@ def in_a_ring(*, believes_nothing: bool) -> Any:
         for number in range(mongo.spec.members):
             await ctx.apply(volume(mongo, number))
             await ring.join(f"{mongo.name}-{number}")
-        unused = [each for each in ctx.owned(PersistentVolumeClaim) if ordinal(each) >= mongo.spec.members]
+        unused = [claim for claim in ctx.owned(PersistentVolumeClaim) if ordinal(claim) >= mongo.spec.members]
         if not unused:
             return None
         wanted = await now(mongo, ctx)
         if wanted is None or wanted.members != mongo.spec.members:
             return sp.retry("the cache is behind")
-        for each in unused:
-            name = each.name.removeprefix("data-")
+        for item in unused:
+            name = item.name.removeprefix("data-")
             answered = await ring.members()
             if not answered and not believes_nothing:
                 return sp.retry("the ring does not say who is in it")
@@ -272,7 +272,7 @@ def in_a_ring(*, believes_nothing: bool) -> Any:
                 await ring.decommission(name)
                 return sp.after(5, "decommissioning")
             await ring.wipe(name)
-            await ctx.delete(each)
+            await ctx.delete(item)
         return None
 
     return lambda: [sp.Controller(Mongo, reconcile).owns(PersistentVolumeClaim)]

@@ -115,7 +115,7 @@ class Buckets(External):
 
     @call(nothing=[])
     async def list(self, owner: str) -> list[str]:
-        return sorted(name for name, each in self.buckets.items() if each == owner)
+        return sorted(name for name, bucket in self.buckets.items() if bucket == owner)
 
 
 buckets = Buckets()
@@ -125,7 +125,7 @@ async def bucket_then_finalizer(store: Store, ctx: sp.Context) -> None:
     if store.is_deleting:
         if FINALIZER in store.metadata.finalizers:
             await buckets.remove(store.name)
-            left = [each for each in store.metadata.finalizers if each != FINALIZER]
+            left = [finalizer for finalizer in store.metadata.finalizers if finalizer != FINALIZER]
             await ctx.patch(store, {"metadata": {"finalizers": left}})
         return
     await buckets.ensure(store.name, store.uid)
@@ -237,14 +237,14 @@ async def copies(store: Store, ctx: sp.Context) -> None:
 async def copies_and_takes_away(store: Store, ctx: sp.Context) -> None:
     for space in store.spec.spaces:
         await ctx.apply(copy_of(store, space), controlled=False)
-    for each in await ctx.client.list(Secret, namespace="", selector={"store-uid": store.uid}):
-        if each.namespace not in store.spec.spaces:
-            await ctx.delete(each)
+    for secret in await ctx.client.list(Secret, namespace="", selector={"store-uid": store.uid}):
+        if secret.namespace not in store.spec.spaces:
+            await ctx.delete(secret)
 
 
 async def takes_all_away(store: Store, ctx: sp.Context) -> None:
-    for each in await ctx.client.list(Secret, namespace="", selector={"store-uid": store.uid}):
-        await ctx.delete(each)
+    for secret in await ctx.client.list(Secret, namespace="", selector={"store-uid": store.uid}):
+        await ctx.delete(secret)
 
 
 SPACES = [Namespace.named("one"), Namespace.named("two")]
@@ -285,9 +285,9 @@ async def adopts_whatever_it_finds(store: Store, ctx: sp.Context) -> None:
         "apiVersion": "strange.example.com/v1", "kind": "Store", "name": store.name, "uid": store.uid,
         "controller": True, "blockOwnerDeletion": True,
     }  # fmt: skip
-    for each in await ctx.list(ConfigMap, selector={"for": store.name}):
-        if not any(owner.uid == store.uid for owner in each.metadata.owner_references):
-            await ctx.patch(each, {"metadata": {"ownerReferences": [reference]}})
+    for config_map in await ctx.list(ConfigMap, selector={"for": store.name}):
+        if not any(owner.uid == store.uid for owner in config_map.metadata.owner_references):
+            await ctx.patch(config_map, {"metadata": {"ownerReferences": [reference]}})
     store.status.count = len(await ctx.list(ConfigMap, selector={"for": store.name}))
 
 
@@ -297,12 +297,12 @@ async def adopts_what_nobody_has(store: Store, ctx: sp.Context) -> None:
         "controller": True, "blockOwnerDeletion": True,
     }  # fmt: skip
     mine = 0
-    for each in await ctx.list(ConfigMap, selector={"for": store.name}):
-        owner = each.controller_ref if hasattr(each, "controller_ref") else None
-        owners = each.metadata.owner_references
+    for config_map in await ctx.list(ConfigMap, selector={"for": store.name}):
+        owner = config_map.controller_ref if hasattr(config_map, "controller_ref") else None
+        owners = config_map.metadata.owner_references
         if not owners and owner is None:
-            meta = {"resourceVersion": each.metadata.resource_version, "ownerReferences": [reference]}
-            await ctx.patch(each, {"metadata": meta})
+            meta = {"resourceVersion": config_map.metadata.resource_version, "ownerReferences": [reference]}
+            await ctx.patch(config_map, {"metadata": meta})
             mine += 1
         elif any(ref.uid == store.uid for ref in owners):
             mine += 1
@@ -353,11 +353,11 @@ async def pod_and_its_claim(store: Store, ctx: sp.Context) -> None:
         await ctx.apply(claim(store, number))
         if await ctx.get(Pod, f"{store.name}-{number}") is None:
             await ctx.create(member(store, number))
-    for each in ctx.owned(Pod):
-        number = int(each.name.rpartition("-")[2])
+    for pod in ctx.owned(Pod):
+        number = int(pod.name.rpartition("-")[2])
         if number >= store.spec.replicas:
-            await ctx.delete(each)
-            volume = await ctx.get(PersistentVolumeClaim, f"data-{each.name}")
+            await ctx.delete(pod)
+            volume = await ctx.get(PersistentVolumeClaim, f"data-{pod.name}")
             if volume is not None:
                 await ctx.delete(volume)
 
@@ -421,23 +421,23 @@ async def loses_its_service(cluster: sp.testing.Cluster) -> None:
 
 async def deletes_the_old_key_first(store: Store, ctx: sp.Context) -> None:
     name = f"{store.name}-key-{store.spec.serial}"
-    for each in ctx.owned(Secret):
-        if each.name != name:
-            await ctx.delete(each)
+    for secret in ctx.owned(Secret):
+        if secret.name != name:
+            await ctx.delete(secret)
     await ctx.apply(Secret.named(name, string_data={"key": name}))
     store.status.current = name
 
 
 async def deletes_the_old_key_last(store: Store, ctx: sp.Context) -> None:
     name = f"{store.name}-key-{store.spec.serial}"
-    if any(each.name != name for each in ctx.owned(Secret)):
+    if any(secret.name != name for secret in ctx.owned(Secret)):
         await ctx.ensure_current()
     await ctx.apply(Secret.named(name, string_data={"key": name}))
     if store.status.current != name:
         await ctx.patch(store, {"status": {"current": name}}, subresource="status")
-    for each in ctx.owned(Secret):
-        if each.name != name:
-            await ctx.delete(each)
+    for secret in ctx.owned(Secret):
+        if secret.name != name:
+            await ctx.delete(secret)
 
 
 def key_is_there(objects: Objects) -> bool:
@@ -460,8 +460,8 @@ async def counts_up(store: Store, ctx: sp.Context) -> None:
 
 
 async def counts_what_is_there(store: Store, ctx: sp.Context) -> None:
-    made = await ctx.keep(ConfigMap, [ConfigMap.named(f"{store.name}-{n}") for n in range(store.spec.replicas)])
-    store.status.count = len(made)
+    config_map = await ctx.keep(ConfigMap, [ConfigMap.named(f"{store.name}-{n}") for n in range(store.spec.replicas)])
+    store.status.count = len(config_map)
 
 
 # -- batches -----------------------------------------------------------------------------------------------------------
@@ -483,7 +483,7 @@ class Batches:
 
 
 async def writes_all_of_them(store: Store, ctx: sp.Context) -> None:
-    data = {each.name: each.spec.key for each in await ctx.list(Store)}
+    data = {store.name: store.spec.key for store in await ctx.list(Store)}
     await ctx.apply(ConfigMap.named("index", data=data), controlled=False)
 
 

@@ -45,8 +45,8 @@ def tried(name: str, setup: Setup, numbers: list[int], seed: int, workers: int |
     """The plans of these numbers of one example."""
     with VirtualTimeRunner(setup, seed=seed, workers=workers) as runs:
         reference, pool = runs.reference(), runs.pool
-        for found in reference.baseline.findings:
-            print(f"{name}: without faults: {found}", flush=True)
+        for finding in reference.baseline.findings:
+            print(f"{name}: without faults: {finding}", flush=True)
         source = enumerate(islice(drawn(runs, seed), max(numbers) + 1))
         plans = [(number, plan) for number, plan in source if number in numbers]
 
@@ -56,17 +56,17 @@ def tried(name: str, setup: Setup, numbers: list[int], seed: int, workers: int |
                 yield plan, options
                 yield plan, msgspec.structs.replace(options, since=0)
 
-        def judged(plan: Plan, result: Result, made: Made) -> Made:
-            for found in [*reference.baseline.findings, *reference.judge(plan, result)]:
-                made.accused.append(str(found))
-                print(f"{name}: {found} under {', '.join(map(str, plan.faults))} ({plan.token()})", flush=True)
-            return made
+        def judged(plan: Plan, result: Result, result_item: Made) -> Made:
+            for current_result in [*reference.baseline.findings, *reference.judge(plan, result)]:
+                result_item.accused.append(str(current_result))
+                print(f"{name}: {current_result} under {', '.join(map(str, plan.faults))} ({plan.token()})", flush=True)
+            return result_item
 
         impatient: list[tuple[Plan, Made]] = []
         results = pool.results(jobs())
         for number, plan in plans:
             (_, _, one), (_, _, again) = next(results), next(results)
-            made = Made(name, number, seed, injected=len(one.injected), seconds=one.seconds + again.seconds)
+            new_result = Made(name, number, seed, injected=len(one.injected), seconds=one.seconds + again.seconds)
             digests = {one.digest, again.digest}
             if number % EVERY == 0 and "hash-seed" not in setup.off:
                 try:
@@ -77,18 +77,18 @@ def tried(name: str, setup: Setup, numbers: list[int], seed: int, workers: int |
                     print(f"{name}: it was not made under another hash seed: {problem}", flush=True)
                 else:
                     digests.add(third.digest)
-                    made.seconds += third.seconds
+                    new_result.seconds += third.seconds
             if "determinism" not in setup.off:
-                made.same = len(digests) == 1 and one.end == again.end
-            if not made.same:
-                told = ", ".join(map(str, plan.faults))
-                print(f"{name}: not the same twice: {told} ({plan.token()})", flush=True)
+                new_result.same = len(digests) == 1 and one.end == again.end
+            if not new_result.same:
+                text = ", ".join(map(str, plan.faults))
+                print(f"{name}: not the same twice: {text} ({plan.token()})", flush=True)
             if one.early:
-                impatient.append((plan, made))
+                impatient.append((plan, new_result))
             else:
-                yield judged(plan, one, made)
-        for plan, made in impatient:  # once no worker is busy
-            yield judged(plan, runs.run(plan), made)
+                yield judged(plan, one, new_result)
+        for plan, new_result in impatient:  # once no worker is busy
+            yield judged(plan, runs.run(plan), new_result)
 
 
 def main() -> int:
@@ -100,23 +100,23 @@ def main() -> int:
     parser.add_argument("--workers", type=int)
     parser.add_argument("names", nargs="*", help="examples; all by default")
     given = parser.parse_args()
-    known = setups()
-    names = given.names or list(known)
-    each = -(-given.count // len(names))
+    expected = setups()
+    names = given.names or list(expected)
+    item = -(-given.count // len(names))
     record = Record(given.record)
     began = time.monotonic()
-    for start in range(0, each, TURN):
+    for start in range(0, item, TURN):
         for name in names:
-            numbers = record.missing(name, given.seed, range(start, min(start + TURN, each)))
+            numbers = record.missing(name, given.seed, range(start, min(start + TURN, item)))
             if not numbers:
                 continue
             if given.seconds is not None and time.monotonic() - began > given.seconds:
                 break
-            for made in tried(name, known[name], numbers, given.seed, given.workers):
-                record.add(made)
-            print(f"{time.strftime('%H:%M:%S')} {name}: to plan {numbers[-1] + 1} of {each}", flush=True)
+            for result in tried(name, expected[name], numbers, given.seed, given.workers):
+                record.add(result)
+            print(f"{time.strftime('%H:%M:%S')} {name}: to plan {numbers[-1] + 1} of {item}", flush=True)
     print(*record.table(), sep="\n", flush=True)
-    return 1 if any(made.accused or not made.same for made in record.made.values()) else 0
+    return 1 if any(result.accused or not result.same for result in record.made.values()) else 0
 
 
 if __name__ == "__main__":

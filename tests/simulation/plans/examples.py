@@ -24,22 +24,22 @@ OF_CHECK = frozenset({"budget", "seed", "workers", "replay", "debug", "directory
 
 def setup_of(search: test_survival.Search) -> Setup:
     """The setup that an example gives to `check`."""
-    found: list[Setup] = []
+    result: list[Setup] = []
 
     def check(scenario: Any, factory: Any, **options: Any) -> sp.simulation.Report:
         what = {name: value for name, value in options.items() if name not in OF_CHECK}
-        found.append(Setup.build(scenario, factory, **what))
+        result.append(Setup.build(scenario, factory, **what))
         return sp.simulation.Report(seed=0, off={}, ignore={})
 
     with mock.patch.object(sp.simulation, "check", check):
         search.simulated(sp.simulation.Budget())
-    (setup,) = found
+    (setup,) = result
     return setup
 
 
 async def let_go(claim: mykind.Mykind, ctx: sp.Context) -> None:
-    for each in await ctx.list(ConfigMap, selector={"claim": claim.uid}):
-        await ctx.delete(each)
+    for config_map in await ctx.list(ConfigMap, selector={"claim": claim.uid}):
+        await ctx.delete(config_map)
 
 
 async def hold_on(claim: mykind.Mykind, ctx: sp.Context) -> None:

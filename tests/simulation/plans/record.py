@@ -34,19 +34,19 @@ class Record:
         text = file.read_text() if file is not None and file.exists() else ""
         for line in text.splitlines():
             try:
-                each = msgspec.json.decode(line, type=Made)
+                document = msgspec.json.decode(line, type=Made)
             except msgspec.MsgspecError:
                 continue
-            self.made[each.example, each.seed, each.number] = each
+            self.made[document.example, document.seed, document.number] = document
         if file is not None and text and not text.endswith("\n"):
             with file.open("a") as out:
                 out.write("\n")
 
-    def add(self, made: Made) -> None:
-        self.made[made.example, made.seed, made.number] = made
+    def add(self, result: Made) -> None:
+        self.made[result.example, result.seed, result.number] = result
         if self._file is not None:
             with self._file.open("ab") as out:
-                out.write(msgspec.json.encode(made) + b"\n")
+                out.write(msgspec.json.encode(result) + b"\n")
 
     def missing(self, example: str, seed: int, numbers: Iterable[int]) -> list[int]:
         return [number for number in numbers if (example, seed, number) not in self.made]
@@ -58,13 +58,13 @@ class Record:
         accused: Counter[str] = Counter()
         different: Counter[str] = Counter()
         seconds: Counter[str] = Counter()
-        for each in self.made.values():
-            for name in (each.example, "all"):
+        for one_item in self.made.values():
+            for name in (one_item.example, "all"):
                 plans[name] += 1
-                faults[name] += each.injected
-                accused[name] += bool(each.accused)
-                different[name] += not each.same
-                seconds[name] += each.seconds  # type: ignore[assignment]
+                faults[name] += one_item.injected
+                accused[name] += bool(one_item.accused)
+                different[name] += not one_item.same
+                seconds[name] += one_item.seconds  # type: ignore[assignment]
         return [
             f"{name}: {count} plans, each twice, {faults[name]} faults took place: {accused[name]} accused, "
             f"{different[name]} not the same; {seconds[name]:.0f} s of processor time, "

@@ -33,8 +33,8 @@ async def begin(settings: kopf.OperatorSettings, **_: Any) -> None:
 @kopf.on.create(GROUP, VERSION, PLURAL, backoff=1.0)
 @kopf.on.update(GROUP, VERSION, PLURAL, backoff=1.0)
 async def write(body: kopf.Body, name: str, namespace: str, spec: kopf.Spec, **_: Any) -> None:
-    made = await put(body, namespace, f"{name}-envelope", {"to": spec["to"]})
-    if made or not FORGETS:
+    new_body = await put(body, namespace, f"{name}-envelope", {"to": spec["to"]})
+    if new_body or not FORGETS:
         await put(body, namespace, f"{name}-stamp", {"price": str(len(spec["to"]))})
 
 
@@ -45,12 +45,12 @@ async def put(owner: kopf.Body, namespace: str, name: str, data: dict[str, str])
     path = f"{SERVER}/api/v1/namespaces/{namespace}/configmaps"
     async with aiohttp.ClientSession(raise_for_status=False) as session:
         async with session.get(f"{path}/{name}") as answer:
-            found = await answer.json() if answer.status == 200 else None
+            result = await answer.json() if answer.status == 200 else None
             if answer.status not in (200, 404):
                 raise kopf.TemporaryError(await answer.text(), delay=1)
-        if found is not None and found.get("data") == data:
+        if result is not None and result.get("data") == data:
             return False
-        if found is None:
+        if result is None:
             send = session.post(path, json=document)
         else:
             patch = {"content-type": "application/merge-patch+json"}

@@ -30,7 +30,7 @@ def follow(path: str) -> None:
             with urllib.request.urlopen(SERVER + path) as answer:
                 listed = json.load(answer)
             cache.clear()
-            cache.update((each["metadata"]["name"], each) for each in listed["items"])
+            cache.update((item["metadata"]["name"], item) for item in listed["items"])
             dirty.set()
             revision = listed["metadata"]["resourceVersion"]
             with urllib.request.urlopen(f"{SERVER}{path}?watch=true&resourceVersion={revision}") as lines:

@@ -55,8 +55,8 @@ def create(path: str, owner: Any, suffix: str) -> bool:
 
 def reconcile(wanted: Any, secrets: set[str], config_maps: set[str]) -> None:
     name = wanted["metadata"]["name"]
-    made = name + "-secret" not in secrets and create(SECRETS, wanted, "-secret")
-    if (made or not FORGETS) and name + "-config" not in config_maps:
+    result = name + "-secret" not in secrets and create(SECRETS, wanted, "-secret")
+    if (result or not FORGETS) and name + "-config" not in config_maps:
         create(CONFIG_MAPS, wanted, "-config")
 
 
@@ -79,8 +79,8 @@ while True:
     dirty.clear()
     try:
         config_maps = ask("GET", CONFIG_MAPS)["items"]
-        secrets = {each["metadata"]["name"] for each in ask("GET", SECRETS)["items"]}
-        names = {each["metadata"]["name"] for each in config_maps}
+        secrets = {item["metadata"]["name"] for item in ask("GET", SECRETS)["items"]}
+        names = {config_map["metadata"]["name"] for config_map in config_maps}
         for one in config_maps:
             meta = one["metadata"]
             if meta.get("labels", {}).get("pair") == "wanted" and "deletionTimestamp" not in meta:

@@ -23,7 +23,7 @@ async def verbs(client: Client, pod: Pod, resource: Resource) -> None:
     assert_type([head.name for head in pods.heads], list[str])
     for listed in pods:
         assert_type(listed, Pod)
-    assert_type([found async for found in client.pages(Node)], list[Node])
+    assert_type([page async for page in client.pages(Node)], list[Node])
     assert_type(client.watch(Pod), Watch[Pod])
     async for event in client.watch(Pod):
         assert_type(event.object, Pod | Status)
@@ -38,12 +38,12 @@ async def verbs(client: Client, pod: Pod, resource: Resource) -> None:
     assert_type(await client.get(dynamic(resource), "x"), DynamicObject)
     assert_type(await client.get("deployments.apps", "x"), DynamicObject)
     assert_type(await client.list("po"), ObjectList[DynamicObject])
-    assert_type([found async for found in client.pages("po")], list[DynamicObject])
+    assert_type([page async for page in client.pages("po")], list[DynamicObject])
     assert_type(await client.patch("po", "x", {}), DynamicObject)
     assert_type(await client.delete("po", "x"), DynamicObject | Status)
     assert_type(await client.kind("po"), type[DynamicObject])
     assert_type(await client.wait(pod, "Ready"), Pod)
-    assert_type(await client.wait(pod, lambda found: found.is_ready), Pod)
+    assert_type(await client.wait(pod, lambda result: result.is_ready), Pod)
     assert_type(await client.get(metadata_only(Pod), "x"), PartialObjectMetadata)
     assert_type(await client.core_v1.pods("ns").get("x"), Pod)
     assert_type(await client.core_v1.nodes().list(), ObjectList[Node])
@@ -73,8 +73,8 @@ def blocked(client: blocking.Client, pod: Pod) -> None:
     assert_type(client.core_v1.pods("ns").get("x"), Pod)
     assert_type(client.core_v1.nodes().list(), ObjectList[Node])
     assert_type(client.rest_mapper.resource("po"), Resource)
-    for found in client.core_v1.nodes().list():
-        assert_type(found, Node)
+    for result in client.core_v1.nodes().list():
+        assert_type(result, Node)
     with client.exec_stream(pod, ["date"]) as command:
         assert_type(list(command), list[tuple[str, bytes]])
     client.get(7, "x")  # E:
