@@ -235,7 +235,6 @@ class Leading:
         self._supervisor.dismiss()
 
     async def run(self) -> None:
-        self._stopping.clear()
         try:
             while self._supervisor.children or not self._stopping.is_set():
                 self._supervisor.lead()
@@ -246,6 +245,7 @@ class Leading:
                     async with asyncio.timeout(RENEWED_EVERY):
                         await self._stopping.wait()
         finally:
+            self._stopping.clear()
             self._supervisor.lose("the supervising process no longer leads")
 
 
