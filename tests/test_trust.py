@@ -172,7 +172,10 @@ def _load_keys() -> None:
     ClientCertificate(cert_data=LEAF.cert_pem, key_data=LEAF.key_pem).load_into(client_context(ROOT.cert_pem), "")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory as a file is Linux's")
+@pytest.mark.skipif(
+    sys.platform != "linux",
+    reason="only Linux has files in memory (memfd_create); elsewhere keys need a folder, as the next test shows",
+)
 def test_keys_are_loaded_where_no_folder_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(**_: str) -> tuple[int, str]:
         raise OSError("read-only")

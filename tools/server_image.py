@@ -126,7 +126,7 @@ def _is_wanted(member: tarfile.TarInfo) -> bool:
 
 
 def _merged(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
-    """The member under ``usr``, if its folder is a link there. Its owner is whoever runs this."""
+    """The member under ``usr``, if its folder is a link there. Its owner is the user that runs this program."""
     name = member.name.removeprefix("./")
     name = f"usr/{name}" if name.partition("/")[0] in MERGED else name
     link = member.linkname

@@ -111,7 +111,7 @@ def folder() -> Iterator[Path]:
 def image(folder: Path) -> Image:
     needs("apt-get", "dpkg-deb", "unshare", "nsenter", "ip")
     if os.geteuid() != 0:
-        pytest.skip("only root can enter namespaces as another user")
+        pytest.skip("the image is started as other users in its own namespaces, which needs root")
     words = [sys.executable, ROOT / "tools" / "server_image.py", "--output", folder / "image.tar"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=LATER, check=False)
     assert done.returncode == 0, done.stderr

@@ -45,7 +45,7 @@ def kopf() -> Path:
     install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "kopf"]
     process = subprocess.run(install, capture_output=True, text=True, check=False)
     if process.returncode:
-        pytest.skip(f"kopf can't be installed: {process.stderr[-300:]}")
+        pytest.skip(f"the registry of packages has no kopf to compare with: {process.stderr[-300:]}")
     return python
 
 

@@ -7,6 +7,7 @@ schemas (pruning, then defaulting).
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from typing import Any, Final, cast
 
 import msgspec
@@ -151,7 +152,7 @@ def read_object(call: Call, served: ServedResource, validation: str) -> JsonObje
     check_kind(call, served, obj)
     if served.custom and may_have_floats(call.request.body or b""):
         whole_numbers(obj)
-    return coerced(call, served, obj, validation, duplicates)
+    return coerced(call, served, obj, lambda obj: coerce(call, served, obj, validation, duplicates))
 
 
 def check_kind(call: Call, served: ServedResource, obj: JsonObject) -> None:
@@ -219,30 +220,16 @@ def _is_registered(call: Call, version: GroupVersion, kind: str) -> bool:
     return call.state.registry.find_kind(version.group, version.version, kind) is not None
 
 
-def coerced(
-    call: Call,
-    served: ServedResource,
-    obj: JsonObject,
-    validation: str,
-    duplicates: list[str],
-    *,
-    patch: bool = False,
-    patch_text: str = "",
-    applied: bool = False,
-) -> JsonObject:
-    """The result of `coerce`; ``obj`` must not be used any more. If others would have to wait for it, it is made in a
-    thread. Raises ApiStatusError.
+def coerced(call: Call, served: ServedResource, obj: JsonObject, coercion: Callable[[JsonObject], None]) -> JsonObject:
+    """The object as ``coercion``, which calls `coerce`, leaves it; ``obj`` must not be used any more. If others would
+    have to wait for it, it is called in a thread. Raises ApiStatusError.
     """
-
-    def work() -> None:
-        coerce(call, served, obj, validation, duplicates, patch=patch, patch_text=patch_text, applied=applied)
-
     if call.replay is None or not delays_others(call.request):
-        work()
+        coercion(obj)
         return obj
 
     def pickled() -> tuple[bytes, list[FieldError], list[str]]:
-        work()
+        coercion(obj)
         return pickle.dumps(obj), call.missing, call.warnings
 
     # Pickled, because each attempt changes its own object.

@@ -25,6 +25,7 @@ from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.object_decoding import (
     TYPE_META,
     check_kind,
+    coerce,
     coerced,
     fit_namespace,
     patched_wrong,
@@ -106,7 +107,13 @@ def patch(call: Call) -> Response:
     if (served.custom or kind == _STRATEGIC) and may_have_floats(call.request.body or b""):
         whole_numbers(new)
     patch_text = go_text(parse_document(call.request.body or b"", JSON_TYPE)[0]) if kind == _STRATEGIC else ""
-    new = coerced(call, served, new, options.field_validation, repeated, patch=True, patch_text=patch_text)
+    validation = options.field_validation
+    new = coerced(
+        call,
+        served,
+        new,
+        lambda obj: coerce(call, served, obj, validation, repeated, patch=True, patch_text=patch_text),
+    )
     _same_identity(call, new)
     return shape.single(call, modify(call, served, record, old, new, options, subresource=path.subresource))
 
@@ -266,7 +273,8 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
     new["metadata"].setdefault("name", path.name)
     if may_have_floats(call.request.body or b""):
         whole_numbers(new)
-    new = coerced(call, served, new, options.field_validation, [], patch=True, applied=True)
+    validation = options.field_validation
+    new = coerced(call, served, new, lambda obj: coerce(call, served, obj, validation, [], patch=True, applied=True))
     _same_identity(call, new)
     if record is None or live is None:
         new["metadata"].pop("resourceVersion", None)
