@@ -112,6 +112,10 @@ async def program(*words: str | Path, home: Path) -> AsyncIterator[Program]:
     started = Program(process)
     try:
         yield started
+    except BaseException as problem:
+        status = "still running" if process.returncode is None else f"ended with {process.returncode}"
+        problem.add_note(f"the program, {status}:\n{started.printed()}")
+        raise
     finally:
         if process.returncode is None:
             process.kill()
