@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-__all__ = ["drop", "stop"]
-
 
 async def stop(*tasks: asyncio.Future[Any]) -> None:
     """Cancels tasks that would go on forever, and waits until they have ended.

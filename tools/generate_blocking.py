@@ -42,8 +42,6 @@ from setpoint.blocking.portal import Portal
 from setpoint.blocking.streams import Response, Watch
 
 {guarded}
-__all__ = ["Verbs"]
-
 K = TypeVar("K", bound=Object)
 
 
@@ -66,8 +64,6 @@ from setpoint.blocking.portal import Portal
 from setpoint.blocking.streams import CommandStream, PortStream, Response, Watch
 
 {guarded}
-__all__ = ["Client"]
-
 
 class Client(Clientset):
     """A client of one API server, for scripts and notebooks: `setpoint.client.Client` without ``await``.

@@ -12,22 +12,6 @@ from setpoint.crd import CustomResource
 from setpoint.meta import resource_of
 from setpoint.webhook import Admission, Converter
 
-__all__ = [
-    "EVERYBODY",
-    "READ",
-    "WRITE",
-    "Grant",
-    "access_reviews",
-    "certificates",
-    "declaration",
-    "declared",
-    "injection",
-    "leases",
-    "of_the_framework",
-    "pause_switch",
-    "rules",
-]
-
 Document = dict[str, Any]
 READ: Final = ("get", "list", "watch")
 WRITE: Final = ("create", "delete", "patch", "update")

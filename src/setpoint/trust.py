@@ -15,8 +15,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-__all__ = ["certificates_in", "client_context", "pem_file", "trust", "without_mark"]
-
 _BLOCK: Final = re.compile(
     rb"^-----BEGIN CERTIFICATE-----[ \t\r]*\n([A-Za-z0-9+/= \t\r\n]*)^-----END CERTIFICATE-----[ \t\r]*$", re.MULTILINE
 )

@@ -12,8 +12,6 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any, Final, Protocol
 
-__all__ = ["Codec", "codec", "decompress", "dictionaries"]
-
 _LEVEL: Final = 1
 _SEGMENT: Final = (256, 3072)
 _MAGIC: Final = (0xFD2FB528).to_bytes(4, "little")

@@ -10,8 +10,6 @@ from typing import Any, Final
 
 from setpoint.client.transport import Request, Transport, TransportError
 
-__all__ = ["APPLY", "JSON_PATCH", "MERGE", "STRATEGIC", "TABLE", "Answer", "Talk"]
-
 MERGE: Final = "application/merge-patch+json"
 JSON_PATCH: Final = "application/json-patch+json"
 STRATEGIC: Final = "application/strategic-merge-patch+json"

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["KNOWN"]
-
 WORDS: Final = "the same refusal of the same field, in other words or in another order"
 HTTP: Final = "refused before the server's own code upstream, by its HTTP library"
 ANSWERS: Final = "answers of a cluster: its address, its administrators, its audience"

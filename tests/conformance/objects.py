@@ -4,22 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = [
-    "CORE",
-    "CRDS",
-    "DEPLOYMENTS",
-    "GIZMOS",
-    "GIZMO_SCHEMA",
-    "MAPS",
-    "PODS",
-    "SERVICES",
-    "config_map",
-    "definition",
-    "deployment",
-    "pod",
-    "service",
-]
-
 JsonObject = dict[str, Any]
 CORE = "/api/v1/namespaces/{ns}"
 MAPS = CORE + "/configmaps"

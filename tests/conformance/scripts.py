@@ -22,8 +22,6 @@ from .objects import (
     service,
 )
 
-__all__ = ["SCRIPTS", "Script"]
-
 Script = Callable[[Talk], Awaitable[None]]
 SCRIPTS: Final[dict[str, Script]] = {}
 

@@ -9,7 +9,6 @@ import yaml
 from hypothesis import strategies as st
 from tests.apiserver.harness import APPLY, JSON_PATCH, MERGE, STRATEGIC
 from tests.fuzz.documents import (
-    NASTY_TEXTS,
     encoded,
     large,
     metadata,
@@ -387,6 +386,3 @@ def _small() -> st.SearchStrategy[Any]:
             "kind": texts,
         },
     )
-
-
-__all__ = ["NASTY_TEXTS", "requests"]

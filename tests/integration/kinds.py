@@ -15,8 +15,6 @@ from setpoint.meta import Model, Quantity, from_wire
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import PodTemplateSpec
 
-__all__ = ["Gizmos", "everything_in", "gizmos_in", "installed", "until"]
-
 
 class GizmoSpec(Model):
     size: Annotated[int, Field(ge=0, le=10)] = 1

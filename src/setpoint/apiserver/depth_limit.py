@@ -14,8 +14,6 @@ from setpoint.meta import GroupKind, Resource
 from setpoint.schema import ErrorType, FieldError, nested_over
 from setpoint.schema.errors import OMITTED
 
-__all__ = ["MAX_DEPTH", "TOO_DEEP", "check_document", "check_stored", "is_too_deep", "too_deep"]
-
 MAX_DEPTH: Final = 256
 """The maximum number of nested objects and lists in a stored object, including the outermost. Managed fields count too,
 and are five levels deeper than the fields that they describe.

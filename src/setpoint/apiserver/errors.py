@@ -11,31 +11,6 @@ from typing import Any
 from setpoint.meta import GroupKind, GroupResource
 from setpoint.schema import FieldError, to_aggregate_message, to_causes
 
-__all__ = [
-    "MODIFIED",
-    "ApiStatusError",
-    "already_exists",
-    "apply_conflict",
-    "bad_request",
-    "conflict",
-    "expired",
-    "forbidden",
-    "internal_error",
-    "invalid",
-    "method_not_supported",
-    "no_representation",
-    "no_such_path",
-    "not_acceptable",
-    "not_found",
-    "request_entity_too_large",
-    "timeout",
-    "too_large_resource_version",
-    "too_many_requests",
-    "unprocessable",
-    "unsupported_encoding",
-    "unsupported_media_type",
-]
-
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
 

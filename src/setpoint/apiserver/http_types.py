@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-__all__ = ["SYSTEM_ADMIN", "HungUp", "IncomingRequest", "Peer", "Request", "Response", "Socket", "Upgrade", "UserInfo"]
-
 
 class HungUp(ConnectionError):
     """Raised instead of a response, or partway through one: the front breaks the connection, as a network failure

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
     from prometheus_client.samples import NativeHistogram
 
-__all__ = ["RequestMetrics"]
-
 _BUCKETS: Final = (
     *(0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0),
     *(30.0, 45.0, 60.0),

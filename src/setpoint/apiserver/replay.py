@@ -17,8 +17,6 @@ from datetime import datetime
 from random import Random
 from typing import Any, Final, Protocol, TypeVar
 
-__all__ = ["ObjectLocks", "Replay", "Suspended"]
-
 T = TypeVar("T")
 Learn = Callable[["Replay"], Awaitable[None]]
 Transaction = Callable[[], AbstractContextManager[None]]

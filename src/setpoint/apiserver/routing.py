@@ -25,8 +25,6 @@ from setpoint.apiserver.verbs.usage import get_usage, list_usage
 from setpoint.apiserver.verbs.validation import PARTIAL
 from setpoint.apiserver.verbs.watch import watch
 
-__all__ = ["route"]
-
 Handler = Callable[[Call], Response]
 _OBJECT: Final[dict[str, tuple[str, Handler]]] = {
     "GET": ("get", get),

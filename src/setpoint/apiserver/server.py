@@ -56,8 +56,6 @@ from setpoint.apiserver.webhooks.credentials import WebhookUsers
 from setpoint.models import KUBERNETES
 from setpoint.models.history import minor_of
 
-__all__ = ["ApiServer"]
-
 _log = logging.getLogger(__name__)
 
 NEEDING_CONTROLLERS: Final = frozenset({"ServiceAccount", "TaintNodesByCondition"})

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
     from prometheus_client.samples import NativeHistogram
 
-__all__ = ["DECISION", "REASON", "SERVICE_NETWORK", "AccountTokens", "Metrics", "OpenWatch", "State", "TokenUsers"]
-
 BOOKMARK_PERIOD: Final = 60.0
 DECISION: Final = "authorization.k8s.io/decision"
 REASON: Final = "authorization.k8s.io/reason"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import gc
 from typing import Final
 
-__all__ = ["freeze_heap"]
-
 _THRESHOLDS: Final = (20_000, 10, 100)
 """The number of new objects after which the youngest are traversed, and the numbers of such collections after which
 older ones are traversed, too. By default, 700, 10 and 10.

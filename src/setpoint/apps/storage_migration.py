@@ -22,8 +22,6 @@ from setpoint.client.partial_metadata import PartialObjectMetadata, metadata_onl
 from setpoint.meta import Resource
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 
-__all__ = ["MigrationError", "Progress", "StorageMigration"]
-
 _ATTEMPTS = 5
 
 

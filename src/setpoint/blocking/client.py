@@ -22,8 +22,6 @@ from setpoint.client.verb_options import Query
 if TYPE_CHECKING:
     from setpoint.models.core_v1 import Pod
 
-__all__ = ["Client"]
-
 
 class Client(Clientset):
     """A client of one API server, for scripts and notebooks: `setpoint.client.Client` without ``await``.

@@ -12,8 +12,6 @@ from typing import Any, TypeVar
 
 from setpoint.concurrency import end
 
-__all__ = ["Portal"]
-
 T = TypeVar("T")
 
 

@@ -11,8 +11,6 @@ from setpoint.blocking.portal import Portal
 from setpoint.client import WatchEvent
 from setpoint.meta import Object
 
-__all__ = ["CommandStream", "PortStream", "Response", "Watch"]
-
 K = TypeVar("K", bound=Object)
 
 

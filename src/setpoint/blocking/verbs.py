@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from setpoint.models.certificates_v1 import CertificateSigningRequest
     from setpoint.models.core_v1 import Pod, ServiceAccount
 
-__all__ = ["Verbs"]
-
 K = TypeVar("K", bound=Object)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from setpoint.cel.errors import EvaluationError
 from setpoint.cel.values import LISTS, MISSING, NONE, ListValue, MapValue, Optional, UInt, Value, show, type_of_value
 
-__all__ = ["field_of", "field_of_optional", "has_field", "index_of", "index_of_optional"]
-
 
 def field_of(value: Value, name: str) -> Value:
     """The field ``value.name``. Raises EvaluationError if ``value`` is not a map or has no such field.

@@ -13,8 +13,6 @@ from setpoint.cel.span import FREE, ONE, UNBOUNDED, Span
 from setpoint.cel.types import Type
 from setpoint.cel.values import MAX_UINT
 
-__all__ = ["ESTIMATES", "Operand"]
-
 
 @dataclass(frozen=True, slots=True)
 class Operand:

@@ -15,8 +15,6 @@ from setpoint.cel.state import State, Step
 from setpoint.cel.types import Type
 from setpoint.cel.values import Optional, Value, equal, no_overload, type_of_value
 
-__all__ = ["SPECIAL", "dispatched", "is_known", "known_call", "otherwise", "otherwise_value"]
-
 
 def _all_of(steps: list[Step]) -> Step:
     def check(state: State) -> Value:

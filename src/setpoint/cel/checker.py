@@ -36,8 +36,6 @@ from setpoint.cel.types import (  # fmt: skip
 )
 from setpoint.cel.values import type_of_value
 
-__all__ = ["Checked", "check"]
-
 
 @dataclass(slots=True)
 class Checked:

@@ -30,8 +30,6 @@ from setpoint.cel.span import FREE, ONE, UNBOUNDED, Span
 from setpoint.cel.types import Type, unwrapped
 from setpoint.cel.values import size
 
-__all__ = ["Path", "estimate_cost"]
-
 Path = tuple[str, ...]
 """The origin of a value: a variable and its fields. ``@items`` and ``@indices`` stand for all items and indexes of a
 list, ``@keys`` and ``@values`` for all keys and values of a map.

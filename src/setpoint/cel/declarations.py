@@ -27,8 +27,6 @@ from setpoint.cel.types import (
 )
 from setpoint.cel.values import LISTS, MapValue, Opaque, Optional, UInt, Value
 
-__all__ = ["Environment", "Library", "NoFields", "Overload", "accepts", "function", "method"]
-
 Implementation = Callable[..., Any]
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CompileError", "CostExceeded", "EvaluationError", "Issue"]
-
 _WIDE_DOT, _WIDE_MARK = "\uff0e", "\uff3e"
 _MOST = 100
 

@@ -11,8 +11,6 @@ from setpoint.cel.nodes import Call, ListLiteral, Literal, walk
 from setpoint.cel.parser import parse
 from setpoint.regexp import PatternError, compile_pattern
 
-__all__ = ["compile_expression"]
-
 
 def compile_expression(source: str, environment: Environment) -> Checked:
     """The checked expression. Raises CompileError for a syntax error, an unknown name, a type mismatch, a malformed

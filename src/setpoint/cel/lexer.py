@@ -11,8 +11,6 @@ from typing import Final, NamedTuple
 
 from setpoint.cel.errors import Issue
 
-__all__ = ["RESERVED", "BadLiteral", "Token", "tokens", "unquoted", "unquoted_bytes"]
-
 RESERVED: Final = frozenset(
     (
         *("as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop"),

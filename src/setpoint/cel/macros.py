@@ -20,8 +20,6 @@ from setpoint.cel.nodes import (
     StructLiteral,
 )
 
-__all__ = ["MacroError", "Maker", "expand"]
-
 _UNUSED: Final = "#unused"
 _SORTED: Final = "@__sortBy_input__"
 

@@ -11,8 +11,6 @@ from typing import Final
 
 from setpoint.cel.lexer import RESERVED
 
-__all__ = ["escaped", "unescaped"]
-
 _ESCAPES: Final = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _UNESCAPES: Final = {"underscores": "__", "dot": ".", "dash": "-", "slash": "/"}
 _ALLOWED: Final = re.compile(r"[A-Za-z_./-][A-Za-z0-9_./-]*", re.ASCII)

@@ -7,22 +7,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-__all__ = [
-    "ACCUMULATOR",
-    "Call",
-    "Comprehension",
-    "Entry",
-    "Ident",
-    "ListLiteral",
-    "Literal",
-    "MapLiteral",
-    "Node",
-    "Select",
-    "StructLiteral",
-    "children",
-    "walk",
-]
-
 ACCUMULATOR = "@result"
 """The variable that collects a comprehension's result; the text of an expression can't contain it."""
 

@@ -12,8 +12,6 @@ from setpoint.cel.macros import MacroError, Maker, expand
 from setpoint.cel.nodes import Call, Entry, Ident, ListLiteral, Literal, MapLiteral, Node, Select, StructLiteral
 from setpoint.cel.values import MAX_INT, MAX_UINT, MIN_INT, UInt
 
-__all__ = ["MAX_DEPTH", "MAX_SIZE", "parse"]
-
 MAX_SIZE: Final = 100_000
 """The maximum number of characters in an expression."""
 MAX_DEPTH: Final = 90

@@ -32,8 +32,6 @@ from setpoint.cel.types import Type
 from setpoint.cel.values import LISTS, MISSING, MapValue, Optional, PlainMap, Value, no_overload, show, type_of_value
 from setpoint.regexp import PatternError, compile_pattern
 
-__all__ = ["Program", "Result", "StructMaker"]
-
 _CONVERSIONS: Final = frozenset(
     {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
 )

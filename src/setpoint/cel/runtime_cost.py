@@ -12,8 +12,6 @@ from typing import Final
 
 from setpoint.cel.values import LISTS, ListValue, MapValue, Opaque, Value, size
 
-__all__ = ["LIST_COST", "MAP_COST", "REGEX_FACTOR", "STRUCT_COST", "TEXT_FACTOR", "call_cost", "selector_cost"]
-
 LIST_COST: Final = 10
 MAP_COST: Final = 30
 STRUCT_COST: Final = 40

@@ -28,8 +28,6 @@ from setpoint.cel.types import (
     struct,
 )
 
-__all__ = ["MAX_REQUEST", "Declared", "Definition", "SchemaFields", "declare", "with_object_meta"]
-
 """The number of bytes of JSON that take as long to process as one node."""
 
 Definition: TypeAlias = Mapping[str, Any]

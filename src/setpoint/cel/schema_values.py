@@ -28,8 +28,6 @@ from setpoint.cel.values import (
 )
 from setpoint.schema import json_equal
 
-__all__ = ["plain_of", "value_of", "value_without_schema"]
-
 
 def value_without_schema(value: Any) -> Value:
     """JSON as a value, without a schema: objects are maps, and numbers with a fraction or exponent are doubles."""

@@ -7,8 +7,6 @@ from typing import Final, NamedTuple
 
 from setpoint.cel.values import MAX_UINT
 
-__all__ = ["FREE", "ONE", "UNBOUNDED", "Span"]
-
 
 def _capped(value: float) -> int:
     """The amount, rounded up and limited to `MAX_UINT`."""

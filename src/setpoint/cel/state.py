@@ -8,8 +8,6 @@ from typing import Any, TypeAlias
 from setpoint.cel.errors import CostExceeded, EvaluationError
 from setpoint.cel.values import MISSING, Value
 
-__all__ = ["Lazy", "State", "Step", "constant", "local", "value_or_error", "variable"]
-
 Step: TypeAlias = Callable[["State"], Value]
 """One node of an expression, ready to be evaluated."""
 

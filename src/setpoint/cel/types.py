@@ -9,33 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-__all__ = [
-    "ANY",
-    "BOOL",
-    "BYTES",
-    "DOUBLE",
-    "DURATION",
-    "DYN",
-    "ERROR",
-    "INT",
-    "NULL",
-    "STRING",
-    "TIMESTAMP",
-    "TYPE",
-    "UINT",
-    "FieldProvider",
-    "Solution",
-    "Type",
-    "is_dyn",
-    "list_of",
-    "map_of",
-    "optional_of",
-    "parameter",
-    "struct",
-    "type_of",
-    "unwrapped",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Type:

@@ -26,31 +26,6 @@ from setpoint.cel.types import (
     Type,
 )
 
-__all__ = [
-    "LISTS",
-    "MAX_INT",
-    "MAX_UINT",
-    "MIN_INT",
-    "MISSING",
-    "NONE",
-    "Duration",
-    "ListValue",
-    "MapValue",
-    "Opaque",
-    "Optional",
-    "PlainMap",
-    "Timestamp",
-    "UInt",
-    "Value",
-    "compare",
-    "contains",
-    "equal",
-    "no_overload",
-    "show",
-    "size",
-    "type_of_value",
-]
-
 Value: TypeAlias = Any
 """Any value of CEL."""
 

@@ -20,8 +20,6 @@ from setpoint.meta import resource_of
 from setpoint.meta.text_escaping import visible
 from setpoint.testing.checks import check_document, unknown_fields_of
 
-__all__ = ["check_files"]
-
 Document = dict[str, Any]
 _UNKNOWN: Final = "UnknownField"
 _UNKNOWN_RULE: Final = "a field is not in the schema: the API server drops it, or refuses it in strict requests"

@@ -17,8 +17,6 @@ from setpoint.deploy.crds import definitions_of
 if TYPE_CHECKING:
     from setpoint.cluster.embedded import EmbeddedCluster
 
-__all__ = ["connected"]
-
 
 @asynccontextmanager
 async def connected(

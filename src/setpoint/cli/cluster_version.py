@@ -11,8 +11,6 @@ from setpoint.apps.error_reports import UsageError
 from setpoint.meta import GroupVersionKind, Object, resource_of
 from setpoint.models.history import VersionError, minor_of, missing_fields, missing_kind
 
-__all__ = ["missing_in"]
-
 
 def missing_in(version: str, documents: str, kinds: Iterable[type[Object]]) -> list[str]:
     """The lines about kinds and fields that a cluster of ``version`` (``1.33``) lacks or drops by default: about

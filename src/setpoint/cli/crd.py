@@ -17,8 +17,6 @@ from setpoint.meta.text_escaping import visible
 if TYPE_CHECKING:
     from setpoint.crd.definition_change import Change
 
-__all__ = ["crd_app"]
-
 crd_app = App(name="crd", help="Custom resources over time: the effects of a change, and migration of stored objects.")
 Source = Annotated[str, Parameter(allow_leading_hyphen=True)]
 _BREAKS, _TROUBLE = 1, 2
@@ -152,7 +150,8 @@ async def _changes(old: str, new: str, kubeconfig: Path | None, context: str | N
 
 
 def _local(source: str) -> list[dict[str, Any]]:
-    from setpoint.cli.crd_sources import SUFFIXES, from_classes, from_files
+    from setpoint.cli.crd_sources import from_classes, from_files
+    from setpoint.crd.files import SUFFIXES
 
     path = Path(source)
     package = (path / "__init__.py").is_file()

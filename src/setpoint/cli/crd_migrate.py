@@ -14,8 +14,6 @@ from setpoint.apps.storage_migration import Progress, StorageMigration
 from setpoint.client import Client
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 
-__all__ = ["migrate"]
-
 
 async def migrate(client: Client, name: str, state: Path | None) -> None:
     """Runs the migration with a progress bar, and stores its progress in a file, which is removed at the end.

@@ -14,12 +14,10 @@ import msgspec
 from setpoint.cli.program_declarations import declared_by
 from setpoint.cli.program_loader import SourceError, loaded
 from setpoint.client import Client
-from setpoint.crd.files import SUFFIXES, DefinitionFileError, parse_definitions, read_definitions
+from setpoint.crd.files import DefinitionFileError, parse_definitions, read_definitions
 from setpoint.deploy.crds import ANYWHERE, definitions_of, own_kinds
 from setpoint.meta import raw_of
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
-
-__all__ = ["CLUSTER", "SUFFIXES", "from_classes", "from_cluster", "from_files"]
 
 CLUSTER = "cluster"
 _KIND = "CustomResourceDefinition"

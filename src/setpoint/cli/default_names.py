@@ -19,8 +19,6 @@ from setpoint.meta import resource_of
 from setpoint.meta.names import dns1123_subdomain
 from setpoint.webhook import Admission, Converter
 
-__all__ = ["checked", "manager_name", "program_name", "shard_group", "webhook_name"]
-
 _SAY = "give the program a name with --name, or with name= of sp.main or sp.Operator, such as pod-labeler.example.com"
 _LONGEST_LABEL = 63
 

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any, Final, Literal, TextIO
 from urllib.parse import quote
 
-__all__ = ["Format", "Location", "Problem", "document", "place_of", "stdout_for"]
-
 Format = Literal["text", "json", "sarif"]
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _PAGE: Final = "https://pypi.org/project/setpoint/"

@@ -22,8 +22,6 @@ from setpoint.scaffold.names import KindName, NameProblem, ProjectName
 from setpoint.scaffold.project import Api, Project, ProjectError
 from setpoint.scaffold.update import remember, update
 
-__all__ = ["create_app", "init", "update_command"]
-
 create_app = App(name="create", help="Add a kind, webhooks, a version or others' kinds to a project of setpoint init.")
 Scope: TypeAlias = Literal["Namespaced", "Cluster"]
 Force = Annotated[bool, Parameter(negative="")]

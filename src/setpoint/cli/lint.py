@@ -14,8 +14,6 @@ from setpoint.cli.finding_formats import Format, Location, Problem, document
 from setpoint.lint import RULES, lint
 from setpoint.meta.text_escaping import visible
 
-__all__ = ["lint_command"]
-
 _LEFT_OUT: Final = frozenset(("__pycache__", "build", "dist", "node_modules", "site-packages"))
 
 

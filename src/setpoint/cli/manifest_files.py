@@ -13,8 +13,6 @@ from setpoint.meta.yaml_parser import parse_yaml_documents
 if TYPE_CHECKING:
     from setpoint.cluster.embedded import EmbeddedCluster
 
-__all__ = ["Manifest", "apply_manifests", "manifests_in", "read_manifests"]
-
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 _DEFINITION: Final = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 _NAMESPACE: Final = ("v1", "Namespace")

@@ -31,8 +31,6 @@ from setpoint.webhook import Admission, AdmissionError, Policy, ServiceTarget, c
 from setpoint.webhook.policy import policy_documents
 from setpoint.webhook.registration import TargetError, converters_of, definition_name
 
-__all__ = ["manifests_command", "operator_of"]
-
 _SCOPE: Final = "manifests "
 Form = Literal["plain", "kustomize", "helm", "olm"]
 

@@ -11,8 +11,6 @@ from setpoint.apps.error_reports import reported
 from setpoint.cli.debug_client import USUAL
 from setpoint.cli.run_flags import KubeconfigFlags
 
-__all__ = ["mcp_command"]
-
 _DEFAULT_CLUSTER: Final = KubeconfigFlags()
 
 

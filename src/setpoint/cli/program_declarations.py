@@ -15,8 +15,6 @@ from setpoint.crd import CustomResource, Versions
 from setpoint.operator import Operator
 from setpoint.webhook import Admission, Converter, with_conversions
 
-__all__ = ["Declared", "declared_by", "served_by"]
-
 
 @dataclass(frozen=True)
 class Declared:

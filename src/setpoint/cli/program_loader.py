@@ -18,8 +18,6 @@ from typing import Any, Final
 
 from setpoint.cli.user_traceback import user_frames
 
-__all__ = ["FORMS", "Loaded", "SourceError", "being_loaded", "loaded"]
-
 FORMS: Final = "a file (app.py), a package's folder, a module (package.module); each may end in :name"
 _NO_PACKAGE: Final = "this folder is not a package, as it has no __init__.py; name a file in it"
 _loading: ContextVar[str] = ContextVar("loading", default="")

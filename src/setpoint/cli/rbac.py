@@ -35,8 +35,6 @@ from setpoint.permissions import (
 from setpoint.webhook import with_conversions
 from setpoint.webhook.registration import trusting
 
-__all__ = ["rbac"]
-
 _MISSING, _TROUBLE = 1, 2
 _CERTIFICATES: Final = "webhook-tls"
 _CONFIGURATION: Final = "webhooks"

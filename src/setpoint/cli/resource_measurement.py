@@ -12,8 +12,6 @@ import msgspec
 
 from setpoint.deploy.container_resources import Measured
 
-__all__ = ["Measuring", "is_possible"]
-
 _EVERY: Final = 10.0
 
 

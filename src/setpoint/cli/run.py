@@ -42,8 +42,6 @@ from setpoint.webhook import Admission, Converter, ServiceTarget, Webhooks, with
 from setpoint.webhook.policy import apply_policies
 from setpoint.webhook.registration import address_of
 
-__all__ = ["run_command"]
-
 BLOCKED_AFTER = 1.0
 """The event loop counts as blocked after this many seconds."""
 _GROUPS: Final = (ClusterFlags, ReplicaFlags, ServingFlags, WebhookFlags, CallerFlags, LogFlags)

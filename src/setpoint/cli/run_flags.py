@@ -20,18 +20,6 @@ from setpoint.webhook.caller_tokens import CallerTokens
 from setpoint.webhook.callers import AllowedCallers
 from setpoint.webhook.registration import TargetError
 
-__all__ = [
-    "CallerFlags",
-    "ClusterFlags",
-    "KubeconfigFlags",
-    "LogFlags",
-    "ReplicaFlags",
-    "ServingFlags",
-    "WebhookFlags",
-    "authorities_in",
-    "check_address",
-]
-
 _Switch = Annotated[bool, Parameter(negative="")]
 _Port = Annotated[int, Parameter(validator=Number(gte=0, lte=65535))]
 _OFF: Final = "0"

@@ -13,8 +13,6 @@ from setpoint.apps.error_reports import UsageError
 if TYPE_CHECKING:
     from setpoint.cluster.server_security import Security
 
-__all__ = ["SecurityFlags"]
-
 _GROUP = Group("TLS and users", sort_key=2)
 _GATES: Final = {f"APIServerWebhookAuthenticationToken={value}": value == "true" for value in ("true", "false")}
 _PLUGINS: Final = ("OwnerReferencesPermissionEnforcement",)

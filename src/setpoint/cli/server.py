@@ -18,8 +18,6 @@ from setpoint.cluster.server_security import Security
 from setpoint.manager.logging import configure
 from setpoint.models.history import VersionError
 
-__all__ = ["copy", "serve"]
-
 
 def serve(
     *,

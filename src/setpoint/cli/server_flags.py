@@ -8,8 +8,6 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-__all__ = ["ObjectFlags", "PlaneFlags"]
-
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)

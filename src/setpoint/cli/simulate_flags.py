@@ -10,8 +10,6 @@ from cyclopts import Parameter
 
 from setpoint.cli.finding_formats import Format
 
-__all__ = ["SimulateFlags"]
-
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)

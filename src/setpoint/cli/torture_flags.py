@@ -9,8 +9,6 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-__all__ = ["TortureFlags"]
-
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)

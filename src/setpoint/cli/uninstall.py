@@ -16,8 +16,6 @@ from setpoint.cli.program_arguments import Parts
 from setpoint.cli.program_options import OptionValues, with_values
 from setpoint.meta.text_escaping import visible
 
-__all__ = ["uninstall_command"]
-
 
 def uninstall_command(parts: Parts) -> Callable[..., None]:
     """The command ``uninstall`` of a program."""

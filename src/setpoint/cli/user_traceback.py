@@ -10,8 +10,6 @@ from typing import Final
 
 from setpoint.meta.text_escaping import visible
 
-__all__ = ["user_frames"]
-
 _OURS: Final = f"{Path(__file__).resolve().parents[1]}{os.sep}"
 
 

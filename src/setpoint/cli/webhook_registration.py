@@ -35,8 +35,6 @@ from setpoint.webhook import (
 from setpoint.webhook.installation import generated_samples
 from setpoint.webhook.registration import TargetError, converters_of
 
-__all__ = ["FIELD_MANAGER", "PROGRAM", "install_webhooks", "manifests", "reported_trouble", "uninstall_webhooks"]
-
 PROGRAM = "setpoint webhook"
 FIELD_MANAGER = "setpoint-webhook"
 DEFAULT_CLUSTER: Final = KubeconfigFlags()

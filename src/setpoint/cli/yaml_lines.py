@@ -7,8 +7,6 @@ from typing import Any, Final
 
 import yaml
 
-__all__ = ["YamlLines"]
-
 _STEP: Final = re.compile(r"\[([^\]]*)\]|([^.\[]+)")
 
 

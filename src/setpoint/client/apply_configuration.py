@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from setpoint.meta import Object, json_of, to_wire
 
-__all__ = ["configuration_of"]
-
 _SERVER_OWNED: Final = (
     "managedFields",
     "resourceVersion",

@@ -15,8 +15,6 @@ from setpoint.client.verb_options import PatchType, checked_name
 from setpoint.client.write_record import WriteObserver, WriteRecord
 from setpoint.meta import DecodeError, Object, ObjectKey, Resource, decode, resource_of
 
-__all__ = ["ClientBase"]
-
 K = TypeVar("K", bound=Object)
 M = TypeVar("M")
 

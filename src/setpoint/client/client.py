@@ -26,8 +26,6 @@ from setpoint.client.verb_options import Query
 from setpoint.client.websocket import PodConnections
 from setpoint.client.write_record import WriteObserver
 
-__all__ = ["Client"]
-
 
 class Client(PodConnections, Clientset):
     """A client of one API server, as one user.

@@ -6,8 +6,6 @@ from collections.abc import Awaitable
 
 from setpoint.concurrency import FairSemaphore
 
-__all__ = ["AdaptiveLimiter"]
-
 
 class AdaptiveLimiter:
     """Lets at most ``limit`` requests through at a time; the others wait in the order in which they arrived.

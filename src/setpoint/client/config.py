@@ -13,8 +13,6 @@ from setpoint.client.credentials import Anonymous, Credentials, TokenFile
 from setpoint.client.errors import ConfigError
 from setpoint.client.tls import ClientCertificate, TlsConfig
 
-__all__ = ["ClientConfig", "Impersonation", "in_cluster_config"]
-
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 

@@ -9,8 +9,6 @@ from setpoint.client.http_connection import Connection
 from setpoint.client.tls import ClientCertificate
 from setpoint.client.transport import TransportError
 
-__all__ = ["Pool"]
-
 KEEP_ALIVE = 50.0
 """Seconds for which an idle connection is kept. The connection is then closed before a load balancer (after 60 seconds)
 or an API server (after 90 seconds) drops it. A write over a connection that the server is just closing fails, because

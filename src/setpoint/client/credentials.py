@@ -10,8 +10,6 @@ from pathlib import Path
 from setpoint.client.errors import CredentialsError
 from setpoint.client.tls import ClientCertificate
 
-__all__ = ["Anonymous", "Basic", "Credentials", "StaticToken", "TokenFile"]
-
 
 class Credentials(ABC):
     """A source of credentials. It serves any number of requests at once, all in one event loop."""

@@ -7,8 +7,6 @@ from types import TracebackType
 from setpoint.client.transport import TransportError
 from setpoint.concurrency import Deadline
 
-__all__ = ["Waits"]
-
 
 class Waits:
     """The waits in progress in a transport. `close` ends all of them."""

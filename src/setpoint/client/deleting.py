@@ -15,8 +15,6 @@ from setpoint.client.write_record import WriteRecord
 from setpoint.meta import DecodeError, Object, Status, resource_of
 from setpoint.meta.shard_ranges import ShardRanges
 
-__all__ = ["Deleting"]
-
 K = TypeVar("K", bound=Object)
 
 

@@ -18,8 +18,6 @@ from setpoint.client.http_connection import Broken, Connection
 from setpoint.client.transport import TransportError
 from setpoint.trust import client_context
 
-__all__ = ["Dialer", "basic_of", "host_header", "line_of", "os_reason"]
-
 CONNECT_TIMEOUT = 30.0
 """Seconds for one attempt to connect, including the proxy and TLS."""
 EYEBALLS = 0.25

@@ -15,8 +15,6 @@ from setpoint.client.requester import JSON, build_request
 from setpoint.client.transport import TransportError
 from setpoint.meta import GroupVersion, GroupVersionKind, Resource
 
-__all__ = ["Discovered", "Discovery"]
-
 TIMEOUT = 32.0
 """Seconds for each request of a discovery, as in client-go."""
 _FORM = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"

@@ -11,8 +11,6 @@ import msgspec
 from setpoint.meta import Object, ObjectMeta, Resource, plain, raw_of, resource_of, to_wire
 from setpoint.meta.model import ModelMeta
 
-__all__ = ["DynamicObject", "dynamic"]
-
 _CONTENT = "_content"
 
 

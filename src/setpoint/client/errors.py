@@ -11,33 +11,6 @@ from setpoint.client.transport import TransportError
 from setpoint.meta import DecodeError, ObjectKey, Status, StatusCause, StatusDetails
 from setpoint.meta.resource import Resource
 
-__all__ = [
-    "AlreadyExists",
-    "ApiError",
-    "BadRequest",
-    "ConfigError",
-    "Conflict",
-    "CredentialsError",
-    "Expired",
-    "Forbidden",
-    "Gone",
-    "InternalError",
-    "Invalid",
-    "MethodNotAllowed",
-    "NotAcceptable",
-    "NotFound",
-    "RequestEntityTooLarge",
-    "ServerTimeout",
-    "ServiceUnavailable",
-    "Timeout",
-    "TooManyRequests",
-    "Unauthorized",
-    "UnreadableAnswer",
-    "UnsupportedMediaType",
-    "error_from",
-    "error_from_status",
-]
-
 
 class ConfigError(Exception):
     """The configuration can't be used; the message names the file, context, cluster or user, and gives the reason."""

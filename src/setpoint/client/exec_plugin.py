@@ -21,8 +21,6 @@ from setpoint.client.errors import CredentialsError
 from setpoint.client.tls import ClientCertificate
 from setpoint.concurrency import Shared, TaskScope
 
-__all__ = ["ExecPlugin", "ExecPluginConfig"]
-
 API_GROUP = "client.authentication.k8s.io"
 VERSIONS = (f"{API_GROUP}/v1", f"{API_GROUP}/v1beta1")
 TIMEOUT = 60.0

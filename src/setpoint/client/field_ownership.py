@@ -11,8 +11,6 @@ from setpoint.client.verb_options import Patch, PatchType
 from setpoint.client.writing import Writing
 from setpoint.meta import Object, plain, raw_of
 
-__all__ = ["TakingOver"]
-
 K = TypeVar("K", bound=Object)
 TRIES: Final = 5
 

@@ -7,8 +7,6 @@ import os
 import stat
 from pathlib import Path
 
-__all__ = ["warn_if_open"]
-
 logger = logging.getLogger("setpoint.client")
 
 

@@ -11,8 +11,6 @@ from typing import cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-__all__ = ["Broken", "Connection", "Late"]
-
 READ_BUFFER = 1 << 18
 """The number of body bytes to buffer before the connection stops reading from the socket."""
 MAX_HEAD = 1 << 18

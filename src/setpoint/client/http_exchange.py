@@ -12,8 +12,6 @@ from setpoint.client.connection_pool import Pool
 from setpoint.client.http_connection import Broken, Connection, Late
 from setpoint.client.transport import MAX_BODY, Request, Response, TransportError, too_long
 
-__all__ = ["Exchange", "late"]
-
 PIECE = 1 << 20
 """The maximum number of bytes to decompress at a time, so that a tiny compressed body can't fill the memory."""
 SLICE = 1 << 16

@@ -26,8 +26,6 @@ from setpoint.client.websocket import WebSocket
 from setpoint.concurrency import every
 from setpoint.meta.optional_dependencies import needs_extra
 
-__all__ = ["HttpTransport"]
-
 logger = logging.getLogger("setpoint.client")
 
 MAX_REFUSAL = 1 << 20

@@ -20,8 +20,6 @@ from setpoint.client.dialer import line_of
 from setpoint.client.http_connection import Connection
 from setpoint.client.transport import Request, TransportError
 
-__all__ = ["Handshake", "HttpSocket"]
-
 HEARTBEAT: Final = 30.0
 """Seconds between pings; if a pong does not arrive within half that time, the connection is closed."""
 MAX_MESSAGE: Final = 16 << 20

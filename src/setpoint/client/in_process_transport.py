@@ -18,8 +18,6 @@ from setpoint.concurrency import TaskScope
 if TYPE_CHECKING:
     from setpoint.client.websocket import WebSocket
 
-__all__ = ["InProcessTransport"]
-
 
 class Answer(Protocol):
     """The answer from a handler. A body that is a stream is closed with ``aclose()`` if it has that method."""

@@ -20,8 +20,6 @@ from setpoint.client.kubeconfig_entry import KubeconfigEntry, form, parse_yaml, 
 from setpoint.client.kubeconfig_user import certificate_of, credentials_of
 from setpoint.client.tls import read_file
 
-__all__ = ["Kubeconfig", "load_config", "load_kubeconfig"]
-
 _OUTSIDE = frozenset(
     {"auth-provider", "certificate-authority", "client-certificate", "client-key", "exec", "tokenFile"}
 )

@@ -11,8 +11,6 @@ from typing import Any
 
 from setpoint.client.errors import ConfigError
 
-__all__ = ["KubeconfigEntry", "form", "parse_yaml", "read_yaml"]
-
 
 @dataclass(frozen=True, slots=True)
 class KubeconfigEntry:

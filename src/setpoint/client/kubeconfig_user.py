@@ -18,8 +18,6 @@ from setpoint.client.oidc import Oidc, OidcConfig
 from setpoint.client.tls import ClientCertificate, read_file
 from setpoint.client.transport import Transport
 
-__all__ = ["certificate_of", "credentials_of"]
-
 
 def certificate_of(user: KubeconfigEntry) -> ClientCertificate | None:
     cert_file, cert_data = user.file("client-certificate"), user.data("client-certificate-data")

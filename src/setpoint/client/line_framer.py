@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["MAX_LINE", "LineFramer", "LineTooLong"]
-
 MAX_LINE = 16 << 20
 """The maximum size of a line, in bytes; a longer line breaks the stream. Real servers send objects of at most about 3
 MiB.

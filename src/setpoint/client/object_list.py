@@ -28,8 +28,6 @@ from setpoint.meta import (
 )
 from setpoint.meta.json_document import excerpt
 
-__all__ = ["ObjectList", "decode_list", "split_list"]
-
 logger = logging.getLogger("setpoint.client")
 
 K = TypeVar("K", bound=Object)

@@ -17,8 +17,6 @@ from setpoint.client.errors import CredentialsError
 from setpoint.client.transport import Request, Transport, TransportError
 from setpoint.concurrency import Shared
 
-__all__ = ["Oidc", "OidcConfig"]
-
 _T = TypeVar("_T")
 LEEWAY = 10.0
 """An ID token counts as expired this many seconds before its expiry."""

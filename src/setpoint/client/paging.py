@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from setpoint.client.transport import TransportError
 
-__all__ = ["Paging"]
-
 BARREN = 10
 """The number of pages in a row that may be without a new object. Servers may filter all objects of a page away, but
 API servers fill each page as far as they can.

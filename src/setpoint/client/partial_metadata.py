@@ -8,8 +8,6 @@ from typing import ClassVar
 from setpoint.meta import Object, Resource, resource_of
 from setpoint.meta.model import ModelMeta
 
-__all__ = ["PartialObjectMetadata", "metadata_only"]
-
 _FORM = "application/json;as={};g=meta.k8s.io;v=v1,application/json"
 
 

@@ -10,8 +10,6 @@ import msgspec
 from setpoint.client.verb_options import PatchType
 from setpoint.meta import Object, TooDeep, decode_as_read, json_of, plain, raw_of, to_wire
 
-__all__ = ["changes", "edited", "patch_between"]
-
 _KEYS = ("name", "key", "type", "uid", "containerPort", "port", "mountPath", "devicePath", "ip", "topologyKey")
 """Fields that may identify the items of a list; the first that all items have, with distinct values, is used."""
 

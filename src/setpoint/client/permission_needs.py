@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from setpoint.models.rbac_v1 import PolicyRule
 
 
-__all__ = ["VERBS", "Need", "need_of_kind", "need_of_rule"]
-
 VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 """The verbs of RBAC for objects."""
 _NAMELESS: Final = ("create", "deletecollection")

@@ -16,8 +16,6 @@ from setpoint.client.verb_options import AnyFieldSelector, AnySelector, list_que
 from setpoint.client.watch import Watch
 from setpoint.meta import Object, resource_of
 
-__all__ = ["Reading"]
-
 K = TypeVar("K", bound=Object)
 PAGE = 500
 

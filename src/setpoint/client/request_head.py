@@ -10,8 +10,6 @@ from setpoint.client.config import ClientConfig
 from setpoint.client.dialer import Dialer, host_header
 from setpoint.client.transport import Request, TransportError
 
-__all__ = ["RequestHead", "url_of"]
-
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9/._~:@!$&'()*+,;=-]*")
 _SENDS = ("POST", "PUT", "PATCH")
 

@@ -6,8 +6,6 @@ from msgspec import Struct
 
 from setpoint.meta import Resource
 
-__all__ = ["RequestInfo"]
-
 
 class RequestInfo(Struct, frozen=True, gc=False):
     """The verb and the object of a request, for error messages; the server never sees them.

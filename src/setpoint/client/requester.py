@@ -17,8 +17,6 @@ from setpoint.client.request_info import RequestInfo
 from setpoint.client.retry import RetryPolicy
 from setpoint.client.transport import DEFAULT_TIMEOUT, MAX_BODY, Request, Response, Transport, TransportError
 
-__all__ = ["Requester"]
-
 logger = logging.getLogger("setpoint.client")
 
 JSON = "application/json"

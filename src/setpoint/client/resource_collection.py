@@ -24,8 +24,6 @@ from setpoint.meta import Object, Status
 if TYPE_CHECKING:
     from setpoint.models.autoscaling_v1 import Scale
 
-__all__ = ["Collection", "CreateOnly", "Group", "Scalable"]
-
 K = TypeVar("K", bound=Object)
 
 

@@ -11,8 +11,6 @@ import msgspec
 
 from setpoint.meta import DecodeError, Object, ObjectKey, Resource, Status, decode, members, plain, resource_of
 
-__all__ = ["beginnings_of", "check_key", "check_kind", "check_list", "kind_of"]
-
 _PARTIAL = "meta.k8s.io/"
 _SAME_KIND = frozenset(("", "status"))
 """The subresources whose objects always have the kind of their parent."""

@@ -12,8 +12,6 @@ from setpoint.client.transport import TransportError
 from setpoint.concurrency import FairSemaphore
 from setpoint.meta import GroupKind, GroupVersion, GroupVersionKind, Resource
 
-__all__ = ["AmbiguousMatchError", "NoMatchError", "RestMapper"]
-
 REFRESH_PERIOD = 1.0
 """The least number of seconds between the beginnings of two discoveries that unknown names cause."""
 MAX_AGE = 30.0

@@ -11,8 +11,6 @@ from typing import TypeVar
 from setpoint.client.errors import Conflict
 from setpoint.client.transport import TransportError
 
-__all__ = ["DEFAULT_BACKOFF", "DEFAULT_RETRY", "Backoff", "RetryPolicy", "retry_on_conflict"]
-
 T = TypeVar("T")
 
 

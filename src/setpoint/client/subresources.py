@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from setpoint.models.certificates_v1 import CertificateSigningRequest
     from setpoint.models.core_v1 import Pod, ServiceAccount
 
-__all__ = ["Subresources"]
-
 K = TypeVar("K", bound=Object)
 S = TypeVar("S", bound=Object)
 M = TypeVar("M")

@@ -11,8 +11,6 @@ from pathlib import Path
 from setpoint.client.errors import ConfigError
 from setpoint.trust import client_context, pem_file, without_mark
 
-__all__ = ["ClientCertificate", "TlsConfig"]
-
 
 @dataclass(frozen=True, slots=True)
 class ClientCertificate:

@@ -16,8 +16,6 @@ from msgspec.structs import replace
 
 from setpoint.client.line_framer import LineFramer, LineTooLong
 
-__all__ = ["Request", "Response", "Transport", "TransportError"]
-
 DEFAULT_TIMEOUT = 30.0
 MAX_BODY = 256 << 20
 """The maximum size of an answer, in bytes; a longer answer counts as endless. A longer list has to be read in pages."""

@@ -13,8 +13,6 @@ from setpoint.meta import FieldSelector, LabelSelector, Selector
 from setpoint.meta.names import path_segment
 from setpoint.meta.shard_ranges import ShardRanges
 
-__all__ = ["FieldValidation", "Patch", "PatchType", "Propagation", "Query"]
-
 FieldValidation = Literal["Strict", "Warn", "Ignore"]
 Propagation = Literal["Background", "Foreground", "Orphan"]
 Query = tuple[tuple[str, str], ...]

@@ -7,8 +7,6 @@ from setpoint.client.field_ownership import TakingOver
 from setpoint.client.subresources import Subresources
 from setpoint.client.waiting import Waiting
 
-__all__ = ["Verbs"]
-
 
 class Verbs(Waiting, TakingOver, Deleting, Subresources):
     """The verbs for objects of any kind; a part of `setpoint.client.Client`."""

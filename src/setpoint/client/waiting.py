@@ -12,8 +12,6 @@ from setpoint.client.reading import Reading
 from setpoint.client.transport import TransportError
 from setpoint.meta import Object, ObjectKey, Resource, plain, raw_of, resource_of, to_wire
 
-__all__ = ["WaitFailed", "WaitTimeout", "Waiting"]
-
 K = TypeVar("K", bound=Object)
 PAUSE: Final = 1.0
 """Seconds before the next list, after the end of a watch or a temporary failure."""

@@ -16,8 +16,6 @@ from setpoint.client.transport import Response, TransportError
 from setpoint.meta import DecodeError, Head, Object, Resource, Status, decode, head_of, members, resource_of
 from setpoint.meta.json_document import excerpt
 
-__all__ = ["EventType", "Watch", "WatchEvent"]
-
 K = TypeVar("K", bound=Object)
 EventType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
 

@@ -20,8 +20,6 @@ from setpoint.meta import ObjectKey, Resource, Status
 if TYPE_CHECKING:
     from setpoint.models.core_v1 import Pod
 
-__all__ = ["CommandResult", "CommandStream", "PodConnections", "PortStream", "WebSocket", "WebSocketTransport"]
-
 _POD = Resource(group="", version="v1", kind="Pod", plural="pods")
 _STDIN, _STDOUT, _STDERR, _ERROR, _RESIZE, _CLOSE = b"\0", 1, 2, 3, b"\4", b"\xff"
 _COMMAND_PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")

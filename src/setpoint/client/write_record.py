@@ -7,8 +7,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from setpoint.meta import ObjectKey, Resource
 
-__all__ = ["WriteObserver", "WriteRecord"]
-
 
 class WriteRecord(NamedTuple):
     """A write that the server carried out.

@@ -19,8 +19,6 @@ from setpoint.client.verb_options import (
 )
 from setpoint.meta import Object, ObjectKey, json_of, raw_of, resource_of, to_wire
 
-__all__ = ["Writing"]
-
 K = TypeVar("K", bound=Object)
 
 

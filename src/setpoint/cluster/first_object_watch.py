@@ -39,6 +39,3 @@ class FirstObjects:
 
         subscription = storage.subscribe(served.collection, storage.revision, wake)
         return subscription.close
-
-
-__all__ = ["FirstObjects"]

@@ -10,8 +10,6 @@ from setpoint.apiserver.webhooks import Target
 from setpoint.client import Client
 from setpoint.webhook import UrlTarget, Webhooks, install
 
-__all__ = ["LocalWebhooks"]
-
 _HOST: Final = "webhooks-{}.setpoint.internal"
 
 

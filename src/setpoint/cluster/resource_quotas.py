@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
-from setpoint.apiserver.plugins.quota_usage import EVALUATED, Amounts, concerned, matches, usage
+from setpoint.apiserver.objects.pod_resources import Amounts
+from setpoint.apiserver.plugins.quota_usage import EVALUATED, concerned, matches, usage
 from setpoint.cache import Head, Informer
 from setpoint.client import Client, MethodNotAllowed, NotFound, dynamic
 from setpoint.cluster.served_resources import ServedResources

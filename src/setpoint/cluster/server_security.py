@@ -30,8 +30,6 @@ from setpoint.trust import client_context
 from setpoint.webhook.certificate_authority import CertificateError, Pair, facts_of, issue, make_authority, matches
 from setpoint.webhook.server_tls import ServerTls
 
-__all__ = ["OidcOptions", "Secured", "Security", "SecurityError", "secure"]
-
 _log = logging.getLogger("setpoint.audit")
 _LIFETIME: Final = timedelta(days=3650)
 _SERVING: Final = timedelta(days=365)

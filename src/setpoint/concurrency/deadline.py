@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from types import TracebackType
 
-__all__ = ["Deadline"]
-
 
 class Deadline:
     """``async with Deadline(at):`` cancels the block at the loop time ``at`` and raises TimeoutError; None means never.

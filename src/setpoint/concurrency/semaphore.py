@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-__all__ = ["FairSemaphore"]
-
 
 class FairSemaphore:
     """A semaphore with at most ``places`` holders at a time. Other tasks wait and are served in the order of their

@@ -7,8 +7,6 @@ from typing import Generic, TypeVar
 
 from setpoint.concurrency.semaphore import FairSemaphore
 
-__all__ = ["Shared"]
-
 T = TypeVar("T")
 
 

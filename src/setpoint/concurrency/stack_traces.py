@@ -8,8 +8,6 @@ from gc import get_referents
 from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
 from typing import Any, Final
 
-__all__ = ["stack_of", "stack_of_thread", "task_report"]
-
 _RUNNING: Final = (AsyncGeneratorType, CoroutineType, GeneratorType)
 
 

@@ -10,8 +10,6 @@ from collections.abc import Coroutine, Iterable
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
-__all__ = ["TaskScope", "end", "every", "first", "until"]
-
 T = TypeVar("T")
 _BETWEEN: Final = 0.5
 """Seconds between two cancellations of a caller that are both passed on."""

@@ -349,6 +349,3 @@ class Context(ContextReads):
 
     def _prepared(self, obj: T, controlled: bool) -> T:
         return owned_copy(self.object, obj) if controlled else placed_copy(self.object, obj)
-
-
-__all__ = ["Context", "current"]

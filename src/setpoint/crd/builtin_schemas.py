@@ -18,8 +18,6 @@ from setpoint.models._table import DEFINITIONS
 from setpoint.models.resources import schemas
 from setpoint.schema import builtin_patterns, copy_json
 
-__all__ = ["EMBEDDED_META", "INT_OR_STRING", "QUANTITY", "builtin_schema", "is_builtin"]
-
 JSONSchema = dict[str, Any]
 _KEPT = (
     "type",

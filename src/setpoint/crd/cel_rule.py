@@ -7,8 +7,6 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-__all__ = ["ValidationRule", "at_least_one_of", "at_most_one_of", "exactly_one_of", "immutable"]
-
 Reason = Literal["", "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"]
 
 

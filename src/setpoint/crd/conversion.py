@@ -21,8 +21,6 @@ from msgspec.structs import replace
 
 from setpoint.crd.field_path import MISSING, Steps, is_many, parse_place
 
-__all__ = ["Conversion", "Function", "Move"]
-
 JSON = Any
 Change = Callable[[Any], Any]
 Whole = Callable[[dict[str, Any], dict[str, Any]], None]

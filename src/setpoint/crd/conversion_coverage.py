@@ -8,8 +8,6 @@ from typing import Any
 from setpoint.crd.conversion import Conversion
 from setpoint.crd.field_path import EACH, ENTRY, Steps, is_many
 
-__all__ = ["Coverage", "format_path"]
-
 JSONSchema = dict[str, Any]
 _TOP = ("apiVersion", "kind", "metadata")
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"

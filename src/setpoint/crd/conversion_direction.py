@@ -12,8 +12,6 @@ from setpoint.crd.errors import ConversionError
 from setpoint.crd.field_path import MISSING, Draft, Place, Steps
 from setpoint.schema import copy_json
 
-__all__ = ["Direction", "directions"]
-
 JSON = Any
 
 

@@ -11,8 +11,6 @@ from setpoint.crd.versions import Versions
 from setpoint.meta import Object, to_wire
 from setpoint.schema import copy_json, json_equal, prune, to_aggregate_message, validate
 
-__all__ = ["difference", "round_trip_problems", "verify"]
-
 JSON = Any
 
 

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["column_type", "field_at", "path_problems"]
-
 JSONSchema = dict[str, Any]
 _SIMPLE = re.compile(r"(\.[A-Za-z_][A-Za-z0-9_-]*)+")
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"

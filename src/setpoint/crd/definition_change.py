@@ -6,8 +6,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-__all__ = ["Change", "Severity"]
-
 Severity = Literal["", "may", "breaks"]
 """``breaks``: something that worked stops working. ``may``: something may stop working, depending on how it is used.
 ``""``: no harm.

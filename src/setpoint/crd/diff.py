@@ -20,8 +20,6 @@ from typing import Any
 from setpoint.crd.definition_change import Change, Severity
 from setpoint.crd.schema_diff import schema_changes
 
-__all__ = ["compare", "compare_all"]
-
 Document = Mapping[str, Any]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ConversionError", "DefinitionError"]
-
 
 class DefinitionError(TypeError):
     """A class has no valid CustomResourceDefinition; the message names the class, the field and the remedy."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-__all__ = ["EACH", "ENTRY", "MISSING", "Draft", "Place", "Steps", "is_many", "parse_place"]
-
 JSON = Any
 EACH: Final = "[]"
 """The step into each item of a list."""

@@ -10,16 +10,6 @@ from setpoint.crd.custom_resource import CustomResource
 from setpoint.meta import resource_of
 from setpoint.meta.yaml_parser import parse_yaml_documents
 
-__all__ = [
-    "SUFFIXES",
-    "DefinitionFileError",
-    "is_defined_in",
-    "parse_definitions",
-    "read_definitions",
-    "warning_of_class",
-    "without_webhook",
-]
-
 SUFFIXES = (".yaml", ".yml", ".json")
 Document = dict[str, Any]
 _KIND = "CustomResourceDefinition"

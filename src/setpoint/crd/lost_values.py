@@ -17,8 +17,6 @@ import msgspec
 from setpoint.crd.field_path import EACH, ENTRY, MISSING, Steps
 from setpoint.schema import Schema, json_equal
 
-__all__ = ["Tree", "largest", "loss", "restore"]
-
 JSON = Any
 Tree: TypeAlias = dict[str, Any]
 """A plain JSON value, so that it can be stored in an annotation. It has one of these forms:

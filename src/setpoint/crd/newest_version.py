@@ -9,8 +9,6 @@ from typing import Any
 from setpoint.crd.custom_resource import CustomResource
 from setpoint.crd.errors import DefinitionError
 
-__all__ = ["newest_of"]
-
 
 def newest_of(kind: type[CustomResource]) -> type[CustomResource]:
     """The newest version of ``kind``: the last class in the chain of conversions that begins with ``kind``; ``kind``

@@ -32,8 +32,6 @@ from setpoint.meta.duration import DURATION_PATTERN
 from setpoint.meta.model_fields import alternatives, bare, fields_of, is_record
 from setpoint.schema import copy_json
 
-__all__ = ["JSONSchema", "check_fields", "schema_of", "schema_of_type"]
-
 _SCALARS: dict[Any, JSONSchema] = {
     bool: {"type": "boolean"},
     int: {"type": "integer", "format": "int64"},

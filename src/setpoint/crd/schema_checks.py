@@ -13,8 +13,6 @@ import msgspec
 from setpoint.meta.text_escaping import unicode_text
 from setpoint.schema import FieldError, Schemas, structural, to_aggregate_message, unknown_fields, validate
 
-__all__ = ["default_problem", "place_of", "schema_problems", "text_problem"]
-
 _STEP = re.compile(r"\.?properties\[([^\]]+)\]|\.?(items)\b|\.?(additionalProperties)\b|\.?([^.\[]+(?:\[\d+\])?)")
 
 _RULE = re.compile(r"(.*)\.x-kubernetes-validations\[(\d+)\](?:\.(\w+))?")

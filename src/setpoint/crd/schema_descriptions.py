@@ -21,8 +21,6 @@ import sys
 from dataclasses import is_dataclass
 from functools import cache
 
-__all__ = ["class_description", "field_descriptions"]
-
 
 def class_description(kind: type) -> str:
     """The docstring that the class itself has; ``""`` if it has none, or only an inherited one or the signature that

@@ -9,8 +9,6 @@ from typing import Any
 from setpoint.crd.definition_change import Change, Severity
 from setpoint.schema import json_equal
 
-__all__ = ["schema_changes"]
-
 JSON = Any
 JSONSchema = Mapping[str, Any]
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"

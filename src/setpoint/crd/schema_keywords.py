@@ -15,8 +15,6 @@ from setpoint.crd.field import KUBERNETES, FieldOptions
 from setpoint.meta import to_wire
 from setpoint.regexp import compile_pattern
 
-__all__ = ["JSONSchema", "apply", "infinite_in", "metas_of", "options_of"]
-
 JSONSchema = dict[str, Any]
 _WORDS = ("ge", "gt", "le", "lt", "multiple_of", "pattern", "min_length", "max_length", "title", "description", "examples")  # fmt: skip  # noqa: E501
 _BOUNDS = (

@@ -8,8 +8,6 @@ from typing import Any
 from setpoint.regexp import compile_pattern
 from setpoint.schema import UNSET, Schema, apply_defaults, copy_json, validate
 
-__all__ = ["samples_of"]
-
 JSON = Any
 _TEXTS = {
     "date-time": "2006-01-02T15:04:05Z",

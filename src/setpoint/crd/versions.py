@@ -14,11 +14,10 @@ from setpoint.crd.conversion_direction import Direction, directions
 from setpoint.crd.errors import ConversionError, DefinitionError
 from setpoint.crd.field_path import Steps
 from setpoint.crd.lost_values import largest, loss, restore
-from setpoint.crd.schema import JSONSchema, check_fields, schema_of
+from setpoint.crd.schema import check_fields, schema_of
+from setpoint.crd.schema_keywords import JSONSchema
 from setpoint.meta import GroupKind, Object, from_wire, resource_of, to_wire
 from setpoint.schema import Schema, structural
-
-__all__ = ["Versions", "family_of"]
 
 JSON = Any
 K = TypeVar("K", bound=Object)

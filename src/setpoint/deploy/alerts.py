@@ -8,8 +8,6 @@ from typing import Any, Final
 
 from setpoint.deploy.installation import Installation
 
-__all__ = ["prometheus_rule", "service_monitor"]
-
 Document = dict[str, Any]
 _API: Final = "monitoring.coreos.com/v1"
 

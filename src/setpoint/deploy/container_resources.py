@@ -8,8 +8,6 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["GUESSED", "Measured", "Resources", "ResourcesError", "measured_in"]
-
 _MEBIBYTE: Final = 1 << 20
 _STEP: Final = 16
 """Memory is rounded up to a multiple of this, in MiB, so that two runs give the same figures."""

@@ -8,8 +8,6 @@ from typing import Any, Final
 from setpoint.deploy.alerts import job
 from setpoint.deploy.installation import Installation
 
-__all__ = ["dashboard", "dashboard_map", "panels"]
-
 Document = dict[str, Any]
 _SOURCE: Final = {"type": "prometheus", "uid": "${datasource}"}
 _WIDTH: Final = 8

@@ -8,8 +8,6 @@ from setpoint.deploy import alerts, dashboard, networking, roles, webhooks, work
 from setpoint.deploy.installation import Installation
 from setpoint.webhook.policy import policy_documents
 
-__all__ = ["ABOUT", "parts"]
-
 Document = dict[str, Any]
 ABOUT: Final = {
     "namespace": "The operator's namespace.",

@@ -13,8 +13,6 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["RECORD", "File", "TreeError", "Written", "recorded", "replace_file", "write"]
-
 RECORD: Final = ".setpoint.json"
 """The file with the digests of the generated files, by which a later run finds the files that a person has changed."""
 

@@ -19,8 +19,6 @@ from setpoint.deploy.installation import Installation, WebhookCallers
 from setpoint.deploy.workload import CALLERS_FILE, CALLERS_FOLDER, CALLERS_SUM
 from setpoint.meta.yaml_text import to_yaml
 
-__all__ = ["helm"]
-
 Document = dict[str, Any]
 _NAME: Final = "token-of-the-name"
 _SPACE: Final = "token-of-the-space"

@@ -15,8 +15,6 @@ from setpoint.deploy.container_resources import GUESSED, Resources
 from setpoint.meta import Resource, resource_of
 from setpoint.webhook import Admission, Converter, Policy, ServiceTarget
 
-__all__ = ["Certificates", "Installation", "short_name"]
-
 Document = dict[str, Any]
 Certificates: TypeAlias = Literal["own", "cert-manager", "olm"]
 METRICS_PORT: Final = 8080

@@ -7,8 +7,6 @@ from setpoint.deploy.file_tree import File
 from setpoint.deploy.installation import Installation
 from setpoint.meta.yaml_text import to_yaml
 
-__all__ = ["kustomize"]
-
 _API = "kustomize.config.k8s.io/v1beta1"
 
 

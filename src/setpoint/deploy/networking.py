@@ -8,8 +8,6 @@ from typing import Any, Final
 
 from setpoint.deploy.installation import METRICS_PORT, WEBHOOK_PORT, Installation
 
-__all__ = ["METRICS_LABEL", "network_policy", "services"]
-
 Document = dict[str, Any]
 METRICS_LABEL: Final = "metrics"
 """The label of namespaces whose pods may scrape the metrics; its value is ``enabled``, as in kubebuilder's projects."""

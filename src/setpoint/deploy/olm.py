@@ -20,8 +20,6 @@ from setpoint.webhook import configurations
 from setpoint.webhook.conversion import CONVERT_PATH
 from setpoint.webhook.registration import converters_of, definition_name
 
-__all__ = ["olm"]
-
 Document = dict[str, Any]
 _PACKAGED: Final = ("Service", "ConfigMap", "PodDisruptionBudget", "NetworkPolicy")
 """The kinds that stay outside the ClusterServiceVersion, which contains the account, the roles and the Deployment."""

@@ -10,8 +10,6 @@ from typing import Any, Final
 from setpoint.client.permission_needs import VERBS
 from setpoint.permissions import EVERYBODY, WRITE, Grant
 
-__all__ = ["Comparison", "compare", "describe", "granted_in"]
-
 Document = dict[str, Any]
 _ANY: Final = "*"
 _LIKE: Final = ("get", "list", "watch", "update")

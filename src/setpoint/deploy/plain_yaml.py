@@ -6,8 +6,6 @@ from setpoint.deploy.document_groups import parts
 from setpoint.deploy.installation import Installation
 from setpoint.meta.yaml_text import to_yaml
 
-__all__ = ["plain"]
-
 
 def plain(operator: Installation, *, monitoring: bool = False) -> str:
     """All documents, in the order in which they are applied. The documents for monitoring, which need the kinds of

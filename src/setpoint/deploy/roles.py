@@ -22,8 +22,6 @@ from setpoint.permissions import (
 )
 from setpoint.webhook.registration import trusting
 
-__all__ = ["role_of_declarations", "roles", "user_roles"]
-
 Document = dict[str, Any]
 _API: Final = "rbac.authorization.k8s.io/v1"
 _GROUP: Final = "rbac.authorization.k8s.io"

@@ -15,8 +15,6 @@ from setpoint.deploy.installation import Installation
 from setpoint.meta import Resource
 from setpoint.webhook.installation import uninstall
 
-__all__ = ["ObjectsRemain", "Uninstallation"]
-
 Document = dict[str, Any]
 _PAUSE: Final = 1.0
 _NAMED: Final = 5

@@ -9,8 +9,6 @@ from setpoint.deploy.installation import Installation
 from setpoint.webhook import configurations, service_names
 from setpoint.webhook.registration import converters_of
 
-__all__ = ["certificate", "definitions", "registrations"]
-
 Document = dict[str, Any]
 _INJECT: Final = "cert-manager.io/inject-ca-from"
 _ISSUER: Final = "cert-manager.io/v1"

@@ -12,19 +12,6 @@ from setpoint.manager.pause_switch import PAUSE_SWITCH
 from setpoint.manager.runnable_group import CANCEL_WITHIN
 from setpoint.webhook.registration import address_of
 
-__all__ = [
-    "CALLERS_FILE",
-    "CALLERS_FOLDER",
-    "CALLERS_SUM",
-    "CERTIFICATE_FOLDER",
-    "USER",
-    "callers_map",
-    "deployment",
-    "disruption_budget",
-    "grace_seconds",
-    "namespace",
-]
-
 Document = dict[str, Any]
 USER: Final = 65532
 """The id of the unprivileged user in images that follow the ``nonroot`` convention, and in ours."""

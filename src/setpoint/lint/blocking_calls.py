@@ -8,8 +8,6 @@ from typing import Final
 
 from setpoint.lint.module import Mistake, Module, at
 
-__all__ = ["blocking_calls"]
-
 _CALLS: Final = frozenset((
     *("time.sleep", "os.system", "os.popen", "socket.create_connection", "socket.getaddrinfo"),
     *("urllib.request.urlopen", "urllib.request.urlretrieve"),

@@ -8,8 +8,6 @@ from typing import Final
 
 from setpoint.lint.module import Function, Mistake, Module, at
 
-__all__ = ["status_times", "unreplayable"]
-
 _CLOCKS: Final = frozenset((
     *("time.time", "time.time_ns", "time.localtime", "time.gmtime"),
     *(f"datetime.{name}" for name in ("datetime.now", "datetime.utcnow", "datetime.today", "date.today")),

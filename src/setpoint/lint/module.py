@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Function", "Mistake", "Module", "own_nodes"]
-
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _CONTEXTS = frozenset(("Context", "SyncContext"))
 

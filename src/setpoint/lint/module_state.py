@@ -8,8 +8,6 @@ from typing import Final
 
 from setpoint.lint.module import Mistake, Module, at, own_nodes
 
-__all__ = ["module_state"]
-
 _CHANGES: Final = frozenset((
     *("append", "extend", "insert", "remove", "pop", "popitem", "clear", "sort", "reverse"),
     *("add", "discard", "update", "setdefault", "appendleft", "popleft"),

@@ -8,8 +8,6 @@ from typing import Final
 
 from setpoint.lint.module import Function, Mistake, Module, at
 
-__all__ = ["missing_owns"]
-
 _DECLARATIONS: Final = frozenset(("owns", "watches", "needs", "reads"))
 _WRITES: Final = frozenset(("create", "apply", "keep"))
 

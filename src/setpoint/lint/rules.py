@@ -14,8 +14,6 @@ from setpoint.lint.module_state import module_state
 from setpoint.lint.ownership import missing_owns
 from setpoint.lint.writes import anonymous_creates, caught_conflicts, whole_lists
 
-__all__ = ["RULES", "Rule", "lint"]
-
 _ALLOWED: Final = re.compile(r"#\s*setpoint:\s*allow\s+([a-z-]+)")
 
 

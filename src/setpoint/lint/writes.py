@@ -8,8 +8,6 @@ from typing import Final
 
 from setpoint.lint.module import Function, Mistake, Module, at, own_nodes
 
-__all__ = ["anonymous_creates", "caught_conflicts", "whole_lists"]
-
 _REVIEWS: Final = ("Review", "TokenRequest", "Event", "Binding", "Eviction")
 _LIMITS: Final = frozenset(("namespace", "selector", "label_selector", "field_selector", "labels", "fields", "limit"))
 

@@ -12,8 +12,6 @@ from setpoint.client import ApiError, Client, TransportError
 from setpoint.controller import Controller
 from setpoint.meta import GroupVersionKind, Object, resource_of
 
-__all__ = ["ServerVersion"]
-
 logger = logging.getLogger("setpoint.manager")
 _MOST: Final = 12
 """So many fields are named in the log."""

@@ -21,14 +21,13 @@ from setpoint.meta.resource import (
     GroupVersionResource,
     Resource,
 )
+from setpoint.meta.selector_requirements import Requirement, SelectorError
 from setpoint.meta.selectors import (
     EVERYTHING,
     FieldSelector,
     LabelSelector,
     LabelSelectorRequirement,
-    Requirement,
     Selector,
-    SelectorError,
 )
 from setpoint.meta.status import Status, StatusCause, StatusDetails
 from setpoint.meta.time_format import MicroTime, format_micro_time, format_time, parse_time

@@ -386,17 +386,3 @@ def _described(kind: type, raw: bytes) -> str:
     return (
         f"{kind.__name__} {namespace}/{name}" if namespace and isinstance(namespace, str) else f"{kind.__name__} {name}"
     )
-
-
-__all__ = [
-    "DecodeError",
-    "TooDeep",
-    "convert",
-    "decode",
-    "encode",
-    "from_wire",
-    "json_of",
-    "raw_of",
-    "remember_raw",
-    "to_wire",
-]

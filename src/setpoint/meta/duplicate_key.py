@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["RepeatedKey"]
-
 
 class RepeatedKey(str):
     """The text about a key that occurs twice in a YAML map, which is shown in another way than one about JSON."""

@@ -7,8 +7,6 @@ from datetime import timedelta
 from fractions import Fraction
 from typing import Final
 
-__all__ = ["DURATION_PATTERN", "Duration", "nearest_duration", "parse_nanoseconds"]
-
 _MICROSECOND: Final = timedelta(microseconds=1)
 _MOST: Final = (2**63 - 1) // 1000
 """The microseconds of the longest duration that Go reads."""

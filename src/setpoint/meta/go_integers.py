@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from setpoint.meta.text_escaping import quote
 
-__all__ = ["NumberError", "parse_int", "parse_uint"]
-
 
 class NumberError(ValueError):
     """The text is not an integer, or the integer is out of range; the message is Go's."""

@@ -22,8 +22,6 @@ from setpoint.meta.model import Object
 from setpoint.meta.model_fields import alternatives, fields_of, is_pydantic, is_record
 from setpoint.meta.user_classes import Rejected, pydantic_field
 
-__all__ = ["Misfit", "decode_as_read"]
-
 M = TypeVar("M")
 _NULL = b"null"
 

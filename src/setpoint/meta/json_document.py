@@ -13,8 +13,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["DecodeError", "TooDeep", "elements", "end_of_value", "excerpt", "members", "mended", "plain"]
-
 
 class DecodeError(ValueError):
     """A document is not JSON, or does not match its model; the message names the kind, the key and the field as far as

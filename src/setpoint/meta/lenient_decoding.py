@@ -21,8 +21,6 @@ from setpoint.meta.model_fields import alternatives, bare, fields_of, is_record
 from setpoint.meta.quantity import Quantity
 from setpoint.meta.time_format import nearest_time
 
-__all__ = ["repaired", "zero_value"]
-
 Repair = Callable[[Any], Any]
 """Turns a plain JSON value into one that a strict decoder accepts."""
 

@@ -14,8 +14,6 @@ import msgspec
 
 from setpoint.meta.json_document import DecodeError, members
 
-__all__ = ["MANAGED_FIELDS", "end_of_managed_fields", "is_complete", "without_managed_fields"]
-
 MANAGED_FIELDS: Final = b',"managedFields":[{'
 """The text with which the field begins in compact JSON."""
 _BRACKETS: Final = 64

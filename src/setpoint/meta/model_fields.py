@@ -18,8 +18,6 @@ import msgspec
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo
 
-__all__ = ["alternatives", "bare", "fields_of", "has_foreign", "is_foreign", "is_pydantic", "is_record", "key_of", "wire_name"]  # fmt: skip  # noqa: E501
-
 
 def wire_name(attribute: str) -> str:
     """The wire name of a snake_case attribute: ``numPods`` for ``num_pods``, ``from`` for ``from_``."""

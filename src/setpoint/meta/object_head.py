@@ -86,6 +86,3 @@ def head_in(metadata: bytes) -> Head:
         return decode(Head, msgspec.json.encode({name: msgspec.Raw(value) for name, value in fields.items()}))
     except (msgspec.DecodeError, UnicodeDecodeError):
         return decode(Head, metadata)
-
-
-__all__ = ["Head", "head_in", "head_of"]

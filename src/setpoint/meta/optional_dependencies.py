@@ -8,8 +8,6 @@ from typing import Literal, TypeAlias
 
 from setpoint.meta.user_error import UserError
 
-__all__ = ["Extra", "MissingExtra", "needs_extra"]
-
 Extra: TypeAlias = Literal["server", "exec", "mcp", "tracing"]
 
 

@@ -15,8 +15,6 @@ from setpoint.meta.go_integers import NumberError, parse_int
 from setpoint.meta.names import label_value, qualified_name
 from setpoint.meta.text_escaping import quote
 
-__all__ = ["FieldRequirement", "Operator", "Requirement", "SelectorError", "checked", "parse_fields", "parse_labels"]
-
 Operator = Literal["=", "!=", "in", "notin", "exists", "!", ">", "<"]
 _TOKEN: Final = re.compile(r"[ \t\r\n]*(?:(?P<symbol>!=|==|[=!(),<>])|(?P<word>[^=!(),<> \t\r\n]+))")
 _BINARY: Final = "in, notin, =, ==, !=, gt, lt"

@@ -17,8 +17,6 @@ from setpoint.meta.selector_requirements import (
     parse_labels,
 )
 
-__all__ = ["FieldSelector", "LabelSelector", "LabelSelectorRequirement", "Requirement", "Selector", "SelectorError"]
-
 
 class LabelSelectorRequirement(Struct, kw_only=True, omit_defaults=True):
     """An entry of ``matchExpressions``: its operator is ``In``, ``NotIn``, ``Exists`` or ``DoesNotExist``."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
-__all__ = ["HASHES", "Field", "ShardRanges", "hash_of"]
-
 Field = Literal["uid", "namespace"]
 HASHES: Final = 1 << 64
 """The number of hash values, which is also the end of the last range."""

@@ -9,8 +9,6 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["cut", "indented", "json_line", "quote", "unicode_text", "visible"]
-
 _encode: Final = msgspec.json.Encoder(enc_hook=str).encode
 
 _PICTURES: Final = {

@@ -15,8 +15,6 @@ from msgspec.structs import FieldInfo
 
 from setpoint.meta.model_fields import alternatives, fields_of, has_foreign, is_foreign, is_pydantic, key_of
 
-__all__ = ["Rejected", "make_pydantic", "prepare", "pydantic_field"]
-
 Convert = Callable[[Any, Any], Any]
 """Converts a plain JSON value to an instance of a type: ``convert(value, type)``."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["UserError"]
-
 
 class UserError(Exception):
     """A value, file or address that a user gave can't be used. The message is one sentence for a terminal: it names

@@ -18,8 +18,6 @@ import yaml
 from setpoint.meta.duplicate_key import RepeatedKey
 from setpoint.meta.yaml_scalars import resolve
 
-__all__ = ["parse_yaml", "parse_yaml_documents"]
-
 T = TypeVar("T")
 
 _MAX_DEPTH: Final = 500

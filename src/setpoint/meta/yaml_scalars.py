@@ -10,8 +10,6 @@ import math
 import re
 from typing import Final
 
-__all__ = ["resolve"]
-
 _LONGEST: Final = 320
 """The maximum length of a number, in characters; longer numbers stay strings, even those that Go's reader would
 parse.

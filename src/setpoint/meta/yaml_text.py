@@ -17,8 +17,6 @@ import yaml
 from msgspec import Raw
 from msgspec.json import decode
 
-__all__ = ["to_yaml"]
-
 _WIDTH: Final = 120
 # A letter first, or a dot or slash and then a letter; inside no character that may end or split a scalar.
 _PLAIN: Final = re.compile(r"[./]?[^\W\d_](?:[\w./()'\"*+=,;!?@&%$^<>-]|:(?=[\w/])| (?=[\w(/'\"]))*")

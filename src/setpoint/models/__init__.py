@@ -6,6 +6,7 @@
 The modules are generated (``make models``); the package itself contains only names and schemas.
 """
 
-from setpoint.models.resources import BUILTIN, KUBERNETES, UnknownKindError, definition_name, kind_for, schemas
+from setpoint.models._table import BUILTIN, KUBERNETES
+from setpoint.models.resources import UnknownKindError, definition_name, kind_for, schemas
 
 __all__ = ["BUILTIN", "KUBERNETES", "UnknownKindError", "definition_name", "kind_for", "schemas"]

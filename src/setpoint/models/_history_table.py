@@ -7,9 +7,6 @@ from typing import Any
 
 from setpoint.meta import GroupVersionKind
 
-__all__ = ["last_version", "name_of", "table"]
-
-
 def last_version(gvk: GroupVersionKind) -> str:
     """The last version of Kubernetes with a kind that the models don't have; ``""`` if none from 1.31 on had it."""
     minor = table()["until"].get(name_of(gvk))

@@ -25,20 +25,6 @@ from setpoint.models._history_table import last_version, name_of, table
 from setpoint.models._table import KUBERNETES
 from setpoint.models.resources import UnknownKindError, definition_name, schemas
 
-__all__ = [
-    "NEWEST",
-    "OLDEST",
-    "VersionError",
-    "is_known_kind",
-    "last_version",
-    "minor_of",
-    "missing_fields",
-    "missing_kind",
-    "newer_fields",
-    "older_definition",
-    "schemas_of",
-]
-
 OLDEST: Final = 31
 """The oldest minor version of Kubernetes 1 that the table knows."""
 NEWEST: Final = int(KUBERNETES.partition(".")[2])

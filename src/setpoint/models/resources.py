@@ -10,8 +10,6 @@ from typing import Any
 from setpoint.meta import GroupVersionKind, Object
 from setpoint.models._table import BUILTIN, DEFINITIONS, KUBERNETES, PACKAGES
 
-__all__ = ["BUILTIN", "KUBERNETES", "UnknownKindError", "definition_name", "kind_for", "schemas"]
-
 _META_V1 = "io.k8s.apimachinery.pkg.apis.meta.v1"
 _META_KINDS = frozenset({"APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "DeleteOptions", "Status", "WatchEvent"})
 

@@ -20,8 +20,6 @@ from .fieldset import EMPTY, FieldSet, Path, path_text
 from .managed_fields import NEVER_OWNED, Identity, Managed, Owner
 from .typed import TypedError, ensure_named, field_set, merge, remove, type_errors
 
-__all__ = ["ApplyConflict", "ApplyResult", "Conflict", "Convert", "Endpoint", "InvalidApply", "apply", "update"]
-
 Convert: TypeAlias = Callable[[dict[str, Any], str], "tuple[Schema, dict[str, Any]] | None"]
 """A function that converts an object to another API version. It returns that version's schema and the converted object,
 or None if the version is no longer served.

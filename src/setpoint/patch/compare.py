@@ -11,8 +11,6 @@ from setpoint.schema.schema_node import ANYTHING, UNSET, Schema
 from .fieldset import FieldSet
 from .typed import is_empty, is_granular, item_element, same
 
-__all__ = ["Comparison", "compare"]
-
 
 @dataclass(slots=True)
 class Comparison:

@@ -22,8 +22,6 @@ import msgspec
 from setpoint.meta.go_integers import NumberError, parse_int
 from setpoint.schema.errors import format_value
 
-__all__ = ["EMPTY", "FieldSet", "Path", "field", "index", "key", "path_text", "value"]
-
 Path: TypeAlias = tuple[str, ...]
 
 _encode: Final = msgspec.json.Encoder(order="sorted").encode

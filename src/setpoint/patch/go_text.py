@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["go_kind", "go_text"]
-
 
 def go_text(value: Any) -> str:
     """A JSON value in the format of ``%v``: ``map[a:1 b:[x y]]``."""

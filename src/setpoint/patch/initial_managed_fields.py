@@ -15,8 +15,6 @@ from .fieldset import EMPTY, FieldSet
 from .managed_fields import NEVER_OWNED, entry_json
 from .typed import is_empty, is_granular, item_element
 
-__all__ = ["create"]
-
 Fields = dict[str, Any]
 """Fields in their JSON form: each path element is mapped to the fields below it, or to an empty mapping
 if it is a leaf. The element ``.`` means that an object or item with fields below it is itself a

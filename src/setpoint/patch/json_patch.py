@@ -19,17 +19,6 @@ from setpoint.schema.json_values import copy_json, format_json_number
 
 from .go_text import go_kind
 
-__all__ = [
-    "MAX_OPERATIONS",
-    "Operation",
-    "PatchError",
-    "TestFailed",
-    "TooCostly",
-    "TooManyOperations",
-    "apply",
-    "decode",
-]
-
 MAX_OPERATIONS: Final = 10_000
 _MAX_COPIED_BYTES: Final = 3 * 1024 * 1024
 _MAX_SHIFTED: Final = 1 << 26

@@ -11,8 +11,6 @@ from setpoint.schema.schema_node import Schema
 from .fieldset import FieldSet
 from .typed import reconcile
 
-__all__ = ["MAX_UPDATE_MANAGERS", "NEVER_OWNED", "Identity", "Managed", "Owner", "entry_json", "managers_of_request"]
-
 MAX_UPDATE_MANAGERS: Final = 10
 """The maximum number of Update entries. If there are more, the oldest ones are merged into one entry for each API
 version, called ``ancient-changes``.

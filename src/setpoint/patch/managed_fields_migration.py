@@ -13,8 +13,6 @@ from typing import Any, Final
 from .fieldset import FieldSet, field
 from .managed_fields import Owner
 
-__all__ = ["migrated", "migration_patch"]
-
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 """The annotation of client-side apply. The manager that applies does not own it, so the manager's next
 apply leaves it in place.

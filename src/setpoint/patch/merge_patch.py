@@ -11,8 +11,6 @@ from typing import Any
 
 from setpoint.schema.json_values import json_equal
 
-__all__ = ["apply", "diff"]
-
 
 def apply(document: Any, patch: Any) -> Any:
     """``document`` with ``patch`` merged into it. Neither argument is changed; the result shares unchanged parts

@@ -24,8 +24,6 @@ from setpoint.schema.schema_node import ANYTHING, Schema
 
 from .go_text import go_text
 
-__all__ = ["StrategicPatchError", "apply", "diff"]
-
 _DIRECTIVE: Final = "$patch"
 _RETAIN: Final = "$retainKeys"
 _ORDER: Final = "$setElementOrder/"

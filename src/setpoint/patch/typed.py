@@ -19,20 +19,6 @@ from .fieldset import key as key_element
 from .fieldset import value as value_element
 from .go_text import go_text
 
-__all__ = [
-    "TypedError",
-    "ensure_named",
-    "field_set",
-    "is_empty",
-    "is_granular",
-    "item_element",
-    "merge",
-    "reconcile",
-    "remove",
-    "same",
-    "type_errors",
-]
-
 _GRANULAR: Final = frozenset({"set", "map"})
 _encode: Final = msgspec.json.Encoder().encode
 

@@ -14,8 +14,6 @@ from setpoint.regexp.errors import PatternError
 from setpoint.regexp.program import MATCH, Assertion, Program, Read, Split
 from setpoint.regexp.syntax import Kind
 
-__all__ = ["EDGE", "Automaton", "State"]
-
 EDGE: Final = 0
 """The class of what is before the first and after the last character."""
 _NEWLINE, _WORD, _OTHER = 1, 2, 3

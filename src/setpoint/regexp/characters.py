@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-__all__ = ["ANY", "NOT_NEWLINE", "PERL", "POSIX", "Characters", "folded", "ranges", "unicode_class", "union"]
-
 
 class Characters(NamedTuple):
     """The characters for which ``contains`` is true, or, if ``negated``, all others."""

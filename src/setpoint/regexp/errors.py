@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["PatternError"]
-
 
 class PatternError(ValueError):
     """An API server would not accept the pattern, or matching it with a text takes too much work."""

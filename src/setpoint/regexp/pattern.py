@@ -9,8 +9,6 @@ from setpoint.regexp.errors import PatternError
 from setpoint.regexp.program import program
 from setpoint.regexp.syntax import Node, parse
 
-__all__ = ["Pattern", "compiled"]
-
 _LONGEST: Final = 8192
 """The maximum length of a pattern, in characters. Go allows longer ones, but real patterns are shorter, and the time to
 compile a pattern grows with its length.

@@ -8,8 +8,6 @@ from typing import Final, NamedTuple
 from setpoint.regexp.characters import ANY, Characters
 from setpoint.regexp.syntax import Kind, Node
 
-__all__ = ["MATCH", "Assertion", "Program", "Read", "Split", "program"]
-
 MATCH: Final = 0
 """The number of the instruction with which every match ends."""
 

@@ -19,8 +19,6 @@ from setpoint.regexp.characters import (
 )
 from setpoint.regexp.errors import PatternError
 
-__all__ = ["MAX_SIZE", "Node", "parse"]
-
 MAX_SIZE: Final = 10_000
 """The maximum number of instructions of a pattern, which Go limits to 3.3 million."""
 _MAX_HEIGHT: Final = 1000

@@ -17,17 +17,6 @@ from setpoint.scaffold.project import Api, Project, ProjectError
 from setpoint.scaffold.scope import cluster_scoped
 from setpoint.scaffold.templates import parts_file, template, words
 
-__all__ = [
-    "add_api",
-    "add_version",
-    "add_webhook",
-    "api_files",
-    "create",
-    "foreign_files",
-    "project_files",
-    "template_files",
-]
-
 
 def project_files(project: Project) -> dict[str, File]:
     """The files of a project, without the files of its kinds."""

@@ -23,8 +23,6 @@ from setpoint.scaffold.names import KindName
 from setpoint.scaffold.project import Api, Project
 from setpoint.scaffold.templates import template, words
 
-__all__ = ["KopfProblem", "Port", "ported"]
-
 _ABOUT: Final = {
     "create": "was called when an object was created",
     "update": "was called when an object had changed; compare with the current state, not with the previous one",

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-__all__ = ["Constants"]
-
 _ABOVE: Final = 6
 """The number of folders in which an imported module is looked for: the importing module's own folder and that folder's
 parents.

@@ -10,8 +10,6 @@ from typing import Any
 from setpoint.crd.files import SUFFIXES, DefinitionFileError, parse_definitions
 from setpoint.scaffold.kopf_handlers import Handler
 
-__all__ = ["definitions_beside", "named_by_definitions", "plurals_of"]
-
 Document = dict[str, Any]
 
 

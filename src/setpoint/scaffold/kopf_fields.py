@@ -11,8 +11,6 @@ from typing import Final, NamedTuple
 
 from setpoint.meta.model_fields import wire_name
 
-__all__ = ["Guess", "class_body", "fields_read"]
-
 _TYPES: Final = {"bool": bool, "int": int, "float": float, "str": str}
 _RESERVED: Final = frozenset({*_TYPES, *keyword.kwlist, "msgspec"})
 """Names that an attribute of the class can't have: Python's keywords, and names that the lines below it use."""

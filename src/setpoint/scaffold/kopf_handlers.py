@@ -10,8 +10,6 @@ from typing import Final
 
 from setpoint.scaffold.kopf_constants import Constants
 
-__all__ = ["ADMISSION", "FINALIZE", "PROGRAM", "RECONCILE", "WATCH", "Handler", "handlers_in"]
-
 RECONCILE: Final = ("create", "update", "resume", "field", "timer", "daemon")
 FINALIZE: Final = ("delete",)
 ADMISSION: Final = ("validate", "mutate")

@@ -13,8 +13,6 @@ from typing import Final
 from setpoint.crd.custom_resource import plural_of
 from setpoint.meta.names import dns1035_label, dns1123_subdomain
 
-__all__ = ["KindName", "NameProblem", "ProjectName", "version_class"]
-
 _VERSION: Final = re.compile(r"v[1-9]\d*(?:(?:alpha|beta)[1-9]\d*)?")
 _KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
 _NUMBER: Final = re.compile(r"[0-9][0-9.e]*")

@@ -10,8 +10,6 @@ import msgspec
 from setpoint.deploy.file_tree import RECORD, recorded
 from setpoint.scaffold.names import KindName, NameProblem, ProjectName
 
-__all__ = ["Api", "Project", "ProjectError"]
-
 
 class ProjectError(Exception):
     """A folder has no project, the project's record is damaged, or the project does not allow what was requested; the

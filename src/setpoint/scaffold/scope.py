@@ -9,8 +9,6 @@ from typing import Final
 
 from setpoint.deploy.file_tree import File
 
-__all__ = ["cluster_scoped"]
-
 _CLASS: Final = re.compile(r'(\n    sp\.CustomResource,\n    group="[^"]+",\n    version="[^"]+",\n)')
 _REQUESTS: Final = re.compile(r'("""The requests and limits of each pod\..*"""\n)')
 _CHILD: Final = re.compile(r'(Deployment\.named\(f"[^"]+"), ')

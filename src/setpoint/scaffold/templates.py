@@ -17,8 +17,6 @@ from setpoint.deploy.file_tree import File
 from setpoint.scaffold.names import KindName, ProjectName, version_class
 from setpoint.scaffold.project import Project
 
-__all__ = ["parts_file", "template", "words"]
-
 _SUFFIX: Final = ".txt"
 _EACH: Final = re.compile(r"^(.*\S)  # for each (kind|webhook|version)$")
 _IMPORTS: Final = re.compile(r"(?:^from \S+ import [^(\n]+\n){2,}", re.MULTILINE)

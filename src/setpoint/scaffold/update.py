@@ -16,8 +16,6 @@ from setpoint.deploy.file_tree import File, TreeError, replace_file
 from setpoint.scaffold import generate
 from setpoint.scaffold.project import Project, ProjectError
 
-__all__ = ["ORIGINALS", "Updated", "remember", "update"]
-
 ORIGINALS: Final = ".setpoint.base.json"
 """The file with the text of each file as it was generated, and the version of setpoint that generated it."""
 _MARKER: Final = b"<<<<<<< "

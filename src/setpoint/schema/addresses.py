@@ -6,8 +6,6 @@ import re
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
-__all__ = ["address_of", "network_of", "without_zeros"]
-
 _LONGEST: Final = 256
 """The maximum length of a text from which leading zeros are removed; no valid address is longer."""
 _ZERO: Final = re.compile(r"(?<![0-9])0[0-9]")

@@ -6,8 +6,6 @@ from typing import Final
 
 from setpoint.meta.duration import DURATION_PATTERN
 
-__all__ = ["CONDITION_REASON", "CONDITION_TYPE", "OWN_PATTERNS", "QUANTITY"]
-
 QUANTITY: Final = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,3}))?$"
 """As in controller-gen, but without the exponents that `setpoint.meta.Quantity` and Go can't read."""
 CONDITION_REASON: Final = "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"

@@ -5,8 +5,6 @@ from __future__ import annotations
 from .json_values import copy_json
 from .schema_node import JSON, UNSET, Schema
 
-__all__ = ["apply_defaults", "drop_nulls", "fill_defaults"]
-
 
 def apply_defaults(schema: Schema, value: JSON) -> None:
     """Fills ``value`` (in place) with the schema's defaults.

@@ -8,8 +8,6 @@ import re
 from ipaddress import ip_address
 from typing import Final
 
-__all__ = ["is_email"]
-
 _ATOM: Final = r"[^\x00-\x20\x7f()<>\[\]:;@\\,\".]"
 _QUOTED: Final = r'(?:[^\x00-\x08\x0a-\x1f\x7f"\\]|\\[^\x00-\x08\x0a-\x1f\x7f])'
 _SPACE: Final = r"[ \t]*+"

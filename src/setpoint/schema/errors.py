@@ -20,29 +20,6 @@ from setpoint.meta.text_escaping import quote
 
 from .schema_node import JSON
 
-__all__ = [
-    "LONGEST_PATH",
-    "OMITTED",
-    "ErrorType",
-    "Errors",
-    "FieldError",
-    "Shown",
-    "duplicate",
-    "forbidden",
-    "internal_error",
-    "invalid",
-    "not_found",
-    "not_supported",
-    "required",
-    "shortened",
-    "to_aggregate_message",
-    "to_causes",
-    "too_few",
-    "too_long",
-    "too_many",
-    "type_invalid",
-]
-
 
 class ErrorType(StrEnum):
     """The reason for refusing a field; the value is the ``reason`` of a ``StatusCause``."""

@@ -14,8 +14,6 @@ from .addresses import address_of, network_of
 from .email import is_email
 from .urls import split_url
 
-__all__ = ["is_checked", "matches_format"]
-
 _DATE: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _TIME: Final = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
 _DURATION: Final = re.compile(r"(?<![0-9])([0-9]++)[\t\n\f\r ]*+([A-Za-zµ]++)")

@@ -11,8 +11,6 @@ import msgspec
 
 from .schema_node import JSON
 
-__all__ = ["go_syntax_error", "parse_json"]
-
 _GO_ESCAPES: Final = {"'": "\\'", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\v": "\\v"}
 _encode: Final = msgspec.json.Encoder().encode
 _check_numbers: Final = msgspec.msgpack.Encoder().encode

@@ -11,19 +11,6 @@ import msgspec
 
 from .schema_node import JSON
 
-__all__ = [
-    "MAX_INT64",
-    "MIN_INT64",
-    "copy_json",
-    "format_json_number",
-    "json_equal",
-    "json_type",
-    "nested_over",
-    "repeats",
-    "token",
-    "whole_numbers",
-]
-
 MAX_INT64: Final = 2**63 - 1
 MIN_INT64: Final = -(2**63)
 _encode: Final = msgspec.json.Encoder().encode

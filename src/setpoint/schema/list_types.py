@@ -10,8 +10,6 @@ import msgspec
 from .errors import LONGEST_PATH, Errors, FieldError, duplicate, invalid, shortened
 from .schema_node import JSON, Schema
 
-__all__ = ["list_type_errors"]
-
 _text: Final = msgspec.json.Encoder(order="deterministic").encode
 
 

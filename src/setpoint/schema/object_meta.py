@@ -6,8 +6,6 @@ from typing import Final
 
 from .schema_node import ANYTHING, Schema
 
-__all__ = ["META_FIELDS", "OBJECT_META", "with_object_meta"]
-
 _TEXT: Final = Schema(type="string")
 _TEXTS: Final = Schema(type="object", additional=_TEXT)
 _TIME: Final = Schema(type="string", format="date-time")

@@ -13,8 +13,6 @@ from typing import Any, Final, cast
 from .object_meta import with_object_meta
 from .schema_node import ANYTHING, GO_INT_OR_STRING, JSON, UNSET, ListType, MapType, Schema, Type
 
-__all__ = ["Schemas", "load_openapi"]
-
 """The number of bytes of JSON that take as long to process as one node."""
 
 _EXTENSIONS_V1: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."

@@ -9,8 +9,6 @@ from typing import Final
 from .errors import LONGEST_PATH, shortened
 from .schema_node import JSON, Schema
 
-__all__ = ["prune", "unknown_fields"]
-
 _ROOM: Final = 1 << 20
 """The length of all paths together, in characters. Only paths below very long keys can be longer than a body."""
 _META: Final = frozenset({"apiVersion", "kind", "metadata"})

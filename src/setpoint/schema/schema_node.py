@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
-__all__ = ["ANYTHING", "GO_INT_OR_STRING", "JSON", "UNSET", "ListType", "MapType", "Schema", "Type", "Unset"]
-
 JSON: TypeAlias = Any
 """A plain JSON value: dict with str keys, list, str, int, float, bool or None."""
 

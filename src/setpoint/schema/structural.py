@@ -18,8 +18,6 @@ from .structural_form import form_errors
 from .structural_keywords import keyword_errors
 from .validate import validate
 
-__all__ = ["check", "load"]
-
 # As the API server's message lists them.
 _ALLOWED_ROOT_FIELDS: Final = (
     "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern"

@@ -13,8 +13,6 @@ from .builtin_patterns import OWN_PATTERNS
 from .errors import FieldError, forbidden, invalid, required
 from .schema_node import JSON
 
-__all__ = ["form_errors"]
-
 """The number of bytes of JSON that take as long to process as one node."""
 
 _Definition = Mapping[str, JSON]

@@ -10,8 +10,6 @@ from .errors import FieldError, forbidden, invalid, not_supported, required
 from .json_values import repeats
 from .schema_node import JSON
 
-__all__ = ["keyword_errors"]
-
 _Definition = Mapping[str, JSON]
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
 _UNSUPPORTED: Final = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")

@@ -9,8 +9,6 @@ from urllib.parse import unquote
 
 from .addresses import address_of
 
-__all__ = ["UrlParts", "split_url"]
-
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _BAD_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2}).{0,2}", re.S)
 _NOT_IN_HOST: Final = re.compile(r"[\x00-\x20#/?@\\^`{|}\x7f]")

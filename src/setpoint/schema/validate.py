@@ -28,8 +28,6 @@ from .json_values import MAX_INT64, MIN_INT64, format_json_number, json_equal, j
 from .list_types import list_type_errors
 from .schema_node import GO_INT_OR_STRING, JSON, UNSET, Schema
 
-__all__ = ["validate"]
-
 _INT32: Final = (-(2**31), 2**31 - 1)
 _RANGES: Final = {"int32": _INT32, GO_INT_OR_STRING: _INT32, "uint32": (0, 2**32 - 1), "uint64": (0, 2**64 - 1)}
 _INT64: Final = (MIN_INT64, MAX_INT64)

@@ -9,8 +9,6 @@ from setpoint.meta.names import qualified_name
 
 from .errors import FieldError, duplicate, forbidden, invalid, not_found, not_supported, required, to_aggregate_message
 
-__all__ = ["Denial", "Verdict"]
-
 
 class Denial:
     """A refusal of the whole request, with the code, reason and message of a ``Status``."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-__all__ = ["LIMIT", "BodyMemory"]
-
 LIMIT: Final = 32 * 1024 * 1024
 """The default size, in bytes."""
 _STEP: Final = 64 * 1024

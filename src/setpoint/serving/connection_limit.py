@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Final, Protocol
 
-__all__ = ["ConnectionLimit"]
-
 _MOST: Final = 4096
 _MOST_SILENT: Final = 1024
 """As many as one turn of the loop accepts: clients of a burst that are about to send something stay."""

@@ -22,8 +22,6 @@ from setpoint.serving.connection_limit import ConnectionLimit
 from setpoint.serving.http_response import Reply
 from setpoint.serving.request_head import MAX_HEAD, HttpRequest, Malformed, framing, parsed
 
-__all__ = ["HttpConnection", "HttpRequest", "HttpService", "Refused"]
-
 logger = logging.getLogger("setpoint.serving")
 
 READ: Final = 64 * 1024

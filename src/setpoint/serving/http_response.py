@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Reply"]
-
 
 class Reply(NamedTuple):
     """An HTTP response. The status for a review is 200, whether the request is allowed or refused."""

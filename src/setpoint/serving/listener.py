@@ -10,8 +10,6 @@ from setpoint.serving.connection_limit import ConnectionLimit
 from setpoint.serving.http_connection import READ
 from setpoint.serving.tls_connection import TlsConnection
 
-__all__ = ["Listener"]
-
 _BACKLOG: Final = 1024
 
 

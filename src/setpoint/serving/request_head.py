@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-__all__ = ["MAX_HEAD", "MAX_HEADERS", "HttpRequest", "Malformed", "framing", "parsed"]
-
 MAX_HEAD: Final = 16 * 1024
 MAX_HEADERS: Final = 100
 _REQUEST: Final = re.compile(r"([A-Z][A-Z-]{0,19}) ([!-~]{1,2001}) HTTP/1\.([01])")

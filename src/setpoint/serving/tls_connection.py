@@ -15,8 +15,6 @@ from typing import Any, Final, cast
 
 from setpoint.serving.connection_limit import ConnectionLimit
 
-__all__ = ["LINGER", "TlsConnection"]
-
 logger = logging.getLogger("setpoint.serving")
 
 LINGER: Final = 1.0

@@ -33,8 +33,6 @@ from setpoint.webhook.admission_decision import check as run_validators
 from setpoint.webhook.admission_decision import fresh_misfits, patch_of
 from setpoint.webhook.review import Operation
 
-__all__ = ["check", "check_document", "unknown_fields_of"]
-
 K = TypeVar("K", bound=CustomResource)
 T = TypeVar("T")
 Document = dict[str, Any]

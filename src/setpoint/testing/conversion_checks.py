@@ -11,8 +11,6 @@ from setpoint.meta import Object
 from setpoint.schema import copy_json, prune
 from setpoint.testing.object_strategies import objects_of
 
-__all__ = ["check_conversions"]
-
 JSON = Any
 
 

@@ -15,8 +15,6 @@ from setpoint.testing.pattern_strategies import texts_of
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["objects_of", "values_of"]
-
 JSON = Any
 _HEAD = ("apiVersion", "kind", "metadata")
 _DEPTH = 4

@@ -14,8 +14,6 @@ from setpoint.regexp.syntax import Node, parse
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["texts_of"]
-
 _ASCII: Final = string.digits + string.ascii_letters + string.punctuation + " \t\n\r\v\f" + "\0\x1b\x7f"
 
 

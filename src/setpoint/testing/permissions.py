@@ -13,8 +13,6 @@ from setpoint.apiserver.authorization.role_rules import PolicyRule, allows
 from setpoint.client.permission_needs import VERBS
 from setpoint.permissions import EVERYBODY, Grant, declaration, rules
 
-__all__ = ["USER", "MissingPermission", "RoleOfControllers", "report"]
-
 USER: Final = "system:serviceaccount:default:controllers"
 """The user name under which the controllers under test send their requests."""
 _EVERYTHING: Final = (PolicyRule(("*",), ("*",), ("*",)), PolicyRule(("*",), non_resource_urls=("*",)))

@@ -33,22 +33,6 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 from setpoint.concurrency import task_report
 
-__all__ = [
-    "EPOCH",
-    "Deadlock",
-    "LeakedTasks",
-    "Livelock",
-    "TimeLimitExceeded",
-    "UnhandledErrors",
-    "VirtualTimeError",
-    "VirtualTimeLoop",
-    "advance",
-    "now",
-    "run",
-    "virtual_time",
-    "wait_all_tasks_blocked",
-]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -13,8 +13,6 @@ from setpoint.client import NotFound
 from setpoint.testing.clusters import Cluster
 from setpoint.torture.documents import ScenarioError, as_object, check_object, read_documents
 
-__all__ = ["Plain", "ScenarioError", "read_plain"]
-
 _VERBS: Final = ("apply", "delete", "settle", "wait")
 
 

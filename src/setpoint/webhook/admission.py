@@ -12,8 +12,6 @@ from setpoint.meta import LabelSelector, Object, Resource, resource_of, to_wire
 from setpoint.meta.names import dns1123_label, qualified_name
 from setpoint.webhook.review import Operation, Review
 
-__all__ = ["Admission", "AdmissionError", "Function", "Match", "Role"]
-
 K = TypeVar("K", bound=Object)
 Answer = Awaitable[None] | None
 AdmissionFunction = Callable[[K], Answer] | Callable[[K, Review[K]], Answer]

@@ -21,18 +21,6 @@ from setpoint.webhook.json_diff import diff
 from setpoint.webhook.review import NO_READS, Operation, Reads, Review
 from setpoint.webhook.review_messages import AdmissionRequest, AdmissionResponse
 
-__all__ = [
-    "Misdirected",
-    "apply_defaults",
-    "check",
-    "decide",
-    "fresh_misfits",
-    "invalid",
-    "patch_of",
-    "refusal",
-    "status",
-]
-
 K = TypeVar("K", bound=Object)
 _ABSENT = (b"", b"null")
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)

@@ -11,8 +11,6 @@ from setpoint.meta import Object, resource_of
 from setpoint.models.admissionregistration_v1 import MutatingWebhookConfiguration, ValidatingWebhookConfiguration
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 
-__all__ = ["Trusting", "inject"]
-
 logger = logging.getLogger("setpoint.webhook")
 _TRIES = 5
 _KINDS: dict[str, type[Object]] = {

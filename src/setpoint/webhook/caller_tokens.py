@@ -12,8 +12,6 @@ from setpoint.client import ApiError, Client, TransportError
 from setpoint.serving import Reply
 from setpoint.webhook.webhooks import failed
 
-__all__ = ["CallerTokens"]
-
 ACCEPTED_FOR: Final = 60.0
 """Seconds for which an accepted token is not reviewed again. API servers issue it for ten minutes."""
 MAX_REMEMBERED: Final = 1024

@@ -10,8 +10,6 @@ from setpoint.serving import HttpRequest, Reply
 from setpoint.webhook.caller_tokens import CallerTokens
 from setpoint.webhook.webhooks import failed
 
-__all__ = ["AllowedCallers", "bearer_token"]
-
 _NO_CERTIFICATE: Final = (
     "this webhook takes reviews only from API servers with a client certificate: set kubeConfigFile for its plugin in "
     "the API server's --admission-control-config-file"

@@ -15,20 +15,6 @@ from typing import Any, Final
 
 from setpoint.trust import certificates_in, without_mark
 
-__all__ = [
-    "BACKDATE",
-    "CertificateError",
-    "Facts",
-    "Pair",
-    "facts_of",
-    "issue",
-    "make_authority",
-    "matches",
-    "service_names",
-    "signed_by",
-    "split",
-]
-
 BACKDATE: Final = timedelta(hours=1)
 """The time by which the start of a certificate's validity precedes its issuance, because the clocks of other machines
 may be slow.

@@ -17,8 +17,6 @@ from setpoint.webhook.certificate_authority import (
     signed_by,
 )
 
-__all__ = ["CertificateState", "Rotation", "step"]
-
 _RENEW_AT: Final = 2 / 3
 """The fraction of a certificate's lifetime after which it is renewed."""
 

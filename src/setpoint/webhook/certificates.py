@@ -17,8 +17,6 @@ from setpoint.webhook.certificate_rotation import CertificateState, Rotation, st
 from setpoint.webhook.metrics import WebhookMetrics
 from setpoint.webhook.server_tls import ServerTls
 
-__all__ = ["CertificateFiles", "CertificateSource", "MemoryCertificates", "Watched"]
-
 logger = logging.getLogger("setpoint.webhook")
 OnChange = Callable[[Pair], None]
 

@@ -12,15 +12,6 @@ from typing import ClassVar
 
 from setpoint.meta import ApiModel, Object, Resource
 
-__all__ = [
-    "NodeProxyOptions",
-    "PodAttachOptions",
-    "PodExecOptions",
-    "PodPortForwardOptions",
-    "PodProxyOptions",
-    "ServiceProxyOptions",
-]
-
 
 def _options(kind: str, plural: str, *, namespaced: bool = True) -> Resource:
     return Resource(group="", version="v1", kind=kind, plural=plural, namespaced=namespaced, verbs=("create", "get"))

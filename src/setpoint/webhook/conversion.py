@@ -12,8 +12,6 @@ from setpoint.crd import ConversionError
 from setpoint.meta import GroupKind, Object, Status
 from setpoint.webhook.review_messages import CONVERSION_V1
 
-__all__ = ["CONVERT_PATH", "ConversionFailed", "Conversions", "Converter"]
-
 CONVERT_PATH = "/convert"
 """The path of all conversions, for every kind, as in controller-runtime."""
 _TURN = 64

@@ -10,8 +10,6 @@ from typing import Any, Final
 from setpoint.webhook import certificate_authority as parts
 from setpoint.webhook.certificate_authority import CertificateError, Pair
 
-__all__ = ["RequestFacts", "request_facts", "sign_request"]
-
 _BACKDATE: Final = timedelta(minutes=5)
 _SHORT: Final = timedelta(hours=8)
 _KEY_USAGES: Final = {

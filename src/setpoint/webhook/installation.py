@@ -18,8 +18,6 @@ from setpoint.webhook.conversion import Converter
 from setpoint.webhook.installation_probe import in_force_message, marked
 from setpoint.webhook.registration import Target, configurations, conversion, converters_of, definition_name
 
-__all__ = ["NotInForce", "generated_samples", "install", "uninstall"]
-
 logger = logging.getLogger("setpoint.webhook")
 FIELD_MANAGER: Final = "setpoint-webhook"
 _KINDS: Final[tuple[type[Object], ...]] = (MutatingWebhookConfiguration, ValidatingWebhookConfiguration)

@@ -13,8 +13,6 @@ from setpoint.meta import Object, Status, decode, encode
 from setpoint.webhook.admission import Role
 from setpoint.webhook.review_messages import AdmissionRequest
 
-__all__ = ["in_force_message", "marked", "probed"]
-
 K = TypeVar("K", bound=Object)
 MARK: Final = "webhook.setpoint.io/in-force"
 

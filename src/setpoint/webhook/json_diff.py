@@ -6,8 +6,6 @@ from typing import Any
 
 from setpoint.schema.json_values import json_equal
 
-__all__ = ["diff"]
-
 Operation = dict[str, Any]
 
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
     from prometheus_client.core import Metric
 
-__all__ = ["LATENCY_BUCKETS", "PathCounts", "WebhookMetrics"]
-
 LATENCY_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """The buckets in seconds: the defaults of Prometheus' client for Go, as in controller-runtime."""
 

@@ -13,8 +13,6 @@ from setpoint.meta.names import dns1123_subdomain, qualified_name
 from setpoint.models.resources import kind_for
 from setpoint.webhook.admission import AdmissionError, Match, selector_document
 
-__all__ = ["Policy", "apply_policies", "policy_documents"]
-
 Document = dict[str, Any]
 Action = Literal["Deny", "Warn", "Audit"]
 On = Literal["create", "update", "delete"]

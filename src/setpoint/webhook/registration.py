@@ -18,19 +18,6 @@ from setpoint.webhook.ca_injection import Trusting
 from setpoint.webhook.conversion import CONVERT_PATH, Converter
 from setpoint.webhook.version_translation import called_version
 
-__all__ = [
-    "ServiceTarget",
-    "Target",
-    "TargetError",
-    "UrlTarget",
-    "address_of",
-    "configurations",
-    "conversion",
-    "converters_of",
-    "definition_name",
-    "trusting",
-]
-
 Document = dict[str, Any]
 _API: Final = "admissionregistration.k8s.io/v1"
 _KINDS: Final[dict[Role, str]] = {

@@ -9,9 +9,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 from setpoint.cache import Lister, UndeclaredRead
 from setpoint.meta import Object, Selector
 from setpoint.models.authentication_v1 import UserInfo
-from setpoint.schema.validation_result import Denial, Verdict
-
-__all__ = ["Denial", "Operation", "Reads", "Review"]
+from setpoint.schema.validation_result import Verdict
 
 K = TypeVar("K", bound=Object)
 T = TypeVar("T", bound=Object)

@@ -12,19 +12,6 @@ from msgspec import Raw, Struct, field
 from setpoint.meta import Status
 from setpoint.models.authentication_v1 import UserInfo
 
-__all__ = [
-    "ADMISSION_V1",
-    "CONVERSION_V1",
-    "AdmissionRequest",
-    "AdmissionResponse",
-    "AdmissionReview",
-    "AdmissionReviewAnswer",
-    "ConversionRequest",
-    "ConversionReview",
-    "Envelope",
-    "Kind",
-]
-
 ADMISSION_V1 = "admission.k8s.io/v1"
 CONVERSION_V1 = "apiextensions.k8s.io/v1"
 

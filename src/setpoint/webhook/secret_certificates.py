@@ -17,8 +17,6 @@ from setpoint.webhook.certificate_rotation import CertificateState, Rotation, st
 from setpoint.webhook.certificates import Watched
 from setpoint.webhook.metrics import WebhookMetrics
 
-__all__ = ["SecretCertificates"]
-
 logger = logging.getLogger("setpoint.webhook")
 TYPE: Final = "kubernetes.io/tls"
 BUNDLE, AUTHORITY_KEYS, CERTIFICATE, KEY = "ca.crt", "ca.key", "tls.crt", "tls.key"

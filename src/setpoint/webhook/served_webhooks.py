@@ -10,8 +10,6 @@ from setpoint.crd.newest_version import newest_of
 from setpoint.webhook.admission import Admission
 from setpoint.webhook.conversion import Converter
 
-__all__ = ["with_conversions"]
-
 
 def with_conversions(
     served: Iterable[Admission[Any] | Converter], kinds: Iterable[type[Any]]

@@ -17,8 +17,6 @@ from setpoint.webhook.conversion import CONVERT_PATH
 from setpoint.webhook.server_tls import ServerTls
 from setpoint.webhook.webhooks import Webhooks, failed
 
-__all__ = ["WebhookLimits", "WebhookServer"]
-
 logger = logging.getLogger("setpoint.webhook")
 
 MAX_BODY: Final = 7 * 1024 * 1024

@@ -8,8 +8,6 @@ from pathlib import Path
 from setpoint.trust import pem_file, trust, without_mark
 from setpoint.webhook.certificate_authority import CertificateError, Pair
 
-__all__ = ["ServerTls"]
-
 
 class ServerTls:
     """A TLS context for servers: TLS 1.2 or newer, HTTP/1.1 only (HTTP/2 exposes servers to rapid-reset attacks).

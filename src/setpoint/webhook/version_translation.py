@@ -24,8 +24,6 @@ from setpoint.webhook.json_diff import diff
 from setpoint.webhook.review import NO_READS, Reads
 from setpoint.webhook.review_messages import AdmissionRequest, AdmissionResponse
 
-__all__ = ["Translation", "called_version", "other_versions"]
-
 _ABSENT: Final = (b"", b"null")
 
 

@@ -10,8 +10,6 @@ from setpoint.cache import InformerFactory
 from setpoint.concurrency import TaskScope, until
 from setpoint.webhook.server import WebhookServer
 
-__all__ = ["serve_webhooks"]
-
 
 class _Runnable(Protocol):
     async def run(self) -> None: ...

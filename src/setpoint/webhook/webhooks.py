@@ -33,8 +33,6 @@ from setpoint.webhook.review_messages import (
 )
 from setpoint.webhook.version_translation import Translation, other_versions
 
-__all__ = ["Webhooks", "failed"]
-
 T = TypeVar("T", bound=Object)
 logger = logging.getLogger("setpoint.webhook")
 

@@ -8,8 +8,6 @@ from typing import Final
 
 from .mutations import Mutation
 
-__all__ = ["NAMES", "explanation"]
-
 Path = tuple[str | int, ...]
 _LINE: Final = r"\s*[-+] "
 _DRAWN: Final = "names that each server draws at random"

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-__all__ = ["KNOWN"]
-
 TOO_STRICT: Final = "required by the published schema, not by the real server"
 CAUSES: Final = "refused, too, but for other fields, in other words, or not for all that is wrong"
 CODE: Final = "refused with another code"

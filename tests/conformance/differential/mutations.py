@@ -9,8 +9,6 @@ from typing import Any, Final
 
 from setpoint.models import definition_name, schemas
 
-__all__ = ["Mutation", "applied", "mutations", "odd_name", "status_mutations"]
-
 JsonObject = dict[str, Any]
 Path = tuple[str | int, ...]
 Mutation = tuple[str, Path, Any]

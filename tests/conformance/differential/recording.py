@@ -18,8 +18,6 @@ from setpoint.client.transport import Request, Transport, TransportError
 from .mutations import applied
 from .run import Differential, Said, compare
 
-__all__ = ["record", "replay"]
-
 JsonObject = dict[str, Any]
 NAMESPACE = "recorded"
 """Of all requests in a recording; a server that is recorded must not have it."""

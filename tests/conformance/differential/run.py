@@ -22,8 +22,6 @@ from .explained import explanation
 from .mutations import Mutation, applied, mutations, odd_name, status_mutations
 from .samples import samples
 
-__all__ = ["CLASSES", "Case", "Differential", "Said", "compare", "resource_of"]
-
 JsonObject = dict[str, Any]
 CLASSES: Final = (
     "accepted-where-refused",

@@ -9,8 +9,6 @@ from typing import Any
 
 import yaml
 
-__all__ = ["samples"]
-
 JsonObject = dict[str, Any]
 
 

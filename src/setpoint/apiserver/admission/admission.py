@@ -26,8 +26,6 @@ from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.resources.registry import ServedResource
 
-__all__ = ["Admission"]
-
 JsonObject = dict[str, Any]
 Phase = Literal["mutate", "validate"]
 _WARNINGS: Final = 4096

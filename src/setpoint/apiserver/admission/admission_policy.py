@@ -19,8 +19,6 @@ from setpoint.cel.admission import Evaluation, Expression, Variables, admission_
 from setpoint.cel.types import ANY, DYN, Type
 from setpoint.cel.values import Value
 
-__all__ = ["POLICY_LIMIT", "Binding", "Policy", "PolicyError"]
-
 JsonObject = dict[str, Any]
 POLICY_LIMIT = 10_000_000
 """The maximum CEL cost per request, binding and parameter object. The limit applies separately to all validations of a

@@ -9,8 +9,6 @@ from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.options import DeleteOptions, WriteOptions
 from setpoint.apiserver.resources.registry import ServedResource
 
-__all__ = ["request_document"]
-
 JsonObject = dict[str, Any]
 _OPTIONS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions"}
 

@@ -14,8 +14,6 @@ from setpoint.cel import value_without_schema
 from setpoint.cel.library.authorization import Attributes, AuthorizerValue, Decision, request_resource
 from setpoint.cel.values import Value
 
-__all__ = ["namespace_of", "values_for"]
-
 JsonObject = dict[str, Any]
 
 

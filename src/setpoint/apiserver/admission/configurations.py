@@ -16,8 +16,6 @@ from setpoint.apiserver.storage import Damage, Record
 if TYPE_CHECKING:
     from setpoint.apiserver.storage import Storage
 
-__all__ = ["Configurations"]
-
 _log = logging.getLogger(__name__)
 P = TypeVar("P", bound=Policy)
 T = TypeVar("T")

@@ -9,8 +9,6 @@ from setpoint.cel.admission import BudgetSpent, Evaluation, Expression, admissio
 from setpoint.cel.declarations import Environment
 from setpoint.cel.types import BOOL
 
-__all__ = ["CONDITION_LIMIT", "ConditionFailed", "MatchConditions"]
-
 CONDITION_LIMIT: Final = 2_500_000
 """The maximum CEL cost of all conditions of one webhook or policy for one request."""
 

@@ -12,8 +12,6 @@ from setpoint.apiserver.resources.registry import Registry, ServedResource
 from setpoint.apiserver.storage import Storage
 from setpoint.meta import Selector
 
-__all__ = ["Matching"]
-
 JsonObject = dict[str, Any]
 
 

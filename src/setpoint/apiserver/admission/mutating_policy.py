@@ -33,8 +33,6 @@ from setpoint.patch import PatchError, json_patch
 from setpoint.patch.typed import merge, type_errors
 from setpoint.schema import Schema, copy_json
 
-__all__ = ["MutatingPolicy"]
-
 JsonObject = dict[str, Any]
 _APPLIED, _PATCHED = struct("Object"), list_of(struct("JSONPatch"))
 

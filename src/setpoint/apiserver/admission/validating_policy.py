@@ -24,8 +24,6 @@ from setpoint.cel.admission import BudgetSpent, Expression, admission_environmen
 from setpoint.cel.types import BOOL, NULL, STRING
 from setpoint.cel.values import Value
 
-__all__ = ["ValidatingPolicy", "check_policies"]
-
 JsonObject = dict[str, Any]
 Converted = Callable[[JsonObject | None, ServedResource], JsonObject | None]
 """A function that converts an object to the version of a resource; it returns None for None."""

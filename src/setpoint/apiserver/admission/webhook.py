@@ -9,8 +9,6 @@ from setpoint.apiserver.admission.matching import Matching
 from setpoint.apiserver.webhooks.caller import Target
 from setpoint.apiserver.webhooks.responses import review_version
 
-__all__ = ["Webhook"]
-
 JsonObject = dict[str, Any]
 
 

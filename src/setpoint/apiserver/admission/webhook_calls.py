@@ -32,8 +32,6 @@ from setpoint.meta.names import qualified_name
 from setpoint.patch import PatchError, json_patch
 from setpoint.schema import apply_defaults, copy_json, json_equal
 
-__all__ = ["WebhookCalls", "converted"]
-
 JsonObject = dict[str, Any]
 _log = logging.getLogger(__name__)
 

@@ -14,8 +14,6 @@ from setpoint.apiserver.authorization.attributes import Attributes
 from setpoint.apiserver.http_types import IncomingRequest, Response, UserInfo
 from setpoint.meta import format_micro_time
 
-__all__ = ["AuditLog"]
-
 JsonObject = dict[str, Any]
 _JSON: Final = "application/json"
 

@@ -10,8 +10,6 @@ import msgspec
 
 from setpoint.apiserver.authorization.attributes import Attributes
 
-__all__ = ["LEVELS", "AuditPolicy", "AuditPolicyError", "Decided"]
-
 Level = Literal["None", "Metadata", "Request", "RequestResponse"]
 Stage = Literal["RequestReceived", "ResponseStarted", "ResponseComplete", "Panic"]
 LEVELS: Final[tuple[Level, ...]] = ("None", "Metadata", "Request", "RequestResponse")

@@ -14,8 +14,6 @@ from setpoint.apiserver.authorization.attributes import Attributes, requested
 from setpoint.apiserver.authorization.authorizer import Decision
 from setpoint.apiserver.http_types import IncomingRequest, UserInfo
 
-__all__ = ["VARIABLE", "Access", "AccessRecord", "read"]
-
 R = TypeVar("R", bound=IncomingRequest)
 Answer = TypeVar("Answer")
 VARIABLE: Final = "SETPOINT_ACCESS_RECORD"

@@ -13,8 +13,6 @@ from setpoint.meta import GroupResource
 from setpoint.meta.names import path_segment
 from setpoint.meta.text_escaping import quote
 
-__all__ = ["Attributes", "forbidden", "requested"]
-
 _VERBS: Final = {
     "POST": "create",
     "GET": "get",

@@ -9,8 +9,6 @@ from setpoint.apiserver.authorization.attributes import Attributes
 from setpoint.apiserver.authorization.role_rules import PolicyRule
 from setpoint.apiserver.http_types import UserInfo
 
-__all__ = ["SUPERUSERS", "Authorizer", "Decision", "Rules"]
-
 SUPERUSERS = "system:masters"
 """The group whose members may do everything, whatever their roles allow."""
 

@@ -17,8 +17,6 @@ from setpoint.meta import GroupResource
 from setpoint.meta.text_escaping import quote
 from setpoint.schema import json_equal
 
-__all__ = ["check_binding", "check_role", "only_collected"]
-
 JsonObject = dict[str, Any]
 _GROUP: Final = "rbac.authorization.k8s.io"
 _EVERYTHING: Final = (PolicyRule(("*",), ("*",), ("*",)), PolicyRule(("*",), non_resource_urls=("*",)))

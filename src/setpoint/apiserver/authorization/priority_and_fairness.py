@@ -12,8 +12,6 @@ from setpoint.apiserver.authorization.attributes import Attributes
 from setpoint.apiserver.http_types import UserInfo
 from setpoint.apiserver.storage import Storage, Subscription
 
-__all__ = ["Flows"]
-
 _log = logging.getLogger(__name__)
 _GROUP: Final = "flowcontrol.apiserver.k8s.io"
 _SCHEMA: Final = "x-kubernetes-pf-flowschema-uid"

@@ -15,8 +15,6 @@ from setpoint.apiserver.http_types import UserInfo
 from setpoint.apiserver.storage import Storage, Subscription
 from setpoint.meta.text_escaping import quote
 
-__all__ = ["Rbac", "not_found"]
-
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 _GROUP: Final = "rbac.authorization.k8s.io"

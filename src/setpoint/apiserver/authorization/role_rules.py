@@ -9,8 +9,6 @@ import msgspec
 from setpoint.apiserver.authorization.attributes import Attributes
 from setpoint.meta.text_escaping import quote
 
-__all__ = ["PolicyRule", "allows", "compact", "covers", "described", "missing", "quoted"]
-
 
 class PolicyRule(msgspec.Struct, frozen=True, rename="camel"):
     """One entry of ``rules`` in a Role or ClusterRole."""

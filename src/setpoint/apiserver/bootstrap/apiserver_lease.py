@@ -16,8 +16,6 @@ from setpoint.apiserver.http_types import Request, Response
 from setpoint.concurrency import end
 from setpoint.meta import format_micro_time
 
-__all__ = ["IdentityLease"]
-
 _log = logging.getLogger(__name__)
 JsonObject = dict[str, Any]
 _LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"

@@ -19,8 +19,6 @@ from setpoint.apiserver.state import State
 from setpoint.apiserver.strategies.service_ip_addresses import API_VERSION, FIELDS, ip_address_of
 from setpoint.meta import format_time
 
-__all__ = ["create_defaults", "create_user_roles", "create_webhook_account", "publish"]
-
 JsonObject = dict[str, Any]
 _ORDER: Final = ("name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp")
 _PORT: Final = "https"

@@ -10,8 +10,6 @@ import msgspec
 from setpoint.apiserver.http_types import Request, Response
 from setpoint.apiserver.storage import Storage
 
-__all__ = ["SYSTEM_NAMESPACES", "create_namespaces"]
-
 SYSTEM_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 

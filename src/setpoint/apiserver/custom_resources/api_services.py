@@ -12,8 +12,6 @@ from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.state import State
 from setpoint.meta import format_time
 
-__all__ = ["ApiServices"]
-
 JsonObject = dict[str, Any]
 _MANAGED: Final = "kube-aggregator.kubernetes.io/automanaged"
 _GROUP_PRIORITY: Final = 1000

@@ -23,8 +23,6 @@ from setpoint.apiserver.webhooks.responses import ask, response_of, review_versi
 from setpoint.meta.names import label_value, qualified_name
 from setpoint.schema.errors import too_long
 
-__all__ = ["ConversionWebhook"]
-
 JsonObject = dict[str, Any]
 _TIMEOUT: Final = 30.0
 _BATCH: Final = 500

@@ -25,8 +25,6 @@ from setpoint.apiserver.verbs.delete import remove
 from setpoint.meta import format_time
 from setpoint.schema import Schema, copy_json, structural
 
-__all__ = ["CLEANUP_FINALIZER", "COLLECTION", "CustomResources"]
-
 _log = logging.getLogger(__name__)
 JsonObject = dict[str, Any]
 COLLECTION: Final = "customresourcedefinitions.apiextensions.k8s.io"

@@ -16,8 +16,6 @@ from setpoint.meta import GroupVersionKind, Resource
 from setpoint.schema import ANYTHING, Schema, structural
 from setpoint.schema.object_meta import with_object_meta
 
-__all__ = ["full_names", "served_versions"]
-
 JsonObject = dict[str, Any]
 _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 

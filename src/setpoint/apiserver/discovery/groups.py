@@ -281,6 +281,3 @@ def _group_version(group: str, version: str) -> str:
 
 def _version(group: str, version: str) -> dict[str, str]:
     return {"groupVersion": _group_version(group, version), "version": version}
-
-
-__all__ = ["DiscoveredResource", "respond", "version_order"]

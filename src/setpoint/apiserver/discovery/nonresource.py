@@ -19,8 +19,6 @@ from setpoint.apiserver.state import State
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
-__all__ = ["answer", "knows", "nothing"]
-
 _BUILD: Final = {
     "gitCommit": "",
     "gitTreeState": "clean",

@@ -298,6 +298,3 @@ def _operation_v2(operation: Operation, own: Sequence[Parameter]) -> dict[str, A
             "401": {"description": "Unauthorized"},
         },
     }
-
-
-__all__ = ["DescribedResource", "respond"]

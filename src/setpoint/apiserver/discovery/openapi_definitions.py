@@ -195,6 +195,3 @@ def _reference(name: str, description: str, form: Form) -> dict[str, Any]:
 
 def _gvk(kind: GroupVersionKind) -> dict[str, str]:
     return {"group": kind.group, "kind": kind.kind, "version": kind.version}
-
-
-__all__ = ["METADATA", "PREFIX", "DescribedResource", "Form", "built_in", "custom", "schema_name"]

@@ -14,8 +14,6 @@ import msgspec
 from setpoint import zstd
 from setpoint.patch.merge_patch import apply
 
-__all__ = ["FILE", "amended", "parameters"]
-
 FILE: Final = "openapi_details.json.zst"
 
 

@@ -317,6 +317,3 @@ def group_words(group: str) -> list[str]:
     """The words of a group's name, capitalized: ``Rbac`` and ``Authorization`` for ``rbac.authorization.k8s.io``."""
     name = group.removesuffix(".k8s.io") or "core"
     return [word[:1].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", name) if word]
-
-
-__all__ = ["Operation", "Parameter", "group_words", "list_kind", "operations"]

@@ -15,9 +15,6 @@ import msgspec
 
 from setpoint.apiserver.responses.protobuf import chunk, varint
 
-__all__ = ["encode"]
-
-
 Writer = Callable[[Any], Iterable[bytes]]
 """A function that returns the encoded entries of one field; a repeated field has several."""
 

@@ -10,8 +10,6 @@ from typing import Any, Final, NamedTuple
 from setpoint.apiserver.discovery.openapi_definitions import PREFIX, DescribedResource, Form
 from setpoint.apiserver.discovery.openapi_operations import BUILTIN_TYPES, group_words
 
-__all__ = ["CONFIGURATION", "KEYS", "Reading", "root_documents"]
-
 CONFIGURATION: Final = "/.well-known/openid-configuration"
 KEYS: Final = "/openid/v1/jwks"
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."

@@ -11,8 +11,6 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
-__all__ = ["is_loopback", "loopback_of", "refusal"]
-
 _LOOPBACK_OF: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - names that are replaced
 
 

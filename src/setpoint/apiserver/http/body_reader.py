@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from setpoint.serving.body_memory import BodyMemory
 
-__all__ = ["BodyReader"]
-
 _SMALL: Final = 64 * 1024
 
 

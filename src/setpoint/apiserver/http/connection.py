@@ -19,8 +19,6 @@ from setpoint.serving.connection_limit import ConnectionLimit
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-__all__ = ["Connections"]
-
 _MAX_LINE: Final = 128 * 1024
 _MAX_FIELD: Final = 64 * 1024
 _MAX_FIELDS: Final = 128

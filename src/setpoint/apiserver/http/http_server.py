@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from setpoint.apiserver.http.connection import Connections
 
-__all__ = ["Answering", "HttpFront", "OpenAddressError", "PortTakenError"]
-
 _GZIP_FROM: Final = 128 * 1024
 """Bodies with at least this many bytes are compressed for clients that accept gzip; as in upstream."""
 _AT_ONCE: Final = 16 * 1024

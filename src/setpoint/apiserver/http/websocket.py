@@ -10,8 +10,6 @@ from aiohttp import ClientConnectionResetError, WSMsgType, web
 if TYPE_CHECKING:
     from setpoint.apiserver.http_types import Upgrade
 
-__all__ = ["upgraded"]
-
 MAX_MESSAGE: Final = 16 << 20
 """The maximum size of a message, in bytes."""
 

@@ -13,8 +13,6 @@ from setpoint.concurrency import first
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["is_asked_for", "streamed"]
-
 
 def is_asked_for(http: web.BaseRequest) -> bool:
     """Whether the client asks for a stream over a WebSocket."""

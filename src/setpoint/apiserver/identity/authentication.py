@@ -16,9 +16,6 @@ from setpoint.apiserver.identity.tokens import AccountTokens
 from setpoint.apiserver.identity.users import ANONYMOUS, ANONYMOUS_USER, AUTHENTICATED
 from setpoint.apiserver.storage import Storage
 
-__all__ = ["Authentication", "TokenUsers", "bearer_token", "unauthorized"]
-
-
 _INVALID: Final = "invalid bearer token"
 
 

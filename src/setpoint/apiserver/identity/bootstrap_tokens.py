@@ -14,8 +14,6 @@ from setpoint.apiserver.objects.codec import decode
 from setpoint.apiserver.storage import Storage
 from setpoint.meta import parse_time
 
-__all__ = ["bootstrapper"]
-
 _TOKEN: Final = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})", re.ASCII)
 _GROUP: Final = re.compile(r"system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]", re.ASCII)
 _DEFAULT_GROUP: Final = "system:bootstrappers"

@@ -9,8 +9,6 @@ from typing import Any, Final
 from setpoint.apiserver.http_types import UserInfo
 from setpoint.apiserver.identity.users import CREDENTIAL
 
-__all__ = ["certified"]
-
 _UID: Final = "1.3.6.1.4.1.57683.2"
 """The object identifier of the subject attribute that holds a user's uid, as Kubernetes defines it."""
 

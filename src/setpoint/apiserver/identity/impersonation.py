@@ -22,8 +22,6 @@ from setpoint.apiserver.identity.users import (
 from setpoint.meta.names import dns1123_subdomain
 from setpoint.meta.text_escaping import quote
 
-__all__ = ["act_as", "wanted"]
-
 _EXTRA: Final = "impersonate-extra-"
 _AUTHENTICATION: Final = ("authentication.k8s.io", "v1")
 _CORE: Final = ("", "v1")

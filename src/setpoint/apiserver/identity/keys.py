@@ -13,19 +13,6 @@ import msgspec
 
 from setpoint.meta.optional_dependencies import needs_extra
 
-__all__ = [
-    "BadKeyError",
-    "BadTokenError",
-    "PemKeys",
-    "PublicKey",
-    "SecretKey",
-    "TokenKeys",
-    "check_signature",
-    "claims_of",
-    "keys_of_jwks",
-    "make_key",
-]
-
 JsonObject = dict[str, Any]
 _RSA: Final = frozenset(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"))
 _CURVES: Final = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}

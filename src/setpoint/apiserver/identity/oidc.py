@@ -13,8 +13,6 @@ from setpoint.apiserver.identity.provider_keys import ProviderKeys
 from setpoint.apiserver.identity.users import CREDENTIAL
 from setpoint.meta.text_escaping import quote
 
-__all__ = ["OidcProvider"]
-
 
 @dataclass(frozen=True, slots=True)
 class OidcProvider:

@@ -11,8 +11,6 @@ from typing import Final
 from setpoint.apiserver.identity.keys import BadKeyError, PublicKey
 from setpoint.apiserver.replay import Suspended
 
-__all__ = ["ProviderKeys"]
-
 _log = logging.getLogger(__name__)
 _PAUSE: Final = timedelta(seconds=10)
 """The minimum time between two fetches, because any client can send a token with an unknown key."""

@@ -11,8 +11,6 @@ from setpoint.apiserver.identity.impersonation import act_as, wanted
 from setpoint.apiserver.identity.keys import BadTokenError
 from setpoint.apiserver.state import DECISION, REASON, State
 
-__all__ = ["Requesters"]
-
 
 class Requesters:
     """Finds the user of each request, and checks whether that user may make the request.

@@ -11,8 +11,6 @@ from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required
 
-__all__ = ["selector_errors", "unused_selectors"]
-
 JsonObject = dict[str, Any]
 _NAMES: Final = ("fieldSelector", "labelSelector")
 _WITH_VALUES: Final = ("In", "NotIn")

@@ -24,8 +24,6 @@ from setpoint.meta import GroupKind
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid as invalid_field
 
-__all__ = ["REVIEWS"]
-
 JsonObject = dict[str, Any]
 _LOCAL: Final = "LocalSubjectAccessReview"
 _OWN: Final = "SelfSubjectAccessReview"

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from setpoint.apiserver.http_types import UserInfo
 
-__all__ = ["read_tokens"]
-
 
 def read_tokens(path: Path) -> dict[str, UserInfo]:
     """The users in the file, by token; if several lines have the same token, the last one is used.

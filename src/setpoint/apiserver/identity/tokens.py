@@ -35,8 +35,6 @@ from setpoint.meta.text_escaping import quote
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid as invalid_field
 
-__all__ = ["AUDIENCE", "AccountTokens", "create_token"]
-
 JsonObject = dict[str, Any]
 AUDIENCE: Final = "https://kubernetes.default.svc.cluster.local"
 """The default issuer and audience of tokens."""

@@ -7,18 +7,6 @@ from typing import Final
 from setpoint.apiserver.http_types import UserInfo
 from setpoint.meta.names import dns1123_label, dns1123_subdomain
 
-__all__ = [
-    "ANONYMOUS",
-    "ANONYMOUS_USER",
-    "AUTHENTICATED",
-    "CREDENTIAL",
-    "UNAUTHENTICATED",
-    "account_groups",
-    "account_name",
-    "account_of",
-    "node_of",
-]
-
 ANONYMOUS: Final = "system:anonymous"
 AUTHENTICATED: Final = "system:authenticated"
 UNAUTHENTICATED: Final = "system:unauthenticated"

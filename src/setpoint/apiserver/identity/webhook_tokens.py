@@ -21,8 +21,6 @@ from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid as invalid_field
 from setpoint.schema.errors import not_supported
 
-__all__ = ["ATTESTED", "CONFIGURATIONS", "LIFETIME", "attestation_errors", "binding", "is_configuration"]
-
 JsonObject = dict[str, Any]
 ATTESTED: Final = "admissionReviewAPIGroups"
 """The attestation, and the resource that a service account must be allowed to ``attest``."""

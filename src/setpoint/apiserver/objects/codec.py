@@ -6,13 +6,11 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
-from msgspec.json import decode
+from msgspec.json import decode as decode
 
 from setpoint.apiserver.depth_limit import check_stored, too_deep
 from setpoint.apiserver.errors import request_entity_too_large
 from setpoint.apiserver.resources.registry import ServedResource
-
-__all__ = ["JsonObject", "check_size", "decode", "encode", "escaped", "labels_of", "metadata_of", "uid_of"]
 
 JsonObject = dict[str, Any]
 MAX_REQUEST: Final = 1536 * 1024

@@ -24,8 +24,6 @@ from setpoint.schema import copy_json
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.registry import ServedResource
 
-__all__ = ["QUANTITY_PROBLEM", "complete", "join_bytes", "shorten", "zero_of"]
-
 JsonObject = dict[str, Any]
 QUANTITY_PROBLEM: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _QUANTITY: Final = "io.k8s.apimachinery.pkg.api.resource.Quantity"

@@ -6,8 +6,6 @@ import calendar
 import re
 from typing import Final
 
-__all__ = ["time_problem"]
-
 _LAYOUT: Final = "2006-01-02T15:04:05Z07:00"
 _TWO: Final = re.compile(r"[0-9]{2}")
 _STEPS: Final = (

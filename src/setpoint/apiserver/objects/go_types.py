@@ -12,8 +12,6 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-__all__ = ["EXTENSIONS", "META", "GoField", "go_fields", "is_message", "numbered"]
-
 META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
 EXTENSIONS: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 _LEAVES: Final = frozenset(

@@ -7,8 +7,6 @@ from typing import Any
 
 from setpoint.meta import LabelSelector, Selector, from_wire
 
-__all__ = ["selector_of"]
-
 
 def selector_of(selector: Mapping[str, Any]) -> Selector:
     """The `Selector` for a label selector's JSON, as in ``spec.selector``.

@@ -14,16 +14,6 @@ from setpoint.meta.names import dns1123_label, label_value, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required, too_long
 
-__all__ = [
-    "FINALIZER_FOREGROUND",
-    "FINALIZER_ORPHAN",
-    "clean",
-    "generate_name",
-    "metadata_errors",
-    "new_uid",
-    "update_errors",
-]
-
 FINALIZER_FOREGROUND: Final = "foregroundDeletion"
 FINALIZER_ORPHAN: Final = "orphan"
 _STANDARD_FINALIZERS: Final = frozenset({FINALIZER_FOREGROUND, FINALIZER_ORPHAN, "kubernetes"})

@@ -6,8 +6,6 @@ from typing import Any, Literal
 
 from setpoint.meta import Quantity
 
-__all__ = ["Amounts", "Side", "amounts_of", "pod_amounts"]
-
 JsonObject = dict[str, Any]
 
 Amounts = dict[str, Quantity]

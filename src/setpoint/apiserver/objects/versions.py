@@ -17,8 +17,6 @@ from setpoint.apiserver.storage import Record
 from setpoint.meta import Resource
 from setpoint.schema import apply_defaults, copy_json, prune
 
-__all__ = ["PLAIN", "Versions", "stores_after", "written_version"]
-
 JsonObject = dict[str, Any]
 
 

@@ -10,8 +10,6 @@ from typing import Any, Final
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.meta import Quantity, parse_time
 
-__all__ = ["default_ingress_class", "default_storage_class", "resize_claim"]
-
 JsonObject = dict[str, Any]
 
 _STORAGE: Final = (

@@ -6,8 +6,6 @@ from typing import Final
 
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 
-__all__ = ["tolerate"]
-
 _TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 

@@ -11,8 +11,6 @@ from setpoint.apiserver.objects.pod_resources import Amounts, amounts_of, pod_am
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.meta import Quantity
 
-__all__ = ["check_limits", "default_limits"]
-
 JsonObject = dict[str, Any]
 
 _ANNOTATION: Final = "kubernetes.io/limit-ranger"

@@ -11,8 +11,6 @@ from typing import Any, Final
 from setpoint.apiserver.authorization.attributes import Attributes
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 
-__all__ = ["OWNER_REFERENCES", "check_owner_references"]
-
 OWNER_REFERENCES: Final = "OwnerReferencesPermissionEnforcement"
 JsonObject = dict[str, Any]
 

@@ -21,8 +21,6 @@ from setpoint.apiserver.plugins.taint_nodes import taint
 from setpoint.apiserver.plugins.topology_labels import copy_topology
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 
-__all__ = ["mutate", "mutates", "validate"]
-
 Plugin = Callable[[AdmissionAttributes], None]
 
 # Upstream's order: kubeapiserver/options/plugins.go

@@ -9,8 +9,6 @@ from setpoint.apiserver.objects.pod_resources import Side, amounts_of, pod_amoun
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.meta import Quantity
 
-__all__ = ["check_allocatable", "check_declared_features"]
-
 JsonObject = dict[str, Any]
 
 _OF_PODS: Final = "InPlacePodLevelResourcesVerticalScaling"

@@ -17,8 +17,6 @@ from setpoint.meta import GroupKind
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid
 
-__all__ = ["TEMPLATES", "check_namespace", "check_pod", "check_template"]
-
 JsonObject = dict[str, Any]
 
 _PREFIX: Final = "pod-security.kubernetes.io/"

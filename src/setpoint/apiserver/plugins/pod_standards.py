@@ -13,8 +13,6 @@ from typing import Any, Final, NamedTuple
 
 from setpoint.apiserver.plugins.pod_view import PodView, named, quoted, who_sets
 
-__all__ = ["LEVELS", "NEWEST", "violations"]
-
 JsonObject = dict[str, Any]
 LEVELS: Final = ("privileged", "baseline", "restricted")
 NEWEST: Final = 37

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-__all__ = ["CONTAINERS", "PodView", "named", "quoted", "who_sets"]
-
 JsonObject = dict[str, Any]
 CONTAINERS: Final = ("initContainers", "containers", "ephemeralContainers")
 

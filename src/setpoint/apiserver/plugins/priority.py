@@ -6,8 +6,6 @@ from typing import Final
 
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 
-__all__ = ["prioritize", "validate_priority_class"]
-
 _SYSTEM: Final = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
 _DEFAULT: Final = b'"globalDefault":true'
 _CLASSES: Final = "priorityclasses.scheduling.k8s.io"

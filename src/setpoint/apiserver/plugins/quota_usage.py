@@ -13,8 +13,6 @@ from typing import Any, Final
 from setpoint.apiserver.objects.pod_resources import Amounts, amounts_of, pod_amounts
 from setpoint.meta import Quantity, parse_time
 
-__all__ = ["CLASS", "EVALUATED", "Amounts", "concerned", "has_scope", "matches", "pod_usage", "unsaid", "usage"]
-
 JsonObject = dict[str, Any]
 
 CLASS: Final = "volume.beta.kubernetes.io/storage-class"

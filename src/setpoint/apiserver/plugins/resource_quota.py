@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from setpoint.apiserver.objects.codec import encode
-from setpoint.apiserver.plugins.quota_usage import EVALUATED, Amounts, concerned, matches, unsaid, usage
+from setpoint.apiserver.objects.pod_resources import Amounts
+from setpoint.apiserver.plugins.quota_usage import EVALUATED, concerned, matches, unsaid, usage
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.meta import Quantity
-
-__all__ = ["check_quotas"]
 
 JsonObject = dict[str, Any]
 

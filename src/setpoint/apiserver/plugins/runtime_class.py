@@ -7,8 +7,6 @@ from typing import Any
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.meta import Quantity
 
-__all__ = ["apply_runtime_class", "validate_overhead"]
-
 JsonObject = dict[str, Any]
 
 

@@ -9,8 +9,6 @@ from typing import Any, Final
 from setpoint.apiserver.objects.metadata import generate_name
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 
-__all__ = ["mount_token"]
-
 JsonObject = dict[str, Any]
 
 _PREFIX: Final = "kube-api-access-"

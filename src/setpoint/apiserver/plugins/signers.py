@@ -14,8 +14,6 @@ from setpoint.apiserver.authorization.escalation import only_collected
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.meta.text_escaping import quote
 
-__all__ = ["check_approval", "check_attestation", "check_signing", "check_subject"]
-
 _GROUP: Final = "certificates.k8s.io"
 _CLIENTS: Final = "kubernetes.io/kube-apiserver-client"
 _SUPERUSERS: Final = "system:masters"

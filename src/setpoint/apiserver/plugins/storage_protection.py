@@ -9,8 +9,6 @@ from typing import Final
 
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 
-__all__ = ["PROTECTED", "protect"]
-
 PROTECTED: Final = {
     "persistentvolumeclaims": "kubernetes.io/pvc-protection",
     "persistentvolumes": "kubernetes.io/pv-protection",

@@ -6,8 +6,6 @@ from typing import Final
 
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 
-__all__ = ["taint"]
-
 _TAINT: Final = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
 

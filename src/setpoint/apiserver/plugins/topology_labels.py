@@ -6,8 +6,6 @@ from typing import Final
 
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 
-__all__ = ["copy_topology"]
-
 _COPIED: Final = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 
 

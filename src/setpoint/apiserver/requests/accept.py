@@ -8,8 +8,6 @@ from typing import Final, Literal, NamedTuple
 from setpoint.apiserver.requests.body import JSON_TYPE, YAML_TYPE
 from setpoint.apiserver.requests.protobuf import PROTOBUF_TYPE
 
-__all__ = ["MEDIA_TYPES", "Clause", "Media", "accepted", "has_representation", "media_of", "of_statuses"]
-
 Media = Literal["json", "yaml", "protobuf"]
 MEDIA_TYPES: Final[dict[Media, str]] = {"json": JSON_TYPE, "yaml": YAML_TYPE, "protobuf": PROTOBUF_TYPE}
 _MEDIA: Final[dict[str, Media]] = {

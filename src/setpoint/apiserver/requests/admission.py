@@ -18,8 +18,6 @@ from setpoint.apiserver.state import State
 from setpoint.apiserver.storage import Storage
 from setpoint.meta import GroupResource
 
-__all__ = ["Admission", "AdmissionAttributes", "Asked"]
-
 JsonObject = dict[str, Any]
 _EXEMPT: Final = "admissionregistration.k8s.io"
 

@@ -11,18 +11,6 @@ from setpoint.apiserver.http_types import IncomingRequest
 from setpoint.apiserver.requests import protobuf
 from setpoint.schema import go_syntax_error, parse_json
 
-__all__ = [
-    "JSON_TYPE",
-    "LARGE",
-    "MAX_BODY",
-    "YAML_TYPE",
-    "content_type",
-    "decode_text",
-    "delays_others",
-    "media_type",
-    "parse_document",
-]
-
 MAX_BODY: Final = 3 * 1024 * 1024
 LARGE: Final = 1 << 18
 """The number of bytes in a body from which on the time for it matters to other requests."""

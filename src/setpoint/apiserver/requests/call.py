@@ -25,8 +25,6 @@ from setpoint.apiserver.storage import Record
 from setpoint.meta import format_time
 from setpoint.schema import FieldError
 
-__all__ = ["Call"]
-
 _UNFIT: Final = frozenset({"Cc", "Cs"})
 """The Unicode categories of control characters and of halves of surrogate pairs."""
 _WARNINGS: Final = 4096

@@ -13,8 +13,6 @@ from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.models import definition_name, schemas
 from setpoint.schema import FieldError
 
-__all__ = ["restored", "type_problem"]
-
 _NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _DECODER = re.compile(r"json: cannot unmarshal (\w+)(?: (\S+))? into Go struct field \S+ of type (.+)")
 _PARSED = {"IntOrString": "int32", "Time": "string", "MicroTime": "string", "Duration": "string"}

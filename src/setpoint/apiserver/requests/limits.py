@@ -12,8 +12,6 @@ from typing import Final
 from setpoint.apiserver.errors import bad_request, request_entity_too_large
 from setpoint.apiserver.http_types import IncomingRequest
 
-__all__ = ["MAX_HEAD", "check"]
-
 MAX_HEAD: Final = 1 << 20
 """The maximum number of characters in path, query and headers together; Go's servers have the same limit, but in
 bytes.

@@ -40,22 +40,6 @@ from setpoint.schema import (
 from setpoint.schema.errors import OMITTED
 from setpoint.schema.json_values import whole_numbers
 
-__all__ = [
-    "TYPE_META",
-    "check_fields",
-    "coerce",
-    "coerced",
-    "dedupe_owners",
-    "fit_kind",
-    "fit_namespace",
-    "patched_wrong",
-    "read_document",
-    "read_object",
-    "read_typed",
-    "typed",
-    "why_not",
-]
-
 JsonObject = dict[str, Any]
 TYPE_META: Final = (
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'

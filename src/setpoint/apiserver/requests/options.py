@@ -15,8 +15,6 @@ from setpoint.schema import ErrorType, FieldError
 from setpoint.schema.errors import forbidden, not_supported, required, too_long
 from setpoint.schema.errors import invalid as invalid_field
 
-__all__ = ["DeleteOptions", "ListOptions", "Query", "WriteOptions", "check_timeout"]
-
 META_GROUP: Final = "meta.k8s.io"
 _POLICIES: Final = ("Foreground", "Background", "Orphan")
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ResourcePath", "parse_path"]
-
 # below /namespaces/NAME these are subresources of the namespace, everything else is a resource in it
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 

@@ -288,6 +288,3 @@ def _varint(data: memoryview, place: int) -> tuple[int, int]:
         if shift > 63:
             raise ValueError("protobuf: integer overflow")
     raise ValueError("protobuf: unexpected EOF")
-
-
-__all__ = ["PROTOBUF_TYPE", "decode", "decode_event"]

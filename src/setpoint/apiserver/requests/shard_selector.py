@@ -12,8 +12,6 @@ from setpoint.cel.values import UInt
 from setpoint.meta.shard_ranges import HASHES, Field, ShardRanges
 from setpoint.meta.text_escaping import quote
 
-__all__ = ["parse_shards"]
-
 _FIELDS: Final = {"object.metadata.uid": "uid", "object.metadata.namespace": "namespace"}
 _KINDS: Final[dict[type[Any], int]] = {
     Call: 1, Comprehension: 2, Ident: 3, ListLiteral: 4, Literal: 5, MapLiteral: 6, Select: 7, StructLiteral: 8

@@ -18,8 +18,6 @@ from setpoint.meta import Resource
 from setpoint.patch import FieldSet
 from setpoint.schema import FieldError
 
-__all__ = ["AdmissionConfigurations", "Behaviour", "Definitions", "JsonObject", "NameRule", "WriteContext"]
-
 JsonObject = dict[str, Any]
 NameRule = Callable[[str], list[str]]
 """A function that returns the problems with a name; the list is empty if the name is valid."""

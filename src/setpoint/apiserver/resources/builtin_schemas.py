@@ -7,8 +7,6 @@ from functools import cache
 from setpoint.models.history import NEWEST, schemas_of
 from setpoint.schema import Schemas
 
-__all__ = ["built_in_schemas"]
-
 
 @cache
 def built_in_schemas(minor: int = NEWEST) -> Schemas:

@@ -13,9 +13,6 @@ from setpoint.meta import GroupResource, Resource
 from setpoint.models.history import NEWEST
 from setpoint.schema import Schema
 
-__all__ = ["Registry", "ScalePaths", "ServedResource"]
-
-
 Convert = Callable[[dict[str, Any], "ServedResource", Replay | None], dict[str, Any]]
 """A conversion of objects; see `ServedResource.convert`."""
 

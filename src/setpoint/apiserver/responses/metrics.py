@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     NativeHistograms = Mapping[str, Sequence[tuple[Mapping[str, str], NativeHistogram]]]
 
-__all__ = ["exposition", "process_families"]
-
 _PROTOBUF: Final = "application/vnd.google.protobuf"
 _MESSAGE: Final = "io.prometheus.client.MetricFamily"
 _DELIMITED: Final = f"{_PROTOBUF}; proto={_MESSAGE}; encoding=delimited; escaping=underscores"

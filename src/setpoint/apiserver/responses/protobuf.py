@@ -21,8 +21,6 @@ from setpoint.apiserver.objects.go_types import EXTENSIONS, META, GoField, is_me
 from setpoint.meta import GroupVersion, GroupVersionKind, parse_time
 from setpoint.models import UnknownKindError, definition_name
 
-__all__ = ["chunk", "encode", "frame", "varint"]
-
 _MAGIC: Final = b"k8s\x00"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _REMEMBERED: Final = 1024

@@ -20,8 +20,6 @@ from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.meta.managed_fields import without_managed_fields
 
-__all__ = ["Representation", "respond", "warning_header"]
-
 Form = Literal["object", "table", "partial"]
 _META_VERSIONS: Final = ("v1", "v1beta1")
 _STREAMS: Final = tuple(f"{MEDIA_TYPES[media]};stream=watch" for media in ("json", "protobuf"))

@@ -139,6 +139,3 @@ def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return msgspec.json.encode(value).decode()
-
-
-__all__ = ["Include", "table"]

@@ -12,8 +12,6 @@ from setpoint.apiserver.storage import database
 from setpoint.apiserver.storage.database import DamagedError
 from setpoint.apiserver.storage.interface import StorageError
 
-__all__ = ["back_up"]
-
 _PATIENCE: Final = 60.0
 """Seconds to wait for a server that opens or closes the database."""
 

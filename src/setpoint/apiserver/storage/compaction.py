@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["Compaction"]
-
 _PERIOD: Final = 300.0
 """The time between two compactions, in seconds (kube-apiserver's ``--etcd-compaction-interval``)."""
 

@@ -16,8 +16,6 @@ from typing import Final
 from setpoint.apiserver.storage.interface import StorageError
 from setpoint.apiserver.storage.rows import Row, fact_checksum, sealed, wrong, wrong_in_format_1
 
-__all__ = ["FORMAT", "INSERT", "NAME", "DamagedError", "connect", "facts", "lock", "rows", "write_facts"]
-
 NAME: Final = "setpoint.db"
 """The name of the file in its directory."""
 FORMAT: Final = 2

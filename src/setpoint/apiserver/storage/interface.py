@@ -12,18 +12,6 @@ from typing import Literal, Protocol
 
 from setpoint.meta.user_error import UserError
 
-__all__ = [
-    "Change",
-    "Compacted",
-    "Conflict",
-    "Damage",
-    "Encode",
-    "Record",
-    "Storage",
-    "StorageError",
-    "Subscription",
-]
-
 Encode = Callable[[int], bytes]
 """A function that encodes an object, given the revision at which it is stored."""
 

@@ -12,8 +12,6 @@ from typing import Final
 
 from setpoint.apiserver.storage.interface import Change, Compacted, Conflict, Encode, Record
 
-__all__ = ["MemoryStorage"]
-
 _log = logging.getLogger(__name__)
 MAX_EVENTS = 50_000
 MAX_BYTES = 64 * 1024 * 1024

@@ -9,8 +9,6 @@ import msgspec
 
 from setpoint.apiserver.depth_limit import TOO_DEEP, is_too_deep
 
-__all__ = ["Row", "fact_checksum", "sealed", "wrong", "wrong_in_format_1"]
-
 
 class Row(NamedTuple):
     """A row as it is stored. ``checksum`` is None in rows of format 1."""

@@ -12,8 +12,6 @@ from setpoint.apiserver.storage.interface import Change, Record, StorageError
 from setpoint.apiserver.storage.memory import MAX_BYTES, MAX_EVENTS, MemoryStorage
 from setpoint.apiserver.storage.rows import Row, sealed
 
-__all__ = ["SqliteStorage"]
-
 _BATCH: Final = 256
 _DELETE: Final = "DELETE FROM versions WHERE revision = ?"
 

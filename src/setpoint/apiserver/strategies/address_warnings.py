@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
 
-from setpoint.apiserver.strategies.addresses import address_of, network_of
 from setpoint.meta.text_escaping import quote
-
-__all__ = ["address_warnings", "network_warnings"]
+from setpoint.schema.addresses import address_of, network_of
 
 
 def address_warnings(text: str, path: str) -> Iterator[str]:

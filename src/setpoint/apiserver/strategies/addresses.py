@@ -15,18 +15,6 @@ from setpoint.schema import FieldError
 from setpoint.schema.addresses import address_of, network_of, without_zeros
 from setpoint.schema.errors import invalid
 
-__all__ = [
-    "LOOPBACK",
-    "PORT",
-    "PROTOCOLS",
-    "address_errors",
-    "address_of",
-    "address_problem",
-    "cidr_errors",
-    "network_of",
-    "special_errors",
-]
-
 PORT: Final = "must be between 1 and 65535, inclusive"
 PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _NO_ADDRESS: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"

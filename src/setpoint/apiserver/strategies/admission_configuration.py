@@ -10,8 +10,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
 
-__all__ = ["AdmissionConfiguration"]
-
 
 class AdmissionConfiguration(Strategy):
     """The common behaviour of webhook configurations, admission policies and policy bindings. A write takes effect with

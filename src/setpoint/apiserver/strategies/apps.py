@@ -18,8 +18,6 @@ from setpoint.meta.names import dns1123_label, dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid
 
-__all__ = ["DaemonSets", "Deployments", "ReplicaSets", "ReplicationControllers", "StatefulSets"]
-
 
 class _Workload(Strategy):
     generation = True

@@ -12,8 +12,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta import Quantity
 from setpoint.schema import ErrorType, Schema, prune, validate
 
-__all__ = ["read_annotation", "written_annotation"]
-
 _KINDS: Final = ("object", "pods", "resource", "containerResource", "external")
 _RULES: Final = ("StabilizationWindowSeconds", "SelectPolicy", "Policies", "Tolerance")
 _POLICY: Final = ("Type", "Value", "PeriodSeconds")

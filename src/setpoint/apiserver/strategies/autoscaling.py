@@ -25,8 +25,6 @@ from setpoint.schema.errors import forbidden, invalid, required
 if TYPE_CHECKING:
     from setpoint.meta import Resource
 
-__all__ = ["Autoscalers"]
-
 _V1: Final = "autoscaling/v1"
 _V2: Final = "autoscaling/v2"
 _PREFIX: Final = "autoscaling.alpha.kubernetes.io/"

@@ -16,8 +16,6 @@ from setpoint.schema.errors import invalid, not_supported, required
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
 
-__all__ = ["CronJobs", "Jobs"]
-
 _MAX_INT: Final = 2**31 - 1
 _UID: Final = "batch.kubernetes.io/controller-uid"
 _NAME: Final = "batch.kubernetes.io/job-name"

@@ -14,8 +14,6 @@ from setpoint.meta import GroupResource, Resource
 from setpoint.models import BUILTIN, definition_name
 from setpoint.models.history import is_known_kind
 
-__all__ = ["add_builtin"]
-
 _NOT_GENERALLY_AVAILABLE: Final = re.compile(r"v\d+(alpha|beta)\d+")
 # The version to store, where there are several.
 _STORED_AS: Final = {"horizontalpodautoscalers.autoscaling": "v2"}

@@ -10,8 +10,6 @@ from typing import Any, Final
 from setpoint.schema import FieldError
 from setpoint.schema.errors import OMITTED, invalid, too_long
 
-__all__ = ["pod_request_errors", "signing_request_errors"]
-
 _BLOCK: Final = re.compile(rb"-----BEGIN ([^\r\n-]+)-----[ \t]*\r?\n(.*?)-----END \1-----", re.DOTALL)
 _LONGEST: Final = 10 * 1024
 _CURVES: Final = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521", "secp224r1": "P-224"}

@@ -15,8 +15,6 @@ from setpoint.schema.errors import forbidden, invalid
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
 
-__all__ = ["SigningRequests"]
-
 
 def _set_times(conditions: Sequence[JsonObject], before: Sequence[JsonObject], now: str) -> None:
     """Sets the missing times of conditions, in place."""

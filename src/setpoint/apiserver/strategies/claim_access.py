@@ -17,8 +17,6 @@ from setpoint.schema.errors import forbidden
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
 
-__all__ = ["access_errors", "admin_status_errors"]
-
 Errors = list[FieldError]
 _ACCOUNT: Final = "system:serviceaccount:"
 _NODE: Final = "authentication.kubernetes.io/node-name"

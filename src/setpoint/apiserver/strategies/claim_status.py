@@ -34,8 +34,6 @@ from setpoint.schema.errors import (
     too_many,
 )
 
-__all__ = ["changed_drivers", "claim_status_errors", "without_deallocated"]
-
 Errors = list[FieldError]
 Device = tuple[str, str, str, str]
 """A driver, a pool, a device, and the identifier of a share; the identifier is empty if the device is not shared."""

@@ -11,8 +11,6 @@ from setpoint.meta.names import dns1123_label, dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import Shown, forbidden, invalid, not_supported, required
 
-__all__ = ["access_mode_errors", "claim_errors"]
-
 Errors = list[FieldError]
 _MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _COPIED_FROM: Final = ("dataSource", "dataSourceRef")

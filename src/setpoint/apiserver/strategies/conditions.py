@@ -12,8 +12,6 @@ from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, internal_error, invalid, required, too_many
 
-__all__ = ["condition_errors", "expression_errors"]
-
 _MOST = 64
 
 

@@ -21,20 +21,6 @@ from setpoint.schema.errors import forbidden, invalid, required, too_long
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
 
-__all__ = [
-    "Accounts",
-    "Claims",
-    "ConfigMaps",
-    "Endpoints",
-    "Events",
-    "Leases",
-    "NewEvents",
-    "Nodes",
-    "PodTemplates",
-    "Secrets",
-    "Volumes",
-]
-
 _MAX_DATA: Final = 1024 * 1024
 _FROZEN: Final = "field is immutable when `immutable` is set"
 

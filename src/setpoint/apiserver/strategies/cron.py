@@ -7,8 +7,6 @@ from functools import cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
-__all__ = ["schedule_problem", "zone_problems"]
-
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 # The least and the greatest number of each field, and names for them.

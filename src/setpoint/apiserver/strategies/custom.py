@@ -13,8 +13,6 @@ from setpoint.patch import FieldSet
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
 
-__all__ = ["CustomStrategy"]
-
 
 class CustomStrategy(Strategy):
     """The strategy of one version of one custom resource. ``gone`` is called after an object has been deleted."""

@@ -10,8 +10,6 @@ import msgspec
 from setpoint.meta.text_escaping import quote
 from setpoint.schema.formats import is_checked
 
-__all__ = ["definition_warnings"]
-
 JsonObject = dict[str, Any]
 _LISTS: Final = frozenset({"allOf", "anyOf", "oneOf"})
 _MAPS: Final = frozenset({"properties", "patternProperties", "definitions"})

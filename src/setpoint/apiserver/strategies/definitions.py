@@ -22,8 +22,6 @@ from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported,
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
 
-__all__ = ["Definitions"]
-
 _FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
 _APPROVED: Final = "api-approved.kubernetes.io"
 _NAMES: Final = ("plural", "singular", "kind", "listKind")

@@ -10,8 +10,6 @@ from setpoint.meta import Quantity
 from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import duplicate, forbidden, invalid, required
 
-__all__ = ["request_policy_errors"]
-
 Errors = list[FieldError]
 
 

@@ -27,8 +27,6 @@ from setpoint.schema.errors import invalid
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
 
-__all__ = ["ClaimTemplates", "DeviceClasses", "ResourceClaims", "ResourceSlices", "TaintRules"]
-
 
 def _default_devices(spec: Any) -> None:
     for request in ((spec or {}).get("devices") or {}).get("requests") or []:

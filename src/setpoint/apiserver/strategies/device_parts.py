@@ -14,17 +14,6 @@ from setpoint.meta.names import dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import ErrorType, FieldError, repeats
 from setpoint.schema.errors import duplicate, invalid, not_supported, required, too_long
 
-__all__ = [
-    "EFFECTS",
-    "declared_driver_errors",
-    "fully_qualified_errors",
-    "name_errors",
-    "pool_errors",
-    "qualified_errors",
-    "repeated_errors",
-    "taint_errors",
-]
-
 Errors = list[FieldError]
 EFFECTS: Final = ("NoExecute", "NoSchedule", "None")
 _IDENTIFIER: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*")

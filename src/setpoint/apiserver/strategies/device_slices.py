@@ -21,8 +21,6 @@ from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required, too_long, too_many
 
-__all__ = ["slice_errors"]
-
 Errors = list[FieldError]
 _IMMUTABLE: Final = "field is immutable"
 _SEMVER: Final = re.compile(

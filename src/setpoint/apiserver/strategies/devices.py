@@ -28,20 +28,6 @@ from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, q
 from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import Shown, duplicate, forbidden, invalid, not_supported, required, too_long, too_many
 
-__all__ = [
-    "ADMIN_RULE",
-    "admin_errors",
-    "allows_admins",
-    "claim_spec_errors",
-    "claim_template_errors",
-    "class_errors",
-    "configuration_errors",
-    "reference_errors",
-    "request_names",
-    "taint_rule_errors",
-    "toleration_errors",
-]
-
 Errors = list[FieldError]
 _IMMUTABLE: Final = "field is immutable"
 _MOST: Final = 32

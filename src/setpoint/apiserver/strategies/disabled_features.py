@@ -8,8 +8,6 @@ from typing import Any, Final
 
 from setpoint.apiserver.strategies.strategy import JsonObject
 
-__all__ = ["disabled_fields", "drop_disabled"]
-
 _CONTAINERS: Final = ("containers[]", "initContainers[]", "ephemeralContainers[]")
 _KINDS_OF_CONTAINERS: Final = ("container", "initContainer", "ephemeralContainer")
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")

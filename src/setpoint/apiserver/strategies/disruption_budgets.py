@@ -15,8 +15,6 @@ from setpoint.schema.errors import invalid, not_supported
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
 
-__all__ = ["DisruptionBudgets"]
-
 _PERCENT: Final = re.compile("[0-9]+%")
 _COUNTS: Final = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
 

@@ -9,8 +9,6 @@ from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, required
 
-__all__ = ["convert_event", "event_errors"]
-
 _KINDS: Final = {
     "involvedObject": "core.ObjectReference",
     "related": "*core.ObjectReference",

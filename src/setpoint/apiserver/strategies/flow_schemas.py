@@ -14,8 +14,6 @@ from setpoint.meta.text_escaping import quote
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
 
-__all__ = ["FlowSchemas", "PriorityLevels"]
-
 _SCHEMAS: Final = "flowschemas.flowcontrol.apiserver.k8s.io"
 _LEVELS: Final = "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io"
 _DANGLING: Final = "Dangling"

@@ -20,8 +20,6 @@ import msgspec
 
 from setpoint.schema.errors import Shown
 
-__all__ = ["dump"]
-
 _ZEROS: Final = {
     "s": "\"\"", "B": "null", "i": "0", "f": "0", "b": "false", "Q": "\"0\"", "I": "0", "T": "null", "R": "null",
 }  # fmt: skip

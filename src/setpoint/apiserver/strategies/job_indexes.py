@@ -8,8 +8,6 @@ from typing import Final
 from setpoint.meta.go_integers import NumberError, parse_int
 from setpoint.meta.text_escaping import quote
 
-__all__ = ["count_indexes", "index_intervals", "indexes_problem"]
-
 _TWO_PARTS: Final = "violates the requirement that an index interval can have at most two parts separated by '-'"
 
 

@@ -15,8 +15,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.schema import FieldError, json_equal
 from setpoint.schema.errors import OMITTED, Shown, duplicate, invalid, required
 
-__all__ = ["job_status_errors"]
-
 Errors = list[FieldError]
 _CONDITIONS: Final = "status.conditions"
 _TERMINAL: Final = ("Failed", "Complete", "FailureTarget")

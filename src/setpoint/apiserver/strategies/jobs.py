@@ -16,8 +16,6 @@ from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
 from setpoint.schema import FieldError, copy_json, repeats
 from setpoint.schema.errors import OMITTED, duplicate, invalid, not_supported, required, too_long, too_many
 
-__all__ = ["job_change_errors", "job_errors", "job_spec_errors"]
-
 Errors = list[FieldError]
 _RESTARTS: Final = ("OnFailure", "Never")
 _NOT_NEGATIVE: Final = "must be greater than or equal to 0"

@@ -9,8 +9,6 @@ from typing import Final
 
 from setpoint.apiserver.strategies.pem import blocks
 
-__all__ = ["key_pair_problem"]
-
 _CERTIFICATE: Final = b"CERTIFICATE"
 _KEY: Final = b"PRIVATE KEY"
 _SWITCHED: Final = (

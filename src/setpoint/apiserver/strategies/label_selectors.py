@@ -11,8 +11,6 @@ from setpoint.meta.names import label_value, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required
 
-__all__ = ["label_selector_errors", "labels_errors"]
-
 _WITH_VALUES: Final = ("In", "NotIn")
 _WITHOUT_VALUES: Final = ("Exists", "DoesNotExist")
 

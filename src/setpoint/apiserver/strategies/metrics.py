@@ -13,8 +13,6 @@ from setpoint.meta.names import dns1123_label, path_segment
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required
 
-__all__ = ["metrics_errors", "target_errors"]
-
 Errors = list[FieldError]
 _TYPES: Final = ("ContainerResource", "External", "Object", "Pods", "Resource")
 _FIELDS: Final = {

@@ -9,8 +9,6 @@ from setpoint.apiserver.strategies.custom import CustomStrategy
 from setpoint.meta import Resource
 from setpoint.schema import structural
 
-__all__ = ["served_usage"]
-
 _VERBS: Final = ("get", "list")
 _USAGE: Final[dict[str, Any]] = {
     "type": "object",

@@ -14,8 +14,6 @@ from setpoint.schema.errors import invalid
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
 
-__all__ = ["Namespaces"]
-
 _IMMORTAL: Final = frozenset({"default", "kube-system", "kube-public"})
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
 

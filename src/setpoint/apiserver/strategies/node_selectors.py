@@ -9,8 +9,6 @@ from setpoint.meta.names import dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required
 
-__all__ = ["node_selector_errors", "node_term_errors"]
-
 Errors = list[FieldError]
 _OPERATORS: Final = "not a valid selector operator"
 

@@ -8,8 +8,6 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-__all__ = ["Block", "blocks"]
-
 _BEGIN: Final = b"-----BEGIN "
 _END: Final = re.compile(rb"\n-----END ")
 _END_LENGTH: Final = len(b"\n-----END ")

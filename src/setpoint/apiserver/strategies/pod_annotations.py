@@ -9,8 +9,6 @@ from setpoint.meta.text_escaping import quote
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid
 
-__all__ = ["annotation_changes", "annotation_errors"]
-
 JsonObject = dict[str, Any]
 _MIRROR: Final = "kubernetes.io/config.mirror"
 _COST: Final = "controller.kubernetes.io/pod-deletion-cost"

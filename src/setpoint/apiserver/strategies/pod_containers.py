@@ -19,8 +19,6 @@ from setpoint.meta.names import dns1123_label
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_found, not_supported, required
 
-__all__ = ["containers_errors"]
-
 Errors = list[FieldError]
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _MESSAGES: Final = ("File", "FallbackToLogsOnError")

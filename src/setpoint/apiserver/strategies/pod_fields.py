@@ -11,20 +11,6 @@ from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, not_supported, required
 
-__all__ = [
-    "between_errors",
-    "downward_errors",
-    "field_errors",
-    "id_errors",
-    "no_backsteps",
-    "port_errors",
-    "port_name_problems",
-    "pull_policy_errors",
-    "relative_path",
-    "resource_errors",
-    "unreserved_path",
-]
-
 _MAX_ID: Final = 2**31 - 1
 _PULL: Final = ("Always", "IfNotPresent", "Never")
 _PORT_NAME: Final = re.compile("[-a-z0-9]+")

@@ -7,8 +7,6 @@ from typing import Any
 from setpoint.apiserver.objects.pod_resources import Side, pod_amounts
 from setpoint.meta import Quantity
 
-__all__ = ["default_pod_resources"]
-
 JsonObject = dict[str, Any]
 
 

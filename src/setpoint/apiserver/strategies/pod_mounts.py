@@ -11,8 +11,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_found, not_supported, required
 
-__all__ = ["device_errors", "mount_errors"]
-
 Errors = list[FieldError]
 _PROPAGATION: Final = ("Bidirectional", "HostToContainer", "None")
 _RECURSIVE: Final = ("Disabled", "Enabled", "IfPossible")

@@ -13,8 +13,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required, too_many
 
-__all__ = ["care_errors", "restart_errors"]
-
 Errors = list[FieldError]
 _HEADER: Final = re.compile("[-A-Za-z0-9]+")
 _HEADER_RULE: Final = (

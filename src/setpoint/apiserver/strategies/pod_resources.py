@@ -12,14 +12,6 @@ from setpoint.meta.names import dns1123_label, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_found, not_supported, required
 
-__all__ = [
-    "container_resource_errors",
-    "pod_requirements_errors",
-    "qos_class",
-    "requirements_errors",
-    "resizing_errors",
-]
-
 Errors = list[FieldError]
 _NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 _STANDARD: Final = frozenset(

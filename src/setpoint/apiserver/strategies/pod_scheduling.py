@@ -13,14 +13,6 @@ from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, q
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_long
 
-__all__ = [
-    "affinity_errors",
-    "naming_errors",
-    "resolving_errors",
-    "spreading_errors",
-    "toleration_errors",
-]
-
 Errors = list[FieldError]
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _WEIGHT: Final = "must be in the range 1-100"

@@ -13,8 +13,6 @@ from setpoint.meta.text_escaping import quote
 from setpoint.schema import FieldError
 from setpoint.schema.errors import Shown, duplicate, forbidden, invalid, not_supported, required, too_long
 
-__all__ = ["container_security_errors", "host_process_errors", "pod_security_errors", "system_errors"]
-
 Errors = list[FieldError]
 _PROFILES: Final = ("Localhost", "RuntimeDefault", "Unconfined")
 _LONGEST_PROFILE: Final = 4095

@@ -26,8 +26,6 @@ from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_found, not_supported, required
 
-__all__ = ["pod_spec_errors", "template_errors"]
-
 Errors = list[FieldError]
 _RESTART: Final = ("Always", "OnFailure", "Never")
 _DNS: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from setpoint.apiserver.strategies.addresses import address_errors, address_of
+from setpoint.apiserver.strategies.addresses import address_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
 from setpoint.schema import FieldError
+from setpoint.schema.addresses import address_of
 from setpoint.schema.errors import (
     duplicate,
     forbidden,
@@ -18,8 +19,6 @@ from setpoint.schema.errors import (
     required,
     too_long,
 )
-
-__all__ = ["completed_status", "status_errors"]
 
 Errors = list[FieldError]
 _OF_THE_SYSTEM: Final = ("Initialized", "PodScheduled", "Ready")

@@ -12,8 +12,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.schema import FieldError, copy_json, json_equal
 from setpoint.schema.errors import forbidden, invalid
 
-__all__ = ["EPHEMERAL", "RESIZE", "ephemeral_errors", "resize_errors", "with_ephemeral_containers", "with_resources"]
-
 RESIZE: Final = "resize"
 EPHEMERAL: Final = "ephemeralcontainers"
 

@@ -8,8 +8,6 @@ from typing import Any, Final
 
 from setpoint.apiserver.strategies.strategy import JsonObject
 
-__all__ = ["default_pod_spec", "default_template"]
-
 _MODE: Final = 420  # 0644
 
 

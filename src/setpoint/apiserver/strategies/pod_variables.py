@@ -15,8 +15,6 @@ from setpoint.meta.names import config_key, dns1123_label, dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, required
 
-__all__ = ["variables_errors", "variables_from_errors"]
-
 Errors = list[FieldError]
 _VARIABLE: Final = re.compile("[ -<>-~]*")
 _VARIABLE_RULE: Final = (

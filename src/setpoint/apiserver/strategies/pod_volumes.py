@@ -20,8 +20,6 @@ from setpoint.meta.names import dns1123_label, dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_long
 
-__all__ = ["caseless", "driver_name_errors", "iscsi_errors", "kind_errors", "source_errors", "volumes_errors"]
-
 Errors = list[FieldError]
 Source = Callable[[JsonObject, str], Errors]
 _ONE_TYPE: Final = "may not specify more than 1 volume type"

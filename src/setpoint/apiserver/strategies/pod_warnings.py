@@ -10,15 +10,6 @@ from setpoint.meta import Quantity
 from setpoint.meta.names import label_value
 from setpoint.meta.text_escaping import quote
 
-__all__ = [
-    "DEPRECATED_LABELS",
-    "claim_warnings",
-    "fractional",
-    "node_term_warnings",
-    "pod_warnings",
-    "selector_warnings",
-]
-
 JsonObject = dict[str, Any]
 DEPRECATED_LABELS: Final = {
     "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',

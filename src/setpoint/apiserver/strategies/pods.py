@@ -26,8 +26,6 @@ from setpoint.schema.errors import forbidden, invalid, required
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
 
-__all__ = ["Pods"]
-
 _OF_THE_WRITE: Final = ("managedFields", "resourceVersion")
 """The only metadata that a write of ``/resize`` or ``/ephemeralcontainers`` changes."""
 _ENDED: Final = ("Succeeded", "Failed")

@@ -18,8 +18,6 @@ from setpoint.meta.names import dns1035_label, dns1123_subdomain, path_segment, 
 from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
 
-__all__ = ["AdmissionPolicies", "PolicyBindings"]
-
 _NAME: Final = re.compile("[_a-zA-Z][_a-zA-Z0-9]*")
 _REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _ACTIONS: Final = ("Audit", "Deny", "Warn")

@@ -16,15 +16,6 @@ from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required, too_long
 
-__all__ = [
-    "annotation_errors",
-    "downward_rule",
-    "files_rule",
-    "longest_certificate",
-    "projected_rule",
-    "signer_errors",
-]
-
 Errors = list[FieldError]
 _MODE: Final = "must be a number between 0 and 0777 (octal), both inclusive"
 _MOST_ANNOTATED: Final = 256 * 1024

@@ -15,8 +15,6 @@ from setpoint.meta.names import path_segment
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, required
 
-__all__ = ["Bindings", "Roles"]
-
 _GROUP: Final = "rbac.authorization.k8s.io"
 
 

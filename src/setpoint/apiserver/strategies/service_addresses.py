@@ -20,8 +20,6 @@ from setpoint.schema.errors import duplicate, invalid, not_supported, required
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
 
-__all__ = ["ALLOCATED", "allocate", "family_errors", "has_address", "headless", "needs_health_check", "with_node_ports"]
-
 ALLOCATED: Final = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 _FAMILIES: Final = ("IPv4", "IPv6")
 _POLICIES: Final = ("PreferDualStack", "RequireDualStack", "SingleStack")

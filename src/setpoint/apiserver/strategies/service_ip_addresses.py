@@ -17,8 +17,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
 
-__all__ = ["API_VERSION", "COLLECTION", "FIELDS", "claim", "ip_address_of", "release"]
-
 COLLECTION: Final = "ipaddresses.networking.k8s.io"
 API_VERSION: Final = "networking.k8s.io/v1"
 _FAMILY, _MANAGER = "ipaddress.kubernetes.io/ip-family", "ipaddress.kubernetes.io/managed-by"

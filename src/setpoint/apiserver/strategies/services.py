@@ -27,8 +27,6 @@ from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported,
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
 
-__all__ = ["Services"]
-
 _TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _INTERNAL: Final = ("Cluster", "Local")
 _NODE_PORTS: Final = ("LoadBalancer", "NodePort")

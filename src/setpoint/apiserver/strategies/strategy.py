@@ -11,8 +11,6 @@ from setpoint.meta.names import dns1123_subdomain, path_segment, path_segment_pr
 from setpoint.patch import FieldSet
 from setpoint.schema import FieldError
 
-__all__ = ["METADATA", "JsonObject", "Strategy"]
-
 JsonObject = dict[str, Any]
 METADATA: Final = ("annotations", "finalizers", "labels", "ownerReferences")
 """The fields of the metadata that clients set."""

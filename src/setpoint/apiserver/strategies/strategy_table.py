@@ -20,8 +20,6 @@ from setpoint.apiserver.strategies.strategy import METADATA, Strategy
 from setpoint.apiserver.strategies.trust_bundles import TrustBundles
 from setpoint.apiserver.strategies.webhooks import WebhookConfigurations
 
-__all__ = ["STRATEGIES", "VERSIONED"]
-
 VERSIONED: Final = frozenset(
     {
         "mutatingadmissionpolicies.admissionregistration.k8s.io",

@@ -12,8 +12,6 @@ from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid
 
-__all__ = ["template_metadata_errors"]
-
 _EVEN_EMPTY: Final = frozenset({"deletionGracePeriodSeconds", "finalizers", "managedFields", "ownerReferences"})
 _NOT_SET: Final = (
     "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp",

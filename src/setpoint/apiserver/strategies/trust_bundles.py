@@ -11,8 +11,6 @@ from setpoint.meta.names import dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, too_long
 
-__all__ = ["TrustBundles"]
-
 _SIGNER: Final = "spec.signerName"
 _BUNDLE: Final = "spec.trustBundle"
 _UNSHOWN: Final = "<value omitted>"  # a text in quotes, as upstream's message has it

@@ -18,8 +18,6 @@ from setpoint.apiserver.strategies.pod_warnings import (
 from setpoint.meta.names import dns1123_label
 from setpoint.meta.text_escaping import quote
 
-__all__ = ["status_warnings", "warnings_of"]
-
 JsonObject = dict[str, Any]
 _Warnings = Callable[[JsonObject, JsonObject | None], Iterator[str]]
 _STATIC: Final = ".static.k8s.io"

@@ -20,14 +20,6 @@ from setpoint.meta.text_escaping import quote
 from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import duplicate, invalid, not_supported, required
 
-__all__ = [
-    "WebhookConfigurations",
-    "client_config_errors",
-    "default_client_config",
-    "review_version_errors",
-    "rule_errors",
-]
-
 _FORM: Final = "; desired format: https://host[/path]"
 _SCHEME: Final = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
 _USER: Final = re.compile(r"[A-Za-z0-9._:~!$&'()*+,;=%@-]*")

@@ -16,8 +16,6 @@ from setpoint.meta.names import dns1123_label
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required
 
-__all__ = ["controller_errors", "daemon_set_errors", "deployment_errors", "replica_set_errors", "stateful_set_errors"]
-
 Errors = list[FieldError]
 _NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 _IMMUTABLE: Final = "field is immutable"

@@ -13,8 +13,6 @@ from setpoint.apiserver.streams.kubelets import Run, Streams, Talk, TerminalSize
 from setpoint.apiserver.streams.pipes import Input, Output
 from setpoint.concurrency import TaskScope
 
-__all__ = ["COMMAND_PROTOCOLS", "PORT_PROTOCOLS", "serve_command", "serve_ports"]
-
 COMMAND_PROTOCOLS: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 PORT_PROTOCOLS: Final = ("v4.channel.k8s.io",)
 PIECE: Final = 32 * 1024

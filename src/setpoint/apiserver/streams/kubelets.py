@@ -12,8 +12,6 @@ from typing import Any, NamedTuple, Protocol
 
 from setpoint.apiserver.streams.pipes import Input, Output
 
-__all__ = ["CommandRequest", "Kubelets", "LogRequest", "Streams", "TerminalSize"]
-
 JsonObject = dict[str, Any]
 
 

@@ -6,8 +6,6 @@ import asyncio
 from collections import deque
 from typing import Final
 
-__all__ = ["Input", "Output"]
-
 FULL: Final = 64
 """The number of unsent parts at which `Output.drain` begins to wait."""
 

@@ -10,8 +10,6 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-__all__ = ["Data", "Frames", "Headers", "Ping", "Reset", "SpdyError"]
-
 _WORDS: Final = (
     "options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow "
     "authorization cache-control connection content-base content-encoding content-language content-length "

@@ -13,8 +13,6 @@ from setpoint.apiserver.streams.pipes import Input, Output
 from setpoint.apiserver.streams.spdy import Data, Frames, Headers, Ping, Reset, SpdyError
 from setpoint.concurrency import TaskScope
 
-__all__ = ["TUNNEL_PROTOCOLS", "PortTunnel"]
-
 TUNNEL_PROTOCOLS: Final = ("SPDY/3.1+portforward.k8s.io",)
 
 

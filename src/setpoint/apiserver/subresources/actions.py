@@ -12,8 +12,6 @@ from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.subresources.namespaces import finalize_namespace
 from setpoint.apiserver.subresources.pods import bind, bind_pod, evict_pod
 
-__all__ = ["ACTIONS"]
-
 ACTIONS: Final[dict[tuple[str, str], Callable[[Call], Response]]] = {
     ("pods", "binding"): bind_pod,
     ("bindings", ""): bind,

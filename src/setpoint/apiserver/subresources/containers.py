@@ -15,8 +15,6 @@ from setpoint.apiserver.streams.pipes import Output
 from setpoint.apiserver.streams.tunnel import TUNNEL_PROTOCOLS, PortTunnel
 from setpoint.meta import parse_time
 
-__all__ = ["CONNECTIONS", "log"]
-
 JsonObject = dict[str, Any]
 _NO_KUBELETS: Final = "this server has no nodes, so no container runs"
 

@@ -11,8 +11,6 @@ from setpoint.apiserver.verbs.update import store
 from setpoint.meta import SelectorError
 from setpoint.schema import copy_json
 
-__all__ = ["spend"]
-
 JsonObject = dict[str, Any]
 _ALLOWED: Final = "DisruptionAllowed"
 _UNGUARDED: Final = ("Pending", "Succeeded", "Failed")

@@ -12,8 +12,6 @@ from setpoint.apiserver.responses.representation import Representation
 from setpoint.apiserver.verbs.update import check_name, modify
 from setpoint.schema import copy_json
 
-__all__ = ["finalize_namespace"]
-
 JsonObject = dict[str, Any]
 
 

@@ -23,8 +23,6 @@ from setpoint.schema import FieldError, copy_json
 from setpoint.schema.errors import invalid as invalid_field
 from setpoint.schema.errors import not_supported, required
 
-__all__ = ["bind", "bind_pod", "evict_pod"]
-
 JsonObject = dict[str, Any]
 _BINDING: Final = GroupVersionKind("", "v1", "Binding")
 _BINDINGS: Final = GroupResource("", "pods/binding")

@@ -33,8 +33,6 @@ from setpoint.schema import Schema, copy_json
 from setpoint.schema.errors import invalid as invalid_field
 from setpoint.schema.errors import type_invalid
 
-__all__ = ["get_scale", "patch_scale", "update_scale"]
-
 JsonObject = dict[str, Any]
 _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 _PATCHES = ("application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json")

@@ -23,8 +23,6 @@ from setpoint.apiserver.verbs.managed_fields import track
 from setpoint.apiserver.verbs.validation import check_defaulted_size, check_namespace, check_new
 from setpoint.schema import apply_defaults
 
-__all__ = ["create", "insert"]
-
 JsonObject = dict[str, Any]
 _ATTEMPTS: Final = 8
 _SYSTEM_FIELDS: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")

@@ -23,8 +23,6 @@ from setpoint.apiserver.verbs.create import JsonObject
 from setpoint.apiserver.verbs.get_list import select
 from setpoint.meta import GroupResource, format_time, parse_time
 
-__all__ = ["delete", "delete_collection", "remove"]
-
 
 def delete(call: Call) -> Response:
     """Deletes an object. The response is a Status if the object has been removed, or the object itself if it is waiting

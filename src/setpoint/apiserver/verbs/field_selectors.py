@@ -15,8 +15,6 @@ from setpoint.apiserver.responses.printers.json_path import compile_path
 from setpoint.meta import GroupResource, Resource
 from setpoint.meta.text_escaping import quote
 
-__all__ = ["fields_of", "renamed", "supported", "unsupported"]
-
 Value = Callable[[Wire], Any]
 
 

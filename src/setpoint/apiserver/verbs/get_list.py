@@ -18,8 +18,6 @@ from setpoint.apiserver.responses.representation import Representation
 from setpoint.apiserver.storage import Compacted, Record
 from setpoint.apiserver.verbs.selection import Matcher
 
-__all__ = ["get", "list_objects", "select"]
-
 _AT_ONCE = 500
 _EXPIRED = "The resourceVersion for the provided list is too old."
 _INCONSISTENT = (

@@ -12,8 +12,6 @@ from setpoint.patch import Endpoint, FieldSet, TypedError, initial_managed_field
 from setpoint.patch import apply as server_side_apply
 from setpoint.schema import ANYTHING, Schema, copy_json, json_equal
 
-__all__ = ["check_versions", "converter", "ignored_fields", "keep_times", "track"]
-
 JsonObject = dict[str, Any]
 _NOTHING: Final = FieldSet()
 _STATUS: Final = FieldSet.of(("f:status",))

@@ -55,8 +55,6 @@ from setpoint.patch import apply as server_side_apply
 from setpoint.patch.go_text import go_kind, go_text
 from setpoint.schema.json_values import whole_numbers
 
-__all__ = ["APPLY", "Change", "patch", "patch_types", "read_configuration", "read_patch", "unfit"]
-
 _log = logging.getLogger(__name__)
 
 JsonObject = dict[str, Any]

@@ -17,8 +17,6 @@ from setpoint.meta import FieldSelector, Selector
 from setpoint.meta.selector_requirements import FieldRequirement
 from setpoint.meta.shard_ranges import ShardRanges
 
-__all__ = ["Matcher"]
-
 _NAMES = frozenset({"metadata.name", "metadata.namespace"})
 
 

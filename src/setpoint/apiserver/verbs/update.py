@@ -28,8 +28,6 @@ from setpoint.meta.go_integers import NumberError, parse_uint
 from setpoint.schema import json_equal
 from setpoint.schema.errors import ErrorType, FieldError
 
-__all__ = ["check_name", "kind_of", "modify", "precondition_failed", "update"]
-
 JsonObject = dict[str, Any]
 
 

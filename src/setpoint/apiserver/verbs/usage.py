@@ -19,8 +19,6 @@ from setpoint.apiserver.storage import Record
 from setpoint.apiserver.verbs.selection import Matcher
 from setpoint.meta import Quantity
 
-__all__ = ["get_usage", "list_usage"]
-
 WINDOW: Final = "15s"
 _PODS: Final = "pods"
 

@@ -20,8 +20,6 @@ from setpoint.cel.rules import object_errors
 from setpoint.meta import GroupKind, GroupResource
 from setpoint.schema import FieldError
 
-__all__ = ["PARTIAL", "check_defaulted_size", "check_namespace", "check_new", "check_update"]
-
 JsonObject = dict[str, Any]
 NAMESPACES = GroupResource("", "namespaces")
 

@@ -24,8 +24,6 @@ from setpoint.apiserver.verbs.selection import Matcher
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.registry import ServedResource
 
-__all__ = ["Watch", "watch"]
-
 MIN_TIMEOUT = 1800.0
 """The minimum duration of a watch without ``timeoutSeconds``, in seconds; the maximum is twice as long, so that watches
 do not all end at the same time.

@@ -10,8 +10,6 @@ import msgspec
 
 from setpoint.apiserver.webhooks.credentials import CredentialsError, WebhookUsers
 
-__all__ = ["MUTATING", "VALIDATING", "webhook_users"]
-
 MUTATING: Final = "MutatingAdmissionWebhook"
 VALIDATING: Final = "ValidatingAdmissionWebhook"
 _FILE: Final = ("AdmissionConfiguration", ("apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1"))

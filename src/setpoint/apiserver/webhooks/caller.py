@@ -19,8 +19,6 @@ from setpoint.trust import client_context
 if TYPE_CHECKING:
     import aiohttp
 
-__all__ = ["CallFailed", "HttpCaller", "InProcessCaller", "Target", "WebhookCaller"]
-
 MAX_ANSWER: Final = 256 * 1024 * 1024
 _CONTEXTS: Final = 32
 

@@ -11,8 +11,6 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-__all__ = ["NO_CREDENTIALS", "Credentials", "CredentialsError", "WebhookUsers"]
-
 
 class CredentialsError(ValueError):
     """A file with credentials can't be used; the message names the file, the user and the reason."""

@@ -8,8 +8,6 @@ import msgspec
 
 from setpoint.apiserver.webhooks.caller import CallFailed, Target, WebhookCaller
 
-__all__ = ["REVIEW_VERSIONS", "ask", "refused_by", "response_of", "review_version"]
-
 JsonObject = dict[str, Any]
 # what client-go makes of HTTP errors that bring no Status
 _WORDS: Final = {

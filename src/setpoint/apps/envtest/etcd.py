@@ -14,8 +14,6 @@ from pathlib import Path
 
 from setpoint.apps.envtest.flags import Flag, FlagError, help_text, http_address, parse
 
-__all__ = ["DIRECTORY", "answering", "main"]
-
 DIRECTORY = "/setpoint/data-dir"
 """The path under which the directory is served; etcd itself has no such path."""
 _ABOUT = "Replaces etcd for setpoint's kube-apiserver: keeps the directory in which objects are stored."

@@ -9,8 +9,6 @@ from typing import Final
 
 from setpoint.apps.envtest.flags import FlagError
 
-__all__ = ["SHARDS", "WEBHOOK_TOKENS", "check_gates", "is_on"]
-
 _ON: Final = frozenset(
     (
         "APIResponseCompression", "APIServerIdentity", "AggregatedDiscoveryRemoveBetaType",

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from importlib.util import cache_from_source
 from pathlib import Path
 
-__all__ = ["assets", "install"]
-
 _PROGRAM = """#!/bin/sh
 exec {python} -P -m setpoint.apps.envtest.{module} {arguments}"$@"
 """

@@ -14,8 +14,6 @@ from setpoint.meta.optional_dependencies import MissingExtra
 if TYPE_CHECKING:
     from setpoint.apps.envtest.flags import Flags
 
-__all__ = ["main"]
-
 _ABOUT = "setpoint's embedded Kubernetes API server in the place of kube-apiserver 1.37."
 _MODES = ("AlwaysAllow", "Node", "RBAC")
 

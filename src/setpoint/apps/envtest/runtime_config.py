@@ -8,8 +8,6 @@ from typing import Final
 from setpoint.apiserver import ApiServer
 from setpoint.apps.envtest.flags import FlagError
 
-__all__ = ["restrict"]
-
 _TRUTHS: Final = {"": True, "true": True, "1": True, "false": False, "0": False}
 _SETS: Final = frozenset({"api/all", "api/ga", "api/beta", "api/alpha"})
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from setpoint.apps.envtest.flags import Flag
 
-__all__ = ["FLAGS", "REFUSED"]
-
 _USED = {
     "admission-control-config-file": Flag("text", "the credentials for admission webhooks (kubeConfigFile of plugins)"),
     "anonymous-auth": Flag(

@@ -27,20 +27,18 @@ from setpoint.apiserver import (
 )
 from setpoint.apiserver.server import OFF_BY_DEFAULT
 from setpoint.apiserver.state import SERVICE_NETWORK
-from setpoint.apiserver.strategies.addresses import network_of
 from setpoint.apps.envtest.etcd import DIRECTORY
 from setpoint.apps.envtest.feature_gates import SHARDS, WEBHOOK_TOKENS, is_on
 from setpoint.apps.envtest.flags import FlagError, Flags, http_address
 from setpoint.apps.envtest.runtime_config import restrict
 from setpoint.apps.heap_freezing import freeze_heap
+from setpoint.schema.addresses import network_of
 from setpoint.trust import trust
 
 if TYPE_CHECKING:
     from setpoint.apiserver.audit.log import AuditLog
     from setpoint.apiserver.identity.oidc import OidcProvider
     from setpoint.apiserver.webhooks.credentials import WebhookUsers
-
-__all__ = ["ServingError", "run", "serving"]
 
 _PATIENCE = 20.0
 """Seconds within which etcd must answer."""

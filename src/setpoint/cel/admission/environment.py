@@ -15,8 +15,6 @@ from setpoint.cel.library.texts import JSON_PATCH
 from setpoint.cel.schema_types import Declared, SchemaFields
 from setpoint.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Type, list_of, map_of, struct
 
-__all__ = ["VARIABLES", "admission_environment"]
-
 VARIABLES: Final = struct("kubernetes.variables")
 _TEXTS: Final = list_of(STRING)
 _GVK: Final = {"group": STRING, "version": STRING, "kind": STRING}

@@ -14,8 +14,6 @@ from setpoint.cel.program import Program
 from setpoint.cel.types import ANY, Type
 from setpoint.cel.values import MISSING, MapValue, Value
 
-__all__ = ["CALL_LIMIT", "BudgetSpent", "Evaluation", "Expression", "Variables", "compile_admission"]
-
 CALL_LIMIT: Final = 1_000_000
 """The cost limit of one evaluation."""
 _SPENT: Final = "validation failed due to running out of cost budget, no further validation rules will be run"

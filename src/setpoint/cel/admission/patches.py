@@ -11,8 +11,6 @@ from setpoint.cel.schema_values import plain_of
 from setpoint.cel.types import DYN, STRING, Type, struct
 from setpoint.cel.values import LISTS, MISSING, MapValue, Value
 
-__all__ = ["JsonPatchOperation", "PatchObject", "PatchTypes", "patch_value"]
-
 _OPERATION: Final = {"op": STRING, "path": STRING, "from": STRING, "value": DYN}
 
 

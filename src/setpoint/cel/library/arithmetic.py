@@ -39,8 +39,6 @@ from setpoint.cel.values import (
     contains,
 )
 
-__all__ = ["OPERATORS", "duration", "integer", "timestamp", "unsigned"]
-
 _SECOND: Final = 10**9
 _A, _B = parameter("A"), parameter("B")
 

@@ -12,8 +12,6 @@ from setpoint.cel.types import BOOL, STRING, Type, struct
 from setpoint.cel.values import Opaque
 from setpoint.meta import names
 
-__all__ = ["AUTHORIZATION", "AUTHORIZER", "Attributes", "Authorizer", "AuthorizerValue", "Decision"]
-
 AUTHORIZER: Final = struct("kubernetes.authorization.Authorizer")
 _PATH: Final = struct("kubernetes.authorization.PathCheck")
 _GROUP: Final = struct("kubernetes.authorization.GroupCheck")

@@ -28,8 +28,6 @@ from setpoint.cel.types import (  # fmt: skip
 from setpoint.cel.values import MAX_INT, MAX_UINT, MIN_INT, Duration, Timestamp, UInt, Value, type_of_value
 from setpoint.meta.go_integers import NumberError, parse_int, parse_uint
 
-__all__ = ["CONVERSIONS", "format_double"]
-
 _TRUE: Final = ("1", "t", "T", "TRUE", "true", "True")
 _FALSE: Final = ("0", "f", "F", "FALSE", "false", "False")
 _DOUBLE: Final = re.compile(

@@ -15,8 +15,6 @@ from setpoint.meta import names
 from setpoint.schema.formats import matches_format
 from setpoint.schema.urls import split_url
 
-__all__ = ["FORMATS_LIBRARY"]
-
 _FORMAT: Final = struct("kubernetes.NamedFormat")
 _Check = Callable[[str], list[str]]
 

@@ -23,8 +23,6 @@ from setpoint.cel.values import (
     type_of_value,
 )
 
-__all__ = ["clauses", "formatted", "problem_with"]
-
 _CLAUSE: Final = re.compile(r"%(%|(?:\.(\d*))?(.?))", re.S)
 _PRECISION: Final = 6
 _SUPERSCRIPT: Final = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")

@@ -42,8 +42,6 @@ from setpoint.cel.values import (
     type_of_value,
 )
 
-__all__ = ["LISTS_LIBRARY"]
-
 _List = list[Any] | ListValue
 _RANGE: Final = 1_000_000
 _SUMMABLE: Final[dict[str, tuple[Type, Callable[[list[Any]], Any]]]] = {

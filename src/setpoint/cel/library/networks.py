@@ -15,8 +15,6 @@ from setpoint.cel.errors import EvaluationError
 from setpoint.cel.types import BOOL, INT, STRING, Type
 from setpoint.cel.values import Opaque
 
-__all__ = ["NETWORKS"]
-
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _IP: Final = Type("opaque", "net.IP")
 _CIDR: Final = Type("opaque", "net.CIDR")

@@ -14,8 +14,6 @@ from setpoint.cel.types import BOOL, DOUBLE, INT, STRING, Type, struct
 from setpoint.cel.values import MAX_INT, MIN_INT, Opaque
 from setpoint.meta import Quantity
 
-__all__ = ["QUANTITIES"]
-
 _QUANTITY: Final = struct("kubernetes.Quantity")
 _SEMVER: Final = struct("kubernetes.Semver")
 

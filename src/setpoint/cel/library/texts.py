@@ -13,8 +13,6 @@ from setpoint.cel.values import ListValue, Value, show
 from setpoint.regexp import PatternError, compile_pattern
 from setpoint.regexp.pattern import Pattern
 
-__all__ = ["JSON_PATCH", "TEXTS"]
-
 _SPACE: Final = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"  # noqa: E501
 _QUOTED: Final = str.maketrans(
     {"\a": r"\a", "\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v", "\\": r"\\", '"': r"\""}

@@ -15,8 +15,6 @@ from setpoint.cel.library.arithmetic import timestamp
 from setpoint.cel.types import DURATION, INT, STRING, TIMESTAMP
 from setpoint.cel.values import MAX_INT, MIN_INT, Duration, Timestamp
 
-__all__ = ["TIMES", "format_duration", "format_timestamp", "parse_duration", "parse_timestamp"]
-
 _SECOND: Final = 10**9
 _UNITS: Final = {
     "ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6,

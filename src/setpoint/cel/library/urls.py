@@ -13,8 +13,6 @@ from setpoint.cel.types import BOOL, STRING, Type, list_of, map_of, struct
 from setpoint.cel.values import Opaque, PlainMap
 from setpoint.schema.urls import split_url
 
-__all__ = ["URLS"]
-
 _URL: Final = struct("kubernetes.URL")
 _SAFE: Final = "$&+,/:;=@!'()*-_.~"
 

@@ -20,8 +20,6 @@ from setpoint.cel.values import MAX_UINT
 from setpoint.schema import FieldError
 from setpoint.schema.errors import Shown, forbidden, internal_error, invalid
 
-__all__ = ["RULE_LIMIT", "SCHEMA_LIMIT", "rule_errors"]
-
 RULE_LIMIT: Final = 10_000_000
 """The cost limit of one rule, over all occurrences of its field."""
 SCHEMA_LIMIT: Final = 100_000_000

@@ -19,8 +19,6 @@ from setpoint.cel.schema_types import Declared, Definition, SchemaFields
 from setpoint.cel.span import Span
 from setpoint.cel.types import BOOL, STRING, optional_of
 
-__all__ = ["CompiledRule", "compile_rules"]
-
 _RULES: Final = "x-kubernetes-validations"
 
 

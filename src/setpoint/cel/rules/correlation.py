@@ -8,8 +8,6 @@ from typing import Any, Final
 from setpoint.cel.schema_types import Definition
 from setpoint.schema import json_equal
 
-__all__ = ["Correlated", "by_keys"]
-
 _UNKNOWN: Final = object()
 
 

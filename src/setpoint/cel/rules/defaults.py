@@ -10,8 +10,6 @@ from setpoint.cel.rules.validate import RuleValidator
 from setpoint.cel.schema_types import Definition
 from setpoint.schema import FieldError
 
-__all__ = ["default_errors"]
-
 
 def default_errors(definition: Definition, path: str, *, root: bool = False) -> Iterator[FieldError]:
     """The errors that the rules of a schema find in its defaults. Each default is checked as an unchanged value and, if

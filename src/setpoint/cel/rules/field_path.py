@@ -8,8 +8,6 @@ from typing import Any, Final
 
 from setpoint.cel.schema_types import Definition
 
-__all__ = ["field_path", "resolve_path"]
-
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]")
 _SIMPLE: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "'": "'", "\\": "\\"}
 

@@ -8,8 +8,6 @@ from setpoint.cel.rules.validate import RuleValidator
 from setpoint.schema import UNSET, ErrorType, FieldError, Schema, validate
 from setpoint.schema.errors import invalid
 
-__all__ = ["object_errors"]
-
 _BLOCKING: Final = frozenset(
     {ErrorType.NOT_SUPPORTED, ErrorType.REQUIRED, ErrorType.TOO_LONG, ErrorType.TOO_MANY, ErrorType.TYPE_INVALID}
 )

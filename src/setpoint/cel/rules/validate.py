@@ -19,8 +19,6 @@ from setpoint.cel.values import NONE, Optional, Value
 from setpoint.schema import ErrorType, FieldError
 from setpoint.schema.errors import LONGEST_PATH, OMITTED, Errors, duplicate, forbidden, invalid, required, shortened
 
-__all__ = ["CALL_LIMIT", "REQUEST_LIMIT", "RuleValidator"]
-
 CALL_LIMIT: Final = 1_000_000
 """The cost limit of one evaluation."""
 REQUEST_LIMIT: Final = 10_000_000

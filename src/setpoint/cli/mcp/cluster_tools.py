@@ -21,8 +21,6 @@ from setpoint.meta import Object, Resource, raw_of, resource_of
 from setpoint.meta.object_status import standing
 from setpoint.models.core_v1 import Event
 
-__all__ = ["ClusterTools", "Place"]
-
 Place = Literal["kubeconfig", "server"]
 _PAGE: Final = 500
 _EXAMINED: Final = 10_000

@@ -19,8 +19,6 @@ from setpoint.cli.top import lines, look_at
 from setpoint.controller.explain.explanation import Explanation
 from setpoint.controller.explain.object_listing import Detail
 
-__all__ = ["OperatorTools"]
-
 _LATEST: Final = 3
 """The number of reconciles that ``explain`` shows; ``timeline`` has all."""
 

@@ -17,8 +17,6 @@ import anyio
 import msgspec
 from mcp.server.mcpserver.exceptions import ToolError
 
-__all__ = ["SETPOINT", "Completed", "ProjectCommands"]
-
 SETPOINT: Final = (sys.executable, "-P", "-m", "setpoint")
 """The command ``setpoint``. Like the script of that name, it does not import from the current folder (``-P``), where a
 project may have a ``secrets.py`` or ``queue.py``.

@@ -11,8 +11,6 @@ from setpoint.apps.error_reports import UsageError
 from setpoint.deploy.file_tree import TreeError
 from setpoint.scaffold.project import Project, ProjectError
 
-__all__ = ["OutsideProject", "ProjectFiles"]
-
 _NO_PROGRAM: Final = (
     "the program is not known: start setpoint mcp with --program, the module or file that calls sp.main; setpoint init "
     "writes a project in which it is found"

@@ -17,8 +17,6 @@ from setpoint.cli.mcp.tool_result import tool_result
 from setpoint.cli.run_flags import KubeconfigFlags
 from setpoint.simulation.faults.plan import PREFIX
 
-__all__ = ["ProjectTools"]
-
 _BESIDES: Final = 240.0
 """Seconds beside its budget that a simulation may take to start, to judge a finding and to end."""
 _LONGEST: Final = 3600.0

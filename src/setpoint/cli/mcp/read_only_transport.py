@@ -6,8 +6,6 @@ from contextlib import AbstractAsyncContextManager
 
 from setpoint.client.transport import Request, Response, Transport
 
-__all__ = ["ReadOnlyTransport"]
-
 
 class ReadOnlyTransport(Transport):
     """Passes GET requests on to ``transport``.

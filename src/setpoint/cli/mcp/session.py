@@ -25,8 +25,6 @@ from setpoint.concurrency import TaskScope
 from setpoint.manager.logging import configure
 from setpoint.meta.text_escaping import visible
 
-__all__ = ["serve"]
-
 INSTRUCTIONS: Final = (
     "Tools for Kubernetes operators written with setpoint. To find out why an object does not converge: explain, then "
     "timeline and events. Before a change of an operator is done: lint, check, simulate, rbac. No tool writes to the "

@@ -16,8 +16,6 @@ from pydantic import Field
 from setpoint.cli.mcp.tool_result import tool_result
 from setpoint.concurrency import TaskScope, end
 
-__all__ = ["ThrowawayCluster"]
-
 
 class ThrowawayCluster:
     """At most one embedded cluster, whose task runs in ``scope``."""

@@ -10,8 +10,6 @@ from mcp.types import CallToolResult, TextContent
 
 from setpoint.meta.text_escaping import unicode_text, visible
 
-__all__ = ["CONTENT_SIZE", "TEXT_LENGTH", "tool_result"]
-
 CONTENT_SIZE: Final = 64 * 1024
 """The maximum size of a structured result, in bytes of JSON: some 16,000 tokens of a language model."""
 TEXT_LENGTH: Final = 8_000

@@ -429,6 +429,3 @@ class UnknownOwner(Exception):
 
 class InvalidOwner(Exception):
     """The owner's kind is namespaced, and the dependent is cluster-scoped, so there is no namespace to look in."""
-
-
-__all__ = ["FOREGROUND", "ORPHAN", "GarbageCollector", "InvalidOwner", "Item", "UnknownOwner"]

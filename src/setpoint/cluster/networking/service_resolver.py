@@ -14,8 +14,6 @@ from setpoint.cluster.networking.endpoints import SERVICE
 from setpoint.cluster.nodes.behaviour import PREFIX
 from setpoint.cluster.nodes.kubelet import LOOPBACK
 
-__all__ = ["AT", "ServiceAddresses"]
-
 Document = dict[str, Any]
 AT: Final = f"{PREFIX}/at"
 """The annotation of a hollow pod with the addresses at which programs on this machine answer for it: ``PORT=ADDRESS``,

@@ -8,8 +8,6 @@ from typing import Final, NamedTuple
 
 from setpoint.models.core_v1 import ConfigMap, Container, Pod, Secret, Volume, VolumeProjection
 
-__all__ = ["KINDS", "NOTHING", "ConfigReference", "Lack", "lack_of", "sources_of"]
-
 
 class ConfigReference(NamedTuple):
     """A Secret or a ConfigMap in the namespace of a pod."""

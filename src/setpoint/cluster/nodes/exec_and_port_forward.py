@@ -9,8 +9,6 @@ from setpoint.apiserver.streams.kubelets import TerminalSize
 from setpoint.apiserver.streams.pipes import Input, Output
 from setpoint.models.core_v1 import Pod
 
-__all__ = ["Command", "Connection", "TerminalSize"]
-
 
 @dataclass(frozen=True, slots=True)
 class Command:

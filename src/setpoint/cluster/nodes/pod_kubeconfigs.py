@@ -11,8 +11,6 @@ from setpoint.client import Client, NotFound
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.models.core_v1 import Pod
 
-__all__ = ["Kubeconfig", "PodAccess"]
-
 Kubeconfig = Callable[[str], dict[str, Any]]
 """A function that returns a kubeconfig document for a bearer token."""
 _SECONDS: Final = 365 * 24 * 3600

@@ -12,8 +12,6 @@ from setpoint.apiserver.streams.kubelets import LogRequest
 from setpoint.cluster.nodes.behaviour import ContainerBehaviour
 from setpoint.models.core_v1 import ContainerStatus, Pod
 
-__all__ = ["Run", "encoded", "lines_of", "run_of"]
-
 
 class Line(NamedTuple):
     """A line of a log, and the time at which it was written."""

@@ -9,8 +9,6 @@ from collections.abc import Container, Iterable
 from setpoint.crd import CustomResource
 from setpoint.meta import wire_name
 
-__all__ = ["attributes_of", "class_word", "snake_case"]
-
 _PLURAL_ACRONYM = re.compile(r"([A-Z]{2,})s(?=[A-Z]|$)")
 _BEFORE_WORD = re.compile(r"([A-Z]+)([A-Z][a-z])")
 _HUMP = re.compile(r"([a-z0-9])([A-Z])")

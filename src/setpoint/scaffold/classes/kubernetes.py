@@ -17,8 +17,6 @@ from setpoint.models._table import DEFINITIONS
 from setpoint.models.resources import schemas
 from setpoint.schema import builtin_patterns
 
-__all__ = ["fits_object_meta", "is_quantity", "kubernetes_type"]
-
 JSONSchema = Mapping[str, Any]
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1"
 _OBJECT_META: Final = f"{_META}.ObjectMeta"

@@ -14,8 +14,6 @@ from setpoint.scaffold.classes.attributes import attributes_of
 from setpoint.scaffold.classes.record import Field, Record, Records, SchemaProblem, rules_source
 from setpoint.scaffold.classes.text import call, class_head, docstring, field_lines, literal
 
-__all__ = ["definitions_to_source"]
-
 Document = Mapping[str, Any]
 _RESERVED: Final = frozenset({"Annotated", "Any", "Literal", "None", "True", "False"})
 _MARK: Final = re.compile("\0(\\d+)\0")

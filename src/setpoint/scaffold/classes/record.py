@@ -12,8 +12,6 @@ from setpoint.scaffold.classes.attributes import class_word
 from setpoint.scaffold.classes.kubernetes import fits_object_meta, is_quantity, kubernetes_type
 from setpoint.scaffold.classes.text import annotated, call, literal
 
-__all__ = ["Field", "Record", "Records", "SchemaProblem", "rules_source"]
-
 JSONSchema = Mapping[str, Any]
 Place = tuple[str, ...]
 """The words of a class's name: the kind's class, and the fields that lead to the part."""

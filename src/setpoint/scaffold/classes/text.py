@@ -7,8 +7,6 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-__all__ = ["annotated", "call", "class_head", "docstring", "field_lines", "literal"]
-
 _WIDTH: Final = 120
 _TEXT_WIDTH: Final = 116
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from setpoint.apiserver.strategies.addresses import PORT, PROTOCOLS, address_errors, address_of, special_errors
+from setpoint.apiserver.strategies.addresses import PORT, PROTOCOLS, address_errors, special_errors
 from setpoint.apiserver.strategies.rules.rule_table import (
     Check,
     Place,
@@ -18,6 +18,7 @@ from setpoint.apiserver.strategies.rules.rule_table import (
 )
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import FieldError
+from setpoint.schema.addresses import address_of
 from setpoint.schema.errors import duplicate, invalid, required, too_many
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from setpoint.apiserver.strategies.addresses import PORT, PROTOCOLS, address_of, cidr_errors, network_of
+from setpoint.apiserver.strategies.addresses import PORT, PROTOCOLS, cidr_errors
 from setpoint.apiserver.strategies.pod_fields import port_name_problems
 from setpoint.apiserver.strategies.rules.rule_table import (
     IMMUTABLE,
@@ -23,6 +23,7 @@ from setpoint.apiserver.strategies.rules.rule_table import (
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, path_segment
 from setpoint.schema import FieldError
+from setpoint.schema.addresses import address_of, network_of
 from setpoint.schema.errors import forbidden, invalid, not_supported, required
 
 _CLASS: Final = "kubernetes.io/ingress.class"

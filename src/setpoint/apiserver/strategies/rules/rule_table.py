@@ -17,12 +17,6 @@ from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required, too_long
 
-__all__ = [
-    "Check", "Place", "Row", "Table", "amount", "at_least", "between", "frozen", "immutable", "labels",
-    "longest", "named", "needed", "one_of", "qualified", "row", "selector", "settled", "union", "unless",
-    "unless_missing", "when",
-]  # fmt: skip
-
 IMMUTABLE = "field is immutable"
 Found = TypeVar("Found")
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from setpoint.apiserver.strategies.addresses import cidr_errors, network_of
+from setpoint.apiserver.strategies.addresses import cidr_errors
 from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.pod_resources import container_resource_errors, requirements_errors, resource_errors
 from setpoint.apiserver.strategies.pod_scheduling import toleration_errors
@@ -33,6 +33,7 @@ from setpoint.apiserver.strategies.rules.rule_table import (
 from setpoint.meta import Quantity
 from setpoint.meta.names import dns1035_label, dns1123_label, dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import FieldError
+from setpoint.schema.addresses import network_of
 from setpoint.schema.errors import duplicate, forbidden, internal_error, invalid, not_supported, required
 
 _HIGHEST: Final = 1_000_000_000

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from setpoint.apiserver.strategies.addresses import address_errors, address_of
+from setpoint.apiserver.strategies.addresses import address_errors
 from setpoint.apiserver.strategies.rules.rule_table import Place
 from setpoint.apiserver.strategies.rules.scheduling import amount_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
@@ -16,25 +16,8 @@ from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_subdomain, qualified_name
 from setpoint.meta.text_escaping import quote
 from setpoint.schema import FieldError
+from setpoint.schema.addresses import address_of
 from setpoint.schema.errors import Shown, duplicate, forbidden, invalid, not_supported, required, too_long
-
-__all__ = [
-    "address",
-    "allocated",
-    "attachment",
-    "balanced",
-    "capacity",
-    "certificate",
-    "distinct_addresses",
-    "features",
-    "host_name",
-    "kept_version",
-    "migration",
-    "reference",
-    "resizes",
-    "version",
-    "volume_error",
-]
 
 Errors = list[FieldError]
 _FEATURE: Final = re.compile("[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*", re.ASCII)

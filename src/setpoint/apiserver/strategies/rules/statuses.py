@@ -22,8 +22,6 @@ from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import duplicate, invalid, not_supported, required, too_long
 
-__all__ = ["RULES"]
-
 Errors = list[FieldError]
 _REASON: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _NOT_A_REASON: Final = (
