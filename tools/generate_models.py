@@ -28,10 +28,13 @@ def generate() -> dict[str, bytes]:
     definitions, served = inputs.definitions(), inputs.served()
     types = Types(definitions)
     mixins = read_mixins(FOLDER / "_mixins.py")
-    modules = types.modules()
+    modules, passed_on = types.modules(), types.passed_on()
     if unknown := mixins.keys() - modules.keys():
         raise SystemExit(f"_mixins.py names modules that there are none of: {sorted(unknown)}")
-    files = {f"{name}.py": render_module(name, classes, HEADER, mixins).encode() for name, classes in modules.items()}
+    files = {
+        f"{name}.py": render_module(name, classes, HEADER, mixins, passed_on.get(name, {})).encode()
+        for name, classes in modules.items()
+    }
     packed = pack(definitions)
     files["_table.py"] = render_table(types, served, packed, HEADER).encode()
     files |= {f"schemas/{package}.json.zst": content for package, content in packed.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 from tools.models.naming import class_name, constant_name, module_name, needs_wire_name
@@ -14,8 +15,12 @@ _META_TYPES = frozenset({"MicroTime", "ApiModel", "Object", "Resource"})
 _WIDTH = 120
 
 
-def render_module(name: str, classes: list[Class], header: str, mixins: dict[str, dict[str, str]]) -> str:
-    """The module's text. ``mixins`` are the hand-written extra bases: module -> class -> mixin."""
+def render_module(
+    name: str, classes: list[Class], header: str, mixins: dict[str, dict[str, str]], passed_on: dict[str, list[str]]
+) -> str:
+    """The module's text. ``mixins`` are the hand-written extra bases: module -> class -> mixin; ``passed_on`` are the
+    classes that it has from another version of its group: module -> names.
+    """
     extra = mixins.get(name, {})
     missing = extra.keys() - {class_.name for class_ in classes}
     if missing:
@@ -23,7 +28,7 @@ def render_module(name: str, classes: list[Class], header: str, mixins: dict[str
     bodies = [_class(class_, extra.get(class_.name)) for class_ in classes]
     text = "\n\n\n".join(bodies)
     head = [header, f'"""{_title(name, classes)}"""', "", "from __future__ import annotations", ""]
-    return "\n".join([*head, *_imports(name, classes, text, extra), "", "", text, ""])
+    return "\n".join([*head, *_imports(name, classes, text, extra, passed_on), "", "", text, ""])
 
 
 def _title(name: str, classes: list[Class]) -> str:
@@ -34,7 +39,9 @@ def _title(name: str, classes: list[Class]) -> str:
     return f"{group}/{version}." if group else f"{version}, the core group."
 
 
-def _imports(name: str, classes: list[Class], text: str, extra: dict[str, str]) -> list[str]:
+def _imports(
+    name: str, classes: list[Class], text: str, extra: dict[str, str], passed_on: dict[str, list[str]]
+) -> list[str]:
     words = _names_in(text)
     standard = ["from datetime import datetime"] if "datetime" in words else []
     typing = [word for word in ("Any", "ClassVar") if word in words]
@@ -48,7 +55,7 @@ def _imports(name: str, classes: list[Class], text: str, extra: dict[str, str]) 
         for definition in used:
             if definition in HAND_WRITTEN:
                 meta |= {class_name(definition)}
-            elif module_name(definition) != name:
+            elif module_name(definition) != name and class_name(definition) not in chain(*passed_on.values()):
                 ours.setdefault(f"setpoint.models.{module_name(definition)}", []).append(class_name(definition))
         for module, imported in ours.items():
             clash = own & set(imported)
@@ -66,8 +73,11 @@ def _imports(name: str, classes: list[Class], text: str, extra: dict[str, str]) 
     lines = [*standard, ""] if standard else []
     if "msgspec" in words:
         lines += ["import msgspec", ""]
-    for module, imported in sorted(ours.items()):
-        lines += _from(module, sorted(imported))
+    again = {
+        f"setpoint.models.{module}": [f"{word} as {word}" for word in names] for module, names in passed_on.items()
+    }
+    for module in sorted({*ours, *again}):
+        lines += _from(module, sorted([*ours.get(module, ()), *again.get(module, ())]))
     if name == "meta_v1":
         public = sorted(own | {class_name(definition) for definition in HAND_WRITTEN})
         lines += ["", "__all__ = [", *(f'    "{word}",' for word in public), "]"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from tools.models.inputs import Definition
 from tools.models.naming import attribute_name, class_name, module_name
+from tools.models.prose import class_doc, field_doc
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
@@ -99,8 +102,12 @@ class Types:
 
     def __init__(self, definitions: dict[str, Definition]) -> None:
         self.definitions = definitions
+        self.homes = _homes(definitions)
+        """The definition whose class serves for another one: of a part that is the same in a more stable version."""
         self.classes = {
-            name: self._class(name) for name in definitions if name not in _PLAIN and name not in HAND_WRITTEN
+            name: self._class(name)
+            for name in definitions
+            if name not in _PLAIN and name not in HAND_WRITTEN and name not in self.homes
         }
 
     def modules(self) -> dict[str, list[Class]]:
@@ -108,6 +115,13 @@ class Types:
         modules: dict[str, list[Class]] = {}
         for class_ in sorted(self.classes.values(), key=lambda item: (item.module, _ORDER.index(item.role), item.name)):
             modules.setdefault(class_.module, []).append(class_)
+        return modules
+
+    def passed_on(self) -> dict[str, dict[str, list[str]]]:
+        """The classes that a module has from another one: module -> other module -> names."""
+        modules: dict[str, dict[str, list[str]]] = {}
+        for name, home in self.homes.items():
+            modules.setdefault(module_name(name), {}).setdefault(module_name(home), []).append(class_name(home))
         return modules
 
     def role(self, name: str) -> Role:
@@ -192,7 +206,7 @@ class Types:
         definition = self.definitions[reference]
         properties = definition.get("properties", {})
         required = [wire for wire in properties if self._must_be_given(reference, wire)]
-        owner.uses.add(reference)
+        owner.uses.add(self.homes.get(reference, reference))
         arguments = (
             f"{attribute_name(wire, on_object=False)}={self._zero(properties[wire], owner)}" for wire in required
         )
@@ -212,7 +226,7 @@ class Types:
                 if "JSONSchemaProps" in plain:
                     owner.uses.add(_EXTENSIONS + "JSONSchemaProps")
                 return plain
-            owner.uses.add(reference)
+            owner.uses.add(self.homes.get(reference, reference))
             return class_name(reference)
         kind = schema.get("type")
         if kind == "array":
@@ -231,3 +245,53 @@ class Types:
 def kinds(types: Types, role: Role) -> Iterator[Class]:
     """All classes with that role."""
     return (class_ for class_ in types.classes.values() if class_.role is role)
+
+
+def _homes(definitions: dict[str, Definition]) -> dict[str, str]:
+    """The parts that another version of the same group has, too, each with its most stable definition.
+
+    Two parts are the same only if all parts are that they refer to.
+    """
+    homes: dict[str, str] = {}  # found one by one: what refers to a part can be the same as soon as the part is
+    candidates = sorted(
+        (name for name, definition in definitions.items() if "x-kubernetes-group-version-kind" not in definition),
+        key=_stability,
+    )
+    groups: dict[str, list[str]] = {}
+    for name in candidates:
+        if name.startswith("io.k8s.api."):
+            package, _, word = name.rpartition(".")
+            groups.setdefault(f"{package.rpartition('.')[0]}.{word}", []).append(name)
+    while True:
+        before = len(homes)
+        for names in groups.values():
+            for position, name in enumerate(names):
+                comparable = _comparable(definitions[name], homes)
+                same = (home for home in names[:position] if _comparable(definitions[home], homes) == comparable)
+                if home := next(same, None):
+                    homes[name] = home
+        if len(homes) == before:
+            return homes
+
+
+def _stability(name: str) -> tuple[bool, bool, int, int]:
+    """A key that sorts versions: stable before beta before alpha, the newest of each first."""
+    version = re.fullmatch(r"v(\d+)(?:(alpha|beta)(\d+))?", name.split(".")[-2])
+    if version is None:
+        return (True, True, 0, 0)
+    major, stage, minor = version.groups()
+    return (stage == "alpha", stage is not None, -int(major), -int(minor or 0))
+
+
+def _comparable(schema: Any, homes: dict[str, str]) -> Any:
+    """The schema with references to the homes of what it refers to, and with as much of descriptions as models show."""
+    if isinstance(schema, list):
+        return [_comparable(item, homes) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    comparable = {key: _comparable(value, homes) for key, value in schema.items()}
+    if reference := schema.get("$ref"):
+        comparable["$ref"] = homes.get(reference, reference)
+    if isinstance(description := schema.get("description"), str):
+        comparable["description"] = [class_doc(description), field_doc(description)]
+    return comparable

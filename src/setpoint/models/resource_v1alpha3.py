@@ -3,62 +3,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import ClassVar
 
 import msgspec
 
 from setpoint.meta import ApiModel, Condition, ListMeta, Object, Resource
 from setpoint.models import _table
-
-
-class DeviceTaint(ApiModel):
-    """The device this taint is attached to has the "effect" on any claim which does not tolerate the taint and, through
-    the claim, to pods using the claim.
-    """
-
-    effect: str
-    """The effect of the taint on claims that do not tolerate the taint and through such claims on the pods using them.
-    """
-    key: str
-    """The taint key to be applied to a device. Must be a label name."""
-    time_added: datetime | None = None
-    """TimeAdded represents the time at which the taint was added or (only in a DeviceTaintRule) the effect was
-    modified.
-    """
-    value: str | None = None
-    """The taint value corresponding to the taint key. Must be a label value."""
-
-
-class DeviceTaintRuleSpec(ApiModel):
-    """DeviceTaintRuleSpec specifies the selector and one taint."""
-
-    device_selector: DeviceTaintSelector | None = None
-    """DeviceSelector defines which device(s) the taint is applied to."""
-    taint: DeviceTaint
-    """The taint that gets applied to matching devices."""
-
-
-class DeviceTaintRuleStatus(ApiModel):
-    """DeviceTaintRuleStatus provides information about an on-going pod eviction."""
-
-    conditions: list[Condition] = []
-    """Conditions provide information about the state of the DeviceTaintRule and the cluster at some point in time, in a
-    machine-readable and human-readable format.
-    """
-
-
-class DeviceTaintSelector(ApiModel):
-    """DeviceTaintSelector defines which device(s) a DeviceTaintRule applies to. The empty selector matches all devices.
-    Without a selector, no devices are matched.
-    """
-
-    device: str | None = None
-    """If device is set, only devices with that name are selected."""
-    driver: str | None = None
-    """If driver is set, only devices from that driver are selected."""
-    pool: str | None = None
-    """If pool is set, only devices in that pool are selected."""
+from setpoint.models.resource_v1 import (
+    DeviceTaint as DeviceTaint,
+    DeviceTaintRuleSpec as DeviceTaintRuleSpec,
+    DeviceTaintRuleStatus as DeviceTaintRuleStatus,
+    DeviceTaintSelector as DeviceTaintSelector,
+)
 
 
 class PartitionTypeStatus(ApiModel):

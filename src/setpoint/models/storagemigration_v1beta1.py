@@ -7,26 +7,13 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, Condition, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, ListMeta, Object, Resource
 from setpoint.models import _table
 from setpoint.models.meta_v1 import GroupResource
-
-
-class StorageVersionMigrationSpec(ApiModel):
-    """Spec of the storage version migration."""
-
-    resource: GroupResource
-    """The resource that is being migrated. The migrator sends requests to the endpoint serving the resource. Immutable.
-    """
-
-
-class StorageVersionMigrationStatus(ApiModel):
-    """Status of the storage version migration."""
-
-    conditions: list[Condition] = []
-    """The latest available observations of the migration's current state."""
-    resource_version: str | None = None
-    """ResourceVersion to compare with the GC cache for performing the migration."""
+from setpoint.models.storagemigration_v1 import (
+    StorageVersionMigrationSpec as StorageVersionMigrationSpec,
+    StorageVersionMigrationStatus as StorageVersionMigrationStatus,
+)
 
 
 class StorageVersionMigration(Object, ApiModel):
