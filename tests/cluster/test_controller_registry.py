@@ -11,8 +11,9 @@ from tests.cluster.workloads import selector, stateful_set, template
 from setpoint.apps.error_reports import UsageError
 from setpoint.cli.server import serve
 from setpoint.cli.server_flags import PlaneFlags
-from setpoint.cluster import Deployments, ReplicaSets, UnknownControllerError
-from setpoint.cluster.controller_registry import ENTRIES, chosen
+from setpoint.cluster.controller_registry import ENTRIES, UnknownControllerError, chosen
+from setpoint.cluster.workloads.deployments import Deployments
+from setpoint.cluster.workloads.replicasets import ReplicaSets
 from setpoint.models.apps_v1 import Deployment, DeploymentSpec, ReplicaSet, StatefulSet
 from setpoint.models.core_v1 import ConfigMap, Pod, ServiceAccount
 from setpoint.testing import cluster, virtual_time

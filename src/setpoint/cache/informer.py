@@ -179,12 +179,6 @@ class Informer(Generic[K]):
         """Typed reads of a snapshot."""
         return Lister(snapshot, self._kind, self.resource, indexes=self._indexes)
 
-    def has_observed(self, key: str, resource_version: str = "", *, uid: str = "", deleted: bool = False) -> bool:
-        """Whether this cache has already seen a write; see `InformerFactory.observed`."""
-        return self._shared.barriers.seen(
-            key, Barrier(version_number(resource_version), resource_version, uid, deleted)
-        )
-
     async def observed(
         self,
         key: str,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 import msgspec
 
@@ -54,8 +53,6 @@ class ApiError(Exception):
         key: ``namespace/name`` of an object, ``namespace/`` of a collection in a namespace, otherwise ``""``.
         retry_after: the number of seconds that the server says to wait before a retry, or None if it does not say.
     """
-
-    reason_name: ClassVar[str] = ""
 
     def __init__(
         self,

@@ -7,7 +7,6 @@ from typing import Any, Final
 from setpoint.deploy.crds import definitions_of
 from setpoint.deploy.installation import Installation
 from setpoint.webhook import configurations, service_names
-from setpoint.webhook.registration import converters_of
 
 Document = dict[str, Any]
 _INJECT: Final = "cert-manager.io/inject-ca-from"
@@ -56,11 +55,6 @@ def certificate(operator: Installation) -> list[Document]:
         {"apiVersion": _ISSUER, "kind": "Issuer", "metadata": issuer, "spec": {"selfSigned": {}}},
         {"apiVersion": _ISSUER, "kind": "Certificate", "metadata": issuer, "spec": spec},
     ]
-
-
-def is_converting(operator: Installation) -> bool:
-    """Whether the operator converts versions of a kind."""
-    return bool(converters_of(operator.served))
 
 
 def _trust(operator: Installation, document: Document) -> None:

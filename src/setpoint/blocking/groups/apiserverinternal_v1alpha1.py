@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.blocking.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import apiserverinternal_v1alpha1
+from setpoint.models import apiserverinternal_v1alpha1
 
 
 class ApiserverinternalV1alpha1(Group):
@@ -17,6 +13,4 @@ class ApiserverinternalV1alpha1(Group):
     __slots__ = ()
 
     def storage_versions(self) -> Collection[apiserverinternal_v1alpha1.StorageVersion]:
-        from setpoint.models.apiserverinternal_v1alpha1 import StorageVersion
-
-        return Collection(self._client, StorageVersion)
+        return Collection(self._client, apiserverinternal_v1alpha1.StorageVersion)

@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.blocking.resource_collection import Collection, Group, Scalable
-
-if TYPE_CHECKING:
-    from setpoint.models import apps_v1
+from setpoint.models import apps_v1
 
 
 class AppsV1(Group):
@@ -17,26 +13,16 @@ class AppsV1(Group):
     __slots__ = ()
 
     def controller_revisions(self, namespace: str | None = None) -> Collection[apps_v1.ControllerRevision]:
-        from setpoint.models.apps_v1 import ControllerRevision
-
-        return Collection(self._client, ControllerRevision, namespace)
+        return Collection(self._client, apps_v1.ControllerRevision, namespace)
 
     def daemon_sets(self, namespace: str | None = None) -> Collection[apps_v1.DaemonSet]:
-        from setpoint.models.apps_v1 import DaemonSet
-
-        return Collection(self._client, DaemonSet, namespace)
+        return Collection(self._client, apps_v1.DaemonSet, namespace)
 
     def deployments(self, namespace: str | None = None) -> Scalable[apps_v1.Deployment]:
-        from setpoint.models.apps_v1 import Deployment
-
-        return Scalable(self._client, Deployment, namespace)
+        return Scalable(self._client, apps_v1.Deployment, namespace)
 
     def replica_sets(self, namespace: str | None = None) -> Scalable[apps_v1.ReplicaSet]:
-        from setpoint.models.apps_v1 import ReplicaSet
-
-        return Scalable(self._client, ReplicaSet, namespace)
+        return Scalable(self._client, apps_v1.ReplicaSet, namespace)
 
     def stateful_sets(self, namespace: str | None = None) -> Scalable[apps_v1.StatefulSet]:
-        from setpoint.models.apps_v1 import StatefulSet
-
-        return Scalable(self._client, StatefulSet, namespace)
+        return Scalable(self._client, apps_v1.StatefulSet, namespace)

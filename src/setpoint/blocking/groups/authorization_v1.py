@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.blocking.resource_collection import CreateOnly, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import authorization_v1
+from setpoint.models import authorization_v1
 
 
 class AuthorizationV1(Group):
@@ -19,21 +15,13 @@ class AuthorizationV1(Group):
     def local_subject_access_reviews(
         self, namespace: str | None = None
     ) -> CreateOnly[authorization_v1.LocalSubjectAccessReview]:
-        from setpoint.models.authorization_v1 import LocalSubjectAccessReview
-
-        return CreateOnly(self._client, LocalSubjectAccessReview, namespace)
+        return CreateOnly(self._client, authorization_v1.LocalSubjectAccessReview, namespace)
 
     def self_subject_access_reviews(self) -> CreateOnly[authorization_v1.SelfSubjectAccessReview]:
-        from setpoint.models.authorization_v1 import SelfSubjectAccessReview
-
-        return CreateOnly(self._client, SelfSubjectAccessReview)
+        return CreateOnly(self._client, authorization_v1.SelfSubjectAccessReview)
 
     def self_subject_rules_reviews(self) -> CreateOnly[authorization_v1.SelfSubjectRulesReview]:
-        from setpoint.models.authorization_v1 import SelfSubjectRulesReview
-
-        return CreateOnly(self._client, SelfSubjectRulesReview)
+        return CreateOnly(self._client, authorization_v1.SelfSubjectRulesReview)
 
     def subject_access_reviews(self) -> CreateOnly[authorization_v1.SubjectAccessReview]:
-        from setpoint.models.authorization_v1 import SubjectAccessReview
-
-        return CreateOnly(self._client, SubjectAccessReview)
+        return CreateOnly(self._client, authorization_v1.SubjectAccessReview)

@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.blocking.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import coordination_v1beta1
+from setpoint.models import coordination_v1beta1
 
 
 class CoordinationV1beta1(Group):
@@ -17,6 +13,4 @@ class CoordinationV1beta1(Group):
     __slots__ = ()
 
     def lease_candidates(self, namespace: str | None = None) -> Collection[coordination_v1beta1.LeaseCandidate]:
-        from setpoint.models.coordination_v1beta1 import LeaseCandidate
-
-        return Collection(self._client, LeaseCandidate, namespace)
+        return Collection(self._client, coordination_v1beta1.LeaseCandidate, namespace)

@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.blocking.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import events_v1
+from setpoint.models import events_v1
 
 
 class EventsV1(Group):
@@ -17,6 +13,4 @@ class EventsV1(Group):
     __slots__ = ()
 
     def events(self, namespace: str | None = None) -> Collection[events_v1.Event]:
-        from setpoint.models.events_v1 import Event
-
-        return Collection(self._client, Event, namespace)
+        return Collection(self._client, events_v1.Event, namespace)

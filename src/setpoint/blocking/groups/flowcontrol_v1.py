@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.blocking.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import flowcontrol_v1
+from setpoint.models import flowcontrol_v1
 
 
 class FlowcontrolV1(Group):
@@ -17,11 +13,7 @@ class FlowcontrolV1(Group):
     __slots__ = ()
 
     def flow_schemas(self) -> Collection[flowcontrol_v1.FlowSchema]:
-        from setpoint.models.flowcontrol_v1 import FlowSchema
-
-        return Collection(self._client, FlowSchema)
+        return Collection(self._client, flowcontrol_v1.FlowSchema)
 
     def priority_level_configurations(self) -> Collection[flowcontrol_v1.PriorityLevelConfiguration]:
-        from setpoint.models.flowcontrol_v1 import PriorityLevelConfiguration
-
-        return Collection(self._client, PriorityLevelConfiguration)
+        return Collection(self._client, flowcontrol_v1.PriorityLevelConfiguration)

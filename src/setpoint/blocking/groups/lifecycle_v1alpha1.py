@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.blocking.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import lifecycle_v1alpha1
+from setpoint.models import lifecycle_v1alpha1
 
 
 class LifecycleV1alpha1(Group):
@@ -17,11 +13,7 @@ class LifecycleV1alpha1(Group):
     __slots__ = ()
 
     def eviction_requests(self, namespace: str | None = None) -> Collection[lifecycle_v1alpha1.EvictionRequest]:
-        from setpoint.models.lifecycle_v1alpha1 import EvictionRequest
-
-        return Collection(self._client, EvictionRequest, namespace)
+        return Collection(self._client, lifecycle_v1alpha1.EvictionRequest, namespace)
 
     def evictions(self, namespace: str | None = None) -> Collection[lifecycle_v1alpha1.Eviction]:
-        from setpoint.models.lifecycle_v1alpha1 import Eviction
-
-        return Collection(self._client, Eviction, namespace)
+        return Collection(self._client, lifecycle_v1alpha1.Eviction, namespace)

@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.blocking.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import networking_v1
+from setpoint.models import networking_v1
 
 
 class NetworkingV1(Group):
@@ -17,26 +13,16 @@ class NetworkingV1(Group):
     __slots__ = ()
 
     def ingress_classes(self) -> Collection[networking_v1.IngressClass]:
-        from setpoint.models.networking_v1 import IngressClass
-
-        return Collection(self._client, IngressClass)
+        return Collection(self._client, networking_v1.IngressClass)
 
     def ingresses(self, namespace: str | None = None) -> Collection[networking_v1.Ingress]:
-        from setpoint.models.networking_v1 import Ingress
-
-        return Collection(self._client, Ingress, namespace)
+        return Collection(self._client, networking_v1.Ingress, namespace)
 
     def ip_addresses(self) -> Collection[networking_v1.IPAddress]:
-        from setpoint.models.networking_v1 import IPAddress
-
-        return Collection(self._client, IPAddress)
+        return Collection(self._client, networking_v1.IPAddress)
 
     def network_policies(self, namespace: str | None = None) -> Collection[networking_v1.NetworkPolicy]:
-        from setpoint.models.networking_v1 import NetworkPolicy
-
-        return Collection(self._client, NetworkPolicy, namespace)
+        return Collection(self._client, networking_v1.NetworkPolicy, namespace)
 
     def service_cidrs(self) -> Collection[networking_v1.ServiceCIDR]:
-        from setpoint.models.networking_v1 import ServiceCIDR
-
-        return Collection(self._client, ServiceCIDR)
+        return Collection(self._client, networking_v1.ServiceCIDR)

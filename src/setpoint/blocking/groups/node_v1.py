@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.blocking.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import node_v1
+from setpoint.models import node_v1
 
 
 class NodeV1(Group):
@@ -17,6 +13,4 @@ class NodeV1(Group):
     __slots__ = ()
 
     def runtime_classes(self) -> Collection[node_v1.RuntimeClass]:
-        from setpoint.models.node_v1 import RuntimeClass
-
-        return Collection(self._client, RuntimeClass)
+        return Collection(self._client, node_v1.RuntimeClass)

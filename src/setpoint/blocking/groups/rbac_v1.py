@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.blocking.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import rbac_v1
+from setpoint.models import rbac_v1
 
 
 class RbacV1(Group):
@@ -17,21 +13,13 @@ class RbacV1(Group):
     __slots__ = ()
 
     def cluster_role_bindings(self) -> Collection[rbac_v1.ClusterRoleBinding]:
-        from setpoint.models.rbac_v1 import ClusterRoleBinding
-
-        return Collection(self._client, ClusterRoleBinding)
+        return Collection(self._client, rbac_v1.ClusterRoleBinding)
 
     def cluster_roles(self) -> Collection[rbac_v1.ClusterRole]:
-        from setpoint.models.rbac_v1 import ClusterRole
-
-        return Collection(self._client, ClusterRole)
+        return Collection(self._client, rbac_v1.ClusterRole)
 
     def role_bindings(self, namespace: str | None = None) -> Collection[rbac_v1.RoleBinding]:
-        from setpoint.models.rbac_v1 import RoleBinding
-
-        return Collection(self._client, RoleBinding, namespace)
+        return Collection(self._client, rbac_v1.RoleBinding, namespace)
 
     def roles(self, namespace: str | None = None) -> Collection[rbac_v1.Role]:
-        from setpoint.models.rbac_v1 import Role
-
-        return Collection(self._client, Role, namespace)
+        return Collection(self._client, rbac_v1.Role, namespace)

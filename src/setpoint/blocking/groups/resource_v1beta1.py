@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.blocking.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import resource_v1beta1
+from setpoint.models import resource_v1beta1
 
 
 class ResourceV1beta1(Group):
@@ -17,23 +13,15 @@ class ResourceV1beta1(Group):
     __slots__ = ()
 
     def device_classes(self) -> Collection[resource_v1beta1.DeviceClass]:
-        from setpoint.models.resource_v1beta1 import DeviceClass
-
-        return Collection(self._client, DeviceClass)
+        return Collection(self._client, resource_v1beta1.DeviceClass)
 
     def resource_claims(self, namespace: str | None = None) -> Collection[resource_v1beta1.ResourceClaim]:
-        from setpoint.models.resource_v1beta1 import ResourceClaim
-
-        return Collection(self._client, ResourceClaim, namespace)
+        return Collection(self._client, resource_v1beta1.ResourceClaim, namespace)
 
     def resource_claim_templates(
         self, namespace: str | None = None
     ) -> Collection[resource_v1beta1.ResourceClaimTemplate]:
-        from setpoint.models.resource_v1beta1 import ResourceClaimTemplate
-
-        return Collection(self._client, ResourceClaimTemplate, namespace)
+        return Collection(self._client, resource_v1beta1.ResourceClaimTemplate, namespace)
 
     def resource_slices(self) -> Collection[resource_v1beta1.ResourceSlice]:
-        from setpoint.models.resource_v1beta1 import ResourceSlice
-
-        return Collection(self._client, ResourceSlice)
+        return Collection(self._client, resource_v1beta1.ResourceSlice)

@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.blocking.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import resource_v1beta2
+from setpoint.models import resource_v1beta2
 
 
 class ResourceV1beta2(Group):
@@ -17,28 +13,18 @@ class ResourceV1beta2(Group):
     __slots__ = ()
 
     def device_classes(self) -> Collection[resource_v1beta2.DeviceClass]:
-        from setpoint.models.resource_v1beta2 import DeviceClass
-
-        return Collection(self._client, DeviceClass)
+        return Collection(self._client, resource_v1beta2.DeviceClass)
 
     def device_taint_rules(self) -> Collection[resource_v1beta2.DeviceTaintRule]:
-        from setpoint.models.resource_v1beta2 import DeviceTaintRule
-
-        return Collection(self._client, DeviceTaintRule)
+        return Collection(self._client, resource_v1beta2.DeviceTaintRule)
 
     def resource_claims(self, namespace: str | None = None) -> Collection[resource_v1beta2.ResourceClaim]:
-        from setpoint.models.resource_v1beta2 import ResourceClaim
-
-        return Collection(self._client, ResourceClaim, namespace)
+        return Collection(self._client, resource_v1beta2.ResourceClaim, namespace)
 
     def resource_claim_templates(
         self, namespace: str | None = None
     ) -> Collection[resource_v1beta2.ResourceClaimTemplate]:
-        from setpoint.models.resource_v1beta2 import ResourceClaimTemplate
-
-        return Collection(self._client, ResourceClaimTemplate, namespace)
+        return Collection(self._client, resource_v1beta2.ResourceClaimTemplate, namespace)
 
     def resource_slices(self) -> Collection[resource_v1beta2.ResourceSlice]:
-        from setpoint.models.resource_v1beta2 import ResourceSlice
-
-        return Collection(self._client, ResourceSlice)
+        return Collection(self._client, resource_v1beta2.ResourceSlice)

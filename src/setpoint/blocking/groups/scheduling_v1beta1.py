@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.blocking.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import scheduling_v1beta1
+from setpoint.models import scheduling_v1beta1
 
 
 class SchedulingV1beta1(Group):
@@ -17,11 +13,7 @@ class SchedulingV1beta1(Group):
     __slots__ = ()
 
     def pod_groups(self, namespace: str | None = None) -> Collection[scheduling_v1beta1.PodGroup]:
-        from setpoint.models.scheduling_v1beta1 import PodGroup
-
-        return Collection(self._client, PodGroup, namespace)
+        return Collection(self._client, scheduling_v1beta1.PodGroup, namespace)
 
     def workloads(self, namespace: str | None = None) -> Collection[scheduling_v1beta1.Workload]:
-        from setpoint.models.scheduling_v1beta1 import Workload
-
-        return Collection(self._client, Workload, namespace)
+        return Collection(self._client, scheduling_v1beta1.Workload, namespace)

@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.blocking.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import storage_v1
+from setpoint.models import storage_v1
 
 
 class StorageV1(Group):
@@ -17,31 +13,19 @@ class StorageV1(Group):
     __slots__ = ()
 
     def csi_drivers(self) -> Collection[storage_v1.CSIDriver]:
-        from setpoint.models.storage_v1 import CSIDriver
-
-        return Collection(self._client, CSIDriver)
+        return Collection(self._client, storage_v1.CSIDriver)
 
     def csi_nodes(self) -> Collection[storage_v1.CSINode]:
-        from setpoint.models.storage_v1 import CSINode
-
-        return Collection(self._client, CSINode)
+        return Collection(self._client, storage_v1.CSINode)
 
     def csi_storage_capacities(self, namespace: str | None = None) -> Collection[storage_v1.CSIStorageCapacity]:
-        from setpoint.models.storage_v1 import CSIStorageCapacity
-
-        return Collection(self._client, CSIStorageCapacity, namespace)
+        return Collection(self._client, storage_v1.CSIStorageCapacity, namespace)
 
     def storage_classes(self) -> Collection[storage_v1.StorageClass]:
-        from setpoint.models.storage_v1 import StorageClass
-
-        return Collection(self._client, StorageClass)
+        return Collection(self._client, storage_v1.StorageClass)
 
     def volume_attachments(self) -> Collection[storage_v1.VolumeAttachment]:
-        from setpoint.models.storage_v1 import VolumeAttachment
-
-        return Collection(self._client, VolumeAttachment)
+        return Collection(self._client, storage_v1.VolumeAttachment)
 
     def volume_attributes_classes(self) -> Collection[storage_v1.VolumeAttributesClass]:
-        from setpoint.models.storage_v1 import VolumeAttributesClass
-
-        return Collection(self._client, VolumeAttributesClass)
+        return Collection(self._client, storage_v1.VolumeAttributesClass)

@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.blocking.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import storagemigration_v1beta1
+from setpoint.models import storagemigration_v1beta1
 
 
 class StoragemigrationV1beta1(Group):
@@ -17,6 +13,4 @@ class StoragemigrationV1beta1(Group):
     __slots__ = ()
 
     def storage_version_migrations(self) -> Collection[storagemigration_v1beta1.StorageVersionMigration]:
-        from setpoint.models.storagemigration_v1beta1 import StorageVersionMigration
-
-        return Collection(self._client, StorageVersionMigration)
+        return Collection(self._client, storagemigration_v1beta1.StorageVersionMigration)

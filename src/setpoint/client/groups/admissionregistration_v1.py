@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.client.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import admissionregistration_v1
+from setpoint.models import admissionregistration_v1
 
 
 class AdmissionregistrationV1(Group):
@@ -17,33 +13,21 @@ class AdmissionregistrationV1(Group):
     __slots__ = ()
 
     def mutating_admission_policies(self) -> Collection[admissionregistration_v1.MutatingAdmissionPolicy]:
-        from setpoint.models.admissionregistration_v1 import MutatingAdmissionPolicy
-
-        return Collection(self._client, MutatingAdmissionPolicy)
+        return Collection(self._client, admissionregistration_v1.MutatingAdmissionPolicy)
 
     def mutating_admission_policy_bindings(self) -> Collection[admissionregistration_v1.MutatingAdmissionPolicyBinding]:
-        from setpoint.models.admissionregistration_v1 import MutatingAdmissionPolicyBinding
-
-        return Collection(self._client, MutatingAdmissionPolicyBinding)
+        return Collection(self._client, admissionregistration_v1.MutatingAdmissionPolicyBinding)
 
     def mutating_webhook_configurations(self) -> Collection[admissionregistration_v1.MutatingWebhookConfiguration]:
-        from setpoint.models.admissionregistration_v1 import MutatingWebhookConfiguration
-
-        return Collection(self._client, MutatingWebhookConfiguration)
+        return Collection(self._client, admissionregistration_v1.MutatingWebhookConfiguration)
 
     def validating_admission_policies(self) -> Collection[admissionregistration_v1.ValidatingAdmissionPolicy]:
-        from setpoint.models.admissionregistration_v1 import ValidatingAdmissionPolicy
-
-        return Collection(self._client, ValidatingAdmissionPolicy)
+        return Collection(self._client, admissionregistration_v1.ValidatingAdmissionPolicy)
 
     def validating_admission_policy_bindings(
         self,
     ) -> Collection[admissionregistration_v1.ValidatingAdmissionPolicyBinding]:
-        from setpoint.models.admissionregistration_v1 import ValidatingAdmissionPolicyBinding
-
-        return Collection(self._client, ValidatingAdmissionPolicyBinding)
+        return Collection(self._client, admissionregistration_v1.ValidatingAdmissionPolicyBinding)
 
     def validating_webhook_configurations(self) -> Collection[admissionregistration_v1.ValidatingWebhookConfiguration]:
-        from setpoint.models.admissionregistration_v1 import ValidatingWebhookConfiguration
-
-        return Collection(self._client, ValidatingWebhookConfiguration)
+        return Collection(self._client, admissionregistration_v1.ValidatingWebhookConfiguration)

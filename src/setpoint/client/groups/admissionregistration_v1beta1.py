@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.client.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import admissionregistration_v1beta1
+from setpoint.models import admissionregistration_v1beta1
 
 
 class AdmissionregistrationV1beta1(Group):
@@ -17,13 +13,9 @@ class AdmissionregistrationV1beta1(Group):
     __slots__ = ()
 
     def mutating_admission_policies(self) -> Collection[admissionregistration_v1beta1.MutatingAdmissionPolicy]:
-        from setpoint.models.admissionregistration_v1beta1 import MutatingAdmissionPolicy
-
-        return Collection(self._client, MutatingAdmissionPolicy)
+        return Collection(self._client, admissionregistration_v1beta1.MutatingAdmissionPolicy)
 
     def mutating_admission_policy_bindings(
         self,
     ) -> Collection[admissionregistration_v1beta1.MutatingAdmissionPolicyBinding]:
-        from setpoint.models.admissionregistration_v1beta1 import MutatingAdmissionPolicyBinding
-
-        return Collection(self._client, MutatingAdmissionPolicyBinding)
+        return Collection(self._client, admissionregistration_v1beta1.MutatingAdmissionPolicyBinding)

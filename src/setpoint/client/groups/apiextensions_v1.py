@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.client.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import apiextensions_v1
+from setpoint.models import apiextensions_v1
 
 
 class ApiextensionsV1(Group):
@@ -17,6 +13,4 @@ class ApiextensionsV1(Group):
     __slots__ = ()
 
     def custom_resource_definitions(self) -> Collection[apiextensions_v1.CustomResourceDefinition]:
-        from setpoint.models.apiextensions_v1 import CustomResourceDefinition
-
-        return Collection(self._client, CustomResourceDefinition)
+        return Collection(self._client, apiextensions_v1.CustomResourceDefinition)

@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.client.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import apiregistration_v1
+from setpoint.models import apiregistration_v1
 
 
 class ApiregistrationV1(Group):
@@ -17,6 +13,4 @@ class ApiregistrationV1(Group):
     __slots__ = ()
 
     def api_services(self) -> Collection[apiregistration_v1.APIService]:
-        from setpoint.models.apiregistration_v1 import APIService
-
-        return Collection(self._client, APIService)
+        return Collection(self._client, apiregistration_v1.APIService)

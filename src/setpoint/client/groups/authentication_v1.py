@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.client.resource_collection import CreateOnly, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import authentication_v1
+from setpoint.models import authentication_v1
 
 
 class AuthenticationV1(Group):
@@ -17,11 +13,7 @@ class AuthenticationV1(Group):
     __slots__ = ()
 
     def self_subject_reviews(self) -> CreateOnly[authentication_v1.SelfSubjectReview]:
-        from setpoint.models.authentication_v1 import SelfSubjectReview
-
-        return CreateOnly(self._client, SelfSubjectReview)
+        return CreateOnly(self._client, authentication_v1.SelfSubjectReview)
 
     def token_reviews(self) -> CreateOnly[authentication_v1.TokenReview]:
-        from setpoint.models.authentication_v1 import TokenReview
-
-        return CreateOnly(self._client, TokenReview)
+        return CreateOnly(self._client, authentication_v1.TokenReview)

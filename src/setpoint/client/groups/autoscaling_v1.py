@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.client.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import autoscaling_v1
+from setpoint.models import autoscaling_v1
 
 
 class AutoscalingV1(Group):
@@ -19,6 +15,4 @@ class AutoscalingV1(Group):
     def horizontal_pod_autoscalers(
         self, namespace: str | None = None
     ) -> Collection[autoscaling_v1.HorizontalPodAutoscaler]:
-        from setpoint.models.autoscaling_v1 import HorizontalPodAutoscaler
-
-        return Collection(self._client, HorizontalPodAutoscaler, namespace)
+        return Collection(self._client, autoscaling_v1.HorizontalPodAutoscaler, namespace)

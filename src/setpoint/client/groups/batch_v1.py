@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.client.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import batch_v1
+from setpoint.models import batch_v1
 
 
 class BatchV1(Group):
@@ -17,11 +13,7 @@ class BatchV1(Group):
     __slots__ = ()
 
     def cron_jobs(self, namespace: str | None = None) -> Collection[batch_v1.CronJob]:
-        from setpoint.models.batch_v1 import CronJob
-
-        return Collection(self._client, CronJob, namespace)
+        return Collection(self._client, batch_v1.CronJob, namespace)
 
     def jobs(self, namespace: str | None = None) -> Collection[batch_v1.Job]:
-        from setpoint.models.batch_v1 import Job
-
-        return Collection(self._client, Job, namespace)
+        return Collection(self._client, batch_v1.Job, namespace)

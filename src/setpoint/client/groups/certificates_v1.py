@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.client.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import certificates_v1
+from setpoint.models import certificates_v1
 
 
 class CertificatesV1(Group):
@@ -17,18 +13,12 @@ class CertificatesV1(Group):
     __slots__ = ()
 
     def certificate_signing_requests(self) -> Collection[certificates_v1.CertificateSigningRequest]:
-        from setpoint.models.certificates_v1 import CertificateSigningRequest
-
-        return Collection(self._client, CertificateSigningRequest)
+        return Collection(self._client, certificates_v1.CertificateSigningRequest)
 
     def cluster_trust_bundles(self) -> Collection[certificates_v1.ClusterTrustBundle]:
-        from setpoint.models.certificates_v1 import ClusterTrustBundle
-
-        return Collection(self._client, ClusterTrustBundle)
+        return Collection(self._client, certificates_v1.ClusterTrustBundle)
 
     def pod_certificate_requests(
         self, namespace: str | None = None
     ) -> Collection[certificates_v1.PodCertificateRequest]:
-        from setpoint.models.certificates_v1 import PodCertificateRequest
-
-        return Collection(self._client, PodCertificateRequest, namespace)
+        return Collection(self._client, certificates_v1.PodCertificateRequest, namespace)

@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.client.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import certificates_v1beta1
+from setpoint.models import certificates_v1beta1
 
 
 class CertificatesV1beta1(Group):
@@ -17,13 +13,9 @@ class CertificatesV1beta1(Group):
     __slots__ = ()
 
     def cluster_trust_bundles(self) -> Collection[certificates_v1beta1.ClusterTrustBundle]:
-        from setpoint.models.certificates_v1beta1 import ClusterTrustBundle
-
-        return Collection(self._client, ClusterTrustBundle)
+        return Collection(self._client, certificates_v1beta1.ClusterTrustBundle)
 
     def pod_certificate_requests(
         self, namespace: str | None = None
     ) -> Collection[certificates_v1beta1.PodCertificateRequest]:
-        from setpoint.models.certificates_v1beta1 import PodCertificateRequest
-
-        return Collection(self._client, PodCertificateRequest, namespace)
+        return Collection(self._client, certificates_v1beta1.PodCertificateRequest, namespace)

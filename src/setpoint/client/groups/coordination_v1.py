@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.client.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import coordination_v1
+from setpoint.models import coordination_v1
 
 
 class CoordinationV1(Group):
@@ -17,6 +13,4 @@ class CoordinationV1(Group):
     __slots__ = ()
 
     def leases(self, namespace: str | None = None) -> Collection[coordination_v1.Lease]:
-        from setpoint.models.coordination_v1 import Lease
-
-        return Collection(self._client, Lease, namespace)
+        return Collection(self._client, coordination_v1.Lease, namespace)

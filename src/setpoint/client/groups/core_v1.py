@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.client.resource_collection import Collection, CreateOnly, Group, Scalable
-
-if TYPE_CHECKING:
-    from setpoint.models import core_v1
+from setpoint.models import core_v1
 
 
 class CoreV1(Group):
@@ -17,86 +13,52 @@ class CoreV1(Group):
     __slots__ = ()
 
     def bindings(self, namespace: str | None = None) -> CreateOnly[core_v1.Binding]:
-        from setpoint.models.core_v1 import Binding
-
-        return CreateOnly(self._client, Binding, namespace)
+        return CreateOnly(self._client, core_v1.Binding, namespace)
 
     def component_statuses(self) -> Collection[core_v1.ComponentStatus]:
-        from setpoint.models.core_v1 import ComponentStatus
-
-        return Collection(self._client, ComponentStatus)
+        return Collection(self._client, core_v1.ComponentStatus)
 
     def config_maps(self, namespace: str | None = None) -> Collection[core_v1.ConfigMap]:
-        from setpoint.models.core_v1 import ConfigMap
-
-        return Collection(self._client, ConfigMap, namespace)
+        return Collection(self._client, core_v1.ConfigMap, namespace)
 
     def endpoints(self, namespace: str | None = None) -> Collection[core_v1.Endpoints]:
-        from setpoint.models.core_v1 import Endpoints
-
-        return Collection(self._client, Endpoints, namespace)
+        return Collection(self._client, core_v1.Endpoints, namespace)
 
     def events(self, namespace: str | None = None) -> Collection[core_v1.Event]:
-        from setpoint.models.core_v1 import Event
-
-        return Collection(self._client, Event, namespace)
+        return Collection(self._client, core_v1.Event, namespace)
 
     def limit_ranges(self, namespace: str | None = None) -> Collection[core_v1.LimitRange]:
-        from setpoint.models.core_v1 import LimitRange
-
-        return Collection(self._client, LimitRange, namespace)
+        return Collection(self._client, core_v1.LimitRange, namespace)
 
     def namespaces(self) -> Collection[core_v1.Namespace]:
-        from setpoint.models.core_v1 import Namespace
-
-        return Collection(self._client, Namespace)
+        return Collection(self._client, core_v1.Namespace)
 
     def nodes(self) -> Collection[core_v1.Node]:
-        from setpoint.models.core_v1 import Node
-
-        return Collection(self._client, Node)
+        return Collection(self._client, core_v1.Node)
 
     def persistent_volume_claims(self, namespace: str | None = None) -> Collection[core_v1.PersistentVolumeClaim]:
-        from setpoint.models.core_v1 import PersistentVolumeClaim
-
-        return Collection(self._client, PersistentVolumeClaim, namespace)
+        return Collection(self._client, core_v1.PersistentVolumeClaim, namespace)
 
     def persistent_volumes(self) -> Collection[core_v1.PersistentVolume]:
-        from setpoint.models.core_v1 import PersistentVolume
-
-        return Collection(self._client, PersistentVolume)
+        return Collection(self._client, core_v1.PersistentVolume)
 
     def pods(self, namespace: str | None = None) -> Collection[core_v1.Pod]:
-        from setpoint.models.core_v1 import Pod
-
-        return Collection(self._client, Pod, namespace)
+        return Collection(self._client, core_v1.Pod, namespace)
 
     def pod_templates(self, namespace: str | None = None) -> Collection[core_v1.PodTemplate]:
-        from setpoint.models.core_v1 import PodTemplate
-
-        return Collection(self._client, PodTemplate, namespace)
+        return Collection(self._client, core_v1.PodTemplate, namespace)
 
     def replication_controllers(self, namespace: str | None = None) -> Scalable[core_v1.ReplicationController]:
-        from setpoint.models.core_v1 import ReplicationController
-
-        return Scalable(self._client, ReplicationController, namespace)
+        return Scalable(self._client, core_v1.ReplicationController, namespace)
 
     def resource_quotas(self, namespace: str | None = None) -> Collection[core_v1.ResourceQuota]:
-        from setpoint.models.core_v1 import ResourceQuota
-
-        return Collection(self._client, ResourceQuota, namespace)
+        return Collection(self._client, core_v1.ResourceQuota, namespace)
 
     def secrets(self, namespace: str | None = None) -> Collection[core_v1.Secret]:
-        from setpoint.models.core_v1 import Secret
-
-        return Collection(self._client, Secret, namespace)
+        return Collection(self._client, core_v1.Secret, namespace)
 
     def service_accounts(self, namespace: str | None = None) -> Collection[core_v1.ServiceAccount]:
-        from setpoint.models.core_v1 import ServiceAccount
-
-        return Collection(self._client, ServiceAccount, namespace)
+        return Collection(self._client, core_v1.ServiceAccount, namespace)
 
     def services(self, namespace: str | None = None) -> Collection[core_v1.Service]:
-        from setpoint.models.core_v1 import Service
-
-        return Collection(self._client, Service, namespace)
+        return Collection(self._client, core_v1.Service, namespace)

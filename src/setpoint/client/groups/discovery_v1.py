@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.client.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import discovery_v1
+from setpoint.models import discovery_v1
 
 
 class DiscoveryV1(Group):
@@ -17,6 +13,4 @@ class DiscoveryV1(Group):
     __slots__ = ()
 
     def endpoint_slices(self, namespace: str | None = None) -> Collection[discovery_v1.EndpointSlice]:
-        from setpoint.models.discovery_v1 import EndpointSlice
-
-        return Collection(self._client, EndpointSlice, namespace)
+        return Collection(self._client, discovery_v1.EndpointSlice, namespace)

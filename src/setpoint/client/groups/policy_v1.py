@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.client.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import policy_v1
+from setpoint.models import policy_v1
 
 
 class PolicyV1(Group):
@@ -17,6 +13,4 @@ class PolicyV1(Group):
     __slots__ = ()
 
     def pod_disruption_budgets(self, namespace: str | None = None) -> Collection[policy_v1.PodDisruptionBudget]:
-        from setpoint.models.policy_v1 import PodDisruptionBudget
-
-        return Collection(self._client, PodDisruptionBudget, namespace)
+        return Collection(self._client, policy_v1.PodDisruptionBudget, namespace)

@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.client.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import resource_v1alpha3
+from setpoint.models import resource_v1alpha3
 
 
 class ResourceV1alpha3(Group):
@@ -17,11 +13,7 @@ class ResourceV1alpha3(Group):
     __slots__ = ()
 
     def device_taint_rules(self) -> Collection[resource_v1alpha3.DeviceTaintRule]:
-        from setpoint.models.resource_v1alpha3 import DeviceTaintRule
-
-        return Collection(self._client, DeviceTaintRule)
+        return Collection(self._client, resource_v1alpha3.DeviceTaintRule)
 
     def resource_pool_status_requests(self) -> Collection[resource_v1alpha3.ResourcePoolStatusRequest]:
-        from setpoint.models.resource_v1alpha3 import ResourcePoolStatusRequest
-
-        return Collection(self._client, ResourcePoolStatusRequest)
+        return Collection(self._client, resource_v1alpha3.ResourcePoolStatusRequest)

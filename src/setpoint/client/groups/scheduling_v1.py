@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.client.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import scheduling_v1
+from setpoint.models import scheduling_v1
 
 
 class SchedulingV1(Group):
@@ -17,6 +13,4 @@ class SchedulingV1(Group):
     __slots__ = ()
 
     def priority_classes(self) -> Collection[scheduling_v1.PriorityClass]:
-        from setpoint.models.scheduling_v1 import PriorityClass
-
-        return Collection(self._client, PriorityClass)
+        return Collection(self._client, scheduling_v1.PriorityClass)

@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from setpoint.client.resource_collection import Collection, Group
-
-if TYPE_CHECKING:
-    from setpoint.models import scheduling_v1alpha3
+from setpoint.models import scheduling_v1alpha3
 
 
 class SchedulingV1alpha3(Group):
@@ -17,16 +13,10 @@ class SchedulingV1alpha3(Group):
     __slots__ = ()
 
     def composite_pod_groups(self, namespace: str | None = None) -> Collection[scheduling_v1alpha3.CompositePodGroup]:
-        from setpoint.models.scheduling_v1alpha3 import CompositePodGroup
-
-        return Collection(self._client, CompositePodGroup, namespace)
+        return Collection(self._client, scheduling_v1alpha3.CompositePodGroup, namespace)
 
     def pod_groups(self, namespace: str | None = None) -> Collection[scheduling_v1alpha3.PodGroup]:
-        from setpoint.models.scheduling_v1alpha3 import PodGroup
-
-        return Collection(self._client, PodGroup, namespace)
+        return Collection(self._client, scheduling_v1alpha3.PodGroup, namespace)
 
     def workloads(self, namespace: str | None = None) -> Collection[scheduling_v1alpha3.Workload]:
-        from setpoint.models.scheduling_v1alpha3 import Workload
-
-        return Collection(self._client, Workload, namespace)
+        return Collection(self._client, scheduling_v1alpha3.Workload, namespace)

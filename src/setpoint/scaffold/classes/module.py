@@ -82,10 +82,6 @@ def _kinds(definitions: Iterable[Document]) -> list[_Kind]:
     return kinds
 
 
-def _version_word(version: Document) -> str:
-    return re.sub(r"\W", "_", str(version["name"]).capitalize(), flags=re.ASCII)
-
-
 def _name_of(definition: Document) -> str:
     metadata = definition.get("metadata")
     return str(metadata.get("name", "")) if isinstance(metadata, Mapping) else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -202,10 +202,3 @@ def add_unchanged(
     """
     alive = object_counts[-1] if object_counts else {}
     return {**{name: initial[name] for name in other if name in initial and alive.get(name)}, **state}
-
-
-def count_subjects(subjects: Iterable[str]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for subject in subjects:
-        counts[subject] = counts.get(subject, 0) + 1
-    return counts

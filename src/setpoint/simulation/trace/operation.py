@@ -13,7 +13,6 @@ from setpoint.simulation.trace.history import Meta, label_of
 
 _VERBS: Final = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 READS: Final = frozenset({"get", "list", "watch"})
-DESTRUCTIVE: Final = frozenset({"delete", "deletecollection"})
 
 
 class _Body(msgspec.Struct, rename="camel"):

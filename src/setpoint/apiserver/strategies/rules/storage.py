@@ -48,10 +48,6 @@ def _access_modes(place: Place) -> list[FieldError]:
     return access_mode_errors(place.value, place.path)
 
 
-def _positive(value: str, path: str) -> list[FieldError]:
-    return [] if Quantity(value) > _ZERO else [invalid(path, value, _NOT_POSITIVE)]
-
-
 # -- volumes ----------------------------------------------------------------------------------------------------------
 
 
