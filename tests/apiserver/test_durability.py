@@ -13,8 +13,8 @@ from tests.apiserver.harness import CRDS, MAPS, MYKINDS, Api, config_map, crd, m
 from setpoint.apiserver import SqliteStorage, StorageError
 from setpoint.apiserver.admission import configurations
 from setpoint.apiserver.custom_resources import definitions
+from setpoint.apiserver.resources.strategy import Strategy
 from setpoint.apiserver.responses import representation
-from setpoint.apiserver.strategies.strategy import Strategy
 from setpoint.testing import virtual_time
 
 CRD = f"{CRDS}/mykinds.grp.example.com"

@@ -15,8 +15,8 @@ from setpoint.apiserver.authorization.attributes import Attributes, forbidden
 from setpoint.apiserver.authorization.authorizer import Authorizer, Decision
 from setpoint.apiserver.http_types import UserInfo
 from setpoint.apiserver.replay import ObjectLocks, Replay
-from setpoint.apiserver.resources.behaviour import AdmissionConfigurations, Definitions
 from setpoint.apiserver.resources.registry import Registry, ServedResource
+from setpoint.apiserver.resources.write_context import AdmissionConfigurations, Definitions
 from setpoint.apiserver.storage import Compaction, Damage, Storage
 from setpoint.apiserver.streams.kubelets import Kubelets
 from setpoint.apiserver.webhooks.caller import WebhookCaller

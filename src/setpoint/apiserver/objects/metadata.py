@@ -8,7 +8,7 @@ from functools import lru_cache
 from random import Random
 from typing import Any, Final
 
-from setpoint.apiserver.resources.behaviour import NameRule
+from setpoint.apiserver.resources.write_context import NameRule
 from setpoint.meta import GroupVersion
 from setpoint.meta.names import dns1123_label, label_value, qualified_name
 from setpoint.schema import FieldError

@@ -18,8 +18,8 @@ from setpoint.apiserver.replay import Replay
 from setpoint.apiserver.requests.admission import Admission
 from setpoint.apiserver.requests.options import Query
 from setpoint.apiserver.requests.path import ResourcePath
-from setpoint.apiserver.resources.behaviour import AdmissionConfigurations, Definitions
 from setpoint.apiserver.resources.registry import ServedResource
+from setpoint.apiserver.resources.write_context import AdmissionConfigurations, Definitions
 from setpoint.apiserver.state import State
 from setpoint.apiserver.storage import Record
 from setpoint.meta import format_time

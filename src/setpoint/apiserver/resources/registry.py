@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from setpoint.apiserver.replay import Replay
-from setpoint.apiserver.resources.behaviour import Behaviour
+from setpoint.apiserver.resources.strategy import Strategy
 from setpoint.cel.rules import RuleValidator
 from setpoint.meta import GroupResource, Resource
 from setpoint.models.history import NEWEST
@@ -52,7 +52,7 @@ class ServedResource:
         self,
         resource: Resource,
         schema: Schema,
-        strategy: Behaviour,
+        strategy: Strategy,
         *,
         stored_as: ServedResource | None = None,
         collection: str = "",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from setpoint.apiserver.strategies.strategy import Strategy
+from setpoint.apiserver.resources.strategy import Strategy
 from setpoint.meta import GroupResource
 
 __all__ = ["Strategy", "strategy_for"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from setpoint.apiserver.resources.strategy import JsonObject, Strategy
 from setpoint.apiserver.strategies.pod_template import default_template
-from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.apiserver.strategies.workloads import (
     controller_errors,
     daemon_set_errors,

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
-from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.meta import Quantity
 from setpoint.schema import ErrorType, Schema, prune, validate
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from setpoint.apiserver.resources.strategy import JsonObject, Strategy
 from setpoint.apiserver.strategies.autoscaler_annotations import read_annotation, written_annotation
 from setpoint.apiserver.strategies.metrics import metrics_errors, target_errors
 from setpoint.apiserver.strategies.rules.rule_table import (
@@ -18,7 +19,6 @@ from setpoint.apiserver.strategies.rules.rule_table import (
     row,
     unless_missing,
 )
-from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from setpoint.apiserver.resources.strategy import JsonObject, Strategy
 from setpoint.apiserver.strategies.cron import schedule_problem, zone_problems
 from setpoint.apiserver.strategies.job_status import job_status_errors
 from setpoint.apiserver.strategies.jobs import job_change_errors, job_errors, job_spec_errors
 from setpoint.apiserver.strategies.pod_template import default_template
 from setpoint.apiserver.strategies.rules.rule_table import Table, at_least, row
-from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, not_supported, required
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.resources.behaviour import WriteContext
+    from setpoint.apiserver.resources.write_context import WriteContext
 
 _MAX_INT: Final = 2**31 - 1
 _UID: Final = "batch.kubernetes.io/controller-uid"

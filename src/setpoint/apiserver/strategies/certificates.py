@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
+from setpoint.apiserver.resources.strategy import JsonObject, Strategy
 from setpoint.meta.names import path_segment
 from setpoint.meta.text_escaping import quote
 from setpoint.patch import FieldSet
@@ -13,7 +13,7 @@ from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.resources.behaviour import WriteContext
+    from setpoint.apiserver.resources.write_context import WriteContext
 
 
 def _set_times(conditions: Sequence[JsonObject], before: Sequence[JsonObject], now: str) -> None:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from setpoint.apiserver.authorization.attributes import Attributes
 from setpoint.apiserver.authorization.attributes import forbidden as refusal
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.claim_status import changed_drivers
 from setpoint.apiserver.strategies.devices import ADMIN_RULE, allows_admins
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.schema import FieldError, json_equal
 from setpoint.schema.errors import forbidden
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.resources.behaviour import WriteContext
+    from setpoint.apiserver.resources.write_context import WriteContext
 
 Errors = list[FieldError]
 _ACCOUNT: Final = "system:serviceaccount:"

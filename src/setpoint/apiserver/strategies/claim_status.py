@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.device_parts import declared_driver_errors, name_errors, pool_errors, repeated_errors
 from setpoint.apiserver.strategies.devices import (
     configuration_errors,
@@ -19,7 +20,6 @@ from setpoint.apiserver.strategies.devices import (
 )
 from setpoint.apiserver.strategies.node_selectors import node_selector_errors
 from setpoint.apiserver.strategies.pod_volumes import driver_name_errors
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
 from setpoint.meta.text_escaping import quote
 from setpoint.schema import FieldError, json_equal, repeats

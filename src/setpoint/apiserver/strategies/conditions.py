@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.cel import Environment
 from setpoint.cel.admission import Expression, admission_environment, compile_admission
 from setpoint.cel.types import BOOL, Type

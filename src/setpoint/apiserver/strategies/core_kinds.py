@@ -9,17 +9,17 @@ import binascii
 import json
 from typing import TYPE_CHECKING, Final
 
+from setpoint.apiserver.resources.strategy import JsonObject, Strategy
 from setpoint.apiserver.strategies.events import convert_event, event_errors
 from setpoint.apiserver.strategies.pod_spec import template_errors
 from setpoint.apiserver.strategies.pod_template import default_template, default_volume_source
-from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import Resource
 from setpoint.meta.names import config_key, dns1123_subdomain, path_segment
 from setpoint.schema import FieldError, go_syntax_error
 from setpoint.schema.errors import forbidden, invalid, required, too_long
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.resources.behaviour import WriteContext
+    from setpoint.apiserver.resources.write_context import WriteContext
 
 _MAX_DATA: Final = 1024 * 1024
 _FROZEN: Final = "field is immutable when `immutable` is set"

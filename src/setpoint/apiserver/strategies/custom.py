@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from setpoint.apiserver.resources.strategy import JsonObject, Strategy
 from setpoint.apiserver.storage import Record
-from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import Resource
 from setpoint.patch import FieldSet
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.resources.behaviour import WriteContext
+    from setpoint.apiserver.resources.write_context import WriteContext
 
 
 class CustomStrategy(Strategy):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from setpoint.apiserver.resources.strategy import METADATA, JsonObject, Strategy
 from setpoint.apiserver.storage import Record
-from setpoint.apiserver.strategies.strategy import METADATA, JsonObject, Strategy
 from setpoint.apiserver.strategies.webhooks import (
     client_config_errors,
     default_client_config,
@@ -20,7 +20,7 @@ from setpoint.schema import FieldError, json_equal, structural
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_many
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.resources.behaviour import WriteContext
+    from setpoint.apiserver.resources.write_context import WriteContext
 
 _FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
 _APPROVED: Final = "api-approved.kubernetes.io"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.meta import Quantity
 from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import duplicate, forbidden, invalid, required

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from setpoint.apiserver.errors import invalid as refused
+from setpoint.apiserver.resources.strategy import METADATA, JsonObject, Strategy
 from setpoint.apiserver.strategies.claim_access import access_errors, admin_status_errors
 from setpoint.apiserver.strategies.claim_status import claim_status_errors, without_deallocated
 from setpoint.apiserver.strategies.device_slices import slice_errors
@@ -18,14 +19,13 @@ from setpoint.apiserver.strategies.devices import (
     class_errors,
     taint_rule_errors,
 )
-from setpoint.apiserver.strategies.strategy import METADATA, JsonObject, Strategy
 from setpoint.meta import GroupKind
 from setpoint.meta.names import dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.resources.behaviour import WriteContext
+    from setpoint.apiserver.resources.write_context import WriteContext
 
 
 def _default_devices(spec: Any) -> None:

@@ -8,8 +8,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.pod_volumes import caseless, driver_name_errors
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import ErrorType, FieldError, repeats
 from setpoint.schema.errors import duplicate, invalid, not_supported, required, too_long

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.device_capacities import request_policy_errors
 from setpoint.apiserver.strategies.device_parts import (
     name_errors,
@@ -16,7 +17,6 @@ from setpoint.apiserver.strategies.device_parts import (
 from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.node_selectors import node_selector_errors
 from setpoint.apiserver.strategies.pod_volumes import driver_name_errors
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required, too_long, too_many

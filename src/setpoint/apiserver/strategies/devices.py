@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.device_parts import (
     EFFECTS,
     declared_driver_errors,
@@ -18,7 +19,6 @@ from setpoint.apiserver.strategies.device_parts import (
 )
 from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.pod_volumes import driver_name_errors
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.apiserver.strategies.template_metadata import template_metadata_errors
 from setpoint.cel import Environment
 from setpoint.cel.admission import compile_admission

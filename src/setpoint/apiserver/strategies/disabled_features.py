@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
-from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.apiserver.resources.strategy import JsonObject
 
 _CONTAINERS: Final = ("containers[]", "initContainers[]", "ephemeralContainers[]")
 _KINDS_OF_CONTAINERS: Final = ("container", "initContainer", "ephemeralContainer")

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from setpoint.apiserver.resources.strategy import JsonObject, Strategy
 from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
-from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta.names import path_segment
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, not_supported
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.resources.behaviour import WriteContext
+    from setpoint.apiserver.resources.write_context import WriteContext
 
 _PERCENT: Final = re.compile("[0-9]+%")
 _COUNTS: Final = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from setpoint.apiserver.objects.codec import decode
+from setpoint.apiserver.resources.strategy import METADATA, JsonObject, Strategy
 from setpoint.apiserver.storage import Record
-from setpoint.apiserver.strategies.strategy import METADATA, JsonObject, Strategy
 from setpoint.meta.text_escaping import quote
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.resources.behaviour import WriteContext
+    from setpoint.apiserver.resources.write_context import WriteContext
 
 _SCHEMAS: Final = "flowschemas.flowcontrol.apiserver.k8s.io"
 _LEVELS: Final = "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io"

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
 
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.job_indexes import index_intervals, indexes_problem
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.schema import FieldError, json_equal
 from setpoint.schema.errors import OMITTED, Shown, duplicate, invalid, required
 

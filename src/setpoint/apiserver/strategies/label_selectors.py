@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.meta.names import label_value, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.pod_resources import container_resource_errors
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_label, path_segment
 from setpoint.schema import FieldError

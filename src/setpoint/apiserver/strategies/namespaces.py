@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from setpoint.apiserver.errors import forbidden
-from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
+from setpoint.apiserver.resources.strategy import JsonObject, Strategy
 from setpoint.meta import GroupResource
 from setpoint.meta.names import dns1123_label, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.resources.behaviour import WriteContext
+    from setpoint.apiserver.resources.write_context import WriteContext
 
 _IMMORTAL: Final = frozenset({"default", "kube-system", "kube-public"})
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"

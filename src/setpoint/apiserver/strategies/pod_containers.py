@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.pod_fields import (
     between_errors,
     port_name_problems,
@@ -14,7 +15,6 @@ from setpoint.apiserver.strategies.pod_probes import care_errors, restart_errors
 from setpoint.apiserver.strategies.pod_resources import requirements_errors, resizing_errors
 from setpoint.apiserver.strategies.pod_security import container_security_errors
 from setpoint.apiserver.strategies.pod_variables import variables_errors, variables_from_errors
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_found, not_supported, required

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.pod_fields import (
     between_errors,
     port_errors,
 )
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required, too_many
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
-from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_label, qualified_name
 from setpoint.schema import FieldError

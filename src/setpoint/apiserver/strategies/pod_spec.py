@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.addresses import address_errors
 from setpoint.apiserver.strategies.label_selectors import labels_errors
 from setpoint.apiserver.strategies.pod_annotations import annotation_errors
@@ -21,7 +22,6 @@ from setpoint.apiserver.strategies.pod_scheduling import (
 )
 from setpoint.apiserver.strategies.pod_security import host_process_errors, pod_security_errors, system_errors
 from setpoint.apiserver.strategies.pod_volumes import volumes_errors
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_found, not_supported, required

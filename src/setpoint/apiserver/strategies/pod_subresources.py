@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.pod_resources import qos_class
 from setpoint.apiserver.strategies.pod_spec import pod_spec_errors
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.schema import FieldError, copy_json, json_equal
 from setpoint.schema.errors import forbidden, invalid
 

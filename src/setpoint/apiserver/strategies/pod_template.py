@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.apiserver.resources.strategy import JsonObject
 
 _MODE: Final = 420  # 0644
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.pod_fields import (
     field_errors,
     no_backsteps,
     resource_errors,
 )
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import config_key, dns1123_label, dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, required

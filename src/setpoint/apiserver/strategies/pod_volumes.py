@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.claims import claim_errors
 from setpoint.apiserver.strategies.pod_fields import (
     no_backsteps,
@@ -13,7 +14,6 @@ from setpoint.apiserver.strategies.pod_fields import (
     relative_path,
 )
 from setpoint.apiserver.strategies.projected_volumes import downward_rule, files_rule, projected_rule
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.apiserver.strategies.template_metadata import template_metadata_errors
 from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_label, dns1123_subdomain

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from setpoint.apiserver.resources.strategy import JsonObject, Strategy
 from setpoint.apiserver.strategies.pod_annotations import annotation_changes, annotation_errors
 from setpoint.apiserver.strategies.pod_level_resources import default_pod_resources
 from setpoint.apiserver.strategies.pod_resources import qos_class
@@ -18,13 +19,12 @@ from setpoint.apiserver.strategies.pod_subresources import (
     with_resources,
 )
 from setpoint.apiserver.strategies.pod_template import default_pod_spec
-from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.patch import FieldSet
 from setpoint.schema import FieldError, copy_json, json_equal
 from setpoint.schema.errors import forbidden, invalid, required
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.resources.behaviour import WriteContext
+    from setpoint.apiserver.resources.write_context import WriteContext
 
 _OF_THE_WRITE: Final = ("managedFields", "resourceVersion")
 """The only metadata that a write of ``/resize`` or ``/ephemeralcontainers`` changes."""

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from setpoint.apiserver.resources.strategy import METADATA, JsonObject
 from setpoint.apiserver.strategies.admission_configuration import AdmissionConfiguration
 from setpoint.apiserver.strategies.conditions import condition_errors, expression_errors
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
-from setpoint.apiserver.strategies.strategy import METADATA, JsonObject
 from setpoint.apiserver.strategies.webhooks import rule_errors
 from setpoint.cel.admission import admission_environment
 from setpoint.cel.lexer import RESERVED

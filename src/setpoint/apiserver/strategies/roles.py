@@ -8,9 +8,9 @@ from abc import abstractmethod
 from typing import Final
 
 from setpoint.apiserver.authorization.escalation import check_binding, check_role
-from setpoint.apiserver.resources.behaviour import WriteContext
+from setpoint.apiserver.resources.strategy import JsonObject, Strategy
+from setpoint.apiserver.resources.write_context import WriteContext
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
-from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta.names import path_segment
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, required

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from setpoint.apiserver.errors import bad_request
 from setpoint.apiserver.errors import invalid as refused
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.addresses import address_problem
 from setpoint.apiserver.strategies.service_allocator import Allocator
 from setpoint.apiserver.strategies.service_ip_addresses import claim
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta import GroupKind
 from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import duplicate, invalid, not_supported, required
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.resources.behaviour import WriteContext
+    from setpoint.apiserver.resources.write_context import WriteContext
 
 ALLOCATED: Final = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 _FAMILIES: Final = ("IPv4", "IPv6")

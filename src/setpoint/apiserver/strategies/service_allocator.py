@@ -15,12 +15,12 @@ import msgspec
 from msgspec import Struct, field
 
 from setpoint.apiserver.errors import internal_error
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.service_ip_addresses import COLLECTION
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.schema.addresses import address_of, network_of
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.resources.behaviour import WriteContext
+    from setpoint.apiserver.resources.write_context import WriteContext
 
 _FIRST: Final = 10
 """The offset in a network of the first address that is allocated automatically. Lower addresses are for services with a

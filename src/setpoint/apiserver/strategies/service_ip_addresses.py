@@ -11,11 +11,11 @@ import msgspec
 from msgspec import Struct, field
 
 from setpoint.apiserver.objects.metadata import new_uid
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.storage import Record
-from setpoint.apiserver.strategies.strategy import JsonObject
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.resources.behaviour import WriteContext
+    from setpoint.apiserver.resources.write_context import WriteContext
 
 COLLECTION: Final = "ipaddresses.networking.k8s.io"
 API_VERSION: Final = "networking.k8s.io/v1"

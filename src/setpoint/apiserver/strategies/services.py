@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from setpoint.apiserver.resources.strategy import JsonObject, Strategy
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.strategies.addresses import address_errors, cidr_errors, special_errors
 from setpoint.apiserver.strategies.go_dump import dump
@@ -19,13 +20,12 @@ from setpoint.apiserver.strategies.service_addresses import (
     with_node_ports,
 )
 from setpoint.apiserver.strategies.service_ip_addresses import release
-from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.resources.behaviour import WriteContext
+    from setpoint.apiserver.resources.write_context import WriteContext
 
 _TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _INTERNAL: Final = ("Cluster", "Local")

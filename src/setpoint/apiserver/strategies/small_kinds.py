@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from setpoint.apiserver.resources.strategy import METADATA, JsonObject, Strategy
 from setpoint.apiserver.strategies.addresses import address_problem
-from setpoint.apiserver.strategies.strategy import METADATA, JsonObject, Strategy
 from setpoint.meta.names import path_segment
 from setpoint.schema.addresses import address_of
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.resources.behaviour import WriteContext
+    from setpoint.apiserver.resources.write_context import WriteContext
 
 
 class IngressClasses(Strategy):

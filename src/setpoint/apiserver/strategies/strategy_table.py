@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from setpoint.apiserver.resources.strategy import METADATA, Strategy
 from setpoint.apiserver.strategies import apps, core_kinds, device_kinds, small_kinds
 from setpoint.apiserver.strategies.autoscaling import Autoscalers
 from setpoint.apiserver.strategies.batch import CronJobs, Jobs
@@ -16,7 +17,6 @@ from setpoint.apiserver.strategies.pods import Pods
 from setpoint.apiserver.strategies.policies import AdmissionPolicies, PolicyBindings
 from setpoint.apiserver.strategies.roles import Bindings, Roles
 from setpoint.apiserver.strategies.services import Services
-from setpoint.apiserver.strategies.strategy import METADATA, Strategy
 from setpoint.apiserver.strategies.trust_bundles import TrustBundles
 from setpoint.apiserver.strategies.webhooks import WebhookConfigurations
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.label_selectors import labels_errors
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from setpoint.apiserver.resources.strategy import JsonObject, Strategy
 from setpoint.apiserver.strategies.pem import Block, blocks
 from setpoint.apiserver.strategies.projected_volumes import signer_errors
-from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta.names import dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, too_long

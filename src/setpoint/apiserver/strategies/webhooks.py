@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import Any, Final, NamedTuple
 
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.admission_configuration import AdmissionConfiguration
 from setpoint.apiserver.strategies.conditions import condition_errors
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.apiserver.webhooks.responses import REVIEW_VERSIONS
 from setpoint.meta.names import dns1035_label, dns1123_subdomain
 from setpoint.meta.text_escaping import quote

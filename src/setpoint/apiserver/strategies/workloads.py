@@ -6,11 +6,11 @@ import re
 from typing import Any, Final
 
 from setpoint.apiserver.objects.label_selector import selector_of
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.claims import claim_errors
 from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
 from setpoint.apiserver.strategies.pod_spec import template_errors
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta import SelectorError
 from setpoint.meta.names import dns1123_label
 from setpoint.schema import FieldError

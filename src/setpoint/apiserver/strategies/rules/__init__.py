@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.rules.rule_table import Table
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.schema import FieldError
 
 __all__ = ["has_rules", "rule_errors", "status_errors"]

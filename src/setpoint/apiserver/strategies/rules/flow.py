@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.rules.rule_table import Check, Place, Row, at_least, between, named, needed, row
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label, dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required

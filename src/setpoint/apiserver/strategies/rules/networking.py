@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.addresses import PORT, PROTOCOLS, cidr_errors
 from setpoint.apiserver.strategies.pod_fields import port_name_problems
 from setpoint.apiserver.strategies.rules.rule_table import (
@@ -20,7 +21,6 @@ from setpoint.apiserver.strategies.rules.rule_table import (
     settled,
     unless_missing,
 )
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, path_segment
 from setpoint.schema import FieldError
 from setpoint.schema.addresses import address_of, network_of

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors, labels_errors
-from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta import Quantity
 from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError

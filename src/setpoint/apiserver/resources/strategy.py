@@ -1,10 +1,12 @@
-"""The behaviour that differs between resources: names, defaults, validation, immutable fields."""
+"""The behaviour that differs between resources: names, defaults, validation, immutable fields. Request handlers call
+it; `setpoint.apiserver.strategies` has the subclasses.
+"""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from setpoint.apiserver.resources.behaviour import WriteContext
+from setpoint.apiserver.resources.write_context import WriteContext
 from setpoint.apiserver.storage import Record
 from setpoint.meta import Resource
 from setpoint.meta.names import dns1123_subdomain, path_segment, path_segment_prefix
@@ -18,7 +20,8 @@ _NOTHING = FieldSet()
 
 
 class Strategy:
-    """The common behaviour of resources. Subclasses override the attributes and methods in which a resource differs.
+    """The common behaviour of resources; upstream's ``rest.RESTCreateStrategy`` and the like. Subclasses override the
+    attributes and methods in which a resource differs.
 
     Objects are plain JSON values of the served version. A method whose purpose is to change an object may do so in
     place; no method may change ``old``.
