@@ -11,6 +11,33 @@ from tools.models.types import Role, Types, kinds
 
 _ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 _ONLY_SUBRESOURCE: tuple[str, ...] = ()
+_WIDTH = 120
+_HELPER = '''
+def _resource(
+    group: str,
+    version: str,
+    kind: str,
+    plural: str,
+    *,
+    own: tuple[str, ...] = (),
+    other: dict[str, GroupVersionKind] | None = None,
+    **options: Any,
+) -> Resource:
+    """A resource with the names that follow from its kind. ``own`` are the subresources that exchange the kind itself,
+    ``other`` those that exchange another one.
+    """
+    return Resource(
+        group=group,
+        version=version,
+        kind=kind,
+        plural=plural,
+        singular=kind.lower(),
+        list_kind=f"{kind}List" if "list" in options.get("verbs", ("list",)) else "",
+        subresources=dict(sorted((dict.fromkeys(own, GroupVersionKind(group, version, kind)) | (other or {})).items())),
+        **options,
+    )
+
+'''
 
 
 def render_table(types: Types, served: list[Served], definitions: Iterable[str], header: str) -> str:
@@ -20,29 +47,37 @@ def render_table(types: Types, served: list[Served], definitions: Iterable[str],
     if unknown:
         raise SystemExit(f"tools/models/names.py lists unknown resources: {sorted(unknown)}")
     lists = {class_.gvk for class_ in kinds(types, Role.LIST)}
+    for line in resources:
+        if ("list" in line.verbs) != ((line.group, line.version, f"{line.kind}List") in lists):
+            raise SystemExit(
+                f"{line.group}/{line.version} {line.kind}: there is a list without the verb, or the verb alone"
+            )
     lines = [
         header,
         '"""Every built-in resource: data, no models. The group\'s package is where its definitions are."""',
         "",
         "from __future__ import annotations",
         "",
-        "from typing import Final",
+        "from typing import Any, Final",
         "",
         "from setpoint.meta import GroupVersionKind, Resource",
         "",
         f"KUBERNETES: Final = {_text(MINOR)}",
         "",
+        *_HELPER.splitlines(),
+        "",
     ]
-    names = []
     for line in resources:
-        name = constant_name(line.group, line.version, line.kind)
-        names.append(name)
-        lines += [f"{name}: Final = Resource(", *_arguments(line, _subresources(line, served), lists), ")"]
-    lines += ["", "BUILTIN: Final[tuple[Resource, ...]] = (", *(f"    {name}," for name in names), ")", ""]
+        lines += _definition(line, _subresources(line, served))
+    lines += [
+        "",
+        "BUILTIN: Final = tuple(value for value in list(globals().values()) if isinstance(value, Resource))",
+        "",
+    ]
     lines.append("# Kinds that only a subresource exchanges: they have no address and no verbs of their own.")
     for group, version, kind in subresource_only(types, served):
         line = Served(group, version, kind, plural=kind.lower() + "s", namespaced=True, verbs=_ONLY_SUBRESOURCE)
-        lines += [f"{constant_name(group, version, kind)}: Final = Resource(", *_arguments(line, {}, lists), ")"]
+        lines += _definition(line, {})
     packages = {
         class_.gvk[0]: class_.definition.rsplit(".", 2)[0] for class_ in kinds(types, Role.OBJECT) if class_.gvk
     }
@@ -68,30 +103,38 @@ def _subresources(line: Served, served: list[Served]) -> dict[str, tuple[str, st
     } | {name: (line.group, line.version, kind) for name, kind in connections}
 
 
-def _arguments(
-    line: Served, subresources: dict[str, tuple[str, str, str]], lists: set[tuple[str, str, str] | None]
-) -> Iterable[str]:
+def _definition(line: Served, subresources: dict[str, tuple[str, str, str]]) -> Iterable[str]:
+    name = constant_name(line.group, line.version, line.kind)
+    arguments = list(_arguments(line, subresources))
+    inner = ", ".join(arguments)
+    if len(whole := f"{name}: Final = _resource({inner})") <= _WIDTH:
+        return [whole]
+    if len(inner) + 4 <= _WIDTH:
+        return [f"{name}: Final = _resource(", f"    {inner}", ")"]
+    return [f"{name}: Final = _resource(", *(f"    {argument}," for argument in arguments), ")"]
+
+
+def _arguments(line: Served, subresources: dict[str, tuple[str, str, str]]) -> Iterable[str]:
     extra = EXTRAS.get((line.group, line.plural), Extra())
-    yield f"    group={_text(line.group)},"
-    yield f"    version={_text(line.version)},"
-    yield f"    kind={_text(line.kind)},"
-    yield f"    plural={_text(line.plural)},"
+    yield from map(_text, (line.group, line.version, line.kind, line.plural))
     if not line.namespaced:
-        yield "    namespaced=False,"
-    yield f"    singular={_text(line.kind.lower())},"
-    if (line.group, line.version, line.kind + "List") in lists:
-        yield f"    list_kind={_text(line.kind + 'List')},"
+        yield "namespaced=False"
     if extra.short_names:
-        yield f"    short_names={_tuple(extra.short_names)},"
+        yield f"short_names={_tuple(extra.short_names)}"
     if extra.categories:
-        yield f"    categories={_tuple(extra.categories)},"
+        yield f"categories={_tuple(extra.categories)}"
     if line.verbs != _ALL_VERBS:
-        yield f"    verbs={_tuple(line.verbs)},"
-    if subresources:
-        yield "    subresources={"
-        for name, kind in sorted(subresources.items()):
-            yield f"        {_text(name)}: GroupVersionKind({', '.join(map(_text, kind))}),"
-        yield "    },"
+        yield f"verbs={_tuple(line.verbs)}"
+    gvk = (line.group, line.version, line.kind)
+    if own := tuple(sorted(name for name, kind in subresources.items() if kind == gvk)):
+        yield f"own={_tuple(own)}"
+    others = {name: kind for name, kind in sorted(subresources.items()) if kind != gvk}
+    if others:
+        entries = [f"{_text(name)}: GroupVersionKind({', '.join(map(_text, kind))})" for name, kind in others.items()]
+        if len(entries) == 1:
+            yield f"other={{{entries[0]}}}"
+        else:
+            yield "\n".join(("other={", *(f"        {entry}," for entry in entries), "    }"))
 
 
 def _text(value: str) -> str:

@@ -3,1197 +3,466 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from setpoint.meta import GroupVersionKind, Resource
 
 KUBERNETES: Final = "1.37"
 
-CORE_V1_BINDING: Final = Resource(
-    group="",
-    version="v1",
-    kind="Binding",
-    plural="bindings",
-    singular="binding",
-    verbs=("create",),
+
+def _resource(
+    group: str,
+    version: str,
+    kind: str,
+    plural: str,
+    *,
+    own: tuple[str, ...] = (),
+    other: dict[str, GroupVersionKind] | None = None,
+    **options: Any,
+) -> Resource:
+    """A resource with the names that follow from its kind. ``own`` are the subresources that exchange the kind itself,
+    ``other`` those that exchange another one.
+    """
+    return Resource(
+        group=group,
+        version=version,
+        kind=kind,
+        plural=plural,
+        singular=kind.lower(),
+        list_kind=f"{kind}List" if "list" in options.get("verbs", ("list",)) else "",
+        subresources=dict(sorted((dict.fromkeys(own, GroupVersionKind(group, version, kind)) | (other or {})).items())),
+        **options,
+    )
+
+
+CORE_V1_BINDING: Final = _resource("", "v1", "Binding", "bindings", verbs=("create",))
+CORE_V1_COMPONENT_STATUS: Final = _resource(
+    "", "v1", "ComponentStatus", "componentstatuses", namespaced=False, short_names=("cs",), verbs=("get", "list")
 )
-CORE_V1_COMPONENT_STATUS: Final = Resource(
-    group="",
-    version="v1",
-    kind="ComponentStatus",
-    plural="componentstatuses",
+CORE_V1_CONFIG_MAP: Final = _resource("", "v1", "ConfigMap", "configmaps", short_names=("cm",))
+CORE_V1_ENDPOINTS: Final = _resource("", "v1", "Endpoints", "endpoints", short_names=("ep",))
+CORE_V1_EVENT: Final = _resource("", "v1", "Event", "events", short_names=("ev",))
+CORE_V1_LIMIT_RANGE: Final = _resource("", "v1", "LimitRange", "limitranges", short_names=("limits",))
+CORE_V1_NAMESPACE: Final = _resource(
+    "",
+    "v1",
+    "Namespace",
+    "namespaces",
     namespaced=False,
-    singular="componentstatus",
-    list_kind="ComponentStatusList",
-    short_names=("cs",),
-    verbs=("get", "list"),
-)
-CORE_V1_CONFIG_MAP: Final = Resource(
-    group="",
-    version="v1",
-    kind="ConfigMap",
-    plural="configmaps",
-    singular="configmap",
-    list_kind="ConfigMapList",
-    short_names=("cm",),
-)
-CORE_V1_ENDPOINTS: Final = Resource(
-    group="",
-    version="v1",
-    kind="Endpoints",
-    plural="endpoints",
-    singular="endpoints",
-    list_kind="EndpointsList",
-    short_names=("ep",),
-)
-CORE_V1_EVENT: Final = Resource(
-    group="",
-    version="v1",
-    kind="Event",
-    plural="events",
-    singular="event",
-    list_kind="EventList",
-    short_names=("ev",),
-)
-CORE_V1_LIMIT_RANGE: Final = Resource(
-    group="",
-    version="v1",
-    kind="LimitRange",
-    plural="limitranges",
-    singular="limitrange",
-    list_kind="LimitRangeList",
-    short_names=("limits",),
-)
-CORE_V1_NAMESPACE: Final = Resource(
-    group="",
-    version="v1",
-    kind="Namespace",
-    plural="namespaces",
-    namespaced=False,
-    singular="namespace",
-    list_kind="NamespaceList",
     short_names=("ns",),
     verbs=("create", "delete", "get", "list", "patch", "update", "watch"),
-    subresources={
-        "finalize": GroupVersionKind("", "v1", "Namespace"),
-        "status": GroupVersionKind("", "v1", "Namespace"),
-    },
+    own=("finalize", "status"),
 )
-CORE_V1_NODE: Final = Resource(
-    group="",
-    version="v1",
-    kind="Node",
-    plural="nodes",
-    namespaced=False,
-    singular="node",
-    list_kind="NodeList",
-    short_names=("no",),
-    subresources={
-        "status": GroupVersionKind("", "v1", "Node"),
-    },
+CORE_V1_NODE: Final = _resource("", "v1", "Node", "nodes", namespaced=False, short_names=("no",), own=("status",))
+CORE_V1_PERSISTENT_VOLUME_CLAIM: Final = _resource(
+    "", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", short_names=("pvc",), own=("status",)
 )
-CORE_V1_PERSISTENT_VOLUME_CLAIM: Final = Resource(
-    group="",
-    version="v1",
-    kind="PersistentVolumeClaim",
-    plural="persistentvolumeclaims",
-    singular="persistentvolumeclaim",
-    list_kind="PersistentVolumeClaimList",
-    short_names=("pvc",),
-    subresources={
-        "status": GroupVersionKind("", "v1", "PersistentVolumeClaim"),
-    },
+CORE_V1_PERSISTENT_VOLUME: Final = _resource(
+    "", "v1", "PersistentVolume", "persistentvolumes", namespaced=False, short_names=("pv",), own=("status",)
 )
-CORE_V1_PERSISTENT_VOLUME: Final = Resource(
-    group="",
-    version="v1",
-    kind="PersistentVolume",
-    plural="persistentvolumes",
-    namespaced=False,
-    singular="persistentvolume",
-    list_kind="PersistentVolumeList",
-    short_names=("pv",),
-    subresources={
-        "status": GroupVersionKind("", "v1", "PersistentVolume"),
-    },
-)
-CORE_V1_POD: Final = Resource(
-    group="",
-    version="v1",
-    kind="Pod",
-    plural="pods",
-    singular="pod",
-    list_kind="PodList",
+CORE_V1_POD: Final = _resource(
+    "",
+    "v1",
+    "Pod",
+    "pods",
     short_names=("po",),
     categories=("all",),
-    subresources={
+    own=("ephemeralcontainers", "log", "resize", "status"),
+    other={
         "attach": GroupVersionKind("", "v1", "PodAttachOptions"),
         "binding": GroupVersionKind("", "v1", "Binding"),
-        "ephemeralcontainers": GroupVersionKind("", "v1", "Pod"),
         "eviction": GroupVersionKind("policy", "v1", "Eviction"),
         "exec": GroupVersionKind("", "v1", "PodExecOptions"),
-        "log": GroupVersionKind("", "v1", "Pod"),
         "portforward": GroupVersionKind("", "v1", "PodPortForwardOptions"),
-        "resize": GroupVersionKind("", "v1", "Pod"),
-        "status": GroupVersionKind("", "v1", "Pod"),
     },
 )
-CORE_V1_POD_TEMPLATE: Final = Resource(
-    group="",
-    version="v1",
-    kind="PodTemplate",
-    plural="podtemplates",
-    singular="podtemplate",
-    list_kind="PodTemplateList",
-)
-CORE_V1_REPLICATION_CONTROLLER: Final = Resource(
-    group="",
-    version="v1",
-    kind="ReplicationController",
-    plural="replicationcontrollers",
-    singular="replicationcontroller",
-    list_kind="ReplicationControllerList",
+CORE_V1_POD_TEMPLATE: Final = _resource("", "v1", "PodTemplate", "podtemplates")
+CORE_V1_REPLICATION_CONTROLLER: Final = _resource(
+    "",
+    "v1",
+    "ReplicationController",
+    "replicationcontrollers",
     short_names=("rc",),
     categories=("all",),
-    subresources={
-        "scale": GroupVersionKind("autoscaling", "v1", "Scale"),
-        "status": GroupVersionKind("", "v1", "ReplicationController"),
-    },
+    own=("status",),
+    other={"scale": GroupVersionKind("autoscaling", "v1", "Scale")},
 )
-CORE_V1_RESOURCE_QUOTA: Final = Resource(
-    group="",
-    version="v1",
-    kind="ResourceQuota",
-    plural="resourcequotas",
-    singular="resourcequota",
-    list_kind="ResourceQuotaList",
-    short_names=("quota",),
-    subresources={
-        "status": GroupVersionKind("", "v1", "ResourceQuota"),
-    },
+CORE_V1_RESOURCE_QUOTA: Final = _resource(
+    "", "v1", "ResourceQuota", "resourcequotas", short_names=("quota",), own=("status",)
 )
-CORE_V1_SECRET: Final = Resource(
-    group="",
-    version="v1",
-    kind="Secret",
-    plural="secrets",
-    singular="secret",
-    list_kind="SecretList",
-)
-CORE_V1_SERVICE_ACCOUNT: Final = Resource(
-    group="",
-    version="v1",
-    kind="ServiceAccount",
-    plural="serviceaccounts",
-    singular="serviceaccount",
-    list_kind="ServiceAccountList",
+CORE_V1_SECRET: Final = _resource("", "v1", "Secret", "secrets")
+CORE_V1_SERVICE_ACCOUNT: Final = _resource(
+    "",
+    "v1",
+    "ServiceAccount",
+    "serviceaccounts",
     short_names=("sa",),
-    subresources={
-        "token": GroupVersionKind("authentication.k8s.io", "v1", "TokenRequest"),
-    },
+    other={"token": GroupVersionKind("authentication.k8s.io", "v1", "TokenRequest")},
 )
-CORE_V1_SERVICE: Final = Resource(
-    group="",
-    version="v1",
-    kind="Service",
-    plural="services",
-    singular="service",
-    list_kind="ServiceList",
-    short_names=("svc",),
-    categories=("all",),
-    subresources={
-        "status": GroupVersionKind("", "v1", "Service"),
-    },
+CORE_V1_SERVICE: Final = _resource(
+    "", "v1", "Service", "services", short_names=("svc",), categories=("all",), own=("status",)
 )
-ADMISSIONREGISTRATION_V1_MUTATING_ADMISSION_POLICY: Final = Resource(
-    group="admissionregistration.k8s.io",
-    version="v1",
-    kind="MutatingAdmissionPolicy",
-    plural="mutatingadmissionpolicies",
+ADMISSIONREGISTRATION_V1_MUTATING_ADMISSION_POLICY: Final = _resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "MutatingAdmissionPolicy",
+    "mutatingadmissionpolicies",
     namespaced=False,
-    singular="mutatingadmissionpolicy",
-    list_kind="MutatingAdmissionPolicyList",
     categories=("api-extensions",),
 )
-ADMISSIONREGISTRATION_V1_MUTATING_ADMISSION_POLICY_BINDING: Final = Resource(
-    group="admissionregistration.k8s.io",
-    version="v1",
-    kind="MutatingAdmissionPolicyBinding",
-    plural="mutatingadmissionpolicybindings",
+ADMISSIONREGISTRATION_V1_MUTATING_ADMISSION_POLICY_BINDING: Final = _resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "MutatingAdmissionPolicyBinding",
+    "mutatingadmissionpolicybindings",
     namespaced=False,
-    singular="mutatingadmissionpolicybinding",
-    list_kind="MutatingAdmissionPolicyBindingList",
     categories=("api-extensions",),
 )
-ADMISSIONREGISTRATION_V1_MUTATING_WEBHOOK_CONFIGURATION: Final = Resource(
-    group="admissionregistration.k8s.io",
-    version="v1",
-    kind="MutatingWebhookConfiguration",
-    plural="mutatingwebhookconfigurations",
+ADMISSIONREGISTRATION_V1_MUTATING_WEBHOOK_CONFIGURATION: Final = _resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "MutatingWebhookConfiguration",
+    "mutatingwebhookconfigurations",
     namespaced=False,
-    singular="mutatingwebhookconfiguration",
-    list_kind="MutatingWebhookConfigurationList",
     categories=("api-extensions",),
 )
-ADMISSIONREGISTRATION_V1_VALIDATING_ADMISSION_POLICY: Final = Resource(
-    group="admissionregistration.k8s.io",
-    version="v1",
-    kind="ValidatingAdmissionPolicy",
-    plural="validatingadmissionpolicies",
+ADMISSIONREGISTRATION_V1_VALIDATING_ADMISSION_POLICY: Final = _resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "ValidatingAdmissionPolicy",
+    "validatingadmissionpolicies",
     namespaced=False,
-    singular="validatingadmissionpolicy",
-    list_kind="ValidatingAdmissionPolicyList",
     categories=("api-extensions",),
-    subresources={
-        "status": GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy"),
-    },
+    own=("status",),
 )
-ADMISSIONREGISTRATION_V1_VALIDATING_ADMISSION_POLICY_BINDING: Final = Resource(
-    group="admissionregistration.k8s.io",
-    version="v1",
-    kind="ValidatingAdmissionPolicyBinding",
-    plural="validatingadmissionpolicybindings",
+ADMISSIONREGISTRATION_V1_VALIDATING_ADMISSION_POLICY_BINDING: Final = _resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "ValidatingAdmissionPolicyBinding",
+    "validatingadmissionpolicybindings",
     namespaced=False,
-    singular="validatingadmissionpolicybinding",
-    list_kind="ValidatingAdmissionPolicyBindingList",
     categories=("api-extensions",),
 )
-ADMISSIONREGISTRATION_V1_VALIDATING_WEBHOOK_CONFIGURATION: Final = Resource(
-    group="admissionregistration.k8s.io",
-    version="v1",
-    kind="ValidatingWebhookConfiguration",
-    plural="validatingwebhookconfigurations",
+ADMISSIONREGISTRATION_V1_VALIDATING_WEBHOOK_CONFIGURATION: Final = _resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "ValidatingWebhookConfiguration",
+    "validatingwebhookconfigurations",
     namespaced=False,
-    singular="validatingwebhookconfiguration",
-    list_kind="ValidatingWebhookConfigurationList",
     categories=("api-extensions",),
 )
-ADMISSIONREGISTRATION_V1ALPHA1_MUTATING_ADMISSION_POLICY: Final = Resource(
-    group="admissionregistration.k8s.io",
-    version="v1alpha1",
-    kind="MutatingAdmissionPolicy",
-    plural="mutatingadmissionpolicies",
+ADMISSIONREGISTRATION_V1ALPHA1_MUTATING_ADMISSION_POLICY: Final = _resource(
+    "admissionregistration.k8s.io",
+    "v1alpha1",
+    "MutatingAdmissionPolicy",
+    "mutatingadmissionpolicies",
     namespaced=False,
-    singular="mutatingadmissionpolicy",
-    list_kind="MutatingAdmissionPolicyList",
     categories=("api-extensions",),
 )
-ADMISSIONREGISTRATION_V1ALPHA1_MUTATING_ADMISSION_POLICY_BINDING: Final = Resource(
-    group="admissionregistration.k8s.io",
-    version="v1alpha1",
-    kind="MutatingAdmissionPolicyBinding",
-    plural="mutatingadmissionpolicybindings",
+ADMISSIONREGISTRATION_V1ALPHA1_MUTATING_ADMISSION_POLICY_BINDING: Final = _resource(
+    "admissionregistration.k8s.io",
+    "v1alpha1",
+    "MutatingAdmissionPolicyBinding",
+    "mutatingadmissionpolicybindings",
     namespaced=False,
-    singular="mutatingadmissionpolicybinding",
-    list_kind="MutatingAdmissionPolicyBindingList",
     categories=("api-extensions",),
 )
-ADMISSIONREGISTRATION_V1BETA1_MUTATING_ADMISSION_POLICY: Final = Resource(
-    group="admissionregistration.k8s.io",
-    version="v1beta1",
-    kind="MutatingAdmissionPolicy",
-    plural="mutatingadmissionpolicies",
+ADMISSIONREGISTRATION_V1BETA1_MUTATING_ADMISSION_POLICY: Final = _resource(
+    "admissionregistration.k8s.io",
+    "v1beta1",
+    "MutatingAdmissionPolicy",
+    "mutatingadmissionpolicies",
     namespaced=False,
-    singular="mutatingadmissionpolicy",
-    list_kind="MutatingAdmissionPolicyList",
     categories=("api-extensions",),
 )
-ADMISSIONREGISTRATION_V1BETA1_MUTATING_ADMISSION_POLICY_BINDING: Final = Resource(
-    group="admissionregistration.k8s.io",
-    version="v1beta1",
-    kind="MutatingAdmissionPolicyBinding",
-    plural="mutatingadmissionpolicybindings",
+ADMISSIONREGISTRATION_V1BETA1_MUTATING_ADMISSION_POLICY_BINDING: Final = _resource(
+    "admissionregistration.k8s.io",
+    "v1beta1",
+    "MutatingAdmissionPolicyBinding",
+    "mutatingadmissionpolicybindings",
     namespaced=False,
-    singular="mutatingadmissionpolicybinding",
-    list_kind="MutatingAdmissionPolicyBindingList",
     categories=("api-extensions",),
 )
-APIEXTENSIONS_V1_CUSTOM_RESOURCE_DEFINITION: Final = Resource(
-    group="apiextensions.k8s.io",
-    version="v1",
-    kind="CustomResourceDefinition",
-    plural="customresourcedefinitions",
+APIEXTENSIONS_V1_CUSTOM_RESOURCE_DEFINITION: Final = _resource(
+    "apiextensions.k8s.io",
+    "v1",
+    "CustomResourceDefinition",
+    "customresourcedefinitions",
     namespaced=False,
-    singular="customresourcedefinition",
-    list_kind="CustomResourceDefinitionList",
     short_names=("crd", "crds"),
     categories=("api-extensions",),
-    subresources={
-        "status": GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition"),
-    },
+    own=("status",),
 )
-APIREGISTRATION_V1_API_SERVICE: Final = Resource(
-    group="apiregistration.k8s.io",
-    version="v1",
-    kind="APIService",
-    plural="apiservices",
+APIREGISTRATION_V1_API_SERVICE: Final = _resource(
+    "apiregistration.k8s.io",
+    "v1",
+    "APIService",
+    "apiservices",
     namespaced=False,
-    singular="apiservice",
-    list_kind="APIServiceList",
     categories=("api-extensions",),
-    subresources={
-        "status": GroupVersionKind("apiregistration.k8s.io", "v1", "APIService"),
-    },
+    own=("status",),
 )
-APPS_V1_CONTROLLER_REVISION: Final = Resource(
-    group="apps",
-    version="v1",
-    kind="ControllerRevision",
-    plural="controllerrevisions",
-    singular="controllerrevision",
-    list_kind="ControllerRevisionList",
+APPS_V1_CONTROLLER_REVISION: Final = _resource("apps", "v1", "ControllerRevision", "controllerrevisions")
+APPS_V1_DAEMON_SET: Final = _resource(
+    "apps", "v1", "DaemonSet", "daemonsets", short_names=("ds",), categories=("all",), own=("status",)
 )
-APPS_V1_DAEMON_SET: Final = Resource(
-    group="apps",
-    version="v1",
-    kind="DaemonSet",
-    plural="daemonsets",
-    singular="daemonset",
-    list_kind="DaemonSetList",
-    short_names=("ds",),
-    categories=("all",),
-    subresources={
-        "status": GroupVersionKind("apps", "v1", "DaemonSet"),
-    },
-)
-APPS_V1_DEPLOYMENT: Final = Resource(
-    group="apps",
-    version="v1",
-    kind="Deployment",
-    plural="deployments",
-    singular="deployment",
-    list_kind="DeploymentList",
+APPS_V1_DEPLOYMENT: Final = _resource(
+    "apps",
+    "v1",
+    "Deployment",
+    "deployments",
     short_names=("deploy",),
     categories=("all",),
-    subresources={
-        "scale": GroupVersionKind("autoscaling", "v1", "Scale"),
-        "status": GroupVersionKind("apps", "v1", "Deployment"),
-    },
+    own=("status",),
+    other={"scale": GroupVersionKind("autoscaling", "v1", "Scale")},
 )
-APPS_V1_REPLICA_SET: Final = Resource(
-    group="apps",
-    version="v1",
-    kind="ReplicaSet",
-    plural="replicasets",
-    singular="replicaset",
-    list_kind="ReplicaSetList",
+APPS_V1_REPLICA_SET: Final = _resource(
+    "apps",
+    "v1",
+    "ReplicaSet",
+    "replicasets",
     short_names=("rs",),
     categories=("all",),
-    subresources={
-        "scale": GroupVersionKind("autoscaling", "v1", "Scale"),
-        "status": GroupVersionKind("apps", "v1", "ReplicaSet"),
-    },
+    own=("status",),
+    other={"scale": GroupVersionKind("autoscaling", "v1", "Scale")},
 )
-APPS_V1_STATEFUL_SET: Final = Resource(
-    group="apps",
-    version="v1",
-    kind="StatefulSet",
-    plural="statefulsets",
-    singular="statefulset",
-    list_kind="StatefulSetList",
+APPS_V1_STATEFUL_SET: Final = _resource(
+    "apps",
+    "v1",
+    "StatefulSet",
+    "statefulsets",
     short_names=("sts",),
     categories=("all",),
-    subresources={
-        "scale": GroupVersionKind("autoscaling", "v1", "Scale"),
-        "status": GroupVersionKind("apps", "v1", "StatefulSet"),
-    },
+    own=("status",),
+    other={"scale": GroupVersionKind("autoscaling", "v1", "Scale")},
 )
-AUTHENTICATION_V1_SELF_SUBJECT_REVIEW: Final = Resource(
-    group="authentication.k8s.io",
-    version="v1",
-    kind="SelfSubjectReview",
-    plural="selfsubjectreviews",
+AUTHENTICATION_V1_SELF_SUBJECT_REVIEW: Final = _resource(
+    "authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", namespaced=False, verbs=("create",)
+)
+AUTHENTICATION_V1_TOKEN_REVIEW: Final = _resource(
+    "authentication.k8s.io", "v1", "TokenReview", "tokenreviews", namespaced=False, verbs=("create",)
+)
+AUTHORIZATION_V1_LOCAL_SUBJECT_ACCESS_REVIEW: Final = _resource(
+    "authorization.k8s.io", "v1", "LocalSubjectAccessReview", "localsubjectaccessreviews", verbs=("create",)
+)
+AUTHORIZATION_V1_SELF_SUBJECT_ACCESS_REVIEW: Final = _resource(
+    "authorization.k8s.io",
+    "v1",
+    "SelfSubjectAccessReview",
+    "selfsubjectaccessreviews",
     namespaced=False,
-    singular="selfsubjectreview",
     verbs=("create",),
 )
-AUTHENTICATION_V1_TOKEN_REVIEW: Final = Resource(
-    group="authentication.k8s.io",
-    version="v1",
-    kind="TokenReview",
-    plural="tokenreviews",
+AUTHORIZATION_V1_SELF_SUBJECT_RULES_REVIEW: Final = _resource(
+    "authorization.k8s.io",
+    "v1",
+    "SelfSubjectRulesReview",
+    "selfsubjectrulesreviews",
     namespaced=False,
-    singular="tokenreview",
     verbs=("create",),
 )
-AUTHORIZATION_V1_LOCAL_SUBJECT_ACCESS_REVIEW: Final = Resource(
-    group="authorization.k8s.io",
-    version="v1",
-    kind="LocalSubjectAccessReview",
-    plural="localsubjectaccessreviews",
-    singular="localsubjectaccessreview",
-    verbs=("create",),
+AUTHORIZATION_V1_SUBJECT_ACCESS_REVIEW: Final = _resource(
+    "authorization.k8s.io", "v1", "SubjectAccessReview", "subjectaccessreviews", namespaced=False, verbs=("create",)
 )
-AUTHORIZATION_V1_SELF_SUBJECT_ACCESS_REVIEW: Final = Resource(
-    group="authorization.k8s.io",
-    version="v1",
-    kind="SelfSubjectAccessReview",
-    plural="selfsubjectaccessreviews",
-    namespaced=False,
-    singular="selfsubjectaccessreview",
-    verbs=("create",),
-)
-AUTHORIZATION_V1_SELF_SUBJECT_RULES_REVIEW: Final = Resource(
-    group="authorization.k8s.io",
-    version="v1",
-    kind="SelfSubjectRulesReview",
-    plural="selfsubjectrulesreviews",
-    namespaced=False,
-    singular="selfsubjectrulesreview",
-    verbs=("create",),
-)
-AUTHORIZATION_V1_SUBJECT_ACCESS_REVIEW: Final = Resource(
-    group="authorization.k8s.io",
-    version="v1",
-    kind="SubjectAccessReview",
-    plural="subjectaccessreviews",
-    namespaced=False,
-    singular="subjectaccessreview",
-    verbs=("create",),
-)
-AUTOSCALING_V1_HORIZONTAL_POD_AUTOSCALER: Final = Resource(
-    group="autoscaling",
-    version="v1",
-    kind="HorizontalPodAutoscaler",
-    plural="horizontalpodautoscalers",
-    singular="horizontalpodautoscaler",
-    list_kind="HorizontalPodAutoscalerList",
+AUTOSCALING_V1_HORIZONTAL_POD_AUTOSCALER: Final = _resource(
+    "autoscaling",
+    "v1",
+    "HorizontalPodAutoscaler",
+    "horizontalpodautoscalers",
     short_names=("hpa",),
     categories=("all",),
-    subresources={
-        "status": GroupVersionKind("autoscaling", "v1", "HorizontalPodAutoscaler"),
-    },
+    own=("status",),
 )
-AUTOSCALING_V2_HORIZONTAL_POD_AUTOSCALER: Final = Resource(
-    group="autoscaling",
-    version="v2",
-    kind="HorizontalPodAutoscaler",
-    plural="horizontalpodautoscalers",
-    singular="horizontalpodautoscaler",
-    list_kind="HorizontalPodAutoscalerList",
+AUTOSCALING_V2_HORIZONTAL_POD_AUTOSCALER: Final = _resource(
+    "autoscaling",
+    "v2",
+    "HorizontalPodAutoscaler",
+    "horizontalpodautoscalers",
     short_names=("hpa",),
     categories=("all",),
-    subresources={
-        "status": GroupVersionKind("autoscaling", "v2", "HorizontalPodAutoscaler"),
-    },
+    own=("status",),
 )
-BATCH_V1_CRON_JOB: Final = Resource(
-    group="batch",
-    version="v1",
-    kind="CronJob",
-    plural="cronjobs",
-    singular="cronjob",
-    list_kind="CronJobList",
-    short_names=("cj",),
-    categories=("all",),
-    subresources={
-        "status": GroupVersionKind("batch", "v1", "CronJob"),
-    },
+BATCH_V1_CRON_JOB: Final = _resource(
+    "batch", "v1", "CronJob", "cronjobs", short_names=("cj",), categories=("all",), own=("status",)
 )
-BATCH_V1_JOB: Final = Resource(
-    group="batch",
-    version="v1",
-    kind="Job",
-    plural="jobs",
-    singular="job",
-    list_kind="JobList",
-    categories=("all",),
-    subresources={
-        "status": GroupVersionKind("batch", "v1", "Job"),
-    },
-)
-CERTIFICATES_V1_CERTIFICATE_SIGNING_REQUEST: Final = Resource(
-    group="certificates.k8s.io",
-    version="v1",
-    kind="CertificateSigningRequest",
-    plural="certificatesigningrequests",
+BATCH_V1_JOB: Final = _resource("batch", "v1", "Job", "jobs", categories=("all",), own=("status",))
+CERTIFICATES_V1_CERTIFICATE_SIGNING_REQUEST: Final = _resource(
+    "certificates.k8s.io",
+    "v1",
+    "CertificateSigningRequest",
+    "certificatesigningrequests",
     namespaced=False,
-    singular="certificatesigningrequest",
-    list_kind="CertificateSigningRequestList",
     short_names=("csr",),
-    subresources={
-        "approval": GroupVersionKind("certificates.k8s.io", "v1", "CertificateSigningRequest"),
-        "status": GroupVersionKind("certificates.k8s.io", "v1", "CertificateSigningRequest"),
-    },
+    own=("approval", "status"),
 )
-CERTIFICATES_V1_CLUSTER_TRUST_BUNDLE: Final = Resource(
-    group="certificates.k8s.io",
-    version="v1",
-    kind="ClusterTrustBundle",
-    plural="clustertrustbundles",
+CERTIFICATES_V1_CLUSTER_TRUST_BUNDLE: Final = _resource(
+    "certificates.k8s.io", "v1", "ClusterTrustBundle", "clustertrustbundles", namespaced=False
+)
+CERTIFICATES_V1_POD_CERTIFICATE_REQUEST: Final = _resource(
+    "certificates.k8s.io", "v1", "PodCertificateRequest", "podcertificaterequests", own=("status",)
+)
+CERTIFICATES_V1BETA1_CLUSTER_TRUST_BUNDLE: Final = _resource(
+    "certificates.k8s.io", "v1beta1", "ClusterTrustBundle", "clustertrustbundles", namespaced=False
+)
+CERTIFICATES_V1BETA1_POD_CERTIFICATE_REQUEST: Final = _resource(
+    "certificates.k8s.io", "v1beta1", "PodCertificateRequest", "podcertificaterequests", own=("status",)
+)
+COORDINATION_V1_LEASE: Final = _resource("coordination.k8s.io", "v1", "Lease", "leases")
+COORDINATION_V1ALPHA2_LEASE_CANDIDATE: Final = _resource(
+    "coordination.k8s.io", "v1alpha2", "LeaseCandidate", "leasecandidates"
+)
+COORDINATION_V1BETA1_LEASE_CANDIDATE: Final = _resource(
+    "coordination.k8s.io", "v1beta1", "LeaseCandidate", "leasecandidates"
+)
+DISCOVERY_V1_ENDPOINT_SLICE: Final = _resource("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices")
+EVENTS_V1_EVENT: Final = _resource("events.k8s.io", "v1", "Event", "events", short_names=("ev",))
+FLOWCONTROL_V1_FLOW_SCHEMA: Final = _resource(
+    "flowcontrol.apiserver.k8s.io", "v1", "FlowSchema", "flowschemas", namespaced=False, own=("status",)
+)
+FLOWCONTROL_V1_PRIORITY_LEVEL_CONFIGURATION: Final = _resource(
+    "flowcontrol.apiserver.k8s.io",
+    "v1",
+    "PriorityLevelConfiguration",
+    "prioritylevelconfigurations",
     namespaced=False,
-    singular="clustertrustbundle",
-    list_kind="ClusterTrustBundleList",
+    own=("status",),
 )
-CERTIFICATES_V1_POD_CERTIFICATE_REQUEST: Final = Resource(
-    group="certificates.k8s.io",
-    version="v1",
-    kind="PodCertificateRequest",
-    plural="podcertificaterequests",
-    singular="podcertificaterequest",
-    list_kind="PodCertificateRequestList",
-    subresources={
-        "status": GroupVersionKind("certificates.k8s.io", "v1", "PodCertificateRequest"),
-    },
+INTERNAL_V1ALPHA1_STORAGE_VERSION: Final = _resource(
+    "internal.apiserver.k8s.io", "v1alpha1", "StorageVersion", "storageversions", namespaced=False, own=("status",)
 )
-CERTIFICATES_V1BETA1_CLUSTER_TRUST_BUNDLE: Final = Resource(
-    group="certificates.k8s.io",
-    version="v1beta1",
-    kind="ClusterTrustBundle",
-    plural="clustertrustbundles",
+LIFECYCLE_V1ALPHA1_EVICTION_REQUEST: Final = _resource(
+    "lifecycle.k8s.io", "v1alpha1", "EvictionRequest", "evictionrequests", own=("status",)
+)
+LIFECYCLE_V1ALPHA1_EVICTION: Final = _resource("lifecycle.k8s.io", "v1alpha1", "Eviction", "evictions", own=("status",))
+NETWORKING_V1_INGRESS_CLASS: Final = _resource(
+    "networking.k8s.io", "v1", "IngressClass", "ingressclasses", namespaced=False
+)
+NETWORKING_V1_INGRESS: Final = _resource(
+    "networking.k8s.io", "v1", "Ingress", "ingresses", short_names=("ing",), own=("status",)
+)
+NETWORKING_V1_IP_ADDRESS: Final = _resource(
+    "networking.k8s.io", "v1", "IPAddress", "ipaddresses", namespaced=False, short_names=("ip",)
+)
+NETWORKING_V1_NETWORK_POLICY: Final = _resource(
+    "networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", short_names=("netpol",)
+)
+NETWORKING_V1_SERVICE_CIDR: Final = _resource(
+    "networking.k8s.io", "v1", "ServiceCIDR", "servicecidrs", namespaced=False, own=("status",)
+)
+NODE_V1_RUNTIME_CLASS: Final = _resource("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", namespaced=False)
+POLICY_V1_POD_DISRUPTION_BUDGET: Final = _resource(
+    "policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", short_names=("pdb",), own=("status",)
+)
+RBAC_V1_CLUSTER_ROLE_BINDING: Final = _resource(
+    "rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings", namespaced=False
+)
+RBAC_V1_CLUSTER_ROLE: Final = _resource(
+    "rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", namespaced=False
+)
+RBAC_V1_ROLE_BINDING: Final = _resource("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings")
+RBAC_V1_ROLE: Final = _resource("rbac.authorization.k8s.io", "v1", "Role", "roles")
+RESOURCE_V1_DEVICE_CLASS: Final = _resource("resource.k8s.io", "v1", "DeviceClass", "deviceclasses", namespaced=False)
+RESOURCE_V1_DEVICE_TAINT_RULE: Final = _resource(
+    "resource.k8s.io", "v1", "DeviceTaintRule", "devicetaintrules", namespaced=False, own=("status",)
+)
+RESOURCE_V1_RESOURCE_CLAIM: Final = _resource(
+    "resource.k8s.io", "v1", "ResourceClaim", "resourceclaims", own=("status",)
+)
+RESOURCE_V1_RESOURCE_CLAIM_TEMPLATE: Final = _resource(
+    "resource.k8s.io", "v1", "ResourceClaimTemplate", "resourceclaimtemplates"
+)
+RESOURCE_V1_RESOURCE_SLICE: Final = _resource(
+    "resource.k8s.io", "v1", "ResourceSlice", "resourceslices", namespaced=False
+)
+RESOURCE_V1ALPHA3_DEVICE_TAINT_RULE: Final = _resource(
+    "resource.k8s.io", "v1alpha3", "DeviceTaintRule", "devicetaintrules", namespaced=False, own=("status",)
+)
+RESOURCE_V1ALPHA3_RESOURCE_POOL_STATUS_REQUEST: Final = _resource(
+    "resource.k8s.io",
+    "v1alpha3",
+    "ResourcePoolStatusRequest",
+    "resourcepoolstatusrequests",
     namespaced=False,
-    singular="clustertrustbundle",
-    list_kind="ClusterTrustBundleList",
+    own=("status",),
 )
-CERTIFICATES_V1BETA1_POD_CERTIFICATE_REQUEST: Final = Resource(
-    group="certificates.k8s.io",
-    version="v1beta1",
-    kind="PodCertificateRequest",
-    plural="podcertificaterequests",
-    singular="podcertificaterequest",
-    list_kind="PodCertificateRequestList",
-    subresources={
-        "status": GroupVersionKind("certificates.k8s.io", "v1beta1", "PodCertificateRequest"),
-    },
+RESOURCE_V1BETA1_DEVICE_CLASS: Final = _resource(
+    "resource.k8s.io", "v1beta1", "DeviceClass", "deviceclasses", namespaced=False
 )
-COORDINATION_V1_LEASE: Final = Resource(
-    group="coordination.k8s.io",
-    version="v1",
-    kind="Lease",
-    plural="leases",
-    singular="lease",
-    list_kind="LeaseList",
+RESOURCE_V1BETA1_RESOURCE_CLAIM: Final = _resource(
+    "resource.k8s.io", "v1beta1", "ResourceClaim", "resourceclaims", own=("status",)
 )
-COORDINATION_V1ALPHA2_LEASE_CANDIDATE: Final = Resource(
-    group="coordination.k8s.io",
-    version="v1alpha2",
-    kind="LeaseCandidate",
-    plural="leasecandidates",
-    singular="leasecandidate",
-    list_kind="LeaseCandidateList",
+RESOURCE_V1BETA1_RESOURCE_CLAIM_TEMPLATE: Final = _resource(
+    "resource.k8s.io", "v1beta1", "ResourceClaimTemplate", "resourceclaimtemplates"
 )
-COORDINATION_V1BETA1_LEASE_CANDIDATE: Final = Resource(
-    group="coordination.k8s.io",
-    version="v1beta1",
-    kind="LeaseCandidate",
-    plural="leasecandidates",
-    singular="leasecandidate",
-    list_kind="LeaseCandidateList",
+RESOURCE_V1BETA1_RESOURCE_SLICE: Final = _resource(
+    "resource.k8s.io", "v1beta1", "ResourceSlice", "resourceslices", namespaced=False
 )
-DISCOVERY_V1_ENDPOINT_SLICE: Final = Resource(
-    group="discovery.k8s.io",
-    version="v1",
-    kind="EndpointSlice",
-    plural="endpointslices",
-    singular="endpointslice",
-    list_kind="EndpointSliceList",
+RESOURCE_V1BETA2_DEVICE_CLASS: Final = _resource(
+    "resource.k8s.io", "v1beta2", "DeviceClass", "deviceclasses", namespaced=False
 )
-EVENTS_V1_EVENT: Final = Resource(
-    group="events.k8s.io",
-    version="v1",
-    kind="Event",
-    plural="events",
-    singular="event",
-    list_kind="EventList",
-    short_names=("ev",),
+RESOURCE_V1BETA2_DEVICE_TAINT_RULE: Final = _resource(
+    "resource.k8s.io", "v1beta2", "DeviceTaintRule", "devicetaintrules", namespaced=False, own=("status",)
 )
-FLOWCONTROL_V1_FLOW_SCHEMA: Final = Resource(
-    group="flowcontrol.apiserver.k8s.io",
-    version="v1",
-    kind="FlowSchema",
-    plural="flowschemas",
+RESOURCE_V1BETA2_RESOURCE_CLAIM: Final = _resource(
+    "resource.k8s.io", "v1beta2", "ResourceClaim", "resourceclaims", own=("status",)
+)
+RESOURCE_V1BETA2_RESOURCE_CLAIM_TEMPLATE: Final = _resource(
+    "resource.k8s.io", "v1beta2", "ResourceClaimTemplate", "resourceclaimtemplates"
+)
+RESOURCE_V1BETA2_RESOURCE_SLICE: Final = _resource(
+    "resource.k8s.io", "v1beta2", "ResourceSlice", "resourceslices", namespaced=False
+)
+SCHEDULING_V1_PRIORITY_CLASS: Final = _resource(
+    "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False, short_names=("pc",)
+)
+SCHEDULING_V1ALPHA3_COMPOSITE_POD_GROUP: Final = _resource(
+    "scheduling.k8s.io", "v1alpha3", "CompositePodGroup", "compositepodgroups", own=("status",)
+)
+SCHEDULING_V1ALPHA3_POD_GROUP: Final = _resource(
+    "scheduling.k8s.io", "v1alpha3", "PodGroup", "podgroups", own=("status",)
+)
+SCHEDULING_V1ALPHA3_WORKLOAD: Final = _resource("scheduling.k8s.io", "v1alpha3", "Workload", "workloads")
+SCHEDULING_V1BETA1_POD_GROUP: Final = _resource(
+    "scheduling.k8s.io", "v1beta1", "PodGroup", "podgroups", own=("status",)
+)
+SCHEDULING_V1BETA1_WORKLOAD: Final = _resource("scheduling.k8s.io", "v1beta1", "Workload", "workloads")
+STORAGE_V1_CSI_DRIVER: Final = _resource("storage.k8s.io", "v1", "CSIDriver", "csidrivers", namespaced=False)
+STORAGE_V1_CSI_NODE: Final = _resource("storage.k8s.io", "v1", "CSINode", "csinodes", namespaced=False, own=("status",))
+STORAGE_V1_CSI_STORAGE_CAPACITY: Final = _resource("storage.k8s.io", "v1", "CSIStorageCapacity", "csistoragecapacities")
+STORAGE_V1_STORAGE_CLASS: Final = _resource(
+    "storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False, short_names=("sc",)
+)
+STORAGE_V1_VOLUME_ATTACHMENT: Final = _resource(
+    "storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments", namespaced=False, own=("status",)
+)
+STORAGE_V1_VOLUME_ATTRIBUTES_CLASS: Final = _resource(
+    "storage.k8s.io", "v1", "VolumeAttributesClass", "volumeattributesclasses", namespaced=False, short_names=("vac",)
+)
+STORAGEMIGRATION_V1_STORAGE_VERSION_MIGRATION: Final = _resource(
+    "storagemigration.k8s.io",
+    "v1",
+    "StorageVersionMigration",
+    "storageversionmigrations",
     namespaced=False,
-    singular="flowschema",
-    list_kind="FlowSchemaList",
-    subresources={
-        "status": GroupVersionKind("flowcontrol.apiserver.k8s.io", "v1", "FlowSchema"),
-    },
+    own=("status",),
 )
-FLOWCONTROL_V1_PRIORITY_LEVEL_CONFIGURATION: Final = Resource(
-    group="flowcontrol.apiserver.k8s.io",
-    version="v1",
-    kind="PriorityLevelConfiguration",
-    plural="prioritylevelconfigurations",
+STORAGEMIGRATION_V1BETA1_STORAGE_VERSION_MIGRATION: Final = _resource(
+    "storagemigration.k8s.io",
+    "v1beta1",
+    "StorageVersionMigration",
+    "storageversionmigrations",
     namespaced=False,
-    singular="prioritylevelconfiguration",
-    list_kind="PriorityLevelConfigurationList",
-    subresources={
-        "status": GroupVersionKind("flowcontrol.apiserver.k8s.io", "v1", "PriorityLevelConfiguration"),
-    },
-)
-INTERNAL_V1ALPHA1_STORAGE_VERSION: Final = Resource(
-    group="internal.apiserver.k8s.io",
-    version="v1alpha1",
-    kind="StorageVersion",
-    plural="storageversions",
-    namespaced=False,
-    singular="storageversion",
-    list_kind="StorageVersionList",
-    subresources={
-        "status": GroupVersionKind("internal.apiserver.k8s.io", "v1alpha1", "StorageVersion"),
-    },
-)
-LIFECYCLE_V1ALPHA1_EVICTION_REQUEST: Final = Resource(
-    group="lifecycle.k8s.io",
-    version="v1alpha1",
-    kind="EvictionRequest",
-    plural="evictionrequests",
-    singular="evictionrequest",
-    list_kind="EvictionRequestList",
-    subresources={
-        "status": GroupVersionKind("lifecycle.k8s.io", "v1alpha1", "EvictionRequest"),
-    },
-)
-LIFECYCLE_V1ALPHA1_EVICTION: Final = Resource(
-    group="lifecycle.k8s.io",
-    version="v1alpha1",
-    kind="Eviction",
-    plural="evictions",
-    singular="eviction",
-    list_kind="EvictionList",
-    subresources={
-        "status": GroupVersionKind("lifecycle.k8s.io", "v1alpha1", "Eviction"),
-    },
-)
-NETWORKING_V1_INGRESS_CLASS: Final = Resource(
-    group="networking.k8s.io",
-    version="v1",
-    kind="IngressClass",
-    plural="ingressclasses",
-    namespaced=False,
-    singular="ingressclass",
-    list_kind="IngressClassList",
-)
-NETWORKING_V1_INGRESS: Final = Resource(
-    group="networking.k8s.io",
-    version="v1",
-    kind="Ingress",
-    plural="ingresses",
-    singular="ingress",
-    list_kind="IngressList",
-    short_names=("ing",),
-    subresources={
-        "status": GroupVersionKind("networking.k8s.io", "v1", "Ingress"),
-    },
-)
-NETWORKING_V1_IP_ADDRESS: Final = Resource(
-    group="networking.k8s.io",
-    version="v1",
-    kind="IPAddress",
-    plural="ipaddresses",
-    namespaced=False,
-    singular="ipaddress",
-    list_kind="IPAddressList",
-    short_names=("ip",),
-)
-NETWORKING_V1_NETWORK_POLICY: Final = Resource(
-    group="networking.k8s.io",
-    version="v1",
-    kind="NetworkPolicy",
-    plural="networkpolicies",
-    singular="networkpolicy",
-    list_kind="NetworkPolicyList",
-    short_names=("netpol",),
-)
-NETWORKING_V1_SERVICE_CIDR: Final = Resource(
-    group="networking.k8s.io",
-    version="v1",
-    kind="ServiceCIDR",
-    plural="servicecidrs",
-    namespaced=False,
-    singular="servicecidr",
-    list_kind="ServiceCIDRList",
-    subresources={
-        "status": GroupVersionKind("networking.k8s.io", "v1", "ServiceCIDR"),
-    },
-)
-NODE_V1_RUNTIME_CLASS: Final = Resource(
-    group="node.k8s.io",
-    version="v1",
-    kind="RuntimeClass",
-    plural="runtimeclasses",
-    namespaced=False,
-    singular="runtimeclass",
-    list_kind="RuntimeClassList",
-)
-POLICY_V1_POD_DISRUPTION_BUDGET: Final = Resource(
-    group="policy",
-    version="v1",
-    kind="PodDisruptionBudget",
-    plural="poddisruptionbudgets",
-    singular="poddisruptionbudget",
-    list_kind="PodDisruptionBudgetList",
-    short_names=("pdb",),
-    subresources={
-        "status": GroupVersionKind("policy", "v1", "PodDisruptionBudget"),
-    },
-)
-RBAC_V1_CLUSTER_ROLE_BINDING: Final = Resource(
-    group="rbac.authorization.k8s.io",
-    version="v1",
-    kind="ClusterRoleBinding",
-    plural="clusterrolebindings",
-    namespaced=False,
-    singular="clusterrolebinding",
-    list_kind="ClusterRoleBindingList",
-)
-RBAC_V1_CLUSTER_ROLE: Final = Resource(
-    group="rbac.authorization.k8s.io",
-    version="v1",
-    kind="ClusterRole",
-    plural="clusterroles",
-    namespaced=False,
-    singular="clusterrole",
-    list_kind="ClusterRoleList",
-)
-RBAC_V1_ROLE_BINDING: Final = Resource(
-    group="rbac.authorization.k8s.io",
-    version="v1",
-    kind="RoleBinding",
-    plural="rolebindings",
-    singular="rolebinding",
-    list_kind="RoleBindingList",
-)
-RBAC_V1_ROLE: Final = Resource(
-    group="rbac.authorization.k8s.io",
-    version="v1",
-    kind="Role",
-    plural="roles",
-    singular="role",
-    list_kind="RoleList",
-)
-RESOURCE_V1_DEVICE_CLASS: Final = Resource(
-    group="resource.k8s.io",
-    version="v1",
-    kind="DeviceClass",
-    plural="deviceclasses",
-    namespaced=False,
-    singular="deviceclass",
-    list_kind="DeviceClassList",
-)
-RESOURCE_V1_DEVICE_TAINT_RULE: Final = Resource(
-    group="resource.k8s.io",
-    version="v1",
-    kind="DeviceTaintRule",
-    plural="devicetaintrules",
-    namespaced=False,
-    singular="devicetaintrule",
-    list_kind="DeviceTaintRuleList",
-    subresources={
-        "status": GroupVersionKind("resource.k8s.io", "v1", "DeviceTaintRule"),
-    },
-)
-RESOURCE_V1_RESOURCE_CLAIM: Final = Resource(
-    group="resource.k8s.io",
-    version="v1",
-    kind="ResourceClaim",
-    plural="resourceclaims",
-    singular="resourceclaim",
-    list_kind="ResourceClaimList",
-    subresources={
-        "status": GroupVersionKind("resource.k8s.io", "v1", "ResourceClaim"),
-    },
-)
-RESOURCE_V1_RESOURCE_CLAIM_TEMPLATE: Final = Resource(
-    group="resource.k8s.io",
-    version="v1",
-    kind="ResourceClaimTemplate",
-    plural="resourceclaimtemplates",
-    singular="resourceclaimtemplate",
-    list_kind="ResourceClaimTemplateList",
-)
-RESOURCE_V1_RESOURCE_SLICE: Final = Resource(
-    group="resource.k8s.io",
-    version="v1",
-    kind="ResourceSlice",
-    plural="resourceslices",
-    namespaced=False,
-    singular="resourceslice",
-    list_kind="ResourceSliceList",
-)
-RESOURCE_V1ALPHA3_DEVICE_TAINT_RULE: Final = Resource(
-    group="resource.k8s.io",
-    version="v1alpha3",
-    kind="DeviceTaintRule",
-    plural="devicetaintrules",
-    namespaced=False,
-    singular="devicetaintrule",
-    list_kind="DeviceTaintRuleList",
-    subresources={
-        "status": GroupVersionKind("resource.k8s.io", "v1alpha3", "DeviceTaintRule"),
-    },
-)
-RESOURCE_V1ALPHA3_RESOURCE_POOL_STATUS_REQUEST: Final = Resource(
-    group="resource.k8s.io",
-    version="v1alpha3",
-    kind="ResourcePoolStatusRequest",
-    plural="resourcepoolstatusrequests",
-    namespaced=False,
-    singular="resourcepoolstatusrequest",
-    list_kind="ResourcePoolStatusRequestList",
-    subresources={
-        "status": GroupVersionKind("resource.k8s.io", "v1alpha3", "ResourcePoolStatusRequest"),
-    },
-)
-RESOURCE_V1BETA1_DEVICE_CLASS: Final = Resource(
-    group="resource.k8s.io",
-    version="v1beta1",
-    kind="DeviceClass",
-    plural="deviceclasses",
-    namespaced=False,
-    singular="deviceclass",
-    list_kind="DeviceClassList",
-)
-RESOURCE_V1BETA1_RESOURCE_CLAIM: Final = Resource(
-    group="resource.k8s.io",
-    version="v1beta1",
-    kind="ResourceClaim",
-    plural="resourceclaims",
-    singular="resourceclaim",
-    list_kind="ResourceClaimList",
-    subresources={
-        "status": GroupVersionKind("resource.k8s.io", "v1beta1", "ResourceClaim"),
-    },
-)
-RESOURCE_V1BETA1_RESOURCE_CLAIM_TEMPLATE: Final = Resource(
-    group="resource.k8s.io",
-    version="v1beta1",
-    kind="ResourceClaimTemplate",
-    plural="resourceclaimtemplates",
-    singular="resourceclaimtemplate",
-    list_kind="ResourceClaimTemplateList",
-)
-RESOURCE_V1BETA1_RESOURCE_SLICE: Final = Resource(
-    group="resource.k8s.io",
-    version="v1beta1",
-    kind="ResourceSlice",
-    plural="resourceslices",
-    namespaced=False,
-    singular="resourceslice",
-    list_kind="ResourceSliceList",
-)
-RESOURCE_V1BETA2_DEVICE_CLASS: Final = Resource(
-    group="resource.k8s.io",
-    version="v1beta2",
-    kind="DeviceClass",
-    plural="deviceclasses",
-    namespaced=False,
-    singular="deviceclass",
-    list_kind="DeviceClassList",
-)
-RESOURCE_V1BETA2_DEVICE_TAINT_RULE: Final = Resource(
-    group="resource.k8s.io",
-    version="v1beta2",
-    kind="DeviceTaintRule",
-    plural="devicetaintrules",
-    namespaced=False,
-    singular="devicetaintrule",
-    list_kind="DeviceTaintRuleList",
-    subresources={
-        "status": GroupVersionKind("resource.k8s.io", "v1beta2", "DeviceTaintRule"),
-    },
-)
-RESOURCE_V1BETA2_RESOURCE_CLAIM: Final = Resource(
-    group="resource.k8s.io",
-    version="v1beta2",
-    kind="ResourceClaim",
-    plural="resourceclaims",
-    singular="resourceclaim",
-    list_kind="ResourceClaimList",
-    subresources={
-        "status": GroupVersionKind("resource.k8s.io", "v1beta2", "ResourceClaim"),
-    },
-)
-RESOURCE_V1BETA2_RESOURCE_CLAIM_TEMPLATE: Final = Resource(
-    group="resource.k8s.io",
-    version="v1beta2",
-    kind="ResourceClaimTemplate",
-    plural="resourceclaimtemplates",
-    singular="resourceclaimtemplate",
-    list_kind="ResourceClaimTemplateList",
-)
-RESOURCE_V1BETA2_RESOURCE_SLICE: Final = Resource(
-    group="resource.k8s.io",
-    version="v1beta2",
-    kind="ResourceSlice",
-    plural="resourceslices",
-    namespaced=False,
-    singular="resourceslice",
-    list_kind="ResourceSliceList",
-)
-SCHEDULING_V1_PRIORITY_CLASS: Final = Resource(
-    group="scheduling.k8s.io",
-    version="v1",
-    kind="PriorityClass",
-    plural="priorityclasses",
-    namespaced=False,
-    singular="priorityclass",
-    list_kind="PriorityClassList",
-    short_names=("pc",),
-)
-SCHEDULING_V1ALPHA3_COMPOSITE_POD_GROUP: Final = Resource(
-    group="scheduling.k8s.io",
-    version="v1alpha3",
-    kind="CompositePodGroup",
-    plural="compositepodgroups",
-    singular="compositepodgroup",
-    list_kind="CompositePodGroupList",
-    subresources={
-        "status": GroupVersionKind("scheduling.k8s.io", "v1alpha3", "CompositePodGroup"),
-    },
-)
-SCHEDULING_V1ALPHA3_POD_GROUP: Final = Resource(
-    group="scheduling.k8s.io",
-    version="v1alpha3",
-    kind="PodGroup",
-    plural="podgroups",
-    singular="podgroup",
-    list_kind="PodGroupList",
-    subresources={
-        "status": GroupVersionKind("scheduling.k8s.io", "v1alpha3", "PodGroup"),
-    },
-)
-SCHEDULING_V1ALPHA3_WORKLOAD: Final = Resource(
-    group="scheduling.k8s.io",
-    version="v1alpha3",
-    kind="Workload",
-    plural="workloads",
-    singular="workload",
-    list_kind="WorkloadList",
-)
-SCHEDULING_V1BETA1_POD_GROUP: Final = Resource(
-    group="scheduling.k8s.io",
-    version="v1beta1",
-    kind="PodGroup",
-    plural="podgroups",
-    singular="podgroup",
-    list_kind="PodGroupList",
-    subresources={
-        "status": GroupVersionKind("scheduling.k8s.io", "v1beta1", "PodGroup"),
-    },
-)
-SCHEDULING_V1BETA1_WORKLOAD: Final = Resource(
-    group="scheduling.k8s.io",
-    version="v1beta1",
-    kind="Workload",
-    plural="workloads",
-    singular="workload",
-    list_kind="WorkloadList",
-)
-STORAGE_V1_CSI_DRIVER: Final = Resource(
-    group="storage.k8s.io",
-    version="v1",
-    kind="CSIDriver",
-    plural="csidrivers",
-    namespaced=False,
-    singular="csidriver",
-    list_kind="CSIDriverList",
-)
-STORAGE_V1_CSI_NODE: Final = Resource(
-    group="storage.k8s.io",
-    version="v1",
-    kind="CSINode",
-    plural="csinodes",
-    namespaced=False,
-    singular="csinode",
-    list_kind="CSINodeList",
-    subresources={
-        "status": GroupVersionKind("storage.k8s.io", "v1", "CSINode"),
-    },
-)
-STORAGE_V1_CSI_STORAGE_CAPACITY: Final = Resource(
-    group="storage.k8s.io",
-    version="v1",
-    kind="CSIStorageCapacity",
-    plural="csistoragecapacities",
-    singular="csistoragecapacity",
-    list_kind="CSIStorageCapacityList",
-)
-STORAGE_V1_STORAGE_CLASS: Final = Resource(
-    group="storage.k8s.io",
-    version="v1",
-    kind="StorageClass",
-    plural="storageclasses",
-    namespaced=False,
-    singular="storageclass",
-    list_kind="StorageClassList",
-    short_names=("sc",),
-)
-STORAGE_V1_VOLUME_ATTACHMENT: Final = Resource(
-    group="storage.k8s.io",
-    version="v1",
-    kind="VolumeAttachment",
-    plural="volumeattachments",
-    namespaced=False,
-    singular="volumeattachment",
-    list_kind="VolumeAttachmentList",
-    subresources={
-        "status": GroupVersionKind("storage.k8s.io", "v1", "VolumeAttachment"),
-    },
-)
-STORAGE_V1_VOLUME_ATTRIBUTES_CLASS: Final = Resource(
-    group="storage.k8s.io",
-    version="v1",
-    kind="VolumeAttributesClass",
-    plural="volumeattributesclasses",
-    namespaced=False,
-    singular="volumeattributesclass",
-    list_kind="VolumeAttributesClassList",
-    short_names=("vac",),
-)
-STORAGEMIGRATION_V1_STORAGE_VERSION_MIGRATION: Final = Resource(
-    group="storagemigration.k8s.io",
-    version="v1",
-    kind="StorageVersionMigration",
-    plural="storageversionmigrations",
-    namespaced=False,
-    singular="storageversionmigration",
-    list_kind="StorageVersionMigrationList",
-    subresources={
-        "status": GroupVersionKind("storagemigration.k8s.io", "v1", "StorageVersionMigration"),
-    },
-)
-STORAGEMIGRATION_V1BETA1_STORAGE_VERSION_MIGRATION: Final = Resource(
-    group="storagemigration.k8s.io",
-    version="v1beta1",
-    kind="StorageVersionMigration",
-    plural="storageversionmigrations",
-    namespaced=False,
-    singular="storageversionmigration",
-    list_kind="StorageVersionMigrationList",
-    subresources={
-        "status": GroupVersionKind("storagemigration.k8s.io", "v1beta1", "StorageVersionMigration"),
-    },
+    own=("status",),
 )
 
-BUILTIN: Final[tuple[Resource, ...]] = (
-    CORE_V1_BINDING,
-    CORE_V1_COMPONENT_STATUS,
-    CORE_V1_CONFIG_MAP,
-    CORE_V1_ENDPOINTS,
-    CORE_V1_EVENT,
-    CORE_V1_LIMIT_RANGE,
-    CORE_V1_NAMESPACE,
-    CORE_V1_NODE,
-    CORE_V1_PERSISTENT_VOLUME_CLAIM,
-    CORE_V1_PERSISTENT_VOLUME,
-    CORE_V1_POD,
-    CORE_V1_POD_TEMPLATE,
-    CORE_V1_REPLICATION_CONTROLLER,
-    CORE_V1_RESOURCE_QUOTA,
-    CORE_V1_SECRET,
-    CORE_V1_SERVICE_ACCOUNT,
-    CORE_V1_SERVICE,
-    ADMISSIONREGISTRATION_V1_MUTATING_ADMISSION_POLICY,
-    ADMISSIONREGISTRATION_V1_MUTATING_ADMISSION_POLICY_BINDING,
-    ADMISSIONREGISTRATION_V1_MUTATING_WEBHOOK_CONFIGURATION,
-    ADMISSIONREGISTRATION_V1_VALIDATING_ADMISSION_POLICY,
-    ADMISSIONREGISTRATION_V1_VALIDATING_ADMISSION_POLICY_BINDING,
-    ADMISSIONREGISTRATION_V1_VALIDATING_WEBHOOK_CONFIGURATION,
-    ADMISSIONREGISTRATION_V1ALPHA1_MUTATING_ADMISSION_POLICY,
-    ADMISSIONREGISTRATION_V1ALPHA1_MUTATING_ADMISSION_POLICY_BINDING,
-    ADMISSIONREGISTRATION_V1BETA1_MUTATING_ADMISSION_POLICY,
-    ADMISSIONREGISTRATION_V1BETA1_MUTATING_ADMISSION_POLICY_BINDING,
-    APIEXTENSIONS_V1_CUSTOM_RESOURCE_DEFINITION,
-    APIREGISTRATION_V1_API_SERVICE,
-    APPS_V1_CONTROLLER_REVISION,
-    APPS_V1_DAEMON_SET,
-    APPS_V1_DEPLOYMENT,
-    APPS_V1_REPLICA_SET,
-    APPS_V1_STATEFUL_SET,
-    AUTHENTICATION_V1_SELF_SUBJECT_REVIEW,
-    AUTHENTICATION_V1_TOKEN_REVIEW,
-    AUTHORIZATION_V1_LOCAL_SUBJECT_ACCESS_REVIEW,
-    AUTHORIZATION_V1_SELF_SUBJECT_ACCESS_REVIEW,
-    AUTHORIZATION_V1_SELF_SUBJECT_RULES_REVIEW,
-    AUTHORIZATION_V1_SUBJECT_ACCESS_REVIEW,
-    AUTOSCALING_V1_HORIZONTAL_POD_AUTOSCALER,
-    AUTOSCALING_V2_HORIZONTAL_POD_AUTOSCALER,
-    BATCH_V1_CRON_JOB,
-    BATCH_V1_JOB,
-    CERTIFICATES_V1_CERTIFICATE_SIGNING_REQUEST,
-    CERTIFICATES_V1_CLUSTER_TRUST_BUNDLE,
-    CERTIFICATES_V1_POD_CERTIFICATE_REQUEST,
-    CERTIFICATES_V1BETA1_CLUSTER_TRUST_BUNDLE,
-    CERTIFICATES_V1BETA1_POD_CERTIFICATE_REQUEST,
-    COORDINATION_V1_LEASE,
-    COORDINATION_V1ALPHA2_LEASE_CANDIDATE,
-    COORDINATION_V1BETA1_LEASE_CANDIDATE,
-    DISCOVERY_V1_ENDPOINT_SLICE,
-    EVENTS_V1_EVENT,
-    FLOWCONTROL_V1_FLOW_SCHEMA,
-    FLOWCONTROL_V1_PRIORITY_LEVEL_CONFIGURATION,
-    INTERNAL_V1ALPHA1_STORAGE_VERSION,
-    LIFECYCLE_V1ALPHA1_EVICTION_REQUEST,
-    LIFECYCLE_V1ALPHA1_EVICTION,
-    NETWORKING_V1_INGRESS_CLASS,
-    NETWORKING_V1_INGRESS,
-    NETWORKING_V1_IP_ADDRESS,
-    NETWORKING_V1_NETWORK_POLICY,
-    NETWORKING_V1_SERVICE_CIDR,
-    NODE_V1_RUNTIME_CLASS,
-    POLICY_V1_POD_DISRUPTION_BUDGET,
-    RBAC_V1_CLUSTER_ROLE_BINDING,
-    RBAC_V1_CLUSTER_ROLE,
-    RBAC_V1_ROLE_BINDING,
-    RBAC_V1_ROLE,
-    RESOURCE_V1_DEVICE_CLASS,
-    RESOURCE_V1_DEVICE_TAINT_RULE,
-    RESOURCE_V1_RESOURCE_CLAIM,
-    RESOURCE_V1_RESOURCE_CLAIM_TEMPLATE,
-    RESOURCE_V1_RESOURCE_SLICE,
-    RESOURCE_V1ALPHA3_DEVICE_TAINT_RULE,
-    RESOURCE_V1ALPHA3_RESOURCE_POOL_STATUS_REQUEST,
-    RESOURCE_V1BETA1_DEVICE_CLASS,
-    RESOURCE_V1BETA1_RESOURCE_CLAIM,
-    RESOURCE_V1BETA1_RESOURCE_CLAIM_TEMPLATE,
-    RESOURCE_V1BETA1_RESOURCE_SLICE,
-    RESOURCE_V1BETA2_DEVICE_CLASS,
-    RESOURCE_V1BETA2_DEVICE_TAINT_RULE,
-    RESOURCE_V1BETA2_RESOURCE_CLAIM,
-    RESOURCE_V1BETA2_RESOURCE_CLAIM_TEMPLATE,
-    RESOURCE_V1BETA2_RESOURCE_SLICE,
-    SCHEDULING_V1_PRIORITY_CLASS,
-    SCHEDULING_V1ALPHA3_COMPOSITE_POD_GROUP,
-    SCHEDULING_V1ALPHA3_POD_GROUP,
-    SCHEDULING_V1ALPHA3_WORKLOAD,
-    SCHEDULING_V1BETA1_POD_GROUP,
-    SCHEDULING_V1BETA1_WORKLOAD,
-    STORAGE_V1_CSI_DRIVER,
-    STORAGE_V1_CSI_NODE,
-    STORAGE_V1_CSI_STORAGE_CAPACITY,
-    STORAGE_V1_STORAGE_CLASS,
-    STORAGE_V1_VOLUME_ATTACHMENT,
-    STORAGE_V1_VOLUME_ATTRIBUTES_CLASS,
-    STORAGEMIGRATION_V1_STORAGE_VERSION_MIGRATION,
-    STORAGEMIGRATION_V1BETA1_STORAGE_VERSION_MIGRATION,
-)
+BUILTIN: Final = tuple(value for value in list(globals().values()) if isinstance(value, Resource))
 
 # Kinds that only a subresource exchanges: they have no address and no verbs of their own.
-AUTHENTICATION_V1_TOKEN_REQUEST: Final = Resource(
-    group="authentication.k8s.io",
-    version="v1",
-    kind="TokenRequest",
-    plural="tokenrequests",
-    singular="tokenrequest",
-    verbs=(),
+AUTHENTICATION_V1_TOKEN_REQUEST: Final = _resource(
+    "authentication.k8s.io", "v1", "TokenRequest", "tokenrequests", verbs=()
 )
-AUTOSCALING_V1_SCALE: Final = Resource(
-    group="autoscaling",
-    version="v1",
-    kind="Scale",
-    plural="scales",
-    singular="scale",
-    verbs=(),
-)
-POLICY_V1_EVICTION: Final = Resource(
-    group="policy",
-    version="v1",
-    kind="Eviction",
-    plural="evictions",
-    singular="eviction",
-    verbs=(),
-)
+AUTOSCALING_V1_SCALE: Final = _resource("autoscaling", "v1", "Scale", "scales", verbs=())
+POLICY_V1_EVICTION: Final = _resource("policy", "v1", "Eviction", "evictions", verbs=())
 
 PACKAGES: Final[dict[str, str]] = {
     "": "io.k8s.api.core",
