@@ -1,4 +1,4 @@
-"""What a strategy is given: the request that writes, and what the server keeps of definitions and configurations."""
+"""The interfaces that a strategy uses: of the request that writes, of the server's definitions and configurations."""
 
 from __future__ import annotations
 
