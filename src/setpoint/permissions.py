@@ -167,6 +167,19 @@ def injection(trusting: Sequence[tuple[str, str]]) -> set[Grant]:
     return {Grant(*places[kind], verb, name) for kind, name in trusting for verb in ("get", "patch")}
 
 
+def registrations(configuration: str, definitions: Iterable[str]) -> set[Grant]:
+    """The grants with which the webhook configurations of that name, and these definitions' conversions, are removed.
+
+    ``configuration`` is empty for a program without admissions.
+    """
+    group, definition = "admissionregistration.k8s.io", "customresourcedefinitions"
+    kinds = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations") if configuration else ()
+    grants = {Grant(group, kind, "delete", configuration) for kind in kinds}
+    return grants | {
+        Grant("apiextensions.k8s.io", definition, verb, name) for name in definitions for verb in ("get", "patch")
+    }
+
+
 def rules(grants: Iterable[Grant]) -> list[Document]:
     """The rules of a role that allows exactly the grants, sorted; resources with the same verbs share a rule."""
     verbs: dict[tuple[str, str, str], set[str]] = defaultdict(set)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,12 @@ from setpoint.client import Client, InProcessTransport
 from setpoint.deploy.document_groups import parts
 from setpoint.deploy.installation import Installation
 from setpoint.deploy.uninstallation import ObjectsRemain, Uninstallation
+from setpoint.deploy.workload import grace_seconds
 from setpoint.meta import from_wire
 from setpoint.models.admissionregistration_v1 import MutatingWebhookConfiguration
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.apps_v1 import Deployment
-from setpoint.models.core_v1 import ConfigMap, Namespace, Secret
+from setpoint.models.core_v1 import ConfigMap, Namespace, Pod, Secret
 from setpoint.models.rbac_v1 import ClusterRole
 from setpoint.testing import virtual_time
 
@@ -59,6 +61,71 @@ async def test_everything_that_was_installed_goes_and_a_second_removal_finds_not
         before = len(lines)
         await removal.run()
         assert lines[before:] == ["webhooks: no longer registered"]
+
+
+@virtual_time
+async def test_what_the_running_operator_would_make_again_goes_after_its_pods() -> None:
+    operator = shop.operator()
+    async with sp.testing.cluster() as cluster:
+        client = cluster.client
+        await install(client, operator)
+        await cluster.settle()
+        pods = await client.list(Pod, namespace=operator.namespace)
+        assert len(pods) == operator.replicas
+        pods[0].metadata.finalizers.append("example.com/slow")  # as one whose process takes its time
+        slow = await client.update(pods[0])
+        removal = asyncio.create_task(Uninstallation(client, operator, 60, lambda line: None).run())
+        await cluster.settle()
+        assert [pod.name for pod in await client.list(Pod, namespace=operator.namespace)] == [slow.name]
+        assert await names_of(client, Secret) == [operator.secret]
+        assert await names_of(client, ClusterRole), "it releases its Lease by its role"
+        patch = {"metadata": {"finalizers": None}}
+        await client.patch(Pod, slow.name, patch, namespace=operator.namespace)
+        await removal
+        assert await names_of(client, Secret) == []
+
+
+@virtual_time
+async def test_pods_that_do_not_end_do_not_block_the_removal() -> None:
+    operator = shop.operator()
+    lines: list[str] = []
+    async with ApiServer() as server, Client(InProcessTransport(server.handle)) as client:
+        await install(client, operator)
+        (deployment,) = parts(operator)["manager"]
+        stuck = from_wire(Pod, {"apiVersion": "v1", "kind": "Pod", **deployment["spec"]["template"]})
+        stuck.metadata.name, stuck.metadata.namespace = "stuck", operator.namespace
+        await client.create(stuck)
+        await Uninstallation(client, operator, 60, lines.append).run()
+        assert f"pods that have not ended after {grace_seconds()} s: stuck" in lines
+        assert await names_of(client, CustomResourceDefinition) == []
+
+
+@virtual_time
+async def test_a_program_with_a_conversion_and_no_admission_is_removed() -> None:
+    served = [webhook for webhook in shop.operator().served if not isinstance(webhook, sp.Admission)]
+    operator = shop.operator(served=served, configuration="")
+    async with ApiServer() as server, Client(InProcessTransport(server.handle)) as client:
+        await install(client, operator)
+        await Uninstallation(client, operator, 60, lambda line: None).run()
+        assert await names_of(client, CustomResourceDefinition) == []
+
+
+class Issuer(sp.CustomResource, group="cert-manager.io", version="v1"):
+    spec: dict[str, Any]
+
+
+class Certificate(sp.CustomResource, group="cert-manager.io", version="v1"):
+    spec: dict[str, Any]
+
+
+@virtual_time
+async def test_the_certificate_of_cert_manager_goes_though_the_command_does_not_know_who_issues() -> None:
+    async with sp.testing.cluster(crds=[Issuer, Certificate]) as cluster:
+        await install(cluster.client, shop.operator(certificates="cert-manager"))
+        assert await names_of(cluster.client, Certificate)
+        await Uninstallation(cluster.client, shop.operator(), 60, lambda line: None).run()
+        for kind in (Certificate, Issuer):
+            assert await names_of(cluster.client, kind) == []
 
 
 class Site(sp.CustomResource, group="site.example.com", version="v1"):

@@ -17,7 +17,7 @@ from cyclopts.validators import Number
 from setpoint.apps.error_reports import UsageError
 from setpoint.cli.default_names import program_name, webhook_name
 from setpoint.cli.program_arguments import Parts
-from setpoint.cli.program_options import OptionValues, with_values
+from setpoint.cli.program_options import OptionValues, flags_of, with_values
 from setpoint.cli.run_flags import authorities_in
 from setpoint.controller import Controller, watched_kinds
 from setpoint.crd import CustomResource
@@ -232,6 +232,7 @@ def manifests_command(program: Parts) -> Callable[..., None]:
                 release=_release(deployment.release, form),
                 policies=policies,
                 options=_printed(program, own),
+                option_names=flags_of(program.operator.options),
             )
             served = operator.served
             if callers != _ANY_CALLER and not served:

@@ -26,6 +26,7 @@ def uninstall_command(parts: Parts) -> Callable[..., None]:
         watch_namespace: str | None = None,
         name: str | None = None,
         service: str = "",
+        chart: str = "",
         option: OptionValues = (),
         kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
         context: str | None = None,
@@ -47,6 +48,9 @@ def uninstall_command(parts: Parts) -> Callable[..., None]:
             The name of the program's objects, as for manifests.
         service
             The Service of the webhooks, as for manifests.
+        chart
+            Helm installed the program, and its names begin with this: remove only what has to go before the rest of the
+            release, and what Helm does not know. The chart's hook does this.
         option
             An option of the program, NAME=VALUE, as for manifests. Repeatable.
         kubeconfig
@@ -72,6 +76,8 @@ def uninstall_command(parts: Parts) -> Callable[..., None]:
             watch_namespace=watch_namespace,
             service=service,
             policies=parts.operator.policies,
+            short=chart,
+            managed_by="Helm" if chart else "setpoint",
         )
 
         async def remove(*, first: bool) -> None:
@@ -98,8 +104,10 @@ def _print_plan(operator: Any, objects: list[tuple[Any, list[Any]]]) -> None:
         namespaces = len({head.namespace for head in heads})
         places = f" (namespaces: {namespaces})" if resource.namespaced and heads else ""
         _print(f"to delete: all objects of {resource.group_resource}, and what they own: {len(heads)}{places}")
-    _print(f"to delete: {operator.program} in the namespace {operator.namespace}, its roles and webhooks")
-    if operator.watch_namespace is None:
+    by_helm = operator.managed_by == "Helm"
+    rest = "" if by_helm else ", its roles and webhooks"
+    _print(f"to delete: {operator.program} in the namespace {operator.namespace}{rest}")
+    if operator.watch_namespace is None and not by_helm:
         for resource, _ in objects:
             _print(f"to delete: the definition {resource.group_resource}")
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 from setpoint.deploy.document_groups import ABOUT, parts
 from setpoint.deploy.file_tree import File
 from setpoint.deploy.installation import Installation, WebhookCallers
+from setpoint.deploy.uninstall_hook import uninstall_hook
 from setpoint.deploy.workload import CALLERS_FILE, CALLERS_FOLDER, CALLERS_SUM
 from setpoint.meta.yaml_text import to_yaml
 
@@ -46,6 +47,7 @@ _CONDITIONS: Final = {
     "disruption": ".Values.podDisruptionBudget.enabled",
     "monitoring": ".Values.monitoring.enabled",
 }
+_ABOUT_UNINSTALL: Final = "Before helm uninstall removes the rest: the users' objects, while the operator still runs."
 _SOURCES: Final = f"    from:\n    - ipBlock:\n        cidr: {_CALLERS}\n"
 _NETWORKS: Final = """\
     {{- with .Values.networkPolicy.webhookNetworks }}
@@ -99,6 +101,7 @@ def helm(operator: Installation) -> dict[str, File]:
             templates["network"] = _template(rule, "Which callers reach the operator.", ".Values.networkPolicy.enabled")
             continue
         templates[name] = _template(text, ABOUT[name], _CONDITIONS.get(name, ""))
+    templates["uninstall"] = _template(_uninstall(tokens), _ABOUT_UNINSTALL, ".Values.uninstall.objects")
     chart = {
         "apiVersion": _API,
         "name": operator.name,
@@ -164,7 +167,8 @@ def _text(documents: list[Document]) -> str:
 
 _KEEP_KEY: Final = "helm.sh/resource-policy"
 _KEEP_LINE: Final = f"    {_KEEP_KEY}: keep\n"
-_KEEP: Final = f'    {_KEEP_KEY}: {{{{ ternary "keep" "delete" .Values.crds.keep }}}}\n'
+_KEEP: Final = f"{{{{- if .Values.crds.keep }}}}\n{_KEEP_LINE}{{{{- end }}}}\n"
+"""Helm 3 does not delete an object that has the annotation with any other value either."""
 
 
 def _template(text: str, about: str, condition: str) -> str:
@@ -190,37 +194,54 @@ def _manager(documents: list[Document]) -> str:
     (deployment,) = documents
     pod = deployment["spec"]["template"]["spec"]
     pod["serviceAccountName"] = _ACCOUNT
-    container = pod["containers"][0]
-    container["args"].append("--log-level=token-of-the-level")
-    container["resources"] = "token-of-resources"
-    container["imagePullPolicy"] = "token-of-pulling"
+    pod["containers"][0]["args"].append("--log-level=token-of-the-level")
     deployment["spec"]["replicas"] = "token-of-replicas"
-    template = deployment["spec"]["template"]["metadata"]
-    template["labels"]["token-of-labels"] = "here"
-    template["annotations"]["token-of-annotations"] = "here"
-    text = _text(documents)
-    for line, value in (
-        ("replicas: token-of-replicas", "replicas: {{ .Values.replicas }}"),
-        ("imagePullPolicy: token-of-pulling", "imagePullPolicy: {{ .Values.image.pullPolicy }}"),
-        ("token-of-the-level", "{{ .Values.logLevel }}"),
-    ):
-        text = text.replace(line, value)
-    text = _lines(text, "token-of-labels: here", _block("with .Values.podLabels", "toYaml ."))
-    text = _lines(text, "token-of-annotations: here", _block("with .Values.podAnnotations", "toYaml ."))
-    text = _lines(text, "resources: token-of-resources", "resources: {{- toYaml .Values.resources | nindent %(in)s }}")
+    text = _with_pod_values(documents, deployment["spec"]["template"])
+    text = text.replace("replicas: token-of-replicas", "replicas: {{ .Values.replicas }}")
+    text = text.replace("token-of-the-level", "{{ .Values.logLevel }}")
     text = _lines(
         text,
         "- --log-level={{ .Values.logLevel }}",
         "- --log-level={{ .Values.logLevel }}\n" + _OPTIONS + _block("with .Values.extraArgs", "toYaml ."),
         '- "--log-level={{ .Values.logLevel }}"',
     )
-    text = _lines(
-        text,
-        "imagePullPolicy: {{ .Values.image.pullPolicy }}",
-        "imagePullPolicy: {{ .Values.image.pullPolicy }}\n" + _named("env"),
-    )
-    if CALLERS_FOLDER in text:
-        text = _with_callers(text)
+    return _with_callers(text) if CALLERS_FOLDER in text else text
+
+
+def _uninstall(operator: Installation) -> str:
+    """The uninstall hook. Objects in namespaces that the operator does not watch, by an option, stay."""
+    arguments = [f"--chart={_NAME}", f"--namespace={_SPACE}", "--timeout=token-of-the-time"]
+    if operator.name_given:
+        arguments.append(f"--name={operator.name_given}")
+    if operator.watch_namespace is not None:
+        arguments.append(f"--watch-namespace={operator.watch_namespace}")
+    documents = uninstall_hook(operator, arguments)
+    job = documents[-1]["spec"]
+    job["activeDeadlineSeconds"] = "token-of-the-end"
+    text = _with_pod_values(documents, job["template"])
+    text = text.replace("token-of-the-end", f"{{{{ add .Values.uninstall.timeout {_MORE_TIME} }}}}")
+    lines = ['- "--timeout={{ .Values.uninstall.timeout }}"']
+    if operator.watch_namespace is None:
+        lines += _WATCHED
+    if operator.option_names:
+        names = " ".join(json.dumps(name) for name in operator.option_names)
+        lines += [line.replace("NAMES", names) for line in _OWN_OPTIONS]
+    return _lines(text, '- "--timeout=token-of-the-time"', "\n".join(lines))
+
+
+def _with_pod_values(documents: list[Document], template: Document) -> str:
+    """The documents with the pod template of one of them, which has references to values for what belongs to pods."""
+    container = template["spec"]["containers"][0]
+    container["resources"] = "token-of-resources"
+    container["imagePullPolicy"] = "token-of-pulling"
+    template["metadata"]["labels"]["token-of-labels"] = "here"
+    template["metadata"].setdefault("annotations", {})["token-of-annotations"] = "here"
+    text = _text(documents)
+    text = _lines(text, "token-of-labels: here", _block("with .Values.podLabels", "toYaml ."))
+    text = _lines(text, "token-of-annotations: here", _block("with .Values.podAnnotations", "toYaml ."))
+    text = _lines(text, "resources: token-of-resources", "resources: {{- toYaml .Values.resources | nindent %(in)s }}")
+    policy = "imagePullPolicy: {{ .Values.image.pullPolicy }}"
+    text = _lines(text, "imagePullPolicy: token-of-pulling", f"{policy}\n{_named('env')}")
     named = ("imagePullSecrets", "nodeSelector", "tolerations", "affinity", "priorityClassName")
     line = "automountServiceAccountToken: true"
     return _lines(text, line, "\n".join([line, *map(_named, named)]))
@@ -249,11 +270,22 @@ _NAMES: Final = """\
         - {{ printf "--webhook-client-name=%s" . | quote }}
 {{- end }}
 """
+_VALUE: Final = '$name (ternary (toJson $value) $value (kindIs "float64" $value)) | quote }}'
 _OPTIONS: Final = (
-    "{{- range $name, $value := .Values.options }}\n"
-    '- {{ printf "--%%s=%%v" $name (ternary (toJson $value) $value (kindIs "float64" $value)) | quote }}\n'
-    "{{- end }}\n"
+    f'{{{{- range $name, $value := .Values.options }}}}\n- {{{{ printf "--%%s=%%v" {_VALUE}\n{{{{- end }}}}\n'
 )
+_OWN_OPTIONS: Final = (
+    "{{- range $name, $value := pick .Values.options NAMES }}",
+    f'- {{{{ printf "--option=%s=%v" {_VALUE}',
+    "{{- end }}",
+)
+_WATCHED: Final = (
+    "{{- with .Values.options.namespace }}",
+    '- {{ printf "--watch-namespace=%s" . | quote }}',
+    "{{- end }}",
+)
+_MORE_TIME: Final = 90
+"""Seconds for the Job's pod to start and, after the users' objects, for the operator's pods to end."""
 
 
 def _block(condition: str, value: str) -> str:
@@ -303,6 +335,7 @@ _SCHEMA: Final[Document] = {
         rbac=_object(create=_SWITCH),
         userRoles=_object(create=_SWITCH),
         crds=_object(install=_SWITCH, keep=_SWITCH),
+        uninstall=_object(objects=_SWITCH, timeout={"type": "integer", "minimum": 1}),
         logLevel={"enum": ["debug", "info", "warning", "error"]},
         options={"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}},
         extraArgs=_TEXTS,

@@ -87,6 +87,8 @@ class Installation:
     policies: Sequence[Policy] = ()
     options: Mapping[str, str | bool | float] = field(default_factory=dict)
     """Values of the program's own options, by the names of their flags."""
+    option_names: Sequence[str] = ()
+    """The names of all flags of the program's own options."""
 
     @cached_property
     def name(self) -> str:

@@ -18,9 +18,10 @@ from setpoint.permissions import (
     injection,
     leases,
     pause_switch,
+    registrations,
     rules,
 )
-from setpoint.webhook.registration import trusting
+from setpoint.webhook.registration import converters_of, definition_name, trusting
 
 Document = dict[str, Any]
 _API: Final = "rbac.authorization.k8s.io/v1"
@@ -44,13 +45,7 @@ def roles(operator: Installation) -> list[Document]:
     in a Role there, except those for cluster-scoped kinds and URLs. The permissions for Leases, and for the Secret with
     the certificates that the operator issues itself, are in Roles in the operator's namespace.
     """
-    account: Document = {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": operator.metadata("", "rbac"),
-        "automountServiceAccountToken": False,  # the Deployment asks for it
-    }
-    documents = [account, *_manager(operator)]
+    documents = [_account(operator), *_granted(operator, declared(operator.controllers, operator.served))]
     if operator.controllers:
         grants = leases() | pause_switch(PAUSE_SWITCH)
         documents += _bound(operator, _role("Role", operator.metadata("leader-election", "rbac"), rules(grants)))
@@ -74,8 +69,31 @@ def roles(operator: Installation) -> list[Document]:
     return documents
 
 
-def _manager(operator: Installation) -> list[Document]:
-    grants = declared(operator.controllers, operator.served)
+def uninstaller_roles(operator: Installation, job: Installation) -> list[Document]:
+    """The account with which ``job`` removes ``operator`` as far as Helm doesn't, its roles and their bindings."""
+    grants = {Grant(kind.group, kind.plural, verb) for kind in operator.own_resources for verb in ("delete", "list")}
+    grants |= registrations(operator.configuration, map(definition_name, converters_of(operator.served)))
+    inside = {
+        Grant("apps", "deployments", "delete", operator.name),
+        Grant("coordination.k8s.io", "leases", "delete", operator.program),
+        Grant("", "secrets", "delete", operator.secret),
+        Grant("", "pods", "list"),
+    }
+    role = _role("Role", job.metadata("", "rbac"), rules(inside))
+    return [_account(job), *_granted(job, grants), *_bound(job, role)]
+
+
+def _account(operator: Installation) -> Document:
+    return {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": operator.metadata("", "rbac"),
+        "automountServiceAccountToken": False,  # the pods ask for it
+    }
+
+
+def _granted(operator: Installation, grants: set[Grant]) -> list[Document]:
+    """The grants, in a ClusterRole or, where they suffice, in a Role in the only watched namespace, bound."""
     if not grants:
         return []  # a program of webhooks that look at nothing else
     if operator.watch_namespace is None:

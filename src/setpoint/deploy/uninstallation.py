@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from setpoint.client import Client, NoMatchError, NotFound, metadata_only
 from setpoint.deploy.crds import definitions_of
 from setpoint.deploy.document_groups import parts
 from setpoint.deploy.installation import Installation
+from setpoint.deploy.webhooks import certificate
+from setpoint.deploy.workload import grace_seconds
 from setpoint.meta import Resource
+from setpoint.models.core_v1 import Pod
 from setpoint.webhook.installation import uninstall
 
 Document = dict[str, Any]
@@ -32,8 +35,11 @@ class Uninstallation:
 
     1. The objects of its own kinds, while the operator still runs, because it has to remove their finalizers.
     2. Its webhooks' configurations, so that no request waits for them; then the conversions of its kinds.
-    3. Its Deployment, and everything else in its namespace; then its roles.
+    3. Its Deployment; when its pods have ended, everything else in its namespace; then its roles.
     4. Its definitions.
+
+    If Helm installed the operator (``managed_by``), only what Helm can't do is done: steps 1 and 2, the Deployment, and
+    what the program itself has made. Helm removes the rest.
 
     Kinds with ``installed_by``, and the namespace, stay. Where the operator watches one namespace, objects in other
     namespaces stay, and with them the definitions. A missing object is not an error, so an interrupted removal can be
@@ -66,13 +72,17 @@ class Uninstallation:
         if self.operator.configuration or self.operator.served:
             await uninstall(self.client, self.operator.served, self.operator.configuration)
             self.report("webhooks: no longer registered")
+        by_helm = self.operator.managed_by == "Helm"
         groups = parts(self.operator)
-        for group in _FIRST:
+        groups["certificates"] = certificate(replace(self.operator, certificates="cert-manager"))
+        for group in ("manager",) if by_helm else _FIRST:
             for document in reversed(groups.get(group, [])):
                 await self._remove(document)
+            if group == "manager":
+                await self._pods_have_ended()
         for document in self._left_at_run_time():
             await self._remove(document)
-        if self.operator.watch_namespace is None:
+        if self.operator.watch_namespace is None and not by_helm:
             for definition in definitions_of(self.operator.kinds):
                 await self._remove(definition)
 
@@ -98,6 +108,20 @@ class Uninstallation:
                 heads = await self._objects_of(resource)
             if total:
                 self.report(f"{resource.group_resource}: objects deleted: {total}")
+
+    async def _pods_have_ended(self) -> None:
+        """Waits for the operator's processes: they would make the Lease and the certificate again, and they release the
+        Lease by their role. A pod on a node that is away does not end, so the wait has a limit.
+        """
+        labels = {"app.kubernetes.io/name": self.operator.name, "app.kubernetes.io/component": "manager"}
+        deadline = asyncio.get_running_loop().time() + grace_seconds()
+        while pods := await self.client.list(Pod, namespace=self.operator.namespace, selector=labels):
+            if asyncio.get_running_loop().time() >= deadline:
+                self.report(
+                    f"pods that have not ended after {grace_seconds()} s: {', '.join(pod.name for pod in pods)}"
+                )
+                return
+            await asyncio.sleep(_PAUSE)
 
     def _resources(self) -> Sequence[Resource]:
         return self.operator.own_resources

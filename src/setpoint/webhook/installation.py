@@ -112,12 +112,13 @@ async def uninstall(
     run ``setpoint crd migrate`` first. A missing object is not an error.
 
     ``conversions=False`` leaves the conversions in place, for a server that will be started again.
-    Until then, objects that need conversion can't be read or written, but nothing is lost.
+    Until then, objects that need conversion can't be read or written, but nothing is lost. ``name`` is empty if there
+    are only conversions.
 
     Raises:
         ApiError: the server refuses.
     """
-    for kind in _KINDS:
+    for kind in _KINDS if name else ():
         try:
             await client.delete(kind, name)
         except NotFound:
