@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -293,12 +294,46 @@ def test_descriptions_are_those_of_the_definition(theirs: Any) -> None:
     ("change", "problem"),
     [
         ({"apiVersion": "apiextensions.k8s.io/v1beta1"}, "is apiextensions.k8s.io/v1beta1 CustomResourceDefinition"),
-        ({"spec": {"group": "a.example.org"}}, "needs spec.group, spec.names.kind and spec.versions"),
+        ({"spec": None}, "spec: Required value"),
     ],
 )
 def test_a_document_that_has_no_classes_is_refused_by_name(change: dict[str, Any], problem: str) -> None:
     with pytest.raises(SchemaProblem, match=rf"shapes\.shapes\.example\.org: {problem}"):
         definitions_to_source([definitions()[0] | change])
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"scope": None}, "spec.scope: Required value"),
+        ({"group": 3}, 'spec.group: Invalid value: "integer"'),
+        ({"versions": [{"name": "v1", "served": True, "storage": False}]}, "none of them has storage: true"),
+        (
+            {"names": {"kind": "${KIND}", "plural": "shapes"}},
+            "spec.names.kind '${KIND}', in lower case: a DNS-1035 label",
+        ),
+        (
+            {
+                "versions": [
+                    {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": []}}}
+                ]
+            },
+            "spec.versions[0].schema.openAPIV3Schema.type: Invalid value",
+        ),
+    ],
+)
+def test_a_definition_that_no_server_takes_is_refused_with_its_field(change: dict[str, Any], problem: str) -> None:
+    definition = definitions()[0]
+    with pytest.raises(SchemaProblem, match=re.escape(problem)):
+        definitions_to_source([definition | {"spec": definition["spec"] | change}])
+
+
+@pytest.mark.parametrize(("kind", "name"), [("Round-Shape", "RoundShape"), ("class", "Class")])
+def test_a_kind_whose_name_no_class_can_have_has_it_as_a_keyword(kind: str, name: str) -> None:
+    definition = definitions()[-1]
+    definition["spec"]["names"] = {"kind": kind, "plural": "shapes"}
+    module = module_of(definitions_to_source([definition]), "written_names")
+    assert resource_of(getattr(module, name)).kind == kind
 
 
 def create(folder: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> None:

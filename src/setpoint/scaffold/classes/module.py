@@ -5,14 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from keyword import iskeyword
 from typing import Any, Final
 
+from setpoint.crd.builtin_schemas import builtin_schema
 from setpoint.crd.custom_resource import plural_of
 from setpoint.crd.declared_paths import column_type
 from setpoint.meta import wire_name
+from setpoint.meta.names import dns1035_label
+from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.scaffold.classes.attributes import attributes_of
 from setpoint.scaffold.classes.record import Field, Record, Records, SchemaProblem, rules_source
 from setpoint.scaffold.classes.text import call, class_head, docstring, field_lines, literal
+from setpoint.schema import Schema, copy_json, drop_nulls, structural, validate
 
 Document = Mapping[str, Any]
 _RESERVED: Final = frozenset({"Annotated", "Any", "Literal", "None", "True", "False"})
@@ -68,9 +74,11 @@ def definitions_to_source(definitions: Iterable[Document], *, own: bool = False,
 def _kinds(definitions: Iterable[Document]) -> list[_Kind]:
     kinds: list[_Kind] = []
     used: set[str] = set(_RESERVED)
-    for definition in sorted(definitions, key=lambda document: (_kind_of(document), _name_of(document))):
+    checked = [_checked(definition) for definition in definitions]
+    for definition in sorted(checked, key=lambda document: (document["spec"]["names"]["kind"], _name_of(document))):
         spec = definition["spec"]
-        name = _free(_kind_of(definition), spec["group"], used)
+        kind = spec["names"]["kind"].replace("-", "")
+        name = _free(kind.capitalize() if iskeyword(kind) else kind, spec["group"], used)
         for version in _ordered(spec["versions"]):
             label = (
                 name
@@ -87,18 +95,34 @@ def _name_of(definition: Document) -> str:
     return str(metadata.get("name", "")) if isinstance(metadata, Mapping) else ""
 
 
-def _kind_of(definition: Document) -> str:
-    """Raises `SchemaProblem` if the document is not a definition with the parts that are needed."""
+def _checked(definition: Document) -> Document:
+    """The definition, without nulls, as a server stores it.
+
+    Raises:
+        SchemaProblem: the document is not a definition, or a field of its spec has a wrong type or is missing.
+    """
+    name = _name_of(definition)
     api_version, kind = definition.get("apiVersion"), definition.get("kind")
     if (api_version, kind) != ("apiextensions.k8s.io/v1", "CustomResourceDefinition"):
-        raise SchemaProblem(f"{_name_of(definition)}: is {api_version} {kind}, not apiextensions.k8s.io/v1")
-    try:
-        name = str(definition["spec"]["names"]["kind"])
-        assert definition["spec"]["group"]
-        assert [version["name"] for version in definition["spec"]["versions"] if version["storage"]]
-    except (AssertionError, KeyError, TypeError):
-        raise SchemaProblem(f"{_name_of(definition)}: needs spec.group, spec.names.kind and spec.versions") from None
-    return name
+        raise SchemaProblem(f"{name}: is {api_version} {kind}, not apiextensions.k8s.io/v1")
+    spec: dict[str, Any] = {"spec": copy_json(definition.get("spec"))}
+    drop_nulls(_schema(), spec)
+    if problems := validate(_schema(), spec):
+        raise SchemaProblem(f"{name}: {problems[0]}")
+    kind = spec["spec"]["names"]["kind"]
+    if wrong := dns1035_label(kind.lower()):
+        raise SchemaProblem(f"{name}: spec.names.kind {kind!r}, in lower case: {wrong[0]}")
+    if not any(version["storage"] for version in spec["spec"]["versions"]):
+        raise SchemaProblem(f"{name}: spec.versions: none of them has storage: true")
+    return {**definition, **spec}
+
+
+@cache
+def _schema() -> Schema:
+    """The schema of a definition."""
+    schema = builtin_schema(CustomResourceDefinition)
+    assert schema is not None
+    return structural.load(schema)
 
 
 def _free(kind: str, group: str, used: set[str]) -> str:
