@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport
+from setpoint.controller import Controller
 from setpoint.controller.context import Context, current
 from setpoint.controller.explain.explanation import explain
 from setpoint.manager import FencedTransport, LeaderElection, Manager, Sharding, WriteRefused
 from setpoint.manager.sharding.rendezvous_hashing import Members
 from setpoint.manager.sharding.shard_lease import ShardLease
+from setpoint.meta import ObjectKey
 from setpoint.models.coordination_v1 import Lease
-from setpoint.models.core_v1 import ConfigMap
+from setpoint.models.core_v1 import ConfigMap, Namespace
 from setpoint.testing import advance, run, virtual_time
 
 from .simulated import World, now, world
@@ -47,6 +49,26 @@ async def test_three_processes_share_all_keys_and_have_none_in_common() -> None:
         assert {(who, key) for _, who, key in new_world.begins} == {
             (process.name, key) for process in new_world.processes for key in process.share
         }
+
+
+@virtual_time
+async def test_a_member_without_a_controller_that_another_has_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
+    async with world("a", "b") as new_world:
+        a, b = new_world.processes
+
+        async def reconcile(obj: Namespace, ctx: Context) -> None:
+            """Nothing to do."""
+
+        a.manager.add(Controller(Namespace, reconcile, name="newer"))
+        await settled(new_world, 60)
+        fields = [record.fields for record in caplog.records if "all controllers" in record.getMessage()]
+        (warning,) = [{name: str(value).partition("@")[0] for name, value in item.items()} for item in fields]
+        assert warning == {"group": "default/group", "member": "a", "other": "b", "missing": "newer"}
+        reasons = [a.member.elsewhere("newer", ObjectKey(f"namespace-{number}")) for number in range(20)]
+        assert {*reasons} == {"", "it is in the shard of b, which has no controller of that name, this process is a"}
+        await b.stop()
+        await settled(new_world, 60)
+        assert not any(a.member.elsewhere("newer", ObjectKey(f"namespace-{number}")) for number in range(20))
 
 
 @virtual_time

@@ -47,6 +47,7 @@ ENVIRONMENT = {
 LABELS = {
     "sharding.setpoint.io/group": "label of the Leases of the processes that share a controller's objects",
     "sharding.setpoint.io/members": "annotation of such a Lease: the members that this process reckons with",
+    "sharding.setpoint.io/controllers": "annotation of such a Lease: the names of the process's controllers",
     "fleet.setpoint.io/cluster": "label of a Secret with a kubeconfig: the name of a fleet's cluster",
     "webhook.setpoint.io/in-force": "annotation of the dry run by which `setpoint webhook` sees whether API servers "
     "call it",

@@ -192,7 +192,16 @@ class Manager:
         if election is not None and sharding is not None:
             raise ValueError("a manager takes leader_election or sharding, not both: with shards every process works")
         if sharding is not None:
-            self.shards = ShardMember(self.client, sharding, now=now, random=random, ready=self._caches_synced)
+            self.shards = ShardMember(
+                self.client,
+                sharding,
+                now=now,
+                random=random,
+                ready=self._caches_synced,
+                controllers=lambda: [
+                    name for name, running in self.controllers.items() if running.controller.leader_only
+                ],
+            )
         elif isinstance(election, ParentLease):
             self.elector = election
         elif election is not None:
@@ -201,6 +210,10 @@ class Manager:
             )
             if self.metrics is not None:
                 self.metrics.add_elector(elector)
+
+    def _shared_controllers(self) -> list[str]:
+        """The names of the controllers whose keys are shared out."""
+        return [name for name, running in self.controllers.items() if running.controller.leader_only]
 
     def _host(self, fleet: Fleet, namespace: str | None) -> None:
         host = Host(self._process, self.options.instance, namespace, self.metrics, self._shard)

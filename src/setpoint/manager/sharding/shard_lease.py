@@ -7,14 +7,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from random import Random
 
 from setpoint.client import AlreadyExists, ApiError, Client, Conflict, NotFound, TransportError
 from setpoint.manager.sharding.config import Sharding
 from setpoint.manager.sharding.rendezvous_hashing import BY_NAMESPACE, Members
-from setpoint.manager.sharding.shard_peers import LABEL, VIEW, Peer, record_of
+from setpoint.manager.sharding.shard_peers import CONTROLLERS, LABEL, VIEW, Peer, record_of
 from setpoint.meta import MicroTime
 from setpoint.models.coordination_v1 import Lease, LeaseSpec
 
@@ -29,11 +29,21 @@ class ShardLease:
     """The Lease that shows the other members that this process is alive, and which view it has.
 
     ``member`` is the id of the current life, ``""`` before the first. `renewed_at` is the loop time just before the
-    last successful renewal was sent; the lease's duration counts from that time.
+    last successful renewal was sent; the lease's duration counts from that time. `controllers` are the names of those
+    whose keys the members share.
     """
 
-    def __init__(self, client: Client, sharding: Sharding, *, now: Callable[[], datetime], random: Random) -> None:
+    def __init__(
+        self,
+        client: Client,
+        sharding: Sharding,
+        *,
+        now: Callable[[], datetime],
+        random: Random,
+        controllers: Callable[[], Collection[str]] = tuple,
+    ) -> None:
         self.sharding = sharding
+        self.controllers = controllers
         self.member = ""
         self.renewed_at = float("-inf")
         self.request_timeout = max(1.0, sharding.renew_deadline / 2)
@@ -155,6 +165,7 @@ class ShardLease:
         )
         lease.metadata.labels[LABEL] = self.sharding.name
         lease.metadata.annotations[VIEW] = str(view)
+        lease.metadata.annotations[CONTROLLERS] = ",".join(sorted(self.controllers()))
         return lease
 
     def fields(self) -> dict[str, str]:

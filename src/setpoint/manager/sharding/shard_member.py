@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from datetime import UTC, datetime
 from random import Random
 
@@ -65,6 +65,7 @@ class ShardMember:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         random: Random | None = None,
         ready: Callable[[], Awaitable[None]] | None = None,
+        controllers: Callable[[], Collection[str]] = tuple,
     ) -> None:
         self.sharding = sharding
         self.joins = 0
@@ -73,8 +74,9 @@ class ShardMember:
         self._client = client
         self._random = random or Random()
         self._ready = ready
-        self._lease = ShardLease(client, sharding, now=now, random=self._random)
+        self._lease = ShardLease(client, sharding, now=now, random=self._random, controllers=controllers)
         self._peers: dict[str, Peer] = {}
+        self._lacking: dict[str, frozenset[str]] = {}
         self._elders: set[str] | None = None
         self._views: list[Members] = []
         self._published = Members(())
@@ -131,7 +133,8 @@ class ShardMember:
             return f"this process ({self.sharding.identity}) has no share of the keys: {self.problem()}"
         owner = self._views[-1].owner(controller, key)
         if owner != self._lease.member:
-            return f"it is in the shard of {owner.rpartition('@')[0]}, this process is {self.sharding.identity}"
+            lacks = "which has no controller of that name, " if controller in self._lacking.get(owner, ()) else ""
+            return f"it is in the shard of {owner.rpartition('@')[0]}, {lacks}this process is {self.sharding.identity}"
         waits = ", ".join(sorted(id.rpartition("@")[0] for id in self._elders or ())) or "this process's own Lease"
         return f"it is in the shard of this process ({self.sharding.identity}), which waits for {waits} to hand over"
 
@@ -262,6 +265,7 @@ class ShardMember:
         for name, peer in list(self._peers.items()):
             if name not in listed and peer.id not in alive:
                 del self._peers[name]
+        self._compare(alive)
         if self._elders is None:
             self._elders = set(alive)
         self._elders = {id for id in self._elders if id in alive and self._lease.member not in alive[id].view}
@@ -272,6 +276,21 @@ class ShardMember:
             self._refresh()
             if not self._drained():
                 self._drain_until = loop.time() + self.sharding.drain_timeout
+
+    def _compare(self, alive: dict[str, Peer]) -> None:
+        """Warns once of each member that does not have all controllers of this process: the keys that it owns of the
+        others are reconciled by none. In a rolling update that adds a controller this ends with the old processes.
+        """
+        mine, before = frozenset(self._lease.controllers()), self._lacking
+        lacking = {id: mine - peer.controllers for id, peer in alive.items() if peer.controllers is not None}
+        self._lacking = {id: names for id, names in lacking.items() if names}
+        for id, names in self._lacking.items():
+            if before.get(id) != names:
+                logger.warning(
+                    "a member does not have all controllers of this process: none reconciles the keys that it owns "
+                    "of the others; give all members the same controllers, with the same names",
+                    extra={"fields": {**self._lease.fields(), "other": id, "missing": ", ".join(sorted(names))}},
+                )
 
     async def _publish(self) -> None:
         """Renews the Lease, with the newest view if no reconcile of a key that this view gives to others is running;

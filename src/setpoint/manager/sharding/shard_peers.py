@@ -10,6 +10,8 @@ from setpoint.models.coordination_v1 import Lease
 
 LABEL: Final = "sharding.setpoint.io/group"
 VIEW: Final = "sharding.setpoint.io/members"
+CONTROLLERS: Final = "sharding.setpoint.io/controllers"
+"""The annotation of a Lease with the names of the process's controllers, separated by commas."""
 
 
 class Keys(NamedTuple):
@@ -29,13 +31,16 @@ class Keys(NamedTuple):
 class Peer:
     """The last known version of another process's Lease, and the time since which it has not changed."""
 
-    __slots__ = ("duration", "id", "observed_at", "record", "resource_version", "uid", "view")
+    __slots__ = ("controllers", "duration", "id", "observed_at", "record", "resource_version", "uid", "view")
 
     def __init__(self, lease: Lease, observed_at: float) -> None:
         spec = lease.spec
         self.id = spec.holder_identity or ""
         self.duration = float(spec.lease_duration_seconds or 0)
         self.view = Members.parse(lease.metadata.annotations.get(VIEW, ""))
+        names = lease.metadata.annotations.get(CONTROLLERS)
+        self.controllers = None if names is None else frozenset(names.split(","))
+        """None for a process that does not tell."""
         self.uid = lease.uid
         self.resource_version = lease.metadata.resource_version
         self.record = record_of(lease)
