@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -14,7 +13,10 @@ from setpoint.apps.error_reports import UsageError
 from setpoint.cli.manifests import operator_of
 from setpoint.cli.program_arguments import Parts
 from setpoint.cli.program_options import OptionValues, with_values
+from setpoint.cli.run_flags import KubeconfigFlags
 from setpoint.meta.text_escaping import visible
+
+_DEFAULT_CLUSTER: Final = KubeconfigFlags()
 
 
 def uninstall_command(parts: Parts) -> Callable[..., None]:
@@ -28,8 +30,7 @@ def uninstall_command(parts: Parts) -> Callable[..., None]:
         service: str = "",
         chart: str = "",
         option: OptionValues = (),
-        kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
-        context: str | None = None,
+        cluster: KubeconfigFlags = _DEFAULT_CLUSTER,
         timeout: Annotated[float, Parameter(validator=Number(gt=0))] = 300,
         yes: Annotated[bool, Parameter(name=["--yes", "-y"], negative="")] = False,
     ) -> None:
@@ -53,17 +54,12 @@ def uninstall_command(parts: Parts) -> Callable[..., None]:
             release, and what Helm does not know. The chart's hook does this.
         option
             An option of the program, NAME=VALUE, as for manifests. Repeatable.
-        kubeconfig
-            The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
-        context
-            The kubeconfig's context to use.
         timeout
             Seconds after which the command ends if objects are still there.
         yes
             Do not ask.
         """
         from setpoint.apps.program_runner import run
-        from setpoint.client import Client
         from setpoint.deploy.uninstallation import ObjectsRemain, Uninstallation
 
         with_options, _ = with_values(parts, option)
@@ -81,7 +77,7 @@ def uninstall_command(parts: Parts) -> Callable[..., None]:
         )
 
         async def remove(*, first: bool) -> None:
-            async with Client.from_environment(kubeconfig, context=context, field_manager=operator.program) as client:
+            async with cluster.client(operator.program) as client:
                 removal = Uninstallation(client, operator, timeout, _print)
                 if first:
                     _print_plan(operator, await removal.objects())

@@ -152,7 +152,7 @@ class Declaration(Generic[K]):
         self.resync = resync.total_seconds() if isinstance(resync, timedelta) else resync
         if self.resync is not None and (not isfinite(self.resync) or self.resync < 0 or 0 < self.resync < MIN_RESYNC):
             raise ValueError(f"controller {self.name!r}: resync must be 0 or at least 1 second, not {resync}")
-        self._event_filter = check_predicates(chosen["event_filter"])
+        self._event_filter = check_predicates(chosen["event_filter"], "event_filter")
         self.rate_limiter = chosen["rate_limiter"]
         self.reconcile_deleting = chosen["reconcile_deleting"]
         has_status, owns_status = "status" in kind.__struct_fields__, chosen["owns_status"]

@@ -68,12 +68,12 @@ def name_of(test: Test) -> str:
     return test.name if isinstance(test, Predicate) else getattr(test, "__name__", type(test).__name__)
 
 
-def check_predicates(tests: Iterable[Test]) -> tuple[Test, ...]:
-    """The tests. Raises `TypeError` if one of them is not a function that is called at once: the result of a coroutine
-    function would count as an acceptance of every event.
+def check_predicates(tests: Iterable[Test], argument: str = "predicates") -> tuple[Test, ...]:
+    """The tests in that ``argument``. Raises `TypeError` if one of them is not a function that is called at once: the
+    result of a coroutine function would count as an acceptance of every event.
     """
     if callable(tests):
-        raise TypeError(f"predicates is a list of functions: write predicates=[{name_of(tests)}]")
+        raise TypeError(f"{argument} is a list of functions: write {argument}=[{name_of(tests)}]")
     for test in (checked := tuple(tests)):
         function = test.test if isinstance(test, Predicate) else test
         if not callable(function) or inspect.iscoroutinefunction(function):
