@@ -17,13 +17,12 @@ import asyncio
 import json
 import os
 import platform
-import socket
 import ssl
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
@@ -32,7 +31,12 @@ from typing import Any
 import aiohttp
 from report import output_options, write
 
-TOKEN = "benchmark"
+sys.path.append(str(Path(__file__).parent.parent))  # run as a script, the folder above is not on the path
+
+from tools.kube_apiserver import TOKEN, free_port, serving, started
+
+__all__ = ["AT_ONCE", "TOKEN", "USERS", "Measurement", "Server", "free_port", "real", "started"]
+
 USERS = f'{TOKEN},admin,1,"system:masters"\n'.encode()
 MAPS = "/api/v1/namespaces/default/configmaps"
 AT_ONCE = 16
@@ -45,7 +49,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 class Server:
     """A running server: its address, and its processes."""
 
-    def __init__(self, url: str, processes: list[subprocess.Popen[bytes]]) -> None:
+    def __init__(self, url: str, processes: Sequence[subprocess.Popen[bytes]]) -> None:
         self.url = url
         self.processes = processes
 
@@ -63,23 +67,6 @@ class Server:
         return sum(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
-
-
-@contextmanager
-def started(words: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    output = subprocess.DEVNULL
-    with subprocess.Popen(words, cwd=folder, stdout=output, stderr=output) as process:
-        try:
-            yield process
-        finally:
-            process.terminate()
-
-
 @contextmanager
 def embedded(folder: Path) -> Iterator[Server]:
     port = free_port()
@@ -92,19 +79,9 @@ def embedded(folder: Path) -> Iterator[Server]:
 
 @contextmanager
 def real(folder: Path, programs: Path) -> Iterator[Server]:
-    port, client, peer = free_port(), free_port(), free_port()
-    (folder / "tokens.csv").write_bytes(USERS)
-    subprocess.run(["openssl", "genrsa", "-out", "sa.key", "2048"], cwd=folder, check=True, capture_output=True)
-    etcd = [str(programs / "etcd"), "--data-dir=etcd", "--log-level=error"]
-    etcd += [f"--{kind}-client-urls=http://127.0.0.1:{client}" for kind in ("listen", "advertise")]
-    etcd += [f"--listen-peer-urls=http://127.0.0.1:{peer}", f"--initial-advertise-peer-urls=http://127.0.0.1:{peer}"]
-    etcd += [f"--initial-cluster=default=http://127.0.0.1:{peer}"]
-    words = [str(programs / "kube-apiserver"), f"--etcd-servers=http://127.0.0.1:{client}", f"--secure-port={port}"]
-    words += ["--bind-address=127.0.0.1", "--cert-dir=certs", "--service-cluster-ip-range=10.0.0.0/24"]
-    words += ["--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=sa.key"]
-    words += ["--service-account-signing-key-file=sa.key", "--authorization-mode=RBAC", "--token-auth-file=tokens.csv"]
-    with started(etcd, folder) as one, started(words, folder) as other:
-        yield Server(f"https://127.0.0.1:{port}", [one, other])
+    """A kube-apiserver whose etcd keeps what it acknowledges, as in a cluster."""
+    with serving(programs, folder, fsync=True) as server:
+        yield Server(server.url, server.processes)
 
 
 class Measurement:

@@ -35,7 +35,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
-import yaml
 from report import output_options, write
 
 import setpoint as sp
@@ -130,21 +129,12 @@ def ours(folder: Path, nodes: int) -> Iterator[Server]:
 def theirs(folder: Path, programs: Path, nodes: int) -> Iterator[Server]:
     """kube-apiserver, etcd and kube-controller-manager; with nodes also kube-scheduler and kwok."""
     with real(folder, programs) as server, ExitStack() as stack:
-        named = {
-            "clusters": [{"name": "real", "cluster": {"server": server.url, "insecure-skip-tls-verify": True}}],
-            "users": [{"name": "admin", "user": {"token": TOKEN}}],
-            "contexts": [{"name": "real", "context": {"cluster": "real", "user": "admin"}}],
-        }
-        (folder / "kubeconfig").write_bytes(
-            yaml.safe_dump({"apiVersion": "v1", "kind": "Config", "current-context": "real", **named}).encode()
-        )
         flags: dict[str, tuple[str, ...]] = {"kube-controller-manager": LIFTED}
         if nodes:
             stages = f"--config={programs / 'kwok.yaml'}"
             flags["kube-scheduler"] = LIFTED
             flags["kwok"] = ("--manage-all-nodes", "--node-lease-duration-seconds=40", stages)
         processes: list[subprocess.Popen[bytes]] = list(server.processes)
-        asyncio.run(ready(server))
         for program, given in flags.items():
             words = [str(programs / program), "--kubeconfig=kubeconfig", *given]
             if program != "kwok":
@@ -164,12 +154,6 @@ def session() -> Iterator[Any]:
     yield lambda: aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(ssl=context, limit=0), headers={"authorization": f"Bearer {TOKEN}"}
     )
-
-
-async def ready(server: Server) -> None:
-    with session() as make:
-        async with make() as http:
-            await Measurement(server, http, 0.0).ready()
 
 
 async def register(server: Server, count: int) -> None:

@@ -25,6 +25,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "setpoint" / "kube-apiserver"
 ETCD = "v3.6.5"
@@ -98,15 +99,23 @@ def _go(arguments: list[str], folder: Path) -> str:
     return done.stdout
 
 
+class RunningServer(NamedTuple):
+    """A kube-apiserver that is ready: an administrator's kubeconfig, the address, and the processes."""
+
+    kubeconfig: Path
+    url: str
+    processes: tuple[subprocess.Popen[bytes], ...]
+
+
 @contextmanager
-def serving(programs: Path, place: Path) -> Iterator[Path]:
-    """A kube-apiserver with RBAC and without controllers, whose data are in ``place``; gives an administrator's
-    kubeconfig. Pods need no ServiceAccount, because nothing makes one.
+def serving(programs: Path, place: Path, *, fsync: bool = False) -> Iterator[RunningServer]:
+    """A kube-apiserver with RBAC and without controllers, whose data are in ``place``. Pods need no ServiceAccount,
+    because nothing makes one. ``fsync``: whether etcd waits until the disk has what it acknowledges.
     """
-    port, client, peer = _free_port(), _free_port(), _free_port()
+    port, client, peer = free_port(), free_port(), free_port()
     (place / "tokens.csv").write_text(f'{TOKEN},admin,1,"system:masters"\n')
     subprocess.run(["openssl", "genrsa", "-out", "sa.key", "2048"], cwd=place, check=True, capture_output=True)
-    etcd = [str(programs / "etcd"), "--data-dir=etcd", "--log-level=error", "--unsafe-no-fsync"]
+    etcd = [str(programs / "etcd"), "--data-dir=etcd", "--log-level=error", *(() if fsync else ("--unsafe-no-fsync",))]
     etcd += [f"--{kind}-client-urls=http://127.0.0.1:{client}" for kind in ("listen", "advertise")]
     etcd += [f"--listen-peer-urls=http://127.0.0.1:{peer}", f"--initial-advertise-peer-urls=http://127.0.0.1:{peer}"]
     etcd += [f"--initial-cluster=default=http://127.0.0.1:{peer}"]
@@ -115,21 +124,21 @@ def serving(programs: Path, place: Path) -> Iterator[Path]:
     words += ["--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=sa.key"]
     words += ["--service-account-signing-key-file=sa.key", "--authorization-mode=RBAC", "--token-auth-file=tokens.csv"]
     words += ["--disable-admission-plugins=ServiceAccount"]
+    url = f"https://127.0.0.1:{port}"
     named = {
-        "clusters": [
-            {"name": "real", "cluster": {"server": f"https://127.0.0.1:{port}", "insecure-skip-tls-verify": True}}
-        ],
+        "clusters": [{"name": "real", "cluster": {"server": url, "insecure-skip-tls-verify": True}}],
         "users": [{"name": "admin", "user": {"token": TOKEN}}],
         "contexts": [{"name": "real", "context": {"cluster": "real", "user": "admin"}}],
     }
     kubeconfig = place / "kubeconfig"
     kubeconfig.write_text(json.dumps({"apiVersion": "v1", "kind": "Config", "current-context": "real", **named}))
-    with _started(etcd, place), _started(words, place) as server:
-        _wait_until_ready(port, server, place / "kube-apiserver.log")
-        yield kubeconfig
+    with started(etcd, place) as store, started(words, place) as server:
+        _wait_until_ready(url, server, place / "kube-apiserver.log")
+        yield RunningServer(kubeconfig, url, (store, server))
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of the loopback address that nothing listens on now."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
@@ -137,7 +146,8 @@ def _free_port() -> int:
 
 
 @contextmanager
-def _started(words: list[str], place: Path) -> Iterator[subprocess.Popen[bytes]]:
+def started(words: list[str], place: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A program that runs in ``place``, where what it prints is in a ``.log`` with its name."""
     with (place / f"{Path(words[0]).name}.log").open("wb") as log:
         process = subprocess.Popen(words, cwd=place, stdout=log, stderr=log)
         try:
@@ -147,10 +157,10 @@ def _started(words: list[str], place: Path) -> Iterator[subprocess.Popen[bytes]]
             process.wait()
 
 
-def _wait_until_ready(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
+def _wait_until_ready(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    request = urllib.request.Request(f"https://127.0.0.1:{port}/readyz", headers={"authorization": f"Bearer {TOKEN}"})
+    request = urllib.request.Request(f"{url}/readyz", headers={"authorization": f"Bearer {TOKEN}"})
     for _ in range(READY_WITHIN):
         if server.poll() is not None:
             break
@@ -173,12 +183,12 @@ def main(arguments: list[str] | None = None) -> int:
     if re.fullmatch(r"1\.\d+\.\d+", options.version) is None:
         parser.error(f"{options.version!r} is not a release with its patch, for instance 1.31.14")
     programs = (options.folder / options.version).absolute()
-    etcd, server = build_etcd(programs), build_kube_apiserver(options.version, programs)
+    built = build_etcd(programs), build_kube_apiserver(options.version, programs)
     if not options.command:
-        print(etcd, server, sep="\n")
+        print(*built, sep="\n")
         return 0
-    with tempfile.TemporaryDirectory() as place, serving(programs, Path(place)) as kubeconfig:
-        words = [word.replace("{kubeconfig}", str(kubeconfig)) for word in options.command]
+    with tempfile.TemporaryDirectory() as place, serving(programs, Path(place)) as server:
+        words = [word.replace("{kubeconfig}", str(server.kubeconfig)) for word in options.command]
         return subprocess.run(words, check=False).returncode
 
 
