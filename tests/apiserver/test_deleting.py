@@ -150,6 +150,15 @@ async def test_each_shorter_grace_period_of_a_pod_is_an_event(api: Api) -> None:
     assert periods == [("MODIFIED", 5), ("MODIFIED", 1), ("MODIFIED", 0), ("DELETED", 0)]
 
 
+async def test_a_namespace_that_is_being_deleted_has_no_grace_period(api: Api) -> None:
+    (await api.post(NAMESPACES, {"metadata": {"name": "x", "finalizers": ["example.com/f"]}})).ok()
+    marked = (await api.delete(f"{NAMESPACES}/x")).ok()["metadata"]
+    assert "deletionTimestamp" in marked
+    assert "deletionGracePeriodSeconds" not in marked
+    again = (await api.delete(f"{NAMESPACES}/x", propagationPolicy="Foreground")).ok()["metadata"]
+    assert again == marked
+
+
 async def test_a_dry_run_of_a_pods_deletion_marks_nothing(api: Api) -> None:
     await api.post(PODS, pod())
     before = api.revision

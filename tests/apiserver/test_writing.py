@@ -10,7 +10,20 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding
-from tests.apiserver.harness import DEPLOYMENTS, MAPS, NOW, PODS, STRATEGIC, Api, config_map, deployment, pod, serving
+from tests.apiserver.harness import (
+    DEPLOYMENTS,
+    JSON_PATCH,
+    MAPS,
+    MERGE,
+    NOW,
+    PODS,
+    STRATEGIC,
+    Api,
+    config_map,
+    deployment,
+    pod,
+    serving,
+)
 
 from setpoint.testing import EPOCH
 from setpoint.webhook.certificate_authority import make_authority
@@ -136,9 +149,13 @@ async def test_an_update_without_version_is_unconditional_where_the_kind_allows_
     leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "x"}, "spec": {}}
     assert (await api.put(f"{leases}/x", lease)).status == 201  # leases may be created by an update
-    (await api.put(f"{leases}/x", lease)).failed(
-        422, "Invalid", "metadata.resourceVersion: Invalid value: 0: must be specified for an update"
-    )
+    message = "metadata.resourceVersion: Invalid value: 0: must be specified for an update"
+    (await api.put(f"{leases}/x", lease)).failed(422, "Invalid", message)
+    taken_away = {"metadata": {"resourceVersion": None, "labels": {"a": "b"}}}
+    removed = [{"op": "remove", "path": "/metadata/resourceVersion"}]
+    for patch, kind in ((taken_away, MERGE), (removed, JSON_PATCH)):
+        (await api.patch(f"{leases}/x", patch, kind)).failed(422, "Invalid", message)
+        (await api.patch(f"{MAPS}/web", patch, kind)).ok()
 
 
 async def test_an_update_of_what_is_not_there_is_404(api: Api) -> None:

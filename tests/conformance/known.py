@@ -43,7 +43,6 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
     "custom_resources": {
         **dict.fromkeys((1, 2), BOOKKEEPING),
         4: DISCOVERY,
-        **dict.fromkeys((8, 102, 105), GO_ZEROS),
         **dict.fromkeys((13, 15, 19, 71, 73), SCALARS),
         **dict.fromkeys((67, 76, 83), WORDS),
         **dict.fromkeys((97, 98, 99, 100), BLAME),
@@ -57,7 +56,7 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
     "every_patch": {**dict.fromkeys((8, 18), BLAME), **dict.fromkeys((19, 26, 28, 29), WORDS), 53: HTTP},
     "lists": {32: TIMING, 39: WORDS},
     "names_labels_and_other_metadata": {35: WORDS},
-    "namespaces": {**dict.fromkeys((7, 8, 13, 14), STATUS), 17: HTTP},
+    "namespaces": {17: HTTP},
     "objects_come_and_go": {14: BLAME},
     "pods": {
         25: PLUGIN,

@@ -118,6 +118,9 @@ class Versions:
     def to_store(self, served: ServedResource, obj: JsonObject) -> JsonObject:
         """Returns the stored form of ``obj``, which is in the served version. May change ``obj``.
 
+        It has the defaults of the stored version, which upstream fills in when it reads the object from etcd, also for
+        the answer: those of a status that was dropped, and those that the served version does not have.
+
         If a webhook converts the object, the stored form is also converted back, because an object that can't be
         converted back must not be stored.
         """
@@ -125,6 +128,8 @@ class Versions:
         document = self._fitted(obj, served, stored)
         if served.asks and stored is not served:
             stored.convert(copy_json(document), served, self._replay)
+        if stored.has_defaults:
+            apply_defaults(stored.schema, document)
         return document
 
 
@@ -139,15 +144,6 @@ async def _learn(learn: Learn, record: Record, resource: Resource | None, replay
         raise internal_error(
             f"StorageError: corrupt object, Code: 7, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {problem}"
         ) from None
-
-
-def stores_after(served: ServedResource, revision: int) -> None:
-    """Records that an object of the served version is about to be stored after ``revision``. Defaults of the stored
-    version may be missing from this object; they are set when it is read.
-    """
-    stored = served.stored_as
-    if stored is not served and stored.has_defaults:  # which are filled in when it is read
-        stored.schema_since = max(stored.schema_since, revision + 2)
 
 
 PLAIN: Final = Versions(None)

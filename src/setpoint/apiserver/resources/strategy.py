@@ -35,6 +35,8 @@ class Strategy:
     """Whether ``metadata.generation`` counts the changes to the desired state."""
     counts_dropped = False
     """Whether the generation also counts changes to fields that are dropped because their feature is off."""
+    begins_deletion = False
+    """Whether the first request to delete an object only marks it: without a grace period or a new generation."""
     collectable = True
     """Whether a deletion of an object may orphan its dependents or wait for them."""
     propagation = "Background"

@@ -173,6 +173,8 @@ class Representation:
         served = call.served
         if self.form != "object":  # upstream does not copy it
             metadata = {name: value for name, value in metadata.items() if name != "shardInfo"}
+        elif served.custom:
+            metadata = {"continue": "", **metadata}  # upstream's lists of custom resources always have it
         if self.form == "table":
             return self.table(call, _decoded(values), metadata, whole=True)
         meta = msgspec.json.encode(metadata)

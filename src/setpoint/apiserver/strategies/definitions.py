@@ -41,6 +41,7 @@ class Definitions(Strategy):
 
     status_keeps = METADATA
     generation = True
+    begins_deletion = True
     zero: JsonObject = {"spec": {"names": {}}, "status": {}}
 
     def default(self, obj: JsonObject) -> None:

@@ -25,6 +25,7 @@ class Namespaces(Strategy):
 
     name_rule = staticmethod(dns1123_label)
     returns_deleted = True
+    begins_deletion = True
 
     def default(self, obj: JsonObject) -> None:
         name = obj["metadata"].get("name")

@@ -10,7 +10,6 @@ from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import encode, metadata_of
 from setpoint.apiserver.objects.go_form import complete
 from setpoint.apiserver.objects.metadata import clean, generate_name, new_uid
-from setpoint.apiserver.objects.versions import stores_after
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.object_decoding import dedupe_owners, fit_namespace, read_object
@@ -21,7 +20,6 @@ from setpoint.apiserver.storage import Conflict
 from setpoint.apiserver.strategies.disabled_features import drop_disabled
 from setpoint.apiserver.verbs.managed_fields import track
 from setpoint.apiserver.verbs.validation import check_defaulted_size, check_namespace, check_new
-from setpoint.schema import apply_defaults
 
 JsonObject = dict[str, Any]
 _ATTEMPTS: Final = 8
@@ -115,11 +113,8 @@ def _store(call: Call, served: ServedResource, obj: JsonObject, options: WriteOp
     metadata = obj["metadata"]
     name, namespace = metadata["name"], metadata.get("namespace", "")
     stored = served.stored_as
-    if served.has_defaults and served.has_status and stored is served:
-        apply_defaults(served.schema, obj)  # the status was dropped, and its default is that of an object without one
     document = call.versions.to_store(served, obj)
     served.strategy.foresee(call, document)
-    stores_after(served, call.storage.revision)
     if options.dry_run:
         existing = call.storage.get(served.collection, namespace, name)
         if existing is None:

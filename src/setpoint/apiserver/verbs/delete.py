@@ -110,6 +110,8 @@ def remove(
     strategy = served.strategy
     metadata = obj["metadata"]
     _check_preconditions(served, record, metadata, options)
+    first, kept = "deletionTimestamp" not in metadata, strategy.keeps(obj)
+    begins = strategy.begins_deletion and (first or kept)
     strategy.check_delete(call, obj)
     changed = check is not None and check(obj)
     if options.grace_period_seconds is not None and options.grace_period_seconds < 0:
@@ -128,7 +130,9 @@ def remove(
             if wanted is not None:
                 _mark(call, metadata, wanted)
                 grace, changed, marked = wanted, True, True
-    finalizers = _finalizers(served, metadata, options)
+    finalizers = metadata.get("finalizers") or []
+    if not begins or first == kept:  # later requests for a namespace and the first for a definition leave them alone
+        finalizers = _finalizers(served, metadata, options)
     if finalizers != (metadata.get("finalizers") or []):
         changed = True
         if finalizers:
@@ -137,8 +141,11 @@ def remove(
             metadata.pop("finalizers", None)
     if admit and call.admission is not None:
         call.admission.deletions([_question(call, served, record, options_copy)])
-    waits = bool(finalizers) or strategy.keeps(obj)
-    if waits and not grace:
+    waits = bool(finalizers) or kept
+    if begins:
+        if first:
+            metadata["deletionTimestamp"], changed = call.timestamp(), True
+    elif waits and not grace:
         changed = _mark_waiting(call, metadata) or changed
     is_deleted = not waits and not grace
     if is_deleted and marked and not options.dry_run:  # as upstream, watches see the mark before the deletion

@@ -11,7 +11,7 @@ from setpoint.apiserver.errors import bad_request, conflict, not_found
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import encode
 from setpoint.apiserver.objects.metadata import clean
-from setpoint.apiserver.objects.versions import stores_after, written_version
+from setpoint.apiserver.objects.versions import written_version
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.object_decoding import dedupe_owners, fit_namespace, read_object
@@ -191,7 +191,6 @@ def store(
     )
     document = call.versions.to_store(served, new)
     served.strategy.foresee(call, document)
-    stores_after(served, call.storage.revision)
     if dry_run:
         return encode(stored, document, record.revision)
     key = (served.collection, record.namespace, record.name)
@@ -208,7 +207,7 @@ def store(
 
 def _check_version(call: Call, served: ServedResource, record: Record, resource_version: str | None) -> None:
     if not resource_version or resource_version == "0":
-        if served.strategy.unconditional_update or call.request.method == "PATCH":
+        if served.strategy.unconditional_update:
             return
         resource = served.resource
         error = FieldError(ErrorType.INVALID, "metadata.resourceVersion", "must be specified for an update", 0)
