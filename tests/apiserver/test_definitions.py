@@ -168,6 +168,22 @@ async def test_a_default_of_the_status_is_that_of_an_object_without_one() -> Non
             assert (await api.get(f"{things}/{name}")).ok()["status"] == {"phase": "Ready"}
 
 
+async def test_selectable_fields_that_versions_of_one_schema_do_not_share_are_refused() -> None:
+    document, fields = schema(a={"type": "string"}), [{"jsonPath": ".spec.a"}]
+    first = version(schema=document, selectableFields=fields)
+    async with serving() as api:
+        for second, text in (
+            (version("v2", schema=document), "may only be set when `version.schema.openAPIV3Schema` is not included"),
+            (version("v2", schema=document, selectableFields=fields), ""),
+            (version("v2", schema=schema(b={"type": "string"})), ""),
+        ):
+            answer = await api.post(CRDS, definition(first, second), dryRun="All")
+            if text:
+                answer.failed(422, "Invalid", f'spec.versions[0].selectableFields: Invalid value: "": {text}')
+            else:
+                answer.ok()
+
+
 async def test_a_write_in_another_version_is_answered_with_the_defaults_of_the_stored_one() -> None:
     rows = {"type": "array", "items": {"type": "object", "properties": {"k": {"type": "string", "default": "d"}}}}
     first = schema(b={"type": "string", "default": "one"}, rows=rows)

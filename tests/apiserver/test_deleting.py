@@ -55,6 +55,9 @@ async def test_the_object_that_is_deleted_can_be_named_exactly(api: Api) -> None
     (await api.delete(f"{MAPS}/web", {"preconditions": {"resourceVersion": "1"}})).failed(
         409, "Conflict", "the ResourceVersion in the precondition (1) does not match"
     )
+    for collection in (f"{MAPS}/web", MAPS):  # without a body, they are parameters
+        (await api.delete(collection, resourceVersion="1")).failed(409, "Conflict", "in the precondition (1) does not")
+    (await api.delete(f"{MAPS}/web", uid="other")).failed(409, "Conflict", "the UID in the precondition (other)")
     exact = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
     (await api.delete(f"{MAPS}/web", {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": exact})).ok()
 

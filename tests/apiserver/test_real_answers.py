@@ -40,6 +40,56 @@ async def test_built_in_kinds_are_only_shown_in_a_type_that_the_client_names(acc
         assert (await api.send("GET", MAPS, accept=f"{accept},application/json")).status == 200
 
 
+async def test_the_form_of_a_list_is_chosen_before_its_options_and_numbers_before_selectors() -> None:
+    options = {"labelSelector": "=", "limit": "x"}
+    async with serving() as api:
+        odd = await api.send("GET", MAPS, accept="application/json;as=Odd;v=v1;g=meta.k8s.io", **options)
+        odd.failed(406, "NotAcceptable", "only the following media types are accepted")
+        text = 'strconv.ParseInt: parsing "x": invalid syntax'
+        for more in ({}, {"watch": "1"}):
+            assert (await api.get(MAPS, **options, **more)).failed(400, "BadRequest", text)["message"] == text
+
+
+@pytest.mark.parametrize(
+    ("path", "obj"),
+    [
+        (
+            "/apis/coordination.k8s.io/v1/namespaces/default/leases",
+            {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": {}},
+        ),
+        ("/apis/node.k8s.io/v1/runtimeclasses", {"handler": "h"}),
+        ("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", {}),
+        (f"{NAMESPACE}/events", {"involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"}}),
+        (MAPS, None),
+    ],
+)
+async def test_kinds_that_are_validated_generically_take_finalizers_without_a_domain(
+    path: str, obj: JsonObject | None
+) -> None:
+    async with serving() as api:
+        answer = await api.post(path, {**(obj or {}), "metadata": {"name": "x", "finalizers": ["plain"]}})
+        if obj is not None:
+            answer.ok()
+        else:
+            answer.failed(422, "Invalid", "name is neither a standard finalizer name nor is it fully qualified")
+
+
+async def test_owners_in_a_refusal_have_the_fields_in_the_order_of_their_struct() -> None:
+    owners = [{"uid": name, "controller": True, "name": name, "kind": "C", "apiVersion": "v1"} for name in "ab"]
+    shown = ",".join(
+        f'{{"apiVersion":"v1","kind":"C","name":"{name}","uid":"{name}","controller":true}}' for name in "ab"
+    )
+    async with serving() as api:
+        answer = await api.post(MAPS, config_map("x", metadata={"ownerReferences": owners}))
+        answer.failed(422, "Invalid", f"metadata.ownerReferences: Invalid value: [{shown}]: Only one reference")
+
+
+async def test_a_limit_range_without_a_name_is_named_by_a_uid() -> None:
+    async with serving() as api:
+        created = (await api.post(f"{NAMESPACE}/limitranges", {"spec": {"limits": []}})).ok()
+        assert len(created["metadata"]["name"]) == len(created["metadata"]["uid"])
+
+
 async def test_an_export_is_refused() -> None:
     async with serving() as api:
         await api.post(MAPS, config_map("x"))

@@ -290,6 +290,22 @@ def test_rows_of_built_in_kinds(resource: str, fields: dict[str, Any], expected:
     assert row(resource, **fields) == expected
 
 
+def test_the_taint_of_a_rule_and_the_state_of_a_migration_are_shown() -> None:
+    taint = {"key": "k", "value": "v", "effect": "NoSchedule", "timeAdded": BORN}
+    assert row("devicetaintrules.resource.k8s.io", spec={"taint": taint}) == [
+        "x",
+        "k",
+        "v",
+        "NoSchedule",
+        "4m30s",
+        "4m30s",
+    ]
+    migrations, spec = "storageversionmigrations.storagemigration.k8s.io", {"resource": {"group": "g", "resource": "r"}}
+    assert row(migrations, spec=spec) == ["x", "r.g", "Unknown"]
+    conditions = [{"type": "Running", "status": "False"}, {"type": "Succeeded", "status": "True"}]
+    assert row(migrations, spec=spec, status={"conditions": conditions}) == ["x", "r.g", "Succeeded"]
+
+
 def test_nodes_show_status_roles_and_machine() -> None:
     node = {
         "metadata": {"labels": {"node-role.kubernetes.io/control-plane": "", "kubernetes.io/role": "edge"}},

@@ -55,7 +55,6 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
     "documents": {0: ANSWERS, 16: WORDS, **dict.fromkeys((7, 13, 15), DISCOVERY)},
     "every_patch": {**dict.fromkeys((8, 18), BLAME), **dict.fromkeys((19, 26, 28, 29), WORDS), 53: HTTP},
     "lists": {32: TIMING, 39: WORDS},
-    "names_labels_and_other_metadata": {35: WORDS},
     "namespaces": {17: HTTP},
     "objects_come_and_go": {14: BLAME},
     "pods": {

@@ -59,12 +59,10 @@ def route(call: Call) -> Response | Awaitable[Response]:
 def _collection(call: Call) -> Response | Awaitable[Response]:
     resource, method = call.served.resource, call.request.method
     if method in ("GET", "HEAD"):
-        options = ListOptions.parse(call.query, watch=call.path.watch)
-        if options.watch and method == "GET":
-            _require(call, "watch")
-            return watch(call, options)
+        if method == "GET" and (call.path.watch or call.query.flag("watch")):
+            return _watch(call)
         _require(call, "list")
-        return list_usage(call, options) if call.served.computed else list_objects(call, options)
+        return list_usage(call, ListOptions.parse(call.query)) if call.served.computed else list_objects(call)
     if method == "POST":
         _require(call, "create")
         maker = ACTIONS.get((str(call.served.group_resource), ""))

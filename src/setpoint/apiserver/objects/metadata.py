@@ -8,11 +8,13 @@ from functools import lru_cache
 from random import Random
 from typing import Any, Final
 
+import msgspec
+
 from setpoint.apiserver.resources.write_context import NameRule
 from setpoint.meta import GroupVersion
 from setpoint.meta.names import dns1123_label, label_value, qualified_name
 from setpoint.schema import FieldError
-from setpoint.schema.errors import forbidden, invalid, required, too_long
+from setpoint.schema.errors import Shown, forbidden, invalid, required, too_long
 
 FINALIZER_FOREGROUND: Final = "foregroundDeletion"
 FINALIZER_ORPHAN: Final = "orphan"
@@ -115,7 +117,9 @@ def _owner_errors(owners: list[dict[str, Any]]) -> list[FieldError]:
             if not owner.get(key)
         ]
         if (version, owner.get("kind")) == ("v1", "Event"):
-            errors.append(invalid(field_path, owner, "/v1, Kind=Event is disallowed from being an owner"))
+            errors.append(
+                invalid(field_path, Shown(_go_owner(owner)), "/v1, Kind=Event is disallowed from being an owner")
+            )
         if owner.get("controller"):
             controllers.append(f"{owner.get('kind', '')}/{owner.get('name', '')}")
     if len(controllers) > 1:
@@ -123,8 +127,15 @@ def _owner_errors(owners: list[dict[str, Any]]) -> list[FieldError]:
             'Only one reference can have Controller set to true. Found "true" in references for '
             f"{controllers[0]} and {controllers[1]}"
         )
-        errors.append(invalid(path, owners, text))
+        errors.append(invalid(path, Shown(f"[{','.join(map(_go_owner, owners))}]"), text))
     return errors
+
+
+def _go_owner(owner: dict[str, Any]) -> str:
+    """An owner reference as Go writes it: its fields in the struct's order."""
+    fields = {name: owner.get(name) or "" for name in ("apiVersion", "kind", "name", "uid")}
+    flags = {name: owner[name] for name in ("controller", "blockOwnerDeletion") if owner.get(name) is not None}
+    return msgspec.json.encode({**fields, **flags}).decode()
 
 
 def _finalizer_errors(finalizers: list[str], custom: bool) -> list[FieldError]:

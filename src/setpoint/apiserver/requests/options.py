@@ -65,7 +65,7 @@ class Query(Mapping[str, str]):
         try:
             return parse_int(value)
         except NumberError as problem:
-            raise bad_request(f"{problem} (query parameter {name!r} must be an integer)") from None
+            raise bad_request(str(problem)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +134,8 @@ class DeleteOptions:
                 grace_period_seconds=query.integer("gracePeriodSeconds"),
                 orphan_dependents=query.flag("orphanDependents"),
                 propagation_policy=query.get("propagationPolicy"),
+                uid=query.get("uid") or None,
+                resource_version=query.get("resourceVersion") or None,
             )
             dry_run = query.all("dryRun")
         policy = options.propagation_policy
@@ -220,6 +222,7 @@ class ListOptions:
         """
         if not query.pairs and not watch:
             return _EVERYTHING
+        limit, seconds = query.integer("limit"), query.integer("timeoutSeconds")  # before selectors, as upstream
         try:
             labels = Selector.parse(query.get("labelSelector", ""))
             fields = FieldSelector.parse(query.get("fieldSelector", ""))
@@ -228,14 +231,14 @@ class ListOptions:
         options = cls(
             labels,
             fields,
-            query.integer("limit") or 0,
+            limit or 0,
             query.get("continue", ""),
             query.get("resourceVersion", ""),
             query.get("resourceVersionMatch", ""),
             watch or bool(query.flag("watch")),
             bool(query.flag("allowWatchBookmarks")),
             query.flag("sendInitialEvents"),
-            query.integer("timeoutSeconds"),
+            seconds,
             query.get("shardSelector", ""),
         )
         errors = options._watch_errors() if options.watch else options._list_errors()

@@ -202,7 +202,10 @@ def _part_errors(
     errors += _scale_errors((parts.get("subresources") or {}).get("scale"), f"{path}.subresources.scale")
     errors += _column_errors(parts.get("additionalPrinterColumns") or (), f"{path}.additionalPrinterColumns")
     fields = parts.get("selectableFields") or ()
-    if fields and isinstance(document, dict):
+    if fields and path != "spec" and parts.get("schema") is None:  # a schema that all versions share is not theirs
+        text = "may only be set when `version.schema.openAPIV3Schema` is not included"
+        errors.append(invalid(f"{path}.selectableFields", "", text))
+    elif fields and isinstance(document, dict):
         is_stored = any(json_equal(item.get("selectableFields"), fields) for item in before.get("versions") or ())
         errors += _selectable_errors(fields, document, f"{path}.selectableFields", is_stored=is_stored)
     return errors

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from setpoint.apiserver.objects.metadata import new_uid
 from setpoint.apiserver.resources.strategy import METADATA, JsonObject, Strategy
 from setpoint.apiserver.strategies.addresses import address_problem
 from setpoint.meta.names import path_segment
@@ -143,6 +144,10 @@ class LimitRanges(Strategy):
     """
 
     create_on_update = True
+
+    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
+        if not obj["metadata"].get("name"):
+            obj["metadata"]["name"] = new_uid(call.random)
 
     def default(self, obj: JsonObject) -> None:
         for limit in (obj.get("spec") or {}).get("limits") or ():

@@ -30,9 +30,7 @@ def delete(call: Call) -> Response:
     """
     shape = Representation.negotiate(call)
     served = call.served
-    options = DeleteOptions.parse(_body(call), call.query)
-    if options.propagation_policy is None and options.orphan_dependents is None and served.strategy.propagation_warning:
-        call.warn(served.strategy.propagation_warning)
+    options = _options(call)
     record = call.existing()
     if served.asks:
         call.versions.encoded(served, record, read=True)  # what the answer needs must be known before anything is done
@@ -61,7 +59,7 @@ def delete_collection(call: Call) -> Response | Awaitable[Response]:
     shape = Representation.negotiate(call)
     served = call.served
     lists = ListOptions.parse(call.query)
-    options = DeleteOptions.parse(_body(call), call.query)
+    options = _options(call)
     records, metadata = select(call, lists)
     values = call.versions.encoded_all(served, records)
     admission = call.admission
@@ -87,6 +85,14 @@ def _remove_current(call: Call, record: Record, options: DeleteOptions) -> None:
     current = call.storage.get(call.served.collection, record.namespace, record.name)
     if current is not None:
         remove(call, call.served, current, options.copy())
+
+
+def _options(call: Call) -> DeleteOptions:
+    options = DeleteOptions.parse(_body(call), call.query)
+    warning = call.served.strategy.propagation_warning
+    if warning and options.propagation_policy is None and options.orphan_dependents is None:
+        call.warn(warning)
+    return options
 
 
 def remove(
@@ -189,8 +195,9 @@ def _question(call: Call, served: ServedResource, record: Record, options: Delet
 
 
 def _check_preconditions(served: ServedResource, record: Record, metadata: JsonObject, options: DeleteOptions) -> None:
-    # upstream names the kind here, not the resource
-    kind = GroupResource(served.resource.group, served.resource.kind)
+    resource = served.resource
+    group = "" if str(served.group_resource) == "events.events.k8s.io" else resource.group
+    kind = GroupResource(group, resource.kind)  # upstream names the kind here, of Events that of the core group
     if options.uid is not None and options.uid != metadata.get("uid"):
         reason = (
             f"the UID in the precondition ({options.uid}) does not match the UID in record "

@@ -42,10 +42,10 @@ def get(call: Call) -> Response:
     return shape.document(call, shape.item(call, call.versions.encoded(served, record, read=True)))
 
 
-def list_objects(call: Call, options: ListOptions) -> Response:
+def list_objects(call: Call) -> Response:
     """The response with all matching objects, or a page of them. Raises ApiStatusError."""
     shape = Representation.negotiate(call)
-    records, metadata = select(call, options)
+    records, metadata = select(call, ListOptions.parse(call.query))
     served = call.served
     if served.stored_as is served and not served.schema_since and not served.siblings:
         values = [record.value for record in records]

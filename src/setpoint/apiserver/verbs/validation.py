@@ -26,7 +26,15 @@ NAMESPACES = GroupResource("", "namespaces")
 PARTIAL = frozenset({"status", "approval", "ephemeralcontainers", "resize"})
 """Subresources whose requests contain the whole object but change only part of it."""
 _ENDPOINTS = frozenset({"endpoints", "endpointslices"})
-_GENERIC_GROUPS = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
+_GENERIC_GROUPS = frozenset(
+    {
+        "admissionregistration.k8s.io",
+        "apiextensions.k8s.io",
+        "apiregistration.k8s.io",
+        "coordination.k8s.io",
+        "node.k8s.io",
+    }
+)
 
 
 def check_namespace(call: Call, name: str) -> None:
@@ -159,7 +167,9 @@ def _any_finalizer(served: ServedResource) -> bool:
     """Whether finalizers may lack a domain. Only built-in kinds require one, except those in `_GENERIC_GROUPS` and
     those whose metadata upstream validates generically.
     """
-    return served.custom or served.resource.group in _GENERIC_GROUPS or "metadata." in served.strategy.checked_last
+    if served.custom or served.resource.group in _GENERIC_GROUPS or "metadata." in served.strategy.checked_last:
+        return True
+    return str(served.group_resource) == "events"
 
 
 def _warnings(served: ServedResource, new: JsonObject, old: JsonObject | None, subresource: str = "") -> Iterator[str]:

@@ -79,10 +79,10 @@ _PRINTERS: dict[str, Printer] = {
     "priorityclasses.scheduling.k8s.io": core.PRIORITY_CLASSES,
     "csidrivers.storage.k8s.io": storage.CSI_DRIVERS,
     "csinodes.storage.k8s.io": storage.CSI_NODES,
-    "csistoragecapacities.storage.k8s.io": storage.CSI_CAPACITIES,
     "storageclasses.storage.k8s.io": storage.STORAGE_CLASSES,
     "volumeattachments.storage.k8s.io": storage.ATTACHMENTS,
     "volumeattributesclasses.storage.k8s.io": storage.ATTRIBUTES_CLASSES,
+    "devicetaintrules.resource.k8s.io": policy.DEVICE_TAINT_RULES,
     "storageversionmigrations.storagemigration.k8s.io": policy.STORAGE_VERSION_MIGRATIONS,
 }
 

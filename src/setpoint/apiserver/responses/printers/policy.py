@@ -90,7 +90,7 @@ TRUST_BUNDLES = Printer(
 )
 
 
-def _admission_policy(rules: str) -> Printer:
+def _admission_policy(rules: str, about: str) -> Printer:
     def cells(obj: Wire, now: datetime) -> list[Any]:
         kind = get(obj, "spec", "paramKind")
         parameter = "<unset>" if kind is None else f"{text(kind, 'apiVersion')}/{text(kind, 'kind')}"
@@ -99,7 +99,7 @@ def _admission_policy(rules: str) -> Printer:
     return Printer(
         (
             NAME,
-            Column(rules.title(), type="integer", about=f"The number of {rules} defined in this configuration"),
+            Column(rules.title(), type="integer", about=f"{about} defined in this configuration"),
             Column("ParamKind", about="ParamKind specifies the kind of resources used to parameterize this policy"),
             AGE,
         ),
@@ -107,8 +107,8 @@ def _admission_policy(rules: str) -> Printer:
     )
 
 
-VALIDATING_POLICIES = _admission_policy("validations")
-MUTATING_POLICIES = _admission_policy("mutations")
+VALIDATING_POLICIES = _admission_policy("validations", "Validations indicates the number of validation rules")
+MUTATING_POLICIES = _admission_policy("mutations", "Mutation indicates the number of mutations rules")
 
 
 def _policy_binding(obj: Wire, now: datetime) -> list[Any]:
@@ -125,7 +125,7 @@ POLICY_BINDINGS = Printer(
     (
         NAME,
         Column("PolicyName", about="PolicyName indicates the policy definition which the policy binding binded to"),
-        Column("ParamRef", about="ParamRef indicates the param resource which sets the configration param"),
+        Column("ParamRef", about="ParamRef indicates the param resource which sets the configuration param"),
         AGE,
     ),
     _policy_binding,
@@ -239,9 +239,33 @@ def _migration(obj: Wire, now: datetime) -> list[Any]:
     resource = get(obj, "spec", "resource", default={})
     plural, group = text(resource, "resource"), text(resource, "group")
     version = text(resource, "version")
-    return [name(obj), ".".join([plural, *([version] if version else []), group])]
+    states = [item["type"] for item in get(obj, "status", "conditions", default=[]) if item.get("status") == "True"]
+    state = next((item for item in reversed(states) if item in ("Running", "Failed", "Succeeded")), "Unknown")
+    return [name(obj), ".".join([plural, *([version] if version else []), group]), state]
 
 
 STORAGE_VERSION_MIGRATIONS = Printer(
-    (Column("Name", NAME.field), Column("Resource", about="Fully qualified resource to migrate")), _migration
+    (
+        Column("Name", NAME.field),
+        Column("Resource", about="GroupResource to migrate"),
+        Column("Status", about="Status of the migration"),
+    ),
+    _migration,
+)
+
+
+def _taint_rule(obj: Wire, now: datetime) -> list[Any]:
+    taint = get(obj, "spec", "taint", default={})
+    since = age({"metadata": {"creationTimestamp": taint["timeAdded"]}}, now) if taint.get("timeAdded") else ""
+    return [name(obj), *(text(taint, field) for field in ("key", "value", "effect")), since, age(obj, now)]
+
+
+_TAINT = "resource.v1.DeviceTaint."
+DEVICE_TAINT_RULES = Printer(
+    (
+        NAME,
+        *(Column(field[0].upper() + field[1:], _TAINT + field) for field in ("key", "value", "effect", "timeAdded")),
+        AGE,
+    ),
+    _taint_rule,
 )

@@ -199,17 +199,3 @@ CSI_DRIVERS = Printer(
     ),
     _csi_driver,
 )
-
-
-def _csi_capacity(obj: Wire, now: datetime) -> list[Any]:
-    return [name(obj), text(obj, "storageClassName"), text(obj, "capacity", default="<unset>")]
-
-
-CSI_CAPACITIES = Printer(
-    (
-        NAME,
-        Column("StorageClassName", "storage.v1.CSIStorageCapacity.storageClassName"),
-        Column("Capacity", "storage.v1.CSIStorageCapacity.capacity"),
-    ),
-    _csi_capacity,
-)
