@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -151,8 +152,32 @@ def test_files_come_go_and_stay_deleted(
     assert Path("docs/new.md").read_text() == "new\n"
     assert not Path(".editorconfig").exists()
     out = capsys.readouterr().out
-    for line in ("kept as it is: LICENSE", "kept as it is: NEWS.md", "created: docs/new.md", "removed: .editorconfig"):
+    for line in ("stays deleted: LICENSE", "kept as it is: NEWS.md", "created: docs/new.md", "removed: .editorconfig"):
         assert line in out
+
+
+@pytest.mark.parametrize("release", ["9.9.9", version("setpoint")])  # one that is not released keeps its version
+def test_a_file_that_was_renamed_and_edited_is_merged_where_it_is(
+    templates: Callable[[Change], None],
+    monkeypatch: pytest.MonkeyPatch,
+    release: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    templates(replaced("Makefile", "test:", "test: newer"))
+    monkeypatch.setattr(update, "version", lambda _: release)
+    Path("Makefile").rename("rules.make")
+    text = Path("rules.make").read_bytes() + b"mine:\n"
+    Path("rules.make").write_bytes(text.replace(b"\n", b"\r\n"))
+    Path("rules.make").chmod(0o755)
+    commit()
+    assert setpoint("update") == 0
+    assert "merged: rules.make" in capsys.readouterr().out
+    content = Path("rules.make").read_bytes()
+    assert b"test: newer" in content
+    assert content.endswith(b"mine:\r\n")
+    assert content.count(b"\n") == content.count(b"\r\n")
+    assert Path("rules.make").stat().st_mode & 0o100
+    assert not Path("Makefile").exists()
 
 
 def test_kinds_webhooks_and_versions_that_were_added_are_updated_too(templates: Callable[[Change], None]) -> None:
@@ -187,7 +212,7 @@ def test_kinds_that_were_ported_are_left_alone(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize(("spoil", "words"), [
-    (lambda: Path("Makefile").write_text("mine"), "there are changes that are not committed: commit or stash them"),
+    (lambda: Path("Makefile").write_text("mine"), "changes that are not committed (Makefile): commit or stash them"),
     (lambda: git("rm", "--quiet", BASE), "is missing: it has the files as setpoint init made them"),
     (lambda: Path(BASE).write_text("{"), "take it from the history of the project"),
     (lambda: Path(".git").rename("../git"), "is not in a git repository: run git init"),

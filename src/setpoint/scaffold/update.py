@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,8 @@ from setpoint.scaffold.project import Project, ProjectError
 ORIGINALS: Final = ".setpoint.base.json"
 """The file with the text of each file as it was generated, and the version of setpoint that generated it."""
 _MARKER: Final = b"<<<<<<< "
+_ALIKE: Final = 0.5
+"""The share of equal lines from which on a new file counts as a renamed one, as in git."""
 
 
 class _Originals(msgspec.Struct):
@@ -38,9 +41,11 @@ class Updated:
     merged: list[str] = field(default_factory=list)
     """The files in which both the team and setpoint have changed something, at different places."""
     untouched: list[str] = field(default_factory=list)
-    """The files that stay as they are: deleted by the team, made by it at a path that setpoint uses now, or changed
-    and no longer generated.
+    """The files that stay as they are: made by the team at a path that setpoint uses now, or changed and no longer
+    generated.
     """
+    deleted: list[str] = field(default_factory=list)
+    """The files that the team has deleted, and that setpoint has changed."""
     conflicts: list[str] = field(default_factory=list)
     """The files that contain git's conflict markers now."""
 
@@ -52,6 +57,7 @@ class Updated:
             "removed": self.removed,
             "merged": self.merged,
             "kept as it is": self.untouched,
+            "stays deleted": self.deleted,
             "conflict": self.conflicts,
         }
         lines = [f"{word}: {path}" for word, paths in words.items() for path in sorted(paths)]
@@ -78,8 +84,9 @@ def update(folder: Path) -> Updated:
     """Merges into each file of the project what the templates changed since the file was generated.
 
     A file that the team has not changed is replaced; a file that setpoint has not changed stays; a file that both have
-    changed is merged line by line, as git merges branches. A file that the team deleted is not made again. Files that
-    were ported from kopf, ``deploy/`` and classes of other projects' kinds are not touched.
+    changed is merged line by line, as git merges branches. A file that the team renamed is found by its lines, as git
+    finds it; one that the team deleted is not made again. Modes and line ends stay. Files that were ported from kopf,
+    ``deploy/`` and classes of other projects' kinds are not touched.
 
     Nothing is written before all files are merged. Each file is replaced as a whole, and the stored texts last, so that
     after a crash the same command completes the work.
@@ -103,12 +110,18 @@ def update(folder: Path) -> Updated:
     for path in sorted(originals.files.keys() | files.keys()):
         file = files.get(path)
         base, new = originals.files.get(path), None if file is None else file.text
-        if base != new and (content := _combined(folder, path, base, new, result)) is not None:
-            contents[path] = content
+        if base == new:
+            continue
+        place = path
+        if base is not None and new is not None and not (folder / path).exists():
+            place = _renamed(folder, path, base, originals.files.keys() | files.keys()) or path
+        if (content := _combined(folder, place, base, new, result)) is not None:
+            contents[place] = content
     try:
         for path, content in contents.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            replace_file(folder / path, content)
+            mode = (folder / path).stat().st_mode if (folder / path).exists() else 0
+            replace_file(folder / path, content, is_executable=bool(mode & 0o100))
         for path in result.removed:
             (folder / path).unlink()
     except OSError as problem:
@@ -124,37 +137,52 @@ def _combined(folder: Path, path: str, base: str | None, new: str | None, result
         raise ProjectError(
             f"{folder / path} has conflict markers: resolve the conflict, commit, and repeat the command"
         )
-    wanted = None if new is None else new.encode()
+    end = b"\r\n" if mine is not None and b"\r\n" in mine else b"\n"
+    wanted, before = (None if text is None else text.encode().replace(b"\n", end) for text in (new, base))
     if mine == wanted:
         return None
-    if base is None or wanted is None or mine is None:
-        if mine is None and base is None and wanted is not None:
+    if before is None or wanted is None or mine is None:
+        if mine is None and before is None and wanted is not None:
             result.created.append(path)
             return wanted
-        if wanted is None and base is not None and mine == base.encode():
+        if wanted is None and mine == before:
             result.removed.append(path)
             return None
-        result.untouched.append(path)
+        (result.deleted if mine is None else result.untouched).append(path)
         return None
-    if mine == base.encode():
+    if mine == before:
         result.updated.append(path)
         return wanted
-    merged, conflicts = _merge(mine, base.encode(), wanted, result)
+    merged, conflicts = _merge(mine, before, wanted, result)
     if merged == mine:
         return None
     (result.conflicts if conflicts else result.merged).append(path)
     return merged
 
 
+def _renamed(folder: Path, path: str, base: str, known: Set[str]) -> str:
+    """The path of the file, none of the ``known`` ones, that is most like the text of the missing file at ``path``;
+    empty if there is none.
+    """
+    listed = _git(["ls-files", "-z", "--", f"*{Path(path).suffix}"], folder).stdout.decode().split("\0")
+    lines, best = base.splitlines(), (_ALIKE, "")
+    for other in sorted({*listed} - known - {""}):
+        content = _read(folder / other)
+        if content is not None:
+            text = content.decode(errors="replace").splitlines()
+            best = max(best, (SequenceMatcher(None, lines, text).ratio(), other), key=lambda pair: pair[0])
+    return best[1]
+
+
 def _merge(mine: bytes, base: bytes, new: bytes, result: Updated) -> tuple[bytes, bool]:
     """The three texts merged, and whether there are conflicts."""
-    names = ("yours", f"setpoint {result.before}", f"setpoint {result.after}")
+    labels = ("yours", f"setpoint {result.before}", f"setpoint {result.after}")
+    texts = {"mine": mine, "base": base, "new": new}
     with tempfile.TemporaryDirectory() as place:
-        labels: list[str] = []
-        for name, content in zip(names, (mine, base, new), strict=True):
+        for name, content in texts.items():
             (Path(place) / name).write_bytes(content)
-            labels += ["-L", name]
-        done = _git(["merge-file", "-p", *labels, *names], Path(place))
+        words = [word for label in labels for word in ("-L", label)]
+        done = _git(["merge-file", "-p", *words, *texts], Path(place))
     if done.returncode < 0 or done.returncode > 127:  # the number of conflicts, at most 127, is not an error
         raise ProjectError(f"git merge-file failed: {done.stderr.decode(errors='replace').strip()}")
     return done.stdout, done.returncode > 0
@@ -167,8 +195,12 @@ def _check_is_committed(folder: Path) -> None:
             f"{folder.resolve()} is not in a git repository: run git init and commit the project, so that the update "
             "can be read and undone"
         )
-    if done.stdout.strip():
-        raise ProjectError("there are changes that are not committed: commit or stash them, and repeat the command")
+    if changed := [line[3:] for line in done.stdout.decode(errors="replace").splitlines()]:
+        more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
+        raise ProjectError(
+            f"there are changes that are not committed ({', '.join(changed[:3])}{more}): commit or stash them, and "
+            "repeat the command"
+        )
 
 
 def _git(words: list[str], folder: Path) -> subprocess.CompletedProcess[bytes]:
