@@ -84,7 +84,7 @@ async def test_a_service_that_finds_no_free_port_is_told_so() -> None:
 
 
 async def test_addresses_are_in_the_network_of_the_server() -> None:
-    async with serving(service_network=IPv4Network("10.0.0.0/24")) as api:
+    async with serving(service_networks=[IPv4Network("10.0.0.0/24")]) as api:
         assert (await api.post(SERVICES, service())).ok()["spec"]["clusterIP"] == "10.0.0.10"
         (await api.post(SERVICES, service("high", clusterIP="10.0.0.254"))).ok()
         (await api.post(SERVICES, service("other", clusterIP="10.96.0.9"))).failed(422, "Invalid", "does not match")
@@ -93,7 +93,7 @@ async def test_addresses_are_in_the_network_of_the_server() -> None:
 
 
 async def test_no_address_is_given_of_a_network_that_is_not_ready_or_is_deleted() -> None:
-    async with serving(service_network=IPv4Network("10.0.0.0/29")) as api:
+    async with serving(service_networks=[IPv4Network("10.0.0.0/29")]) as api:
         for number in range(1, 7):
             (await api.post(SERVICES, service(f"s{number}"))).ok()
         cidr = {"metadata": {"name": "more", "finalizers": ["a.b/c"]}, "spec": {"cidrs": ["fd00::/64", "10.1.0.0/29"]}}
@@ -108,18 +108,20 @@ async def test_no_address_is_given_of_a_network_that_is_not_ready_or_is_deleted(
                 assert new_service.ok()["spec"]["clusterIP"] == "10.1.0.1"
                 wanted.ok()
             else:
-                new_service.failed(500, "InternalError", "failed to allocate a serviceIP: range is full")
+                new_service.failed(
+                    500, "InternalError", 'failed to allocate a serviceIP for Service "more-false": range is full'
+                )
                 wanted.failed(422, "Invalid", "the provided network does not match the current range")
         (await api.delete(f"{CIDRS}/more")).ok()
         (await api.post(SERVICES, service("late"))).failed(500, "InternalError", "range is full")
 
 
 async def test_a_service_that_finds_no_free_address_is_told_so() -> None:
-    async with serving(service_network=IPv4Network("10.96.0.0/28")) as api:
+    async with serving(service_networks=[IPv4Network("10.96.0.0/28")]) as api:
         for number in (*range(10, 15), *range(1, 10)):
             new_service = (await api.post(SERVICES, service(f"s{number}"))).ok()
             assert new_service["spec"]["clusterIP"] == f"10.96.0.{number}"
-        words = "failed to allocate a serviceIP: range is full"
+        words = 'failed to allocate a serviceIP for Service "web": range is full'
         (await api.post(SERVICES, service())).failed(500, "InternalError", words)
 
 

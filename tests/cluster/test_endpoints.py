@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 from tests.cluster.workloads import service, stateful_set
 
-from setpoint.models.core_v1 import Container, ContainerPort, Endpoints, Pod, PodSpec, Service, ServicePort
+from setpoint.apiserver import ApiServer
+from setpoint.apiserver.resources.service_networks import service_networks
+from setpoint.client import Client, InProcessTransport
+from setpoint.cluster import ControlPlane
+from setpoint.models.core_v1 import Container, ContainerPort, Endpoints, Node, Pod, PodSpec, Service, ServicePort
 from setpoint.models.discovery_v1 import EndpointSlice
 from setpoint.testing import advance, cluster, virtual_time
 
@@ -119,3 +123,34 @@ async def test_what_a_service_had_goes_with_it_and_others_stay() -> None:
         assert await world.find(Endpoints, "web") is None
         assert await world.list(EndpointSlice, namespace="default", selector={LABEL: "web"}) == []
         assert await world.find(Endpoints, "by-hand") is not None
+
+
+@virtual_time
+@pytest.mark.parametrize(
+    ("texts", "primary"), [(["10.0.0.0/24", "fd00::/112"], "."), (["fd00::/112", "10.0.0.0/24"], ":")]
+)
+async def test_a_dual_stack_service_has_a_slice_of_each_family(texts: list[str], primary: str) -> None:
+    async with (
+        ApiServer(service_networks=service_networks(texts)) as server,
+        Client(InProcessTransport(server.handle)) as client,
+        ControlPlane(client, server=server),
+    ):
+        await client.create(service(ip_family_policy="RequireDualStack"))
+        await client.create(stateful_set(2))
+        await advance(10)
+        pods = await client.list(Pod, namespace="default")
+        for pod in pods:
+            assert [pod.status.pod_ip, pod.status.host_ip] == [pod.status.pod_ips[0].ip, pod.status.host_ips[0].ip]
+            assert [primary in address.ip for address in pod.status.pod_ips] == [True, False]
+        (node,) = await client.list(Node)
+        assert [cidr.count("::") for cidr in node.spec.pod_cidrs] == ([0, 1] if primary == "." else [1, 0])
+        slices = {item.address_type: item for item in await client.list(EndpointSlice, namespace="default")}
+        for family, sign in (("IPv4", "."), ("IPv6", ":")):
+            addresses = [address for endpoint in slices[family].endpoints for address in endpoint.addresses]
+            assert addresses == [item.ip for pod in pods for item in pod.status.pod_ips if sign in item.ip]
+        (subset,) = (await client.get(Endpoints, "web", namespace="default")).subsets
+        assert {address.ip for address in subset.addresses} == {pod.status.pod_ip for pod in pods}
+        await client.patch(Service, "web", {"spec": {"ipFamilyPolicy": "SingleStack"}}, namespace="default")
+        await advance(10)
+        (rest,) = await client.list(EndpointSlice, namespace="default")
+        assert rest.address_type == ("IPv4" if primary == "." else "IPv6")

@@ -101,7 +101,7 @@ async def test_with_auth_users_are_known_by_certificates_and_tokens(tmp_path: Pa
 
 async def test_with_auth_others_than_this_machine_may_be_served() -> None:
     security = Security(auth=True, anonymous_auth=False)
-    async with EmbeddedCluster(host="0.0.0.0", control_plane=False, security=security) as cluster:
+    async with EmbeddedCluster(address=("0.0.0.0", 0), control_plane=False, security=security) as cluster:
         assert (await who(cluster.config())).username == "kubernetes-admin"
 
 
@@ -132,7 +132,7 @@ async def test_what_is_made_is_good_for_the_next_life_of_a_data_directory(tmp_pa
         port = int(cluster.url.rpartition(":")[2])
     modes = {item.name: item.stat().st_mode & 0o777 for item in (tmp_path / "pki").iterdir()}
     assert modes == dict.fromkeys(("apiserver.crt", "apiserver.key", "ca.crt", "ca.key", "sa.key"), 0o600)
-    async with EmbeddedCluster(data_dir=tmp_path, port=port, control_plane=False, security=security):
+    async with EmbeddedCluster(data_dir=tmp_path, address=("127.0.0.1", port), control_plane=False, security=security):
         again = replace(first, credentials=StaticToken(token))
         assert (await who(again)).username == "system:serviceaccount:default:robot"
 
@@ -142,7 +142,7 @@ async def test_a_given_certificate_is_served(tmp_path: Path) -> None:
     pair = make("server", authority, names=("localhost",))
     certificate, key = pair.write(tmp_path, "server")
     security = Security(tls_cert_file=certificate, tls_private_key_file=key)
-    async with EmbeddedCluster(host="localhost", control_plane=False, security=security) as cluster:
+    async with EmbeddedCluster(address=("localhost", 0), control_plane=False, security=security) as cluster:
         config = replace(cluster.config(), ca_data=authority.cert_pem)
         async with Client.from_config(config) as client:
             assert len((await client.list(Namespace)).items) == 4

@@ -84,9 +84,12 @@ def test_flags_are_read_as_gos_programs_read_them() -> None:
         ),
         (["--anonymous-auth="], 'invalid argument "" for "--anonymous-auth" flag'),
         (["--profiling=tRUE"], 'invalid argument "tRUE" for "--profiling" flag'),
-        (["--service-cluster-ip-range=10.0.0.0/24,x"], "--service-cluster-ip-range=10.0.0.0/24,x: give an IPv4"),
-        (["--service-cluster-ip-range=fd00::/108"], "--service-cluster-ip-range=fd00::/108: give an IPv4 network"),
-        (["--service-cluster-ip-range=10.0.0.0/30"], "of at least 8 addresses, like 10.96.0.0/12"),
+        (
+            ["--service-cluster-ip-range=10.0.0.0/24,x"],
+            "--service-cluster-ip-range=10.0.0.0/24,x: 'x' is not a network",
+        ),
+        (["--service-cluster-ip-range=10.0.0.0/24,10.1.0.0/24"], "both networks are of the family IPv4"),
+        (["--service-cluster-ip-range=10.0.0.0/30"], "of at least 8 addresses: give 10.96.0.0/12"),
         (["--etcd-servers=http://127.0.0.1:1"], "--etcd-servers=http://127.0.0.1:1 does not answer: it took too long"),
         (["--etcd-servers=http://127.0.0.1:99999"], "--etcd-servers=http://127.0.0.1:99999: Port out of range 0-65535"),
         (["--etcd-servers=http://127.0.0.1:x"], "--etcd-servers=http://127.0.0.1:x: Port could not be cast to integer"),
@@ -345,16 +348,19 @@ async def test_controllers_run_where_they_are_asked_for(tmp_path: Path) -> None:
 
 
 async def test_services_have_addresses_in_the_range_that_is_given(tmp_path: Path) -> None:
-    ranges = "--service-cluster-ip-range=fd00::/108,10.0.0.7/24"
+    ranges = "--service-cluster-ip-range=10.0.0.7/24,fd00::/108"
     async with server(f"--cert-dir={tmp_path}", ranges) as url:
         services = f"{url}/api/v1/namespaces/default/services"
-        body = {"metadata": {"name": "dns"}, "spec": {"ports": [{"port": 53}], "clusterIP": "10.0.0.10"}}
+        dual = {"clusterIP": "10.0.0.10", "ipFamilyPolicy": "RequireDualStack"}
+        body = {"metadata": {"name": "dns"}, "spec": {"ports": [{"port": 53}], **dual}}
         assert (await ask(services, "POST", body))[0] == 201
         assert (await ask(f"{services}/kubernetes"))[1]["spec"]["clusterIP"] == "10.0.0.1"
         networking = f"{url}/apis/networking.k8s.io/v1"
-        assert (await ask(f"{networking}/servicecidrs/kubernetes"))[1]["spec"] == {"cidrs": ["10.0.0.0/24"]}
+        assert (await ask(f"{networking}/servicecidrs/kubernetes"))[1]["spec"] == {
+            "cidrs": ["10.0.0.0/24", "fd00::/108"]
+        }
         addresses = (await ask(f"{networking}/ipaddresses"))[1]["items"]
-        assert [address["metadata"]["name"] for address in addresses] == ["10.0.0.1", "10.0.0.10"]
+        assert [address["metadata"]["name"] for address in addresses] == ["10.0.0.1", "10.0.0.10", "fd00::a"]
 
 
 async def test_what_is_wrong_with_files_is_said(tmp_path: Path) -> None:

@@ -7,10 +7,9 @@ import gc
 import logging
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from ipaddress import IPv4Network
 from random import Random
 from types import TracebackType
 from typing import Final
@@ -44,9 +43,10 @@ from setpoint.apiserver.requests.limits import check
 from setpoint.apiserver.requests.options import Query, check_timeout
 from setpoint.apiserver.requests.path import parse_path
 from setpoint.apiserver.resources.registry import Registry
+from setpoint.apiserver.resources.service_networks import SERVICE_NETWORKS, ServiceNetwork
 from setpoint.apiserver.responses.representation import respond
 from setpoint.apiserver.routing import route
-from setpoint.apiserver.state import SERVICE_NETWORK, Guard, OpenWatch, State
+from setpoint.apiserver.state import Guard, OpenWatch, State
 from setpoint.apiserver.storage import Damage, MemoryStorage, Storage, StorageError
 from setpoint.apiserver.strategies.builtin import add_builtin
 from setpoint.apiserver.strategies.metrics_usage import served_usage
@@ -127,8 +127,8 @@ class ApiServer:
     ``plugins_off``: the admission plugins that are turned off, by their names in upstream; by default, those that are
     useful only in a complete cluster, and OwnerReferencesPermissionEnforcement, which is off in Kubernetes, too.
 
-    ``service_network`` has the addresses of services, at least 8; the
-    first is that of the Service ``kubernetes``.
+    ``service_networks`` have the addresses of services: one network, or one of each IP family (dual stack). The first
+    network is that of the default family, and its first address is that of the Service ``kubernetes``.
 
     ``kubernetes`` is the version whose kinds and fields the server has, from 1.31 on (`setpoint.models.history`): kinds
     that are newer are not served; fields that are newer, or off by default there, are unknown, so they are dropped with
@@ -149,7 +149,7 @@ class ApiServer:
         access: Access | None = None,
         default_objects: bool = False,
         plugins_off: Collection[str] = _PLUGINS_OFF,
-        service_network: IPv4Network = SERVICE_NETWORK,
+        service_networks: Sequence[ServiceNetwork] = SERVICE_NETWORKS,
         kubernetes: str = KUBERNETES,
     ) -> None:
         store: Storage = storage if storage is not None else MemoryStorage()
@@ -174,7 +174,7 @@ class ApiServer:
             webhook_caller=webhook_caller if webhook_caller is not None else HttpCaller(),
             registry=Registry(minor_of(kubernetes)),
             plugins_off=frozenset(plugins_off),
-            service_network=service_network,
+            service_networks=service_networks,
         )
         self.state.token_users = users
         closed = authentication is not None

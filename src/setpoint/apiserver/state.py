@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from ipaddress import IPv4Network
 from random import Random
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
@@ -16,6 +15,7 @@ from setpoint.apiserver.authorization.authorizer import Authorizer, Decision
 from setpoint.apiserver.http_types import UserInfo
 from setpoint.apiserver.replay import ObjectLocks, Replay
 from setpoint.apiserver.resources.registry import Registry, ServedResource
+from setpoint.apiserver.resources.service_networks import ServiceNetwork
 from setpoint.apiserver.resources.write_context import AdmissionConfigurations, Definitions
 from setpoint.apiserver.storage import Compaction, Damage, Storage
 from setpoint.apiserver.streams.kubelets import Kubelets
@@ -30,8 +30,6 @@ BOOKMARK_PERIOD: Final = 60.0
 DECISION: Final = "authorization.k8s.io/decision"
 REASON: Final = "authorization.k8s.io/reason"
 """The audit annotations for the authorization decision and its reason."""
-SERVICE_NETWORK: Final = IPv4Network("10.96.0.0/12")
-"""The default network of the addresses of services."""
 
 
 class OpenWatch(Protocol):
@@ -136,7 +134,7 @@ class State:
         webhook_caller: WebhookCaller,
         registry: Registry,
         plugins_off: Collection[str],
-        service_network: IPv4Network,
+        service_networks: Sequence[ServiceNetwork],
     ) -> None:
         self.storage = storage
         self.configurations = configurations
@@ -157,7 +155,7 @@ class State:
         self.serves_shards = True
         """Whether lists and watches obey ``shardSelector`` (feature gate ``ShardedListAndWatch``) or ignore it."""
         self.plugins_off = plugins_off
-        self.service_network = service_network
+        self.service_networks = service_networks
         self.registry = registry
         self.compaction = Compaction()
         self.locks = ObjectLocks()

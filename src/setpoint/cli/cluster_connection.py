@@ -33,7 +33,7 @@ async def connected(
         return
     from setpoint.cluster.embedded import EmbeddedCluster
 
-    async with EmbeddedCluster(port=flags.port) as cluster:
+    async with EmbeddedCluster(address=("127.0.0.1", flags.port)) as cluster:
         for definition in _definitions(kinds, flags.crds):
             await cluster.install(definition)
         print(f"API server: {cluster.url}", file=sys.stderr)  # noqa: T201 - this is the user's terminal

@@ -6,6 +6,7 @@ import asyncio
 import sys
 from pathlib import Path
 
+from setpoint.apiserver.resources.service_networks import service_networks
 from setpoint.apiserver.storage import back_up
 from setpoint.apps.error_reports import UsageError
 from setpoint.apps.heap_freezing import freeze_heap
@@ -38,9 +39,9 @@ def serve(
     ``ui`` is the address of the page, or ``"0"`` for none.
 
     Raises:
-        UsageError: the control plane has a name that does not exist, a negative number of nodes or a version that the
-            server can't be, ``data_dir`` is a file, the page's address is invalid, or ``manifests`` can't be read or
-            applied.
+        UsageError: the control plane has a name that does not exist, a negative number of nodes, a version that the
+            server can't be or networks that are not valid, ``data_dir`` is a file, the page's address is invalid, or
+            ``manifests`` can't be read or applied.
     """
     configure("text", "WARNING")
     if isinstance(plane.nodes, int) and plane.nodes < 0:
@@ -49,12 +50,16 @@ def serve(
         raise UsageError("--nodes: local needs process groups, which Windows lacks: name a number of hollow nodes")
     if data_dir is not None and data_dir.exists() and not data_dir.is_dir():
         raise UsageError(f"--data-dir: {data_dir} is a file; name a directory, which may be missing or empty")
+    texts = plane.service_cluster_ip_range.split(",") if plane.service_cluster_ip_range else ()
+    try:
+        networks = service_networks(texts)
+    except ValueError as problem:
+        raise UsageError(f"--service-cluster-ip-range: {problem}") from None
     first = [] if manifests is None else manifests_in(manifests)
 
     try:
         cluster = EmbeddedCluster(
-            host=host,
-            port=port,
+            address=(host, port),
             data_dir=data_dir,
             control_plane=False if plane.names is None else plane.names,
             nodes=plane.nodes,
@@ -62,6 +67,7 @@ def serve(
             default_objects=True,
             ui=ui,
             kubernetes=plane.kubernetes,
+            service_networks=networks,
         )
     except UnknownControllerError as problem:
         raise UsageError(f"--controllers: {problem}") from None

@@ -50,12 +50,16 @@ class PlaneFlags:
     kubernetes
         The version of Kubernetes whose kinds and fields the server has, from 1.31 on: newer kinds are not served, newer
         fields are unknown.
+    service_cluster_ip_range
+        The network of the addresses of Services (10.96.0.0/12 by default). Two networks, one of each IP family, make
+        the server dual-stack: --service-cluster-ip-range 10.96.0.0/12,fd00:10:96::/112.
     """
 
     control_plane: Annotated[bool, Parameter(negative="--no-control-plane")] = True
     controllers: str = "*"
     nodes: int | Literal["local"] = 1
     kubernetes: str = "1.37"
+    service_cluster_ip_range: str = ""
 
     @property
     def names(self) -> list[str] | None:

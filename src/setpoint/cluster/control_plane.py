@@ -22,6 +22,7 @@ from setpoint.cluster.nodes import HollowKubelet, HollowNode, HollowNodes
 from setpoint.cluster.nodes.behaviour import Behaviours, as_annotated
 from setpoint.cluster.nodes.container_processes import Processes, this_machine
 from setpoint.cluster.nodes.hollow_kubelet_api import HollowStreams
+from setpoint.cluster.nodes.node_networks import IPV4
 from setpoint.cluster.nodes.pod_kubeconfigs import Kubeconfig, PodAccess
 from setpoint.cluster.scheduling import Scheduler
 from setpoint.cluster.served_resources import ServedResources
@@ -85,7 +86,7 @@ class ControlPlane:
     Args:
         client: a client of a server in this process, with all permissions (``system:admin``).
         server: that server. It is asked which resources have objects, so that no others are watched; without it, all of
-            them are.
+            them are. Hollow nodes and their pods have an address in each IP family of its Services (IPv4 without it).
         nodes: the number of hollow nodes, or a description of each; with 0, pods stay pending. With ``local``, there is
             one node, on which containers that are marked accordingly run as processes on this machine (`Processes`).
         pods: the behaviour of the pods on hollow nodes.
@@ -139,13 +140,15 @@ class ControlPlane:
             if nodes == "local":
                 access = PodAccess(client, kubeconfig) if kubeconfig is not None else None
                 processes, nodes = Processes(now=now, access=access), [this_machine()]
-            self.nodes = HollowNodes(client, nodes, now=now)
+            ip_versions = IPV4 if server is None else [network.version for network in server.state.service_networks]
+            self.nodes = HollowNodes(client, nodes, now=now, ip_versions=ip_versions)
             kubelet = HollowKubelet(
                 self.nodes.names,
                 behaviour=pods.behaviour,
                 start_seconds=pods.start_seconds,
                 stop_seconds=pods.stop_seconds,
                 processes=processes,
+                ip_versions=ip_versions,
             )
             self.kubelets = HollowStreams(client, kubelet, now=now)
             awake += [Scheduler(claims=claims).controller, kubelet.controller]

@@ -6,12 +6,14 @@ import asyncio
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from setpoint.apiserver import Access, ApiServer, HttpFront, MemoryStorage, Rbac, SqliteStorage
 from setpoint.apiserver.http.allowed_hosts import is_loopback
+from setpoint.apiserver.resources.service_networks import SERVICE_NETWORKS, ServiceNetwork
 from setpoint.apiserver.server import NEEDING_CONTROLLERS, OFF_BY_DEFAULT
 from setpoint.client import Client, ClientConfig, InProcessTransport, PatchType
 from setpoint.client.credentials import StaticToken
@@ -50,7 +52,7 @@ class EmbeddedCluster:
     ```
 
     Args:
-        host, port: where HTTP listens; port 0 picks a free one.
+        address: the host and port where HTTP listens; port 0 picks a free one.
         data_dir: the directory in which the objects are stored (SQLite); None keeps them in memory.
         control_plane: whether the controllers of `ControlPlane` and the hollow nodes run, or the names of the
             controllers to run.
@@ -64,6 +66,8 @@ class EmbeddedCluster:
             HTTP, and therefore only at loopback addresses. If the server authenticates its clients, the page asks for a
             token.
         kubernetes: the version of Kubernetes whose kinds and fields the server has, as for `ApiServer`.
+        service_networks: the networks of the addresses of Services, as for `ApiServer`. With one of each IP family,
+            Services can be dual-stack, and hollow nodes and their pods have an address of each family.
 
     ``client`` talks to the server's core without a socket, as an administrator; all other clients use ``url``.
     `page_url` is the URL of the web page. If the control plane fails, the ``async with`` block ends with its error.
@@ -80,8 +84,7 @@ class EmbeddedCluster:
     def __init__(
         self,
         *,
-        host: str = "127.0.0.1",
-        port: int = 0,
+        address: tuple[str, int] = ("127.0.0.1", 0),
         data_dir: Path | None = None,
         control_plane: bool | Iterable[str] = True,
         nodes: int | Sequence[HollowNode] | Literal["local"] = 1,
@@ -89,6 +92,7 @@ class EmbeddedCluster:
         default_objects: bool = False,
         ui: str = "0",
         kubernetes: str = KUBERNETES,
+        service_networks: Sequence[ServiceNetwork] = SERVICE_NETWORKS,
     ) -> None:
         place = split_address(ui)
         if place is not None and not is_loopback(place[0]):
@@ -96,8 +100,7 @@ class EmbeddedCluster:
                 f"the page can't listen at {ui}, since it is plain HTTP: use a loopback address (127.0.0.1:8080), "
                 "reached from elsewhere over ssh -L"
             )
-        self._host = host
-        self._port = port
+        self._host, self._port = address
         self._data_dir = data_dir
         self._controllers = names_of(control_plane)
         self._nodes: int | Sequence[HollowNode] | Literal["local"] = nodes
@@ -109,6 +112,7 @@ class EmbeddedCluster:
         self._ui = ui
         minor_of(kubernetes)
         self._kubernetes = kubernetes
+        self._service_networks = service_networks
         self._manager: Manager | None = None
 
     async def __aenter__(self) -> Self:
@@ -129,6 +133,7 @@ class EmbeddedCluster:
                 ),
                 default_objects=self._default_objects,
                 kubernetes=self._kubernetes,
+                service_networks=self._service_networks,
                 plugins_off=(_WITH_ACCOUNTS if auth and self._controllers is not None else NEEDING_CONTROLLERS)
                 | (OFF_BY_DEFAULT - frozenset(self._security.plugins_on if self._security else ())),
             )
@@ -181,7 +186,9 @@ class EmbeddedCluster:
         from setpoint.cluster.server_security import secure
 
         directory = None if self._data_dir is None else self._data_dir / "pki"
-        return await secure(self._security, self._host, directory)
+        kubernetes_service = str(self._service_networks[0][1])
+        security = replace(self._security, tls_sans=(*self._security.tls_sans, kubernetes_service))
+        return await secure(security, self._host, directory)
 
     def _page(self, server: ApiServer, *, tokens: bool) -> Serving | None:
         if split_address(self._ui) is None:

@@ -7,14 +7,16 @@ set. Fields that differ between clusters (uids, times, versions) are filled in w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
-from ipaddress import IPv4Network, ip_address
+from ipaddress import ip_address
 from typing import Any, Final
 
 import msgspec
 
 from setpoint.apiserver.objects.metadata import new_uid
+from setpoint.apiserver.resources.service_networks import ServiceNetwork
 from setpoint.apiserver.state import State
 from setpoint.apiserver.strategies.service_ip_addresses import API_VERSION, FIELDS, ip_address_of
 from setpoint.meta import format_time
@@ -25,6 +27,7 @@ _PORT: Final = "https"
 _FOR_USERS: Final = ("aggregate-to-", "cluster-admin", "admin", "edit", "view")
 """The beginnings of the names of the ClusterRoles for users, without ``system:``."""
 _LINES: Final = msgspec.json.Decoder()
+_SERVICE_CIDRS: Final = "servicecidrs.networking.k8s.io"
 
 
 class _Default:
@@ -72,8 +75,8 @@ def create_defaults(state: State) -> None:
     """Stores the default objects that are missing."""
     moment = format_time(state.now())
     with state.storage.transaction():
-        for default in (*_defaults(), _Default(*_service_range(state.service_network))):
-            _store(state, default, moment)
+        for default in (*_defaults(), _Default(*_service_range(state.service_networks))):
+            _store(state, default, moment, replace=default.kind == "ServiceCIDR" and _becomes_dual(state))
         since = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"since": moment[:10]}}
         name = "kube-apiserver-legacy-service-account-token-tracking"
         managed = _managed("v1", {"f:data": {".": {}, "f:since": {}}})
@@ -101,12 +104,13 @@ def create_user_roles(state: State) -> None:
 
 def publish(state: State, host: str, port: int) -> None:
     """Stores the Service ``kubernetes`` with its endpoints, through which pods find the server at ``host``:``port``.
-    Existing objects that differ are replaced, but keep their uids. If ``host`` is not a specific IPv4 address, the
-    endpoints have ``127.0.0.1``.
+    Existing objects that differ are replaced, but keep their uids. If ``host`` is not a specific address of the default
+    IP family, the endpoints have the loopback address of that family.
     """
     moment = format_time(state.now())
+    network = state.service_networks[0]
     with state.storage.transaction():
-        for obj, managed in _found_at(str(state.service_network[1]), _address(host), port):
+        for obj, managed in _found_at(str(network[1]), _address(host, network.version), port):
             _store(state, _Default(obj, managed), moment, replace=True)
 
 
@@ -128,13 +132,21 @@ def _store(state: State, default: _Default, moment: str, *, replace: bool = Fals
     state.storage.put(*key, lambda revision: default.value(uid, at, revision), expected=expected)
 
 
-def _address(host: str) -> str:
-    """The IPv4 address to publish for ``host``; ``127.0.0.1`` if ``host`` is not a specific IPv4 address."""
+def _address(host: str, version: int) -> str:
+    """The address of that IP version to publish for ``host``; a loopback address if ``host`` is not such an address."""
+    loopback = "127.0.0.1" if version == 4 else "::1"
     try:
         ip = ip_address(host)
     except ValueError:
-        return "127.0.0.1"
-    return str(ip) if ip.version == 4 and not ip.is_unspecified else "127.0.0.1"
+        return loopback
+    return str(ip) if ip.version == version and not ip.is_unspecified else loopback
+
+
+def _becomes_dual(state: State) -> bool:
+    """Whether the stored ServiceCIDR has the first of the server's two networks only."""
+    record = state.storage.get(_SERVICE_CIDRS, "", "kubernetes")
+    cidrs = [str(network) for network in state.service_networks]
+    return len(cidrs) == 2 and record is not None and msgspec.json.decode(record.value)["spec"]["cidrs"] == cidrs[:1]
 
 
 def _managed(version: str, fields: JsonObject, manager: str = "kube-apiserver") -> list[JsonObject]:
@@ -142,7 +154,7 @@ def _managed(version: str, fields: JsonObject, manager: str = "kube-apiserver") 
     return [{**entry, "fieldsV1": fields}]
 
 
-def _service_range(network: IPv4Network) -> tuple[JsonObject, list[JsonObject]]:
+def _service_range(networks: Sequence[ServiceNetwork]) -> tuple[JsonObject, list[JsonObject]]:
     version = API_VERSION
     condition = {
         "type": "Ready",
@@ -155,7 +167,7 @@ def _service_range(network: IPv4Network) -> tuple[JsonObject, list[JsonObject]]:
         "apiVersion": version,
         "kind": "ServiceCIDR",
         "metadata": {"name": "kubernetes"},
-        "spec": {"cidrs": [str(network)]},
+        "spec": {"cidrs": [str(network) for network in networks]},
         "status": {"conditions": [condition]},
     }
     fields: JsonObject = {".": {}, **{f"f:{name}": {} for name in ("lastTransitionTime", "message", "status", "type")}}
@@ -170,6 +182,7 @@ def _found_at(cluster_ip: str, address: str, port: int) -> list[tuple[JsonObject
     Pods find the API server, which is at ``address``:``port``, at ``cluster_ip``.
     """
     own = {"name": "kubernetes", "namespace": "default"}
+    family = f"IPv{ip_address(cluster_ip).version}"
     service: JsonObject = {
         "apiVersion": "v1",
         "kind": "Service",
@@ -180,7 +193,7 @@ def _found_at(cluster_ip: str, address: str, port: int) -> list[tuple[JsonObject
             "clusterIPs": [cluster_ip],
             "type": "ClusterIP",
             "sessionAffinity": "None",
-            "ipFamilies": ["IPv4"],
+            "ipFamilies": [family],
             "ipFamilyPolicy": "SingleStack",
             "internalTrafficPolicy": "Cluster",
         },
@@ -203,7 +216,7 @@ def _found_at(cluster_ip: str, address: str, port: int) -> list[tuple[JsonObject
         "apiVersion": "discovery.k8s.io/v1",
         "kind": "EndpointSlice",
         "metadata": {**own, "generation": 1, "labels": {of_service_name: "kubernetes"}},
-        "addressType": "IPv4",
+        "addressType": family,
         "endpoints": [{"addresses": [address], "conditions": {"ready": True}}],
         "ports": listening,
     }

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
-from ipaddress import IPv4Network
 from random import Random
 from typing import Final
 
@@ -19,6 +18,7 @@ from setpoint.apiserver.requests.admission import Admission
 from setpoint.apiserver.requests.options import Query
 from setpoint.apiserver.requests.path import ResourcePath
 from setpoint.apiserver.resources.registry import ServedResource
+from setpoint.apiserver.resources.service_networks import ServiceNetwork
 from setpoint.apiserver.resources.write_context import AdmissionConfigurations, Definitions
 from setpoint.apiserver.state import State
 from setpoint.apiserver.storage import Record
@@ -112,8 +112,8 @@ class Call:
         return self.state.plugins_off
 
     @property
-    def service_network(self) -> IPv4Network:
-        return self.state.service_network
+    def service_networks(self) -> Sequence[ServiceNetwork]:
+        return self.state.service_networks
 
     @property
     def random(self) -> Random:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
-from ipaddress import IPv4Network
 from random import Random
 from typing import Any, Protocol
 
 from setpoint.apiserver.authorization.attributes import Attributes
 from setpoint.apiserver.authorization.authorizer import Authorizer
 from setpoint.apiserver.http_types import UserInfo
+from setpoint.apiserver.resources.service_networks import ServiceNetwork
 from setpoint.apiserver.storage import Damage, Record, Storage
 
 JsonObject = dict[str, Any]
@@ -100,8 +100,8 @@ class WriteContext(Protocol):
         ...
 
     @property
-    def service_network(self) -> IPv4Network:
-        """The network of the addresses of services, without the networks of ServiceCIDRs."""
+    def service_networks(self) -> Sequence[ServiceNetwork]:
+        """The networks of the addresses of services, without those of ServiceCIDRs, default family first."""
         ...
 
     @property

@@ -1,10 +1,10 @@
-"""Gives addresses and node ports to services, and checks what precedes that, as upstream does. There is one IP family,
-IPv4.
+"""Gives addresses and node ports to services, and checks what precedes that, as upstream does. A server with
+networks of both IP families is dual-stack.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from setpoint.apiserver.errors import bad_request
@@ -64,15 +64,14 @@ def allocate(call: WriteContext, obj: JsonObject, before: JsonObject | None) -> 
         _keep(spec, before)
     _synchronize(spec, before)
     name = obj["metadata"].get("name", "")
-    errors = _family_problems(spec, before)
+    allocator = Allocator(call, before)
+    errors = _family_problems(spec, before, allocator.families)
     if errors:
         raise refused(GroupKind("", "Service"), name, errors)
     if spec.get("type") == "ExternalName" and not (before and with_node_ports(before)):
         return
-    allocator = Allocator(call, before)
     if spec.get("type") != "ExternalName" and not headless(spec):
-        address = _give_address(spec, before, allocator, name)
-        if address:
+        for address in _give_addresses(spec, before, allocator, name):
             claim(call, obj, address)
     if with_node_ports(spec):
         _give_node_ports(spec, before, allocator, name)
@@ -115,19 +114,26 @@ def _synchronize(spec: JsonObject, before: JsonObject | None) -> None:
             spec["clusterIPs"] = [address]
 
 
-def _give_address(spec: JsonObject, before: JsonObject | None, allocator: Allocator, name: str) -> str:
-    """The address that the service is given; empty if it has one already."""
-    wanted = spec.get("clusterIPs") or []
+def _give_addresses(spec: JsonObject, before: JsonObject | None, allocator: Allocator, name: str) -> list[str]:
+    """Gives the service an address of each of its families, except for those that it has already; returns the new
+    ones. A service that has an address gets another only if it has become dual-stack.
+    """
+    wanted, families = [*(spec.get("clusterIPs") or ())], spec.get("ipFamilies") or []
+    first = 0
     if before is not None and has_address(before) and wanted:
-        return ""
-    chosen = wanted[0] if wanted else ""
-    if not chosen:
-        chosen = allocator.address()
-    elif problem := allocator.refusal(chosen):
-        reason = f"failed to allocate IP {chosen}: {problem}"
-        raise refused(GroupKind("", "Service"), name, [invalid("spec.clusterIPs", wanted, reason)])
-    spec["clusterIP"], spec["clusterIPs"] = chosen, [chosen, *wanted[1:]]
-    return chosen
+        was_headless, families_before = headless(before), before.get("ipFamilies") or []
+        if was_headless or len(families_before) != 1 or len(families) != 2:
+            return []
+        first = 1
+    chosen = wanted[: len(families)]
+    for index, family in list(enumerate(families))[first:]:
+        if index >= len(wanted):
+            chosen.append(allocator.address(family, name))
+        elif problem := allocator.refusal(wanted[index], family):
+            reason = f"failed to allocate IP {wanted[index]}: {problem}"
+            raise refused(GroupKind("", "Service"), name, [invalid("spec.clusterIPs", wanted, reason)])
+    spec["clusterIP"], spec["clusterIPs"] = chosen[0], chosen
+    return chosen[first:]
 
 
 def _give_node_ports(spec: JsonObject, before: JsonObject | None, allocator: Allocator, name: str) -> None:
@@ -163,8 +169,10 @@ def _give_health_port(spec: JsonObject, allocator: Allocator) -> None:
 # -- families ---------------------------------------------------------------------------------------------------------
 
 
-def _family_problems(spec: JsonObject, before: JsonObject | None) -> list[FieldError]:
-    """Sets the IP families and their policy; returns the errors if they are invalid."""
+def _family_problems(spec: JsonObject, before: JsonObject | None, configured: Sequence[str]) -> list[FieldError]:
+    """Sets the IP families and their policy; returns the errors if they are invalid. ``configured`` are the families
+    of the server, the default first.
+    """
     if spec.get("type") == "ExternalName" or _still_prefers_two(spec, before):
         return []
     apart = spec.get("clusterIP") == "None" and not spec.get("selector")
@@ -187,7 +195,7 @@ def _family_problems(spec: JsonObject, before: JsonObject | None) -> list[FieldE
     for index, address in enumerate(addresses if not headless(spec) else ()):
         family = _family_of(address)
         if index >= len(families):
-            if family == "IPv6":
+            if family not in configured:
                 errors.append(
                     invalid(f"spec.clusterIPs[{index}]", addresses, f"{family} is not configured on this cluster")
                 )
@@ -195,18 +203,17 @@ def _family_problems(spec: JsonObject, before: JsonObject | None) -> list[FieldE
                 families.append(family)
     if errors:
         return errors
-    if apart:
-        families = families or ["IPv4"]
-        if len(families) < 2 and policy != "SingleStack":
-            families.append(_FAMILIES[families[0] == "IPv4"])
-        spec["ipFamilies"] = families
-        return []
-    if policy == "RequireDualStack":
-        errors.append(invalid(_POLICY, policy, "this cluster is not configured for dual-stack services"))
-    for index, family in enumerate(families):
-        if family != "IPv4":
-            errors.append(invalid(f"spec.ipFamilies[{index}]", family, "not configured on this cluster"))
-    spec["ipFamilies"] = families or ["IPv4"]
+    if not apart:
+        if policy == "RequireDualStack" and len(configured) < 2:
+            errors.append(invalid(_POLICY, policy, "this cluster is not configured for dual-stack services"))
+        for index, family in enumerate(families):
+            if family not in configured:
+                errors.append(invalid(f"spec.ipFamilies[{index}]", family, "not configured on this cluster"))
+    families = families or [configured[0]]
+    # The endpoints of a headless service without a selector may be of a family that the server does not have.
+    if policy != "SingleStack" and len(families) == 1 and (apart or len(configured) == 2):
+        families.append(_FAMILIES[families[0] == "IPv4"])
+    spec["ipFamilies"] = families
     return errors
 
 

@@ -1,13 +1,12 @@
 """The addresses and node ports that are free for a service, as in upstream's allocators.
 
-Addresses are in the server's network of services or in those of ServiceCIDRs, and node ports are from 30000 to 32767;
+Addresses are in the server's networks of services or in those of ServiceCIDRs, and node ports are from 30000 to 32767;
 the lowest free one is allocated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import IPv4Network, IPv6Network
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
@@ -15,8 +14,9 @@ import msgspec
 from msgspec import Struct, field
 
 from setpoint.apiserver.errors import internal_error
+from setpoint.apiserver.resources.service_networks import ServiceNetwork
 from setpoint.apiserver.resources.strategy import JsonObject
-from setpoint.apiserver.strategies.service_ip_addresses import COLLECTION
+from setpoint.apiserver.strategies.service_ip_addresses import COLLECTION, canonical
 from setpoint.schema.addresses import address_of, network_of
 
 if TYPE_CHECKING:
@@ -105,37 +105,47 @@ class Allocator:
     def _all(self) -> tuple[set[str], set[int]]:
         if self._read is None:
             others = [_decoder.decode(record.value).spec for record in self._call.storage.scan("services")]
-            addresses = {address for other in others for address in other.cluster_ips}
+            addresses = {canonical(address) for other in others for address in other.cluster_ips}
             addresses |= {record.name for record in self._call.storage.scan(COLLECTION)}
             ports = {port.node_port for other in others for port in other.ports} | {other.health for other in others}
-            self._read = addresses - {*(self._own.get("clusterIPs") or ())}, ports - {0}
+            own = {canonical(address) for address in self._own.get("clusterIPs") or ()}
+            self._read = addresses - own, ports - {0}
         return self._read
 
-    def address(self) -> str:
-        """The lowest free IPv4 address. Raises ApiStatusError (500) if there is none."""
-        all_of = (_addresses(network) for network in self._networks() if isinstance(network, IPv4Network))
+    @property
+    def families(self) -> list[str]:
+        """The IP families of which the server has addresses, the default first."""
+        return [f"IPv{network.version}" for network in self._call.service_networks]
+
+    def address(self, family: str, service: str) -> str:
+        """The lowest free address of the family. Raises ApiStatusError (500), which names the service, if there is
+        none.
+        """
+        all_of = (_addresses(network) for network in self._networks(family))
         free = next((address for address in chain.from_iterable(all_of) if address not in self.addresses), None)
         if free is None:
-            raise internal_error(f"failed to allocate a serviceIP: {_FULL}")
+            raise internal_error(f'failed to allocate a serviceIP for Service "{service}": {_FULL}')
         return free
 
-    def refusal(self, text: str) -> str:
-        """The problem with a requested address; empty if it is free. In a dry run, every address in the server's
-        network counts as free, as in upstream.
+    def refusal(self, text: str, family: str) -> str:
+        """The problem with a requested address of the family; empty if it is free. In a dry run, every address in the
+        server's network counts as free, as in upstream.
         """
         if self._call.dry_run:
-            network = self._call.service_network
+            network = next(network for network in self._networks(family))
             return "" if _has(network, text) else _OUT_OF_RANGE % (text, network)
-        if not any(_has(network, text) for network in self._networks()):
+        if not any(_has(network, text) for network in self._networks(family)):
             return "the provided network does not match the current range"
-        return "provided IP is already allocated" if text in self.addresses else ""
+        return "provided IP is already allocated" if canonical(text) in self.addresses else ""
 
-    def _networks(self) -> Iterator[IPv4Network | IPv6Network | None]:
-        yield self._call.service_network
+    def _networks(self, family: str) -> Iterator[ServiceNetwork]:
+        """The networks of the family: the server's, if it has one, and those of ServiceCIDRs."""
+        networks: list[ServiceNetwork | None] = [*self._call.service_networks]
         for record in self._call.storage.scan(_CIDRS):
             cidr = _ranges.decode(record.value)
             if cidr.usable:
-                yield from map(network_of, cidr.spec.cidrs)
+                networks += map(network_of, cidr.spec.cidrs)
+        return (network for network in networks if network is not None and f"IPv{network.version}" == family)
 
     def port(self, name: str) -> int:
         """The lowest free port, which is allocated to this request. Raises ApiStatusError (500), with ``name`` as the
@@ -161,13 +171,18 @@ class Allocator:
         return ""
 
 
-def _addresses(network: IPv4Network) -> Iterator[str]:
-    """The addresses of the network, except for its first and its last, in the order in which they are allocated."""
-    end = network.num_addresses - 1
+def _addresses(network: ServiceNetwork) -> Iterator[str]:
+    """The addresses of the network that services may have, in the order in which they are allocated."""
+    end = network.num_addresses - _broadcasts(network)
     return (str(network[number]) for number in chain(range(_FIRST, end), range(1, min(_FIRST, end))))
 
 
-def _has(network: IPv4Network | IPv6Network | None, text: str) -> bool:
-    """Whether the address is in the network, and neither its first nor its last."""
+def _has(network: ServiceNetwork, text: str) -> bool:
+    """Whether services may have the address: it is in the network, and neither its first nor a broadcast address."""
     address = address_of(text)
-    return network is not None and address in network and address not in (network[0], network[-1])
+    return address in network and address not in (network[0], network[-1] if _broadcasts(network) else None)
+
+
+def _broadcasts(network: ServiceNetwork) -> bool:
+    """Whether the last address of the network is for broadcasts, which IPv6 does not have."""
+    return network.version == 4

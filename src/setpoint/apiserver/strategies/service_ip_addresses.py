@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from setpoint.apiserver.objects.metadata import new_uid
 from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.storage import Record
+from setpoint.schema.addresses import address_of
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.write_context import WriteContext
@@ -53,8 +54,15 @@ _services = msgspec.json.Decoder(_Service)
 _addresses = msgspec.json.Decoder(_Address)
 
 
+def canonical(address: str) -> str:
+    """The address as the names of IPAddresses have it (RFC 5952); any other text, such as ``None``, stays as it is."""
+    ip = address_of(address)
+    return address if ip is None else str(ip)
+
+
 def ip_address_of(address: str, namespace: str, name: str) -> JsonObject:
     """The IPAddress for ``address`` of a service."""
+    address = canonical(address)
     family = f"IPv{ip_address(address).version}"
     return {
         "apiVersion": API_VERSION,
@@ -70,7 +78,7 @@ def claim(call: WriteContext, service: JsonObject, address: str) -> None:
     """
     metadata = service["metadata"]
     nameless = not metadata.get("name")  # which is refused after this
-    if nameless or call.dry_run or call.storage.get(COLLECTION, "", address) is not None:
+    if nameless or call.dry_run or call.storage.get(COLLECTION, "", canonical(address)) is not None:
         return
     _create(call, ip_address_of(address, metadata["namespace"], metadata["name"]))
 
@@ -79,8 +87,9 @@ def release(call: WriteContext, service: Record, before: Iterable[str] = (), *, 
     """Deletes the IPAddresses of a stored service for the addresses that it had ``before`` and has no longer; all of
     them if the service is ``is_deleted``.
     """
-    addresses = {*_services.decode(service.value).spec.cluster_ips}
-    for address in sorted({*before} | addresses if is_deleted else {*before} - addresses):
+    addresses = {canonical(address) for address in _services.decode(service.value).spec.cluster_ips}
+    former = {canonical(address) for address in before}
+    for address in sorted(former | addresses if is_deleted else former - addresses):
         record = call.storage.get(COLLECTION, "", address)
         if record is not None and _is_of(record, service):
             encode = partial(_encoded, msgspec.json.decode(record.value))

@@ -37,7 +37,7 @@ _USED = {
     "service-account-issuer": Flag("list", "the accepted issuers of service account tokens; new tokens name the first"),
     "service-account-key-file": Flag("list", "further keys with which service account tokens are verified"),
     "service-account-signing-key-file": Flag("text", "the key that signs service account tokens (a new one)"),
-    "service-cluster-ip-range": Flag("list", "the IPv4 network of the addresses of Services (10.96.0.0/12)"),
+    "service-cluster-ip-range": Flag("list", "the networks of Services, one or one of each IP family (10.96.0.0/12)"),
     "tls-cert-file": Flag("text", "the serving certificate (the one in --cert-dir)"),
     "tls-private-key-file": Flag("text", "the key of the serving certificate"),
     "token-auth-file": Flag("text", "the tokens of users: lines of token,user,uid,groups"),

@@ -9,7 +9,6 @@ import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from ipaddress import IPv4Network
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,14 +24,13 @@ from setpoint.apiserver import (
     Storage,
     StorageError,
 )
+from setpoint.apiserver.resources.service_networks import ServiceNetwork, service_networks
 from setpoint.apiserver.server import OFF_BY_DEFAULT
-from setpoint.apiserver.state import SERVICE_NETWORK
 from setpoint.apps.envtest.etcd import DIRECTORY
 from setpoint.apps.envtest.feature_gates import SHARDS, WEBHOOK_TOKENS, is_on
 from setpoint.apps.envtest.flags import FlagError, Flags, http_address
 from setpoint.apps.envtest.runtime_config import restrict
 from setpoint.apps.heap_freezing import freeze_heap
-from setpoint.schema.addresses import network_of
 from setpoint.trust import trust
 
 if TYPE_CHECKING:
@@ -43,8 +41,6 @@ if TYPE_CHECKING:
 _PATIENCE = 20.0
 """Seconds within which etcd must answer."""
 _LIFETIME = timedelta(days=365)
-_FEWEST = 8
-"""The number of addresses that kube-apiserver requires of the network of Services."""
 
 
 class ServingError(RuntimeError):
@@ -97,7 +93,7 @@ async def serving(flags: Flags) -> AsyncIterator[HttpFront]:
             *flags.several("disable-admission-plugins"),
             *(OFF_BY_DEFAULT - frozenset(flags.several("enable-admission-plugins"))),
         },
-        service_network=_service_network(flags),
+        service_networks=_service_networks(flags),
     )
     server.state.serves_shards = is_on(SHARDS, flags.several("feature-gates"))
     restrict(server, flags.several("runtime-config"))
@@ -170,23 +166,13 @@ def _port(flags: Flags) -> int:
     return port
 
 
-def _service_network(flags: Flags) -> IPv4Network:
-    """The first IPv4 network of ``--service-cluster-ip-range``; the default if the flag was not given.
-
-    Raises:
-        FlagError: a value is not a network, or there is no IPv4 network, or it is too small.
-    """
+def _service_networks(flags: Flags) -> tuple[ServiceNetwork, ...]:
+    """The networks of ``--service-cluster-ip-range``. Raises FlagError if they are not valid."""
     texts = flags.several("service-cluster-ip-range")
-    if not texts:
-        return SERVICE_NETWORK
-    networks = [network_of(text) for text in texts]
-    ipv4 = next((network for network in networks if isinstance(network, IPv4Network)), None)
-    if None in networks or ipv4 is None or ipv4.num_addresses < _FEWEST:
-        raise FlagError(
-            f"--service-cluster-ip-range={','.join(texts)}: give an IPv4 network of at least {_FEWEST} addresses, like"
-            f" {SERVICE_NETWORK}"
-        )
-    return ipv4
+    try:
+        return service_networks(texts)
+    except ValueError as problem:
+        raise FlagError(f"--service-cluster-ip-range={','.join(texts)}: {problem}") from None
 
 
 def _audit(flags: Flags) -> AuditLog | None:

@@ -26,6 +26,7 @@ SERVICE: Final = "kubernetes.io/service-name"
 SLICES_BY: Final = "endpointslice.kubernetes.io/managed-by"
 ENDPOINTS_BY: Final = "endpoints.kubernetes.io/managed-by"
 HEADLESS: Final = "service.kubernetes.io/headless"
+_IPV4: Final = "IPv4"
 MOST: Final = 100
 """The maximum number of endpoints in one slice."""
 LATE: Final = 5.0
@@ -129,29 +130,38 @@ class StaleEndpoints:
 
 
 def slices_of(service: Service, groups: dict[tuple[Port, ...], list[Pod]]) -> Iterator[EndpointSlice]:
-    """The slices that a Service should have: one or more for each group of pods, or an empty one if the Service has no
-    pods.
+    """The slices that a Service should have, in each of its IP families: one or more for each group of pods that have
+    an address of the family, or an empty one if there is no such pod.
     """
     labels = {**service.labels, SERVICE: service.name, SLICES_BY: "endpointslice-controller.k8s.io"}
     if service.spec.cluster_ip == "None":
         labels[HEADLESS] = ""
-    for ports, pods in (groups or {(): []}).items():
-        for first in range(0, max(len(pods), 1), MOST):
-            word = blake2b(repr((ports, first)).encode(), digest_size=4).hexdigest()
-            yield EndpointSlice(
-                metadata=ObjectMeta(name=f"{service.name}-{word}", labels=dict(labels)),
-                address_type="IPv4",
-                endpoints=[_endpoint(service, pod) for pod in pods[first : first + MOST]],
-                ports=[
-                    EndpointPort(
-                        name=service_port.name,
-                        port=service_port.port,
-                        protocol=service_port.protocol,
-                        app_protocol=service_port.app_protocol,
-                    )
-                    for service_port in ports
-                ],
-            )
+    for family in service.spec.ip_families or (_IPV4,):
+        reachable = {ports: [pod for pod in pods if _ips(pod, family)] for ports, pods in groups.items()}
+        for ports, pods in ({ports: pods for ports, pods in reachable.items() if pods} or {(): []}).items():
+            for first in range(0, max(len(pods), 1), MOST):
+                place = (ports, first) if family == _IPV4 else (ports, first, family)
+                word = blake2b(repr(place).encode(), digest_size=4).hexdigest()
+                yield EndpointSlice(
+                    metadata=ObjectMeta(name=f"{service.name}-{word}", labels=dict(labels)),
+                    address_type=family,
+                    endpoints=[_endpoint(service, pod, family) for pod in pods[first : first + MOST]],
+                    ports=[
+                        EndpointPort(
+                            name=service_port.name,
+                            port=service_port.port,
+                            protocol=service_port.protocol,
+                            app_protocol=service_port.app_protocol,
+                        )
+                        for service_port in ports
+                    ],
+                )
+
+
+def _ips(pod: Pod, family: str) -> list[str]:
+    """The addresses of a pod that are of that IP family."""
+    addresses = [item.ip for item in pod.status.pod_ips] or [pod.status.pod_ip or ""]
+    return [address for address in addresses if address and (":" in address) == (family != _IPV4)]
 
 
 def ports_of(service: Service, pod: Pod) -> Iterator[Port]:
@@ -175,10 +185,10 @@ def _target(port: ServicePort, pod: Pod) -> int | None:
     return None
 
 
-def _endpoint(service: Service, pod: Pod) -> Endpoint:
+def _endpoint(service: Service, pod: Pod, family: str) -> Endpoint:
     published = bool(service.spec.publish_not_ready_addresses)
     return Endpoint(
-        addresses=[pod.status.pod_ip or ""],
+        addresses=_ips(pod, family),
         conditions=EndpointConditions(
             ready=published or (pod.is_ready and not pod.is_deleting), serving=pod.is_ready, terminating=pod.is_deleting
         ),
@@ -191,18 +201,19 @@ def _endpoint(service: Service, pod: Pod) -> Endpoint:
 def _subsets(service: Service, groups: dict[tuple[Port, ...], list[Pod]]) -> Iterator[EndpointSubset]:
     """The subsets of a Service's Endpoints, as kube-controller-manager's endpoints controller writes them.
 
-    Two kinds of pods are left out: terminating pods, unless the Service publishes them, and pods that serve none of the
-    Service's ports, unless the Service has no ports.
+    Three kinds of pods are left out: terminating pods, unless the Service publishes them; pods that serve none of the
+    Service's ports, unless the Service has no ports; and pods without an address of the Service's first IP family.
     """
     published = bool(service.spec.publish_not_ready_addresses)
+    family = next(iter(service.spec.ip_families), _IPV4)
     for ports, pods in groups.items():
-        alive = [pod for pod in pods if published or not pod.is_deleting]
+        alive = [pod for pod in pods if _ips(pod, family) and (published or not pod.is_deleting)]
         if not alive or (service.spec.ports and not ports):
             continue
         ready = [pod for pod in alive if published or pod.is_ready]
         yield EndpointSubset(
-            addresses=[_address(service, pod) for pod in ready],
-            not_ready_addresses=[_address(service, pod) for pod in alive if pod not in ready],
+            addresses=[_address(service, pod, family) for pod in ready],
+            not_ready_addresses=[_address(service, pod, family) for pod in alive if pod not in ready],
             ports=[
                 SubsetPort(
                     name=number.name or None,
@@ -215,9 +226,9 @@ def _subsets(service: Service, groups: dict[tuple[Port, ...], list[Pod]]) -> Ite
         )
 
 
-def _address(service: Service, pod: Pod) -> EndpointAddress:
+def _address(service: Service, pod: Pod, family: str) -> EndpointAddress:
     return EndpointAddress(
-        ip=pod.status.pod_ip or "",
+        ip=_ips(pod, family)[0],
         hostname=_hostname(service, pod),
         node_name=pod.spec.node_name,
         target_ref=_reference(pod),

@@ -12,7 +12,7 @@ from setpoint.apiserver import CallFailed
 from setpoint.apiserver.storage import Storage
 from setpoint.cluster.networking.endpoints import SERVICE
 from setpoint.cluster.nodes.behaviour import PREFIX
-from setpoint.cluster.nodes.kubelet import LOOPBACK
+from setpoint.cluster.nodes.node_networks import LOOPBACKS
 
 Document = dict[str, Any]
 AT: Final = f"{PREFIX}/at"
@@ -25,7 +25,8 @@ _PODS: Final = "pods"
 
 
 class ServiceAddresses:
-    """Finds the address of a Service's port, as a kube-apiserver does: the addresses of the ready pods, in rotation.
+    """Finds the address of a Service's port, as a kube-apiserver does: the addresses of the ready pods in the
+    Service's first IP family (if there are none, in the other), in rotation.
 
     There is no pod network here. The pods that can be reached are processes on this machine, and hollow pods whose
     annotation `AT` names a program that answers for them. A Service of type ExternalName resolves to its external name.
@@ -55,9 +56,12 @@ class ServiceAddresses:
             raise CallFailed(f'no service port {port} found for service "{name}"')
         addresses: list[str] = []
         hollow: list[str] = []
-        for address, number, pod in self._endpoints(namespace, name, wanted.get("name") or ""):
+        family = next(iter(spec.get("ipFamilies") or ()), "IPv4")
+        endpoints = [*self._endpoints(namespace, name, wanted.get("name") or "")]
+        preferred = [endpoint for endpoint in endpoints if (":" in endpoint[0]) == (family == "IPv6")]
+        for address, number, pod in preferred or endpoints:
             real = self._real(address, number, namespace, pod)
-            (addresses if real else hollow).append(real or f"{address}:{number}")
+            (addresses if real else hollow).append(real or _at(address, number))
         if addresses:
             self._turns[service] += 1
             return addresses[self._turns[service] % len(addresses)]
@@ -88,11 +92,15 @@ class ServiceAddresses:
         there is no annotation; for any other pod, it is the address of the endpoint itself.
         """
         record = self._storage.get(_PODS, namespace, pod) if pod else None
-        if record is None or address == LOOPBACK:
-            return f"{address}:{number}"  # a process; or an endpoint that a user has written
+        if record is None or address in LOOPBACKS:
+            return _at(address, number)  # a process; or an endpoint that a user has written
         annotations = msgspec.json.decode(record.value)["metadata"].get("annotations") or {}
         for part in annotations.get(AT, "").split(","):
             place, equals, real = part.strip().partition("=")
             if equals and place == str(number):
                 return str(real)
         return ""
+
+
+def _at(address: str, number: int) -> str:
+    return f"[{address}]:{number}" if ":" in address else f"{address}:{number}"

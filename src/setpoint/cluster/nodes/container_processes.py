@@ -302,6 +302,7 @@ def _value(variable: EnvVar, pod: Pod) -> str:
         "spec.nodeName": pod.spec.node_name or "",
         "spec.serviceAccountName": pod.spec.service_account_name or "",
         "status.podIP": pod.status.pod_ip or "127.0.0.1",
+        "status.podIPs": ",".join(item.ip for item in pod.status.pod_ips) or "127.0.0.1",
         "status.hostIP": pod.status.host_ip or "127.0.0.1",
     }
     return fields.get(source.field_path, "")

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from setpoint.client import Client, NotFound, PatchType
+from setpoint.cluster.nodes.node_networks import IPV4, host_ips, pod_cidrs
 from setpoint.controller import LoopMetrics, Outcome, WorkLoop, done
 from setpoint.meta import MicroTime, Quantity, to_wire
 from setpoint.models.coordination_v1 import Lease, LeaseSpec
@@ -61,7 +62,8 @@ class HollowNodes:
     """Registers Nodes that are Ready, each with a Lease.
 
     ``nodes`` is the number of nodes, or a description of each. Like a kubelet, it registers nodes when it starts; a
-    Node that is deleted later is not registered again until the next start. Taints are set only on new Nodes.
+    Node that is deleted later is not registered again until the next start. Taints are set only on new Nodes. Each has
+    one address for each of ``ip_versions`` (4, 6).
 
     *Caveats*: a Lease is written when its node is registered or recovers, and is not renewed every ten seconds. The
     control plane can tell without renewals which hollow nodes are alive, and an idle cluster stays idle.
@@ -72,7 +74,14 @@ class HollowNodes:
 
     leader_only = False
 
-    def __init__(self, client: Client, nodes: int | Sequence[HollowNode] = 1, *, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        nodes: int | Sequence[HollowNode] = 1,
+        *,
+        now: Callable[[], datetime],
+        ip_versions: Sequence[int] = IPV4,
+    ) -> None:
         shapes = [HollowNode() for _ in range(nodes)] if isinstance(nodes, int) else list(nodes)
         if not shapes:
             raise ValueError(f"there must be at least one hollow node, not {nodes}")
@@ -83,6 +92,7 @@ class HollowNodes:
         self.names = tuple(self._shapes)
         self._client = client
         self._now = now
+        self._ip_versions = ip_versions
         self._loop: WorkLoop[str] = WorkLoop(LoopMetrics(self.name, 2), self._register)
 
     async def run(self) -> None:
@@ -102,8 +112,8 @@ class HollowNodes:
     async def _register(self, name: str) -> Outcome:
         """Creates or repairs a node and its status. Like a restarted kubelet, it leaves a correct node alone."""
         number, shape = self.names.index(name), self._shapes[name]
-        cidr = f"10.{64 + number // 256}.{number % 256}.0/24"
-        spec = NodeSpec(pod_cidr=cidr, pod_cidrs=[cidr], provider_id=f"{PROVIDER}{name}")
+        cidrs = pod_cidrs(number, self._ip_versions)
+        spec = NodeSpec(pod_cidr=cidrs[0], pod_cidrs=cidrs, provider_id=f"{PROVIDER}{name}")
         labels = {**labels_of(name, number), **shape.labels}
         try:
             node = await self._client.get(Node, name)
@@ -120,7 +130,7 @@ class HollowNodes:
                 "allocatable": shape.capacity,
                 "conditions": to_wire(conditions(self._now())),
                 "addresses": [
-                    {"type": "InternalIP", "address": host_ip(number)},
+                    *({"type": "InternalIP", "address": address} for address in host_ips(number, self._ip_versions)),
                     {"type": "Hostname", "address": name},
                 ],
                 "nodeInfo": _info(name),
@@ -192,8 +202,3 @@ async def renew_lease(client: Client, node: Node, now: datetime) -> None:
     lease = Lease.named(node.name, LEASES, spec=spec)
     lease.metadata.owner_references = [node.owner_reference(controller=False, block_owner_deletion=False)]
     await client.apply(lease, field_manager=MANAGER)
-
-
-def host_ip(number: int) -> str:
-    """The address of the hollow node with that number."""
-    return f"172.18.{number // 250}.{number % 250 + 2}"

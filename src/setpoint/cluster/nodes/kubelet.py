@@ -7,7 +7,6 @@ import copy
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from functools import partial
-from hashlib import blake2b
 from typing import Final
 
 from setpoint.cache import Head
@@ -15,7 +14,7 @@ from setpoint.client import NotFound
 from setpoint.cluster.nodes.behaviour import DEAD, NODE, Behaviours, Habits, as_annotated
 from setpoint.cluster.nodes.config_references import KINDS, NOTHING, ConfigReference, Lack, lack_of, sources_of
 from setpoint.cluster.nodes.container_processes import Processes
-from setpoint.cluster.nodes.hollow_nodes import host_ip
+from setpoint.cluster.nodes.node_networks import IPV4, host_ips, pod_ips
 from setpoint.cluster.nodes.pod_lifecycle import PodLife
 from setpoint.cluster.nodes.pod_state_times import Stopwatch
 from setpoint.cluster.scheduling.resource_requests import host_ports, ports_clash
@@ -23,8 +22,6 @@ from setpoint.controller import CacheReader, Context, Controller, Outcome, after
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import ConfigMap, HostIP, Node, Pod, PodIP, Secret
 
-LOOPBACK: Final = "127.0.0.1"
-"""The address of pods that are processes on this machine."""
 NO_PORTS: Final = "node(s) didn't have free ports for the requested pod ports"
 _NODE_INDEX: Final = "node"
 
@@ -42,7 +39,7 @@ class HollowKubelet:
     Containers that ``processes`` runs are child processes, whose exit codes are reported; all others are hollow.
 
     ``start_seconds`` and ``stop_seconds`` are the times that containers take to start and to end unless their behaviour
-    sets other times.
+    sets other times. Nodes and pods have one address for each of ``ip_versions`` (4, 6); the first is the primary one.
 
     *Guarantees*: the status contains the complete state, so a new process can continue where this one stopped. A status
     is written when something has changed; states without a duration are not written. A pod whose host port is taken on
@@ -60,10 +57,12 @@ class HollowKubelet:
         start_seconds: float = 0.0,
         stop_seconds: float = 0.0,
         processes: Processes | None = None,
+        ip_versions: Sequence[int] = IPV4,
     ) -> None:
         if not nodes:
             raise ValueError("a hollow kubelet needs at least one node")
-        self._nodes = {name: host_ip(number) for number, name in enumerate(nodes)}
+        self._nodes = {name: host_ips(number, ip_versions) for number, name in enumerate(nodes)}
+        self._ip_versions = ip_versions
         self._behaviour = behaviour
         self._start_seconds = start_seconds
         self._stop_seconds = stop_seconds
@@ -193,16 +192,18 @@ class HollowKubelet:
         started.
         """
         status = pod.status
-        node_ip = self._nodes[pod.spec.node_name or ""]
-        status.host_ip, status.host_ips = node_ip, [HostIP(ip=node_ip)]
+        node_ips = self._nodes[pod.spec.node_name or ""]
+        status.host_ip, status.host_ips = node_ips[0], [HostIP(ip=address) for address in node_ips]
         states = [*status.init_container_statuses, *status.container_statuses]
         if any(status.container_id for status in states):
-            pod_ip = node_ip if pod.spec.host_network else _pod_ip(pod.uid)
-            if self.processes is not None and any(
+            is_process = self.processes is not None and any(
                 self.processes.has(pod, container) for container in pod.spec.containers
-            ):
-                pod_ip = LOOPBACK
-            status.pod_ip, status.pod_ips = pod_ip, [PodIP(ip=pod_ip)]
+            )
+            if pod.spec.host_network and not is_process:
+                addresses = node_ips
+            else:
+                addresses = pod_ips(pod.uid, self._ip_versions, is_process=is_process)
+            status.pod_ip, status.pod_ips = addresses[0], [PodIP(ip=address) for address in addresses]
 
 
 async def _keys(source: ConfigReference, namespace: str, ctx: Context) -> Set[str] | None:
@@ -235,8 +236,3 @@ async def _lacks_ports(pod: Pod, ctx: Context) -> bool:
 def _age(pod: Pod) -> tuple[float, str]:
     created = pod.metadata.creation_timestamp
     return (created.timestamp() if created is not None else 0.0, pod.uid)
-
-
-def _pod_ip(uid: str) -> str:
-    number = int.from_bytes(blake2b(uid.encode(), digest_size=8).digest(), "big")
-    return f"10.{64 + number % 64}.{number // 64 % 256}.{number // 16384 % 253 + 2}"

@@ -55,7 +55,8 @@ class Placeholders:
 
     def _addresses(self, subject: str, document: dict[str, Any]) -> None:
         spec, status = document.get("spec", {}), document.get("status", {})
-        for address in (spec.get("clusterIP"), *(spec.get("clusterIPs") or ()), status.get("podIP")):
+        pod_ips = [item.get("ip") for item in status.get("podIPs") or ()]
+        for address in (spec.get("clusterIP"), *(spec.get("clusterIPs") or ()), status.get("podIP"), *pod_ips):
             if address and address != "None" and not spec.get("hostNetwork"):
                 self._exact[address] = f"<address of {subject}>"
         for port in spec.get("ports") or ():
