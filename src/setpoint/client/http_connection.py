@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable
+from functools import lru_cache
 from typing import cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
@@ -25,6 +26,11 @@ forty bytes.
 """
 BIG = 1 << 16
 """Request bodies with more bytes are written separately instead of being appended to the head."""
+
+
+@lru_cache(maxsize=256)  # a server sends the same names with each answer
+def _header_name(name: bytes) -> str:
+    return name.decode("latin-1").lower()
 
 
 class Broken(Exception):
@@ -94,10 +100,11 @@ class Connection(asyncio.Protocol):
 
     @property
     def usable(self) -> bool:
-        if not (self.reusable and self.complete) or self.ended or self.transport.is_closing():
+        transport = self.transport
+        if not (self.reusable and self.complete) or self._problem is not None or transport.is_closing():
             return False
         # The answer came early: the rest of the body would precede the next request.
-        return self.transport.get_write_buffer_size() == 0
+        return transport.get_write_buffer_size() == 0
 
     def send(self, head: bytes, body: bytes | None = None, *, bare_head: bool = False, upgrades: bool = False) -> None:
         """Begins an exchange. ``bare_head`` says that this is a HEAD request: its answer has no body, whatever the
@@ -117,11 +124,12 @@ class Connection(asyncio.Protocol):
             self._take()
         self.exchanges += 1
         self._big = body is not None and len(body) > BIG
+        transport = self.transport
         if body and self._big:
-            self.transport.write(head)
-            self.transport.write(body)
+            transport.write(head)
+            transport.write(body)
         else:
-            self.transport.write(head + body if body else head)
+            transport.write(head + body if body else head)
 
     async def head(self, deadline: float | None, idle: float | None) -> None:
         """Waits until ``status`` and ``headers`` are set. ``deadline`` is a loop time, and ``idle`` is a number of
@@ -255,10 +263,10 @@ class Connection(asyncio.Protocol):
         if self._lines > MAX_HEADERS:
             self.end(Broken(f"more than {MAX_HEADERS} headers", rubbish=True))
             return
-        key, text = name.decode("latin-1").lower(), value.decode(errors="replace")
-        if key in self.headers:
-            text = f"{self.headers[key]}, {text}"
-        self.headers[key] = text
+        key, text, headers = _header_name(name), value.decode("utf-8", "replace"), self.headers
+        if key in headers:
+            text = f"{headers[key]}, {text}"
+        headers[key] = text
 
     def on_headers_complete(self) -> None:
         if self._surplus:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 from urllib.parse import quote, urlencode, urlsplit
 
 from setpoint.client.config import ClientConfig
@@ -11,7 +13,9 @@ from setpoint.client.dialer import Dialer, host_header
 from setpoint.client.transport import Request, TransportError
 
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9/._~:@!$&'()*+,;=-]*")
+_BREAK = re.compile(r"[\r\n\0]")
 _SENDS = ("POST", "PUT", "PATCH")
+_MAX_BLOCKS = 64
 
 
 class RequestHead:
@@ -26,7 +30,10 @@ class RequestHead:
         if config.impersonate is not None:
             own += config.impersonate.headers()
         self._own = own
-        self._constant = _header_bytes([("host", host_header(url)), *own])
+        self._constant = _header_lines([("host", host_header(url)), *own])
+        self._authorization = ""
+        self._blocks: dict[tuple[str, ...], str] = {}
+        """The lines after the first one that were made with ``_authorization``, by the request's own headers."""
 
     def bytes_of(self, request: Request, authorization: str, dialer: Dialer) -> bytes:
         """The head of ``request``.
@@ -34,32 +41,26 @@ class RequestHead:
         Raises:
             TransportError: a header contains a line break or a NUL byte.
         """
-        headers, body = request.headers, request.body
-        parts = [
-            f"{request.method} {self._origin if dialer.absolute else ''}{self._path}"
-            f"{url_of(request.path, request.query)} HTTP/1.1\r\n",
-            self._constant,
-        ]
-        lines = len(self._own) + 2 + len(headers)
-        for name, value in headers.items():
-            parts.append(f"{name}: {value}\r\n")
-        if authorization and "authorization" not in headers:
-            parts.append(f"authorization: {authorization}\r\n")
-            lines += 1
-        if body is not None or request.method in _SENDS:
-            parts.append(f"content-length: {len(body or b'')}\r\n")
-            lines += 1
-        if dialer.absolute:
-            parts.append(_header_bytes(dialer.headers))
-            lines += len(dialer.headers)
-        head = "".join(parts)
-        if head.count("\n") != lines or head.count("\r") != lines or "\0" in head:
-            line = f"{request.method} {request.path}"
-            raise TransportError(f"{line}: a header contains a line break or a zero byte", sent=False)
-        return f"{head}\r\n".encode()
+        headers, body, method = request.headers, request.body, request.method
+        if authorization != self._authorization or len(self._blocks) > _MAX_BLOCKS:
+            self._blocks.clear()
+            self._authorization = authorization
+        key = (method, *headers, *headers.values())
+        block = self._blocks.get(key)
+        if block is None:
+            lines = [*headers.items(), *(dialer.headers if dialer.absolute else ())]
+            if authorization and "authorization" not in headers:
+                lines.append(("authorization", authorization))
+            if _BREAK.search("".join((method, *chain(*self._own, *lines)))):
+                line = f"{method} {request.path}"
+                raise TransportError(f"{line}: a header contains a line break or a zero byte", sent=False)
+            block = self._blocks[key] = f" HTTP/1.1\r\n{self._constant}{_header_lines(lines)}"
+        place = f"{self._origin}{self._path}" if dialer.absolute else self._path
+        size = "" if body is None and method not in _SENDS else f"content-length: {len(body or b'')}\r\n"
+        return f"{method} {place}{url_of(request.path, request.query)}{block}{size}\r\n".encode()
 
 
-def _header_bytes(headers: list[tuple[str, str]] | tuple[tuple[str, str], ...]) -> str:
+def _header_lines(headers: Iterable[tuple[str, str]]) -> str:
     return "".join(f"{name}: {value}\r\n" for name, value in headers)
 
 
