@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from types import FunctionType, MethodType
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from setpoint.cache import CacheSyncError, Head, Informer, InformerFactory, Lister, UndeclaredRead
@@ -326,14 +327,30 @@ def _needs_caches(function: Callable[..., Any], arguments: int, subject: str, ru
     """Whether the function can be called only with the caches as an additional argument, behind that many others.
     ``subject`` and ``rule`` are the words of the error.
     """
+    counts = (arguments, arguments + 1)
+    for count in counts:
+        if _takes(function, count):
+            return count > arguments
     try:
         signature = inspect.signature(function)
     except ValueError:  # some built-in functions don't tell
         return False
-    for count in (arguments, arguments + 1):
+    for count in counts:
         try:
             signature.bind(*[None] * count)
         except TypeError:
             continue
         return count > arguments
     raise TypeError(f"{subject} {name_of(function)}{signature} {rule}")
+
+
+def _takes(function: Callable[..., Any], count: int) -> bool:
+    """Whether the code of a function or method shows that it takes ``count`` positional arguments. Other
+    callables need a signature, which takes many times as long.
+    """
+    plain = function.__func__ if isinstance(function, MethodType) else function
+    if not isinstance(plain, FunctionType) or vars(plain):  # another function may be wrapped
+        return False
+    code = plain.__code__
+    most = code.co_argcount - isinstance(function, MethodType)
+    return not code.co_kwonlyargcount and most - len(plain.__defaults__ or ()) <= count <= most

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from setpoint.schema.schema_node import Schema
 
@@ -38,6 +41,8 @@ NEVER_OWNED: Final = FieldSet.of(
 """The fields that no manager owns: they are the object's identity, or the server sets them."""
 
 _ANCIENT: Final = "ancient-changes"
+_SMALL: Final = 4096
+"""The maximum length in bytes of the JSON of a field set that is kept."""
 
 Identity: TypeAlias = tuple[str, str, str, str]
 """(manager, operation, apiVersion, subresource); apiVersion is empty for Apply, whose entry moves from version to
@@ -106,7 +111,7 @@ class Owner:
         """The owned fields. Raises ValueError if the entry's fieldsV1 is malformed."""
         if self._fields is None:
             assert self._entry is not None
-            self._fields = FieldSet.from_fields_v1(self._entry.get("fieldsV1") or {})
+            self._fields = _parsed(self._entry.get("fieldsV1") or {})
         return self._fields
 
     def with_fields(self, fields: FieldSet) -> Owner:
@@ -246,3 +251,14 @@ def _valid(entries: Collection[Mapping[str, Any]] | None) -> Managed:
     except ValueError:
         return Managed({})
     return managed
+
+
+def _parsed(fields: Any) -> FieldSet:
+    """The set of ``fields`` in their JSON form. Objects that one controller writes have the same few sets."""
+    raw = msgspec.json.encode(fields)
+    return _parsed_small(raw) if len(raw) <= _SMALL else FieldSet.from_fields_v1(fields)
+
+
+@lru_cache(maxsize=256)
+def _parsed_small(raw: bytes) -> FieldSet:
+    return FieldSet.from_fields_v1(msgspec.json.decode(raw))

@@ -24,15 +24,21 @@ def apply(document: Any, patch: Any) -> Any:
             result.pop(key, None)
         elif isinstance(value, dict):
             result[key] = apply(result.get(key), value)
+        elif isinstance(value, list) and not isinstance(result.get(key), dict):
+            result[key] = _without_nulls(value)
         else:
-            result[key] = value if isinstance(result.get(key), dict) else _without_nulls(value)
+            result[key] = value
     return result
 
 
 def _without_nulls(value: Any) -> Any:
     """``value`` without the nulls of objects; those that are items of lists stay."""
     if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+        return {
+            key: _without_nulls(item) if isinstance(item, (dict, list)) else item
+            for key, item in value.items()
+            if item is not None
+        }
     return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 

@@ -37,9 +37,9 @@ _SCALARS: Final[dict[str, Any]] = {"string": "", "bytes": "", "int": 0, "double"
 _LEAVES: Final[dict[str, Any]] = {**_SCALARS, _QUANTITY: "0", _INT_OR_STRING: 0, _TIME: None, _MICRO_TIME: None}
 
 
-# The treatment of a field. Scalars are forgotten if they are zero, pointers to scalars if they are null, amounts
-# and times if they are null, else written canonically; lists and maps are forgotten if they are empty.
-_SCALAR, _POINTER, _LEAF, _STRUCT, _LIST, _SCALARS_OF, _LEAVES_OF, _STRUCTS_OF = range(8)
+# The treatment of a field. Scalars and bytes are forgotten if they are zero, pointers to scalars if they are null,
+# amounts and times if they are null, else written canonically; lists and maps are forgotten if they are empty.
+_SCALAR, _BYTES, _POINTER, _LEAF, _STRUCT, _LIST, _SCALARS_OF, _LEAVES_OF, _STRUCTS_OF = range(9)
 _TOLD_APART: Final = {
     "io.k8s.api.autoscaling.v2.HPAScalingRules": ("policies",),
     "io.k8s.api.core.v1.EphemeralContainerCommon": ("ports", "resizePolicy", "restartPolicyRules"),
@@ -127,7 +127,9 @@ def _says_something(message: str) -> bool:
 
 def _sort(item: GoField, several: bool) -> int:
     if item.type in _SCALARS:
-        return _SCALARS_OF if several else _POINTER if item.pointer else _SCALAR
+        if several or item.pointer:
+            return _SCALARS_OF if several else _POINTER
+        return _BYTES if item.type == "bytes" else _SCALAR
     if item.type in _LEAVES:
         return _LEAVES_OF if several else _LEAF
     return _STRUCTS_OF if several else _STRUCT
@@ -166,15 +168,13 @@ def _shorten(plan: _Plan, obj: JsonObject) -> None:
         if field is None:
             continue
         sort, kind = field
-        if value is None:
-            doomed = [key] if doomed is None else [*doomed, key]
-        elif sort == _SCALAR:
-            if not value:
-                doomed = [key] if doomed is None else [*doomed, key]
-            elif kind == "bytes":
-                obj[key] = _one_line(value)
-            elif type(value) is float and value.is_integer():
+        if sort == _SCALAR and value:
+            if type(value) is float and value.is_integer():
                 obj[key] = int(value)
+        elif value is None or (sort <= _BYTES and not value):
+            doomed = [key] if doomed is None else [*doomed, key]
+        elif sort == _BYTES:
+            obj[key] = _one_line(value)
         elif sort == _LIST:
             for item in value:
                 if type(item) is dict:
@@ -268,12 +268,9 @@ def complete(served: ServedResource, obj: JsonObject) -> None:
 
 
 def _complete(plan: _Plan, obj: JsonObject) -> None:
-    structs = plan.structs
-    for key, value in obj.items():
-        if value is None or key not in structs:
-            continue
-        inner = _plan(structs[key])
-        if inner is None:
+    for key, kind in plan.structs.items():
+        value = obj.get(key)
+        if value is None or (inner := _plan(kind)) is None:
             continue
         if type(value) is list:
             for item in value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from setpoint.apiserver.requests.body import JSON_TYPE, YAML_TYPE
@@ -26,7 +27,8 @@ class Clause(NamedTuple):
     parameters: Mapping[str, str]
 
 
-def accepted(header: str) -> list[Clause]:
+@lru_cache(maxsize=64)
+def accepted(header: str) -> tuple[Clause, ...]:
     """The clauses of the header in order of preference: by descending ``q``, then clauses without wildcards before
     those with wildcards, then in the given order.
     """
@@ -38,7 +40,7 @@ def accepted(header: str) -> list[Clause]:
             name, _, value = part.partition("=")
             parameters[name.strip()] = value.strip()
         clauses.append(Clause(kind.lower(), parameters))
-    return sorted(clauses, key=_dislike) if len(clauses) > 1 else clauses
+    return tuple(sorted(clauses, key=_dislike))
 
 
 def _dislike(clause: Clause) -> tuple[float, bool, bool]:

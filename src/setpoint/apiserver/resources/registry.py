@@ -156,7 +156,7 @@ class Registry:
             (
                 item
                 for (g, v, _), item in self._by_path.items()
-                if (g, v) == (group, version) and item.resource.kind == kind
+                if g == group and v == version and item.resource.kind == kind
             ),
             None,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any, Final
 
 from setpoint.apiserver.objects.go_form import complete, shorten
@@ -29,10 +30,17 @@ def add_builtin(registry: Registry) -> None:
     """Adds the generally available built-in resources of the registry's version of Kubernetes; alpha and beta versions
     are off by default.
     """
-    schemas = built_in_schemas(registry.minor)
+    for served in _served(registry.minor):
+        registry.add(served)
+
+
+@cache
+def _served(minor: int) -> tuple[ServedResource, ...]:
+    """These resources in the order of discovery. All servers in a process share them: only custom resources change."""
+    schemas = built_in_schemas(minor)
     served: dict[tuple[str, str, str], ServedResource] = {}
     for resource in sorted(BUILTIN, key=_stored_first):
-        if _NOT_GENERALLY_AVAILABLE.fullmatch(resource.version) or not is_known_kind(resource.gvk, registry.minor):
+        if _NOT_GENERALLY_AVAILABLE.fullmatch(resource.version) or not is_known_kind(resource.gvk, minor):
             continue
         home = _SAME_PLACE.get(str(resource.group_resource))
         key = (home.group if home else resource.group, home.resource if home else resource.plural)
@@ -49,10 +57,8 @@ def add_builtin(registry: Registry) -> None:
             convert=_converter(strategy) if stored is not None or _several(resource) else None,
         )
         served[resource.group, resource.version, resource.plural] = served_resource
-    for resource in BUILTIN:  # in the table's order, which is the order of discovery
-        entry = served.get((resource.group, resource.version, resource.plural))
-        if entry is not None:
-            registry.add(entry)
+    order = ((resource.group, resource.version, resource.plural) for resource in BUILTIN)
+    return tuple(served[place] for place in order if place in served)
 
 
 def _converter(strategy: Strategy) -> Convert:

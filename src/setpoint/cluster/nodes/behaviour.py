@@ -80,9 +80,14 @@ class ContainerBehaviour:
 
     def over(self, other: ContainerBehaviour) -> ContainerBehaviour:
         """Merges two behaviours: the values of ``other`` apply where this behaviour does not set any."""
+        if self is NOTHING_SET or other is NOTHING_SET:
+            return other if self is NOTHING_SET else self
         values = {attribute.name: getattr(self, attribute.name) for attribute in fields(ContainerBehaviour)}
         missing = {name: getattr(other, name) for name, value in values.items() if value in (None, (), {})}
         return replace(self, **missing)
+
+
+NOTHING_SET: Final = ContainerBehaviour()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +121,7 @@ class Habits:
         other fields may be None or empty.
         """
         declared = self._declared
-        behaviour = ContainerBehaviour()
+        behaviour = NOTHING_SET
         if declared is not None:
             own = declared.containers.get(container.name)
             behaviour = declared if own is None else own.over(declared)
@@ -144,7 +149,7 @@ def annotated(pod: Pod, container: str) -> ContainerBehaviour:
     """The behaviour of a container according to the pod's annotations. Invalid annotations are ignored."""
     notes = pod.annotations
     if not any(PREFIX in name for name in notes):
-        return ContainerBehaviour()
+        return NOTHING_SET
 
     def text(key: str) -> str | None:
         return notes.get(f"{container}.{PREFIX}/{key}", notes.get(f"{PREFIX}/{key}"))

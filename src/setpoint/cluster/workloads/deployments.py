@@ -92,10 +92,11 @@ class Deployments:
     # -- ReplicaSets ---------------------------------------------------------------------------------------------------
 
     async def _create(self, deployment: Deployment, others: list[ReplicaSet], ctx: Context) -> ReplicaSet:
-        template = copy.deepcopy(deployment.spec.template)
+        template = copy.copy(deployment.spec.template)
         digest = template_hash(template, deployment.status.collision_count or 0)
+        template.metadata = copy.copy(template.metadata)
         template.metadata.labels = {**template.metadata.labels, HASH_LABEL: digest}
-        selector = copy.deepcopy(deployment.spec.selector)
+        selector = copy.copy(deployment.spec.selector)
         selector.match_labels = {**selector.match_labels, HASH_LABEL: digest}
         revision = str(max(map(_revision, others), default=0) + 1)
         replicas = 0

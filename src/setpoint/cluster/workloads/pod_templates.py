@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any, Final
@@ -12,8 +11,8 @@ import msgspec
 from setpoint.client import AlreadyExists, ApiError
 from setpoint.controller import Context
 from setpoint.controller.outcome import is_terminating
-from setpoint.meta import ObjectMeta, to_wire
-from setpoint.models.core_v1 import Pod, PodTemplateSpec
+from setpoint.meta import ObjectMeta, decode, encode, to_wire
+from setpoint.models.core_v1 import Pod, PodSpec, PodTemplateSpec
 
 HASH_LABEL: Final = "pod-template-hash"
 REVISION_LABEL: Final = "controller-revision-hash"
@@ -29,7 +28,7 @@ def pod_of(template: PodTemplateSpec, *, name: str = "", prefix: str = "") -> Po
         annotations=dict(template.metadata.annotations),
         finalizers=list(template.metadata.finalizers),
     )
-    return Pod(metadata=metadata, spec=copy.deepcopy(template.spec))
+    return Pod(metadata=metadata, spec=decode(PodSpec, encode(template.spec)))  # a copy, made faster than by `copy`
 
 
 async def create_pod(pod: Pod, ctx: Context) -> Pod | None:
