@@ -75,7 +75,7 @@ async def test_run_with_metrics_and_health(tmp_path: Path) -> None:
         async with started(tmp_path, str(APP), *words, *health) as running:
             await running.until(lambda p: any("controller started" in line for line in p.err), "controller")
             assert await running.signalled(signal.SIGTERM) == 0, running.printed()
-    check(tmp_path, modules=340, megabytes=58)
+    check(tmp_path, modules=335, megabytes=58)
 
 
 async def test_webhook(tmp_path: Path) -> None:
@@ -111,4 +111,4 @@ async def test_webhook(tmp_path: Path) -> None:
 async def test_commands_that_end(words: list[str], status: int, tmp_path: Path) -> None:
     async with started(tmp_path, *words) as running:
         assert await running.ended() == status, running.printed()
-    check(tmp_path, modules=340, megabytes=60)
+    check(tmp_path, modules=335, megabytes=60)

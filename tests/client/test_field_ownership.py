@@ -12,7 +12,7 @@ from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport, NotFound
 from setpoint.meta import ObjectKey, plain, raw_of
 from setpoint.models.core_v1 import ConfigMap
-from setpoint.patch import migrated, migration_patch
+from setpoint.patch.managed_fields_migration import migrated, migration_patch
 from setpoint.testing import cluster, virtual_time
 
 KUBECTL = "kubectl-client-side-apply"

@@ -10,10 +10,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from setpoint.patch import apply as ssa
-from setpoint.patch import initial_managed_fields, managers_of_request
+from setpoint.patch import initial_managed_fields
 from setpoint.patch.apply import ApplyConflict, ApplyResult, Endpoint, InvalidApply
 from setpoint.patch.fieldset import FieldSet, Path
-from setpoint.patch.managed_fields import Managed
+from setpoint.patch.managed_fields import Managed, managers_of_request
 from setpoint.patch.typed import field_set
 from setpoint.schema import ANYTHING, Schema, Schemas
 

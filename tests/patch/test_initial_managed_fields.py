@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from setpoint.apiserver.objects.go_form import zero_of
 from setpoint.apiserver.resources.registry import Registry
 from setpoint.apiserver.strategies.builtin import add_builtin
-from setpoint.patch import TypedError, apply, initial_managed_fields
+from setpoint.patch import apply, initial_managed_fields
 from setpoint.patch.apply import Endpoint
 from setpoint.patch.fieldset import EMPTY, FieldSet
 from setpoint.patch.managed_fields import Managed
+from setpoint.patch.typed import TypedError
 from setpoint.schema import ANYTHING, Schema
 
 from .worlds import THING, thing, things

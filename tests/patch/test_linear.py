@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.patch import FieldSet
 from setpoint.patch import compare as comparing
 from setpoint.patch.compare import compare
+from setpoint.patch.fieldset import FieldSet
 from setpoint.patch.managed_fields import Managed, Owner
 from setpoint.schema import Schema
 

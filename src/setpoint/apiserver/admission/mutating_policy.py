@@ -29,7 +29,8 @@ from setpoint.cel.admission import (
 )
 from setpoint.cel.types import list_of, struct
 from setpoint.cel.values import LISTS, Value
-from setpoint.patch import PatchError, json_patch
+from setpoint.patch import json_patch
+from setpoint.patch.json_patch import PatchError
 from setpoint.patch.typed import merge, type_errors
 from setpoint.schema import Schema, copy_json
 

@@ -29,7 +29,8 @@ from setpoint.apiserver.webhooks.credentials import NO_CREDENTIALS, CredentialsE
 from setpoint.apiserver.webhooks.responses import ask, refused_by, response_of
 from setpoint.cel.admission import Evaluation
 from setpoint.meta.names import qualified_name
-from setpoint.patch import PatchError, json_patch
+from setpoint.patch import json_patch
+from setpoint.patch.json_patch import PatchError
 from setpoint.schema import apply_defaults, copy_json, json_equal
 
 JsonObject = dict[str, Any]

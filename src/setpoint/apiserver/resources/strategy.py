@@ -10,7 +10,7 @@ from setpoint.apiserver.resources.write_context import WriteContext
 from setpoint.apiserver.storage import Record
 from setpoint.meta import Resource
 from setpoint.meta.names import dns1123_subdomain, path_segment, path_segment_prefix
-from setpoint.patch import FieldSet
+from setpoint.patch.fieldset import FieldSet
 from setpoint.schema import FieldError
 
 JsonObject = dict[str, Any]

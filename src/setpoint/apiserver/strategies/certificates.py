@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from setpoint.apiserver.resources.strategy import JsonObject, Strategy
 from setpoint.meta.names import path_segment
 from setpoint.meta.text_escaping import quote
-from setpoint.patch import FieldSet
+from setpoint.patch.fieldset import FieldSet
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from setpoint.apiserver.resources.strategy import JsonObject, Strategy
 from setpoint.apiserver.storage import Record
 from setpoint.meta import Resource
-from setpoint.patch import FieldSet
+from setpoint.patch.fieldset import FieldSet
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.write_context import WriteContext

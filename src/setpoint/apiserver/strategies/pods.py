@@ -19,7 +19,7 @@ from setpoint.apiserver.strategies.pod_subresources import (
     with_resources,
 )
 from setpoint.apiserver.strategies.pod_template import default_pod_spec
-from setpoint.patch import FieldSet
+from setpoint.patch.fieldset import FieldSet
 from setpoint.schema import FieldError, copy_json, json_equal
 from setpoint.schema.errors import forbidden, invalid, required
 

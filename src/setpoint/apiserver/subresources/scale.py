@@ -26,8 +26,8 @@ from setpoint.apiserver.verbs.patch import APPLY, read_configuration, read_patch
 from setpoint.apiserver.verbs.update import check_name, kind_of, modify
 from setpoint.meta import GroupKind, GroupVersionKind, SelectorError
 from setpoint.models import definition_name
-from setpoint.patch import ApplyConflict, Endpoint, InvalidApply
 from setpoint.patch import apply as server_side_apply
+from setpoint.patch.apply import ApplyConflict, Endpoint, InvalidApply
 from setpoint.patch.typed import type_errors
 from setpoint.schema import Schema, copy_json
 from setpoint.schema.errors import invalid as invalid_field

@@ -8,8 +8,12 @@ from setpoint.apiserver.errors import ApiStatusError
 from setpoint.apiserver.objects.go_form import zero_of
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import ServedResource
-from setpoint.patch import Endpoint, FieldSet, TypedError, initial_managed_fields, managers_of_request
 from setpoint.patch import apply as server_side_apply
+from setpoint.patch import initial_managed_fields
+from setpoint.patch.apply import Endpoint
+from setpoint.patch.fieldset import FieldSet
+from setpoint.patch.managed_fields import managers_of_request
+from setpoint.patch.typed import TypedError
 from setpoint.schema import ANYTHING, Schema, copy_json, json_equal
 
 JsonObject = dict[str, Any]

@@ -39,20 +39,13 @@ from setpoint.apiserver.verbs.create import insert
 from setpoint.apiserver.verbs.managed_fields import check_versions, converter, ignored_fields
 from setpoint.apiserver.verbs.update import check_name, modify
 from setpoint.meta import GroupVersion, GroupVersionKind
-from setpoint.patch import (
-    ApplyConflict,
-    Endpoint,
-    InvalidApply,
-    PatchError,
-    StrategicPatchError,
-    TooManyOperations,
-    TypedError,
-    json_patch,
-    merge_patch,
-    strategic,
-)
 from setpoint.patch import apply as server_side_apply
+from setpoint.patch import json_patch, merge_patch, strategic
+from setpoint.patch.apply import ApplyConflict, Endpoint, InvalidApply
 from setpoint.patch.go_text import go_kind, go_text
+from setpoint.patch.json_patch import PatchError, TooManyOperations
+from setpoint.patch.strategic import StrategicPatchError
+from setpoint.patch.typed import TypedError
 from setpoint.schema.json_values import whole_numbers
 
 _log = logging.getLogger(__name__)

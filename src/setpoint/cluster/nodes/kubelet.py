@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from functools import partial
@@ -19,7 +18,7 @@ from setpoint.cluster.nodes.pod_lifecycle import PodLife
 from setpoint.cluster.nodes.pod_state_times import Stopwatch
 from setpoint.cluster.scheduling.resource_requests import host_ports, ports_clash
 from setpoint.controller import CacheReader, Context, Controller, Outcome, after, done
-from setpoint.meta import ObjectKey
+from setpoint.meta import ObjectKey, encode
 from setpoint.models.core_v1 import ConfigMap, HostIP, Node, Pod, PodIP, Secret
 
 NO_PORTS: Final = "node(s) didn't have free ports for the requested pod ports"
@@ -174,11 +173,11 @@ class HollowKubelet:
 
     async def _end(self, pod: Pod, ctx: Context) -> Outcome:
         if not pod.is_finished:
-            before = copy.deepcopy(pod.status)
+            before = encode(pod.status)
             wait = self._life(pod, ctx).stop()
             if wait:
                 return after(wait, "the containers are stopping")
-            if pod.status != before:
+            if encode(pod.status) != before:
                 return after(0.0, "the containers have ended; the pod goes when its status says so")
         if pod.metadata.deletion_grace_period_seconds or not pod.metadata.finalizers:
             await ctx.delete(pod, grace_period_seconds=0)
