@@ -59,9 +59,8 @@ class NamespaceLifecycle:
     conditions of the namespace report it in upstream's words, and the namespace is checked again.
     """
 
-    def __init__(self, resources: ServedResources, *, poll_seconds: float = 1.0) -> None:
+    def __init__(self, resources: ServedResources) -> None:
         self._resources = resources
-        self._poll_seconds = poll_seconds
         self._remaining: dict[str, tuple[Resource, ...]] = {}
         """The resources that had remaining objects at the last check, by the uid of the namespace."""
         self.controller = Controller(
@@ -101,7 +100,7 @@ class NamespaceLifecycle:
         """The seconds until the next check. The longer the namespace has waited, the longer they are."""
         since = namespace.metadata.deletion_timestamp
         waited = (ctx.now() - since).total_seconds() if since is not None else 0.0
-        return min(max(waited / 8, self._poll_seconds), 8 * self._poll_seconds)
+        return min(max(waited / 8, 1.0), 8.0)
 
     def _forget_deleted(self, old: Head | None, new: Head | None) -> bool:
         if new is None and old is not None:

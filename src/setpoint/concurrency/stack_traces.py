@@ -54,6 +54,6 @@ def _line(frame: FrameType) -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_qualname}"
 
 
-def task_report(task: asyncio.Task[Any], indent: str = "  ") -> str:
+def task_report(task: asyncio.Task[Any]) -> str:
     """The task's name, followed by the lines of its stack (see `stack_of`)."""
-    return "\n".join((f"{indent}{task.get_name()}", *(f"{indent}  {line}" for line in stack_of(task))))
+    return "\n".join((f"  {task.get_name()}", *(f"    {line}" for line in stack_of(task))))

@@ -19,8 +19,8 @@ def panels(operator: Installation) -> list[tuple[str, str, str, str]]:
     """The title, query, legend and unit of each panel."""
     series = job(operator)
 
-    def rate(metric: str, by: str, more: str = "") -> str:
-        return f"sum by ({by}) (rate({metric}{{{series}{more}}}[$__rate_interval]))"
+    def rate(metric: str, by: str) -> str:
+        return f"sum by ({by}) (rate({metric}{{{series}}}[$__rate_interval]))"
 
     def quantile(metric: str, by: str) -> str:
         return f"histogram_quantile(0.99, {rate(f'{metric}_bucket', f'le, {by}')})"

@@ -28,14 +28,14 @@ def parse_int(text: str, bits: int = 64) -> int:
     return number
 
 
-def parse_uint(text: str, bits: int = 64) -> int:
+def parse_uint(text: str) -> int:
     """The value of a decimal integer without a sign. Raises `NumberError` if ``text`` has a different form, or if the
-    value does not fit into ``bits`` bits.
+    value does not fit into 64 bits.
     """
     if not (text.isascii() and text.isdecimal()):
         raise NumberError(_problem("Uint", text, "invalid syntax"))
     number = int(text) if len(text) <= 40 else int(text.lstrip("0")[:40] or "0")
-    if number >= 1 << bits:
+    if number >= 1 << 64:
         raise NumberError(_problem("Uint", text, "value out of range"))
     return number
 

@@ -168,11 +168,12 @@ class Managed:
         for identity in [identity for identity, owner in self.owners.items() if not owner.fields]:
             del self.owners[identity]
 
-    def cap(self, maximum: int = MAX_UPDATE_MANAGERS) -> None:
-        """Merges the oldest Update entries, per API version, until at most ``maximum`` are left (or no more can be
-        merged)."""
+    def cap(self) -> None:
+        """Merges the oldest Update entries, per API version, until at most `MAX_UPDATE_MANAGERS` are left, or no more
+        can be merged.
+        """
         updates = [owner for owner in self.owners.values() if not owner.applied]
-        excess = len(updates) - maximum
+        excess = len(updates) - MAX_UPDATE_MANAGERS
         if excess <= 0:
             return
         updates.sort(key=lambda owner: (owner.time or "", owner.identity))

@@ -7,7 +7,7 @@ import os
 import shlex
 import signal
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -71,18 +71,11 @@ class Processes:
 
     leader_only = False
 
-    def __init__(
-        self,
-        *,
-        now: Callable[[], datetime],
-        environment: Mapping[str, str] = os.environ,
-        access: PodAccess | None = None,
-    ) -> None:
+    def __init__(self, *, now: Callable[[], datetime], access: PodAccess | None = None) -> None:
         """``access`` gives each pod a kubeconfig; None means that processes get none."""
         self.name = "processes"
         self._access = access
         self._now = now
-        self._environment = environment
         self._runs: dict[tuple[str, str, int], ProcessRun] = {}
         self._due: asyncio.Queue[tuple[ProcessRun, Pod, Container]] = asyncio.Queue()
         self._ended: asyncio.Queue[ObjectKey] = asyncio.Queue()
@@ -231,7 +224,7 @@ class Processes:
         run.changed.set()
 
     async def _environment_of(self, pod: Pod, container: Container) -> dict[str, str]:
-        variables = {name: self._environment[name] for name in _INHERITED if name in self._environment}
+        variables = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         variables["HOSTNAME"] = pod.name
         if self._access is not None:
             try:

@@ -179,7 +179,7 @@ def _needed(fields: Iterable[Field], records: Sequence[Record], done: set[int]) 
 def _class(
     head: Sequence[str], doc: str, fields: Sequence[Field], names: Sequence[str], modules: set[str], *, on_object: bool
 ) -> str:
-    lines = [*head, *docstring(doc, "    ")]
+    lines = [*head, *docstring(doc)]
     if len(lines) > len(head) and fields:
         lines.append("")
     attributes = attributes_of((part.wire for part in fields), on_object=on_object, reserved_names=modules)
@@ -196,7 +196,7 @@ def _class(
             default = call("msgspec.field", keywords)
         annotation = _named(part.annotation, names)
         lines += [f"    {line}" for line in field_lines(attribute, annotation, part.keywords, part.absent, default)]
-        lines += docstring(part.doc, "    ")
+        lines += docstring(part.doc)
     if len(lines) == len(head):
         lines.append("    pass")
     return "\n".join(lines)

@@ -64,8 +64,9 @@ def class_head(name: str, base: str, keywords: Mapping[str, str | Sequence[str]]
     return [*lines, "):"]
 
 
-def docstring(text: str, indent: str) -> list[str]:
-    """The lines of a docstring, or of the string below a field; none if the text is empty."""
+def docstring(text: str) -> list[str]:
+    """The lines of a class's docstring, or of the string below a field; none if the text is empty."""
+    indent = "    "
     paragraphs = [line.rstrip() for line in textwrap.dedent(text.expandtabs(4)).strip().splitlines()]
     lines: list[str] = []
     for paragraph in paragraphs:

@@ -11,17 +11,17 @@ MOST = 60
 _QUIET = frozenset({"reads"})
 
 
-def format_trace(trace: Sequence[Line], most: int = MOST) -> list[str]:
-    """The trace as text, one line for each event except reads. If there are more than ``most`` such events, only that
+def format_trace(trace: Sequence[Line]) -> list[str]:
+    """The trace as text, one line for each event except reads. If there are more than `MOST` such events, only that
     many lines are returned, from shortly before the first fault or finding on, and a last line gives the length of the
     trace.
     """
     visible = [line for line in trace if line.kind not in _QUIET]
     marked = [place for place, line in enumerate(visible) if line.kind in ("fault", "finding")]
-    if len(visible) > most and marked:
-        first = max(0, min(marked) - most // 3)
-        visible = visible[first : first + most]
-    visible = visible[:most]
+    if len(visible) > MOST and marked:
+        first = max(0, min(marked) - MOST // 3)
+        visible = visible[first : first + MOST]
+    visible = visible[:MOST]
     lanes = max((len(line.actor) for line in visible), default=0)
     lines = []
     for line in visible:

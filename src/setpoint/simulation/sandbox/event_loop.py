@@ -43,8 +43,8 @@ class SimulationLoop(VirtualTimeLoop):
     _ready: deque[asyncio.Handle]
     _thread_id: int | None
 
-    def __init__(self, *, limit: float | None = None) -> None:
-        super().__init__(limit=limit, max_turns=NEVER_TURNS)
+    def __init__(self) -> None:
+        super().__init__(max_turns=NEVER_TURNS)
         self._graveyard: list[Any] = []
         self._turns_of_threads = ThreadScheduler()
         self.started_tasks: list[tuple[asyncio.Task[Any], Actor | None, str]] = []
