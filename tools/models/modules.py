@@ -68,6 +68,8 @@ def _imports(
     ours["setpoint.meta"] = sorted(meta)
     if extra:
         ours["setpoint.models._mixins"] = sorted(extra.values())
+    if "KindList" in words:
+        ours["setpoint.models._kind_list"] = ["KindList"]
     if "_table" in words:
         ours["setpoint.models"] = ["_table"]
     lines = [*standard, ""] if standard else []
@@ -97,7 +99,9 @@ def _from(module: str, names: list[str]) -> list[str]:
 
 
 def _class(class_: Class, mixin: str | None) -> str:
-    bases = ["Object", "ApiModel"] if class_.role is Role.OBJECT else ["ApiModel"]
+    bases = {Role.OBJECT: ["Object", "ApiModel"], Role.LIST: [f"KindList[{class_.item}]"]}.get(
+        class_.role, ["ApiModel"]
+    )
     if mixin:
         bases.insert(0, mixin)
     lines = [f"class {class_.name}({', '.join(bases)}):"]

@@ -93,6 +93,8 @@ class Class:
     doc: str
     gvk: tuple[str, str, str] | None
     fields: list[Field] = field(default_factory=list)
+    item: str = ""
+    """The class of a list's items."""
     uses: set[str] = field(default_factory=set)
     """Definitions of the classes that annotations and zero values name, the class's own aside."""
 
@@ -141,6 +143,11 @@ class Types:
         class_ = Class(
             name, class_name(name), module_name(name), role, definition.get("description", ""), self.gvk(name)
         )
+        if role is Role.LIST:  # all of them have the fields of KindList
+            if definition["properties"].keys() != {"apiVersion", "kind", "items", "metadata"}:
+                raise SystemExit(f"{name} has other fields than lists have: {sorted(definition['properties'])}")
+            class_.item = self.annotation(definition["properties"]["items"]["items"], class_)
+            return class_
         for wire, schema in definition.get("properties", {}).items():
             if role is not Role.PART and wire in ("apiVersion", "kind"):
                 continue

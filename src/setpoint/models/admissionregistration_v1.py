@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, Condition, LabelSelector, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, Condition, LabelSelector, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 
 
 class ApplyConfiguration(ApiModel):
@@ -450,73 +451,43 @@ class ValidatingWebhookConfiguration(Object, ApiModel):
     """webhooks is a list of webhooks and the affected resources and operations."""
 
 
-class MutatingAdmissionPolicyBindingList(ApiModel):
+class MutatingAdmissionPolicyBindingList(KindList[MutatingAdmissionPolicyBinding]):
     """MutatingAdmissionPolicyBindingList is a list of MutatingAdmissionPolicyBinding."""
 
     api_version: ClassVar[str] = "admissionregistration.k8s.io/v1"
     kind: ClassVar[str] = "MutatingAdmissionPolicyBindingList"
 
-    items: list[MutatingAdmissionPolicyBinding]
-    """List of PolicyBinding."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """metadata is the standard list metadata."""
 
-
-class MutatingAdmissionPolicyList(ApiModel):
+class MutatingAdmissionPolicyList(KindList[MutatingAdmissionPolicy]):
     """MutatingAdmissionPolicyList is a list of MutatingAdmissionPolicy."""
 
     api_version: ClassVar[str] = "admissionregistration.k8s.io/v1"
     kind: ClassVar[str] = "MutatingAdmissionPolicyList"
 
-    items: list[MutatingAdmissionPolicy]
-    """List of ValidatingAdmissionPolicy."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """metadata is the standard list metadata."""
 
-
-class MutatingWebhookConfigurationList(ApiModel):
+class MutatingWebhookConfigurationList(KindList[MutatingWebhookConfiguration]):
     """MutatingWebhookConfigurationList is a list of MutatingWebhookConfiguration."""
 
     api_version: ClassVar[str] = "admissionregistration.k8s.io/v1"
     kind: ClassVar[str] = "MutatingWebhookConfigurationList"
 
-    items: list[MutatingWebhookConfiguration]
-    """List of MutatingWebhookConfiguration."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """metadata is the standard list metadata."""
 
-
-class ValidatingAdmissionPolicyBindingList(ApiModel):
+class ValidatingAdmissionPolicyBindingList(KindList[ValidatingAdmissionPolicyBinding]):
     """ValidatingAdmissionPolicyBindingList is a list of ValidatingAdmissionPolicyBinding."""
 
     api_version: ClassVar[str] = "admissionregistration.k8s.io/v1"
     kind: ClassVar[str] = "ValidatingAdmissionPolicyBindingList"
 
-    items: list[ValidatingAdmissionPolicyBinding]
-    """List of PolicyBinding."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """metadata is the standard list metadata."""
 
-
-class ValidatingAdmissionPolicyList(ApiModel):
+class ValidatingAdmissionPolicyList(KindList[ValidatingAdmissionPolicy]):
     """ValidatingAdmissionPolicyList is a list of ValidatingAdmissionPolicy."""
 
     api_version: ClassVar[str] = "admissionregistration.k8s.io/v1"
     kind: ClassVar[str] = "ValidatingAdmissionPolicyList"
 
-    items: list[ValidatingAdmissionPolicy]
-    """List of ValidatingAdmissionPolicy."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """metadata is the standard list metadata."""
 
-
-class ValidatingWebhookConfigurationList(ApiModel):
+class ValidatingWebhookConfigurationList(KindList[ValidatingWebhookConfiguration]):
     """ValidatingWebhookConfigurationList is a list of ValidatingWebhookConfiguration."""
 
     api_version: ClassVar[str] = "admissionregistration.k8s.io/v1"
     kind: ClassVar[str] = "ValidatingWebhookConfigurationList"
-
-    items: list[ValidatingWebhookConfiguration]
-    """List of ValidatingWebhookConfiguration."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """metadata is the standard list metadata."""

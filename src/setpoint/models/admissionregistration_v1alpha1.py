@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, LabelSelector, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, LabelSelector, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 from setpoint.models.admissionregistration_v1 import (
     ApplyConfiguration as ApplyConfiguration,
     JSONPatch as JSONPatch,
@@ -122,25 +123,15 @@ class MutatingAdmissionPolicyBinding(Object, ApiModel):
     """spec defines the desired behavior of the MutatingAdmissionPolicyBinding."""
 
 
-class MutatingAdmissionPolicyBindingList(ApiModel):
+class MutatingAdmissionPolicyBindingList(KindList[MutatingAdmissionPolicyBinding]):
     """MutatingAdmissionPolicyBindingList is a list of MutatingAdmissionPolicyBinding."""
 
     api_version: ClassVar[str] = "admissionregistration.k8s.io/v1alpha1"
     kind: ClassVar[str] = "MutatingAdmissionPolicyBindingList"
 
-    items: list[MutatingAdmissionPolicyBinding]
-    """List of PolicyBinding."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """metadata is the standard list metadata."""
 
-
-class MutatingAdmissionPolicyList(ApiModel):
+class MutatingAdmissionPolicyList(KindList[MutatingAdmissionPolicy]):
     """MutatingAdmissionPolicyList is a list of MutatingAdmissionPolicy."""
 
     api_version: ClassVar[str] = "admissionregistration.k8s.io/v1alpha1"
     kind: ClassVar[str] = "MutatingAdmissionPolicyList"
-
-    items: list[MutatingAdmissionPolicy]
-    """List of ValidatingAdmissionPolicy."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """metadata is the standard list metadata."""

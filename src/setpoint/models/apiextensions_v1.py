@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 from setpoint.models._mixins import CustomResourceDefinitionMixin
 
 
@@ -334,15 +335,8 @@ class CustomResourceDefinition(CustomResourceDefinitionMixin, Object, ApiModel):
     """status indicates the actual state of the CustomResourceDefinition"""
 
 
-class CustomResourceDefinitionList(ApiModel):
+class CustomResourceDefinitionList(KindList[CustomResourceDefinition]):
     """CustomResourceDefinitionList is a list of CustomResourceDefinition objects."""
 
     api_version: ClassVar[str] = "apiextensions.k8s.io/v1"
     kind: ClassVar[str] = "CustomResourceDefinitionList"
-
-    items: list[CustomResourceDefinition]
-    """items list individual CustomResourceDefinition objects"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard object's metadata More info:
-    https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
-    """

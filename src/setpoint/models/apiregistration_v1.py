@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 
 
 class APIServiceCondition(ApiModel):
@@ -77,15 +78,8 @@ class APIService(Object, ApiModel):
     """Status contains derived information about an API server"""
 
 
-class APIServiceList(ApiModel):
+class APIServiceList(KindList[APIService]):
     """APIServiceList is a list of APIService objects."""
 
     api_version: ClassVar[str] = "apiregistration.k8s.io/v1"
     kind: ClassVar[str] = "APIServiceList"
-
-    items: list[APIService]
-    """Items is the list of APIService"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata More info:
-    https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
-    """

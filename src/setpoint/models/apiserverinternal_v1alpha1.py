@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 
 
 class ServerStorageVersion(ApiModel):
@@ -75,13 +76,8 @@ class StorageVersion(Object, ApiModel):
     """
 
 
-class StorageVersionList(ApiModel):
+class StorageVersionList(KindList[StorageVersion]):
     """A list of StorageVersions."""
 
     api_version: ClassVar[str] = "internal.apiserver.k8s.io/v1alpha1"
     kind: ClassVar[str] = "StorageVersionList"
-
-    items: list[StorageVersion]
-    """Items holds a list of StorageVersion"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""

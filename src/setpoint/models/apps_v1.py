@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, LabelSelector, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, LabelSelector, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 from setpoint.models._mixins import DeploymentMixin
 from setpoint.models.core_v1 import Container, PersistentVolumeClaim, PodSpec, PodTemplateSpec
 
@@ -434,61 +435,36 @@ class StatefulSet(Object, ApiModel):
     """Status is the current status of Pods in this StatefulSet."""
 
 
-class ControllerRevisionList(ApiModel):
+class ControllerRevisionList(KindList[ControllerRevision]):
     """ControllerRevisionList is a resource containing a list of ControllerRevision objects."""
 
     api_version: ClassVar[str] = "apps/v1"
     kind: ClassVar[str] = "ControllerRevisionList"
 
-    items: list[ControllerRevision]
-    """Items is the list of ControllerRevisions"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """"""
 
-
-class DaemonSetList(ApiModel):
+class DaemonSetList(KindList[DaemonSet]):
     """DaemonSetList is a collection of daemon sets."""
 
     api_version: ClassVar[str] = "apps/v1"
     kind: ClassVar[str] = "DaemonSetList"
 
-    items: list[DaemonSet]
-    """A list of daemon sets."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class DeploymentList(ApiModel):
+class DeploymentList(KindList[Deployment]):
     """DeploymentList is a list of Deployments."""
 
     api_version: ClassVar[str] = "apps/v1"
     kind: ClassVar[str] = "DeploymentList"
 
-    items: list[Deployment]
-    """Items is the list of Deployments."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class ReplicaSetList(ApiModel):
+class ReplicaSetList(KindList[ReplicaSet]):
     """ReplicaSetList is a collection of ReplicaSets."""
 
     api_version: ClassVar[str] = "apps/v1"
     kind: ClassVar[str] = "ReplicaSetList"
 
-    items: list[ReplicaSet]
-    """List of ReplicaSets."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class StatefulSetList(ApiModel):
+class StatefulSetList(KindList[StatefulSet]):
     """StatefulSetList is a collection of StatefulSets."""
 
     api_version: ClassVar[str] = "apps/v1"
     kind: ClassVar[str] = "StatefulSetList"
-
-    items: list[StatefulSet]
-    """Items is the list of stateful sets."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list's metadata."""

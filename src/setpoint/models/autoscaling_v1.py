@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 
 
 class CrossVersionObjectReference(ApiModel):
@@ -103,13 +104,8 @@ class Scale(Object, ApiModel):
     """status is the current status of the scale."""
 
 
-class HorizontalPodAutoscalerList(ApiModel):
+class HorizontalPodAutoscalerList(KindList[HorizontalPodAutoscaler]):
     """list of horizontal pod autoscaler objects."""
 
     api_version: ClassVar[str] = "autoscaling/v1"
     kind: ClassVar[str] = "HorizontalPodAutoscalerList"
-
-    items: list[HorizontalPodAutoscaler]
-    """items is the list of horizontal pod autoscaler objects."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""

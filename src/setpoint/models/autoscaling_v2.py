@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, LabelSelector, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, LabelSelector, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 
 
 class ContainerResourceMetricSource(ApiModel):
@@ -364,13 +365,8 @@ class HorizontalPodAutoscaler(Object, ApiModel):
     """status is the current information about the autoscaler."""
 
 
-class HorizontalPodAutoscalerList(ApiModel):
+class HorizontalPodAutoscalerList(KindList[HorizontalPodAutoscaler]):
     """HorizontalPodAutoscalerList is a list of horizontal pod autoscaler objects."""
 
     api_version: ClassVar[str] = "autoscaling/v2"
     kind: ClassVar[str] = "HorizontalPodAutoscalerList"
-
-    items: list[HorizontalPodAutoscaler]
-    """items is the list of horizontal pod autoscaler objects."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """metadata is the standard list metadata."""

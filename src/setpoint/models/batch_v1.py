@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, LabelSelector, ListMeta, Object, ObjectMeta, Resource
+from setpoint.meta import ApiModel, LabelSelector, Object, ObjectMeta, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 from setpoint.models._mixins import JobMixin
 from setpoint.models.core_v1 import Container, ObjectReference, PodSpec, PodTemplateSpec
 from setpoint.models.scheduling_v1alpha3 import (
@@ -271,25 +272,15 @@ class Job(JobMixin, Object, ApiModel):
     """Current status of a job."""
 
 
-class CronJobList(ApiModel):
+class CronJobList(KindList[CronJob]):
     """CronJobList is a collection of cron jobs."""
 
     api_version: ClassVar[str] = "batch/v1"
     kind: ClassVar[str] = "CronJobList"
 
-    items: list[CronJob]
-    """items is the list of CronJobs."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class JobList(ApiModel):
+class JobList(KindList[Job]):
     """JobList is a collection of jobs."""
 
     api_version: ClassVar[str] = "batch/v1"
     kind: ClassVar[str] = "JobList"
-
-    items: list[Job]
-    """items is the list of Jobs."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""

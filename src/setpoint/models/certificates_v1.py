@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, Condition, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, Condition, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 
 
 class CertificateSigningRequestCondition(ApiModel):
@@ -149,36 +150,22 @@ class PodCertificateRequest(Object, ApiModel):
     """status contains the issued certificate, and a standard set of conditions."""
 
 
-class CertificateSigningRequestList(ApiModel):
+class CertificateSigningRequestList(KindList[CertificateSigningRequest]):
     """CertificateSigningRequestList is a collection of CertificateSigningRequest objects"""
 
     api_version: ClassVar[str] = "certificates.k8s.io/v1"
     kind: ClassVar[str] = "CertificateSigningRequestList"
 
-    items: list[CertificateSigningRequest]
-    """items is a collection of CertificateSigningRequest objects"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
 
-
-class ClusterTrustBundleList(ApiModel):
+class ClusterTrustBundleList(KindList[ClusterTrustBundle]):
     """ClusterTrustBundleList is a collection of ClusterTrustBundle objects"""
 
     api_version: ClassVar[str] = "certificates.k8s.io/v1"
     kind: ClassVar[str] = "ClusterTrustBundleList"
 
-    items: list[ClusterTrustBundle]
-    """items is a collection of ClusterTrustBundle objects"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """metadata contains the list metadata."""
 
-
-class PodCertificateRequestList(ApiModel):
+class PodCertificateRequestList(KindList[PodCertificateRequest]):
     """PodCertificateRequestList is a collection of PodCertificateRequest objects"""
 
     api_version: ClassVar[str] = "certificates.k8s.io/v1"
     kind: ClassVar[str] = "PodCertificateRequestList"
-
-    items: list[PodCertificateRequest]
-    """items is a collection of PodCertificateRequest objects"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """metadata contains the list metadata."""

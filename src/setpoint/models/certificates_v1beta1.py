@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 from setpoint.models.certificates_v1 import (
     ClusterTrustBundleSpec as ClusterTrustBundleSpec,
     PodCertificateRequestStatus as PodCertificateRequestStatus,
@@ -64,25 +65,15 @@ class PodCertificateRequest(Object, ApiModel):
     """status contains the issued certificate, and a standard set of conditions."""
 
 
-class ClusterTrustBundleList(ApiModel):
+class ClusterTrustBundleList(KindList[ClusterTrustBundle]):
     """ClusterTrustBundleList is a collection of ClusterTrustBundle objects"""
 
     api_version: ClassVar[str] = "certificates.k8s.io/v1beta1"
     kind: ClassVar[str] = "ClusterTrustBundleList"
 
-    items: list[ClusterTrustBundle]
-    """items is a collection of ClusterTrustBundle objects"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """metadata contains the list metadata."""
 
-
-class PodCertificateRequestList(ApiModel):
+class PodCertificateRequestList(KindList[PodCertificateRequest]):
     """PodCertificateRequestList is a collection of PodCertificateRequest objects"""
 
     api_version: ClassVar[str] = "certificates.k8s.io/v1beta1"
     kind: ClassVar[str] = "PodCertificateRequestList"
-
-    items: list[PodCertificateRequest]
-    """items is a collection of PodCertificateRequest objects"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """metadata contains the list metadata."""

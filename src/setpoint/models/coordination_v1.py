@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, ListMeta, MicroTime, Object, Resource
+from setpoint.meta import ApiModel, MicroTime, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 
 
 class LeaseSpec(ApiModel):
@@ -39,13 +40,8 @@ class Lease(Object, ApiModel):
     """spec contains the specification of the Lease."""
 
 
-class LeaseList(ApiModel):
+class LeaseList(KindList[Lease]):
     """LeaseList is a list of Lease objects."""
 
     api_version: ClassVar[str] = "coordination.k8s.io/v1"
     kind: ClassVar[str] = "LeaseList"
-
-    items: list[Lease]
-    """items is a list of schema objects."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, ListMeta, MicroTime, Object, Resource
+from setpoint.meta import ApiModel, MicroTime, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 
 
 class LeaseCandidateSpec(ApiModel):
@@ -40,13 +41,8 @@ class LeaseCandidate(Object, ApiModel):
     """spec contains the specification of the Lease."""
 
 
-class LeaseCandidateList(ApiModel):
+class LeaseCandidateList(KindList[LeaseCandidate]):
     """LeaseCandidateList is a list of Lease objects."""
 
     api_version: ClassVar[str] = "coordination.k8s.io/v1beta1"
     kind: ClassVar[str] = "LeaseCandidateList"
-
-    items: list[LeaseCandidate]
-    """items is a list of schema objects."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, Condition, LabelSelector, ListMeta, MicroTime, Object, ObjectMeta, Resource
+from setpoint.meta import ApiModel, Condition, LabelSelector, MicroTime, Object, ObjectMeta, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 from setpoint.models._mixins import NodeMixin, PodMixin
 
 
@@ -3661,7 +3662,7 @@ class ServiceAccount(Object, ApiModel):
     """
 
 
-class ComponentStatusList(ApiModel):
+class ComponentStatusList(KindList[ComponentStatus]):
     """Status of all the conditions for the component as a list of ComponentStatus objects. Deprecated: This API is
     deprecated in v1.19+
     """
@@ -3669,187 +3670,107 @@ class ComponentStatusList(ApiModel):
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "ComponentStatusList"
 
-    items: list[ComponentStatus]
-    """List of ComponentStatus objects."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class ConfigMapList(ApiModel):
+class ConfigMapList(KindList[ConfigMap]):
     """ConfigMapList is a resource containing a list of ConfigMap objects."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "ConfigMapList"
 
-    items: list[ConfigMap]
-    """Items is the list of ConfigMaps."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """"""
 
-
-class EndpointsList(ApiModel):
+class EndpointsList(KindList[Endpoints]):
     """EndpointsList is a list of endpoints. Deprecated: This API is deprecated in v1.33+."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "EndpointsList"
 
-    items: list[Endpoints]
-    """List of endpoints."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class EventList(ApiModel):
+class EventList(KindList[Event]):
     """EventList is a list of events."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "EventList"
 
-    items: list[Event]
-    """List of events"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class LimitRangeList(ApiModel):
+class LimitRangeList(KindList[LimitRange]):
     """LimitRangeList is a list of LimitRange items."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "LimitRangeList"
 
-    items: list[LimitRange]
-    """Items is a list of LimitRange objects."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class NamespaceList(ApiModel):
+class NamespaceList(KindList[Namespace]):
     """NamespaceList is a list of Namespaces."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "NamespaceList"
 
-    items: list[Namespace]
-    """Items is the list of Namespace objects in the list."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class NodeList(ApiModel):
+class NodeList(KindList[Node]):
     """NodeList is the whole list of all Nodes which have been registered with master."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "NodeList"
 
-    items: list[Node]
-    """List of nodes"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class PersistentVolumeClaimList(ApiModel):
+class PersistentVolumeClaimList(KindList[PersistentVolumeClaim]):
     """PersistentVolumeClaimList is a list of PersistentVolumeClaim items."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "PersistentVolumeClaimList"
 
-    items: list[PersistentVolumeClaim]
-    """items is a list of persistent volume claims."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class PersistentVolumeList(ApiModel):
+class PersistentVolumeList(KindList[PersistentVolume]):
     """PersistentVolumeList is a list of PersistentVolume items."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "PersistentVolumeList"
 
-    items: list[PersistentVolume]
-    """items is a list of persistent volumes."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class PodList(ApiModel):
+class PodList(KindList[Pod]):
     """PodList is a list of Pods."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "PodList"
 
-    items: list[Pod]
-    """List of pods."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class PodTemplateList(ApiModel):
+class PodTemplateList(KindList[PodTemplate]):
     """PodTemplateList is a list of PodTemplates."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "PodTemplateList"
 
-    items: list[PodTemplate]
-    """List of pod templates"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class ReplicationControllerList(ApiModel):
+class ReplicationControllerList(KindList[ReplicationController]):
     """ReplicationControllerList is a collection of replication controllers."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "ReplicationControllerList"
 
-    items: list[ReplicationController]
-    """List of replication controllers."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class ResourceQuotaList(ApiModel):
+class ResourceQuotaList(KindList[ResourceQuota]):
     """ResourceQuotaList is a list of ResourceQuota items."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "ResourceQuotaList"
 
-    items: list[ResourceQuota]
-    """Items is a list of ResourceQuota objects."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class SecretList(ApiModel):
+class SecretList(KindList[Secret]):
     """SecretList is a list of Secret."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "SecretList"
 
-    items: list[Secret]
-    """Items is a list of secret objects."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class ServiceAccountList(ApiModel):
+class ServiceAccountList(KindList[ServiceAccount]):
     """ServiceAccountList is a list of ServiceAccount objects"""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "ServiceAccountList"
 
-    items: list[ServiceAccount]
-    """List of ServiceAccounts."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class ServiceList(ApiModel):
+class ServiceList(KindList[Service]):
     """ServiceList holds a list of services."""
 
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "ServiceList"
-
-    items: list[Service]
-    """List of services"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import msgspec
-
-from setpoint.meta import ApiModel, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 from setpoint.models.core_v1 import ObjectReference
 
 
@@ -113,13 +112,8 @@ class EndpointSlice(Object, ApiModel):
     """ports specifies the list of network ports exposed by each endpoint in this slice."""
 
 
-class EndpointSliceList(ApiModel):
+class EndpointSliceList(KindList[EndpointSlice]):
     """EndpointSliceList represents a list of endpoint slices"""
 
     api_version: ClassVar[str] = "discovery.k8s.io/v1"
     kind: ClassVar[str] = "EndpointSliceList"
-
-    items: list[EndpointSlice]
-    """items is the list of endpoint slices"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""

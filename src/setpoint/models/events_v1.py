@@ -6,10 +6,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import ClassVar
 
-import msgspec
-
-from setpoint.meta import ApiModel, ListMeta, MicroTime, Object, Resource
+from setpoint.meta import ApiModel, MicroTime, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 from setpoint.models.core_v1 import EventSource, ObjectReference
 
 
@@ -67,13 +66,8 @@ class Event(Object, ApiModel):
     """type is the type of this event (Normal, Warning), new types could be added in the future."""
 
 
-class EventList(ApiModel):
+class EventList(KindList[Event]):
     """EventList is a list of Event objects."""
 
     api_version: ClassVar[str] = "events.k8s.io/v1"
     kind: ClassVar[str] = "EventList"
-
-    items: list[Event]
-    """items is a list of schema objects."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """metadata is the standard list metadata."""

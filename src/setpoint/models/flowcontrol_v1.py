@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 
 
 class ExemptPriorityLevelConfiguration(ApiModel):
@@ -268,25 +269,15 @@ class PriorityLevelConfiguration(Object, ApiModel):
     """`status` is the current status of a "request-priority"."""
 
 
-class FlowSchemaList(ApiModel):
+class FlowSchemaList(KindList[FlowSchema]):
     """FlowSchemaList is a list of FlowSchema objects."""
 
     api_version: ClassVar[str] = "flowcontrol.apiserver.k8s.io/v1"
     kind: ClassVar[str] = "FlowSchemaList"
 
-    items: list[FlowSchema]
-    """`items` is a list of FlowSchemas."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """`metadata` is the standard list metadata."""
 
-
-class PriorityLevelConfigurationList(ApiModel):
+class PriorityLevelConfigurationList(KindList[PriorityLevelConfiguration]):
     """PriorityLevelConfigurationList is a list of PriorityLevelConfiguration objects."""
 
     api_version: ClassVar[str] = "flowcontrol.apiserver.k8s.io/v1"
     kind: ClassVar[str] = "PriorityLevelConfigurationList"
-
-    items: list[PriorityLevelConfiguration]
-    """`items` is a list of request-priorities."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """`metadata` is the standard object's metadata."""

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, Condition, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, Condition, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 
 
 class EvictionPodReference(ApiModel):
@@ -170,25 +171,15 @@ class EvictionRequest(Object, ApiModel):
     """status represents the most recently observed status of the eviction request."""
 
 
-class EvictionList(ApiModel):
+class EvictionList(KindList[Eviction]):
     """EvictionList contains a list of Eviction resources."""
 
     api_version: ClassVar[str] = "lifecycle.k8s.io/v1alpha1"
     kind: ClassVar[str] = "EvictionList"
 
-    items: list[Eviction]
-    """items is the list of Evictions."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """metadata is the standard list metadata."""
 
-
-class EvictionRequestList(ApiModel):
+class EvictionRequestList(KindList[EvictionRequest]):
     """EvictionRequestList contains a list of EvictionRequests resources."""
 
     api_version: ClassVar[str] = "lifecycle.k8s.io/v1alpha1"
     kind: ClassVar[str] = "EvictionRequestList"
-
-    items: list[EvictionRequest]
-    """items is the list of EvictionRequests."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """metadata is the standard list metadata."""

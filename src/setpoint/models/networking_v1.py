@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, Condition, LabelSelector, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, Condition, LabelSelector, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 from setpoint.models.core_v1 import TypedLocalObjectReference
 
 
@@ -330,61 +331,36 @@ class ServiceCIDR(Object, ApiModel):
     """status represents the current state of the ServiceCIDR."""
 
 
-class IPAddressList(ApiModel):
+class IPAddressList(KindList[IPAddress]):
     """IPAddressList contains a list of IPAddress."""
 
     api_version: ClassVar[str] = "networking.k8s.io/v1"
     kind: ClassVar[str] = "IPAddressList"
 
-    items: list[IPAddress]
-    """items is the list of IPAddresses."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard object's metadata."""
 
-
-class IngressClassList(ApiModel):
+class IngressClassList(KindList[IngressClass]):
     """IngressClassList is a collection of IngressClasses."""
 
     api_version: ClassVar[str] = "networking.k8s.io/v1"
     kind: ClassVar[str] = "IngressClassList"
 
-    items: list[IngressClass]
-    """items is the list of IngressClasses."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class IngressList(ApiModel):
+class IngressList(KindList[Ingress]):
     """IngressList is a collection of Ingress."""
 
     api_version: ClassVar[str] = "networking.k8s.io/v1"
     kind: ClassVar[str] = "IngressList"
 
-    items: list[Ingress]
-    """items is the list of Ingress."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard object's metadata."""
 
-
-class NetworkPolicyList(ApiModel):
+class NetworkPolicyList(KindList[NetworkPolicy]):
     """NetworkPolicyList is a list of NetworkPolicy objects."""
 
     api_version: ClassVar[str] = "networking.k8s.io/v1"
     kind: ClassVar[str] = "NetworkPolicyList"
 
-    items: list[NetworkPolicy]
-    """items is a list of schema objects."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class ServiceCIDRList(ApiModel):
+class ServiceCIDRList(KindList[ServiceCIDR]):
     """ServiceCIDRList contains a list of ServiceCIDR objects."""
 
     api_version: ClassVar[str] = "networking.k8s.io/v1"
     kind: ClassVar[str] = "ServiceCIDRList"
-
-    items: list[ServiceCIDR]
-    """items is the list of ServiceCIDRs."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard object's metadata."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import msgspec
-
-from setpoint.meta import ApiModel, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 from setpoint.models.core_v1 import Toleration
 
 
@@ -52,13 +51,8 @@ class RuntimeClass(Object, ApiModel):
     """
 
 
-class RuntimeClassList(ApiModel):
+class RuntimeClassList(KindList[RuntimeClass]):
     """RuntimeClassList is a list of RuntimeClass objects."""
 
     api_version: ClassVar[str] = "node.k8s.io/v1"
     kind: ClassVar[str] = "RuntimeClassList"
-
-    items: list[RuntimeClass]
-    """items is a list of schema objects."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, Condition, LabelSelector, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, Condition, LabelSelector, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 from setpoint.models.meta_v1 import DeleteOptions
 
 
@@ -78,13 +79,8 @@ class PodDisruptionBudget(Object, ApiModel):
     """status is the most recently observed status of the PodDisruptionBudget."""
 
 
-class PodDisruptionBudgetList(ApiModel):
+class PodDisruptionBudgetList(KindList[PodDisruptionBudget]):
     """PodDisruptionBudgetList is a collection of PodDisruptionBudgets."""
 
     api_version: ClassVar[str] = "policy/v1"
     kind: ClassVar[str] = "PodDisruptionBudgetList"
-
-    items: list[PodDisruptionBudget]
-    """Items is a list of PodDisruptionBudgets"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard object's metadata."""

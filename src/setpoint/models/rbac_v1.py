@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, LabelSelector, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, LabelSelector, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 
 
 class AggregationRule(ApiModel):
@@ -119,49 +120,29 @@ class RoleBinding(Object, ApiModel):
     """subjects holds references to the objects the role applies to."""
 
 
-class ClusterRoleBindingList(ApiModel):
+class ClusterRoleBindingList(KindList[ClusterRoleBinding]):
     """ClusterRoleBindingList is a collection of ClusterRoleBindings"""
 
     api_version: ClassVar[str] = "rbac.authorization.k8s.io/v1"
     kind: ClassVar[str] = "ClusterRoleBindingList"
 
-    items: list[ClusterRoleBinding]
-    """Items is a list of ClusterRoleBindings"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard object's metadata."""
 
-
-class ClusterRoleList(ApiModel):
+class ClusterRoleList(KindList[ClusterRole]):
     """ClusterRoleList is a collection of ClusterRoles"""
 
     api_version: ClassVar[str] = "rbac.authorization.k8s.io/v1"
     kind: ClassVar[str] = "ClusterRoleList"
 
-    items: list[ClusterRole]
-    """Items is a list of ClusterRoles"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard object's metadata."""
 
-
-class RoleBindingList(ApiModel):
+class RoleBindingList(KindList[RoleBinding]):
     """RoleBindingList is a collection of RoleBindings"""
 
     api_version: ClassVar[str] = "rbac.authorization.k8s.io/v1"
     kind: ClassVar[str] = "RoleBindingList"
 
-    items: list[RoleBinding]
-    """Items is a list of RoleBindings"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard object's metadata."""
 
-
-class RoleList(ApiModel):
+class RoleList(KindList[Role]):
     """RoleList is a collection of Roles"""
 
     api_version: ClassVar[str] = "rbac.authorization.k8s.io/v1"
     kind: ClassVar[str] = "RoleList"
-
-    items: list[Role]
-    """Items is a list of Roles"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard object's metadata."""

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, Condition, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, Condition, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 from setpoint.models.resource_v1 import (
     DeviceTaint as DeviceTaint,
     DeviceTaintRuleSpec as DeviceTaintRuleSpec,
@@ -146,25 +147,15 @@ class ResourcePoolStatusRequest(Object, ApiModel):
     """Status is populated by the controller with the calculated pool status."""
 
 
-class DeviceTaintRuleList(ApiModel):
+class DeviceTaintRuleList(KindList[DeviceTaintRule]):
     """DeviceTaintRuleList is a collection of DeviceTaintRules."""
 
     api_version: ClassVar[str] = "resource.k8s.io/v1alpha3"
     kind: ClassVar[str] = "DeviceTaintRuleList"
 
-    items: list[DeviceTaintRule]
-    """Items is the list of DeviceTaintRules."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata"""
 
-
-class ResourcePoolStatusRequestList(ApiModel):
+class ResourcePoolStatusRequestList(KindList[ResourcePoolStatusRequest]):
     """ResourcePoolStatusRequestList is a collection of ResourcePoolStatusRequests."""
 
     api_version: ClassVar[str] = "resource.k8s.io/v1alpha3"
     kind: ClassVar[str] = "ResourcePoolStatusRequestList"
-
-    items: list[ResourcePoolStatusRequest]
-    """Items is the list of ResourcePoolStatusRequests."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata"""

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, ListMeta, Object, ObjectMeta, Resource
+from setpoint.meta import ApiModel, Object, ObjectMeta, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 from setpoint.models.core_v1 import NodeSelector
 from setpoint.models.resource_v1 import (
     AllocatedDeviceStatus as AllocatedDeviceStatus,
@@ -264,49 +265,29 @@ class ResourceSlice(Object, ApiModel):
     """Contains the information published by the driver."""
 
 
-class DeviceClassList(ApiModel):
+class DeviceClassList(KindList[DeviceClass]):
     """DeviceClassList is a collection of classes."""
 
     api_version: ClassVar[str] = "resource.k8s.io/v1beta1"
     kind: ClassVar[str] = "DeviceClassList"
 
-    items: list[DeviceClass]
-    """Items is the list of resource classes."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata"""
 
-
-class ResourceClaimList(ApiModel):
+class ResourceClaimList(KindList[ResourceClaim]):
     """ResourceClaimList is a collection of claims."""
 
     api_version: ClassVar[str] = "resource.k8s.io/v1beta1"
     kind: ClassVar[str] = "ResourceClaimList"
 
-    items: list[ResourceClaim]
-    """Items is the list of resource claims."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata"""
 
-
-class ResourceClaimTemplateList(ApiModel):
+class ResourceClaimTemplateList(KindList[ResourceClaimTemplate]):
     """ResourceClaimTemplateList is a collection of claim templates."""
 
     api_version: ClassVar[str] = "resource.k8s.io/v1beta1"
     kind: ClassVar[str] = "ResourceClaimTemplateList"
 
-    items: list[ResourceClaimTemplate]
-    """Items is the list of resource claim templates."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata"""
 
-
-class ResourceSliceList(ApiModel):
+class ResourceSliceList(KindList[ResourceSlice]):
     """ResourceSliceList is a collection of ResourceSlices."""
 
     api_version: ClassVar[str] = "resource.k8s.io/v1beta1"
     kind: ClassVar[str] = "ResourceSliceList"
-
-    items: list[ResourceSlice]
-    """Items is the list of resource ResourceSlices."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata"""

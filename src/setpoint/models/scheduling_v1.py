@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import msgspec
-
-from setpoint.meta import ApiModel, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 
 
 class PriorityClass(Object, ApiModel):
@@ -33,15 +32,8 @@ class PriorityClass(Object, ApiModel):
     """value represents the integer value of this priority class."""
 
 
-class PriorityClassList(ApiModel):
+class PriorityClassList(KindList[PriorityClass]):
     """PriorityClassList is a collection of priority classes."""
 
     api_version: ClassVar[str] = "scheduling.k8s.io/v1"
     kind: ClassVar[str] = "PriorityClassList"
-
-    items: list[PriorityClass]
-    """items is the list of PriorityClasses"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata More info:
-    https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
-    """

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, Condition, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, Condition, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 from setpoint.models.scheduling_v1beta1 import (
     AllCompositeDisruptionMode as AllCompositeDisruptionMode,
     AllDisruptionMode as AllDisruptionMode,
@@ -218,37 +219,22 @@ class Workload(Object, ApiModel):
     """spec defines the desired behavior of a Workload."""
 
 
-class CompositePodGroupList(ApiModel):
+class CompositePodGroupList(KindList[CompositePodGroup]):
     """CompositePodGroupList contains a list of CompositePodGroup resources."""
 
     api_version: ClassVar[str] = "scheduling.k8s.io/v1alpha3"
     kind: ClassVar[str] = "CompositePodGroupList"
 
-    items: list[CompositePodGroup]
-    """Items is the list of CompositePodGroups."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class PodGroupList(ApiModel):
+class PodGroupList(KindList[PodGroup]):
     """PodGroupList contains a list of PodGroup resources."""
 
     api_version: ClassVar[str] = "scheduling.k8s.io/v1alpha3"
     kind: ClassVar[str] = "PodGroupList"
 
-    items: list[PodGroup]
-    """Items is the list of PodGroups."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class WorkloadList(ApiModel):
+class WorkloadList(KindList[Workload]):
     """WorkloadList contains a list of Workload resources."""
 
     api_version: ClassVar[str] = "scheduling.k8s.io/v1alpha3"
     kind: ClassVar[str] = "WorkloadList"
-
-    items: list[Workload]
-    """Items is the list of Workloads."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""

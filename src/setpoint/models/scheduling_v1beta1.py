@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, Condition, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, Condition, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 
 
 class AllCompositeDisruptionMode(ApiModel):
@@ -299,25 +300,15 @@ class Workload(Object, ApiModel):
     """spec defines the desired behavior of a Workload."""
 
 
-class PodGroupList(ApiModel):
+class PodGroupList(KindList[PodGroup]):
     """PodGroupList contains a list of PodGroup resources."""
 
     api_version: ClassVar[str] = "scheduling.k8s.io/v1beta1"
     kind: ClassVar[str] = "PodGroupList"
 
-    items: list[PodGroup]
-    """Items is the list of PodGroups."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata."""
 
-
-class WorkloadList(ApiModel):
+class WorkloadList(KindList[Workload]):
     """WorkloadList contains a list of Workload resources."""
 
     api_version: ClassVar[str] = "scheduling.k8s.io/v1beta1"
     kind: ClassVar[str] = "WorkloadList"
-
-    items: list[Workload]
-    """items is the list of Workloads."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """metadata is the standard list metadata."""

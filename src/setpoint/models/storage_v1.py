@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, LabelSelector, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, LabelSelector, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 from setpoint.models.core_v1 import PersistentVolumeSpec, TopologySelectorTerm
 
 
@@ -286,85 +287,43 @@ class VolumeAttributesClass(Object, ApiModel):
     """parameters hold volume attributes defined by the CSI driver."""
 
 
-class CSIDriverList(ApiModel):
+class CSIDriverList(KindList[CSIDriver]):
     """CSIDriverList is a collection of CSIDriver objects."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
     kind: ClassVar[str] = "CSIDriverList"
 
-    items: list[CSIDriver]
-    """items is the list of CSIDriver"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata More info:
-    https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
-    """
 
-
-class CSINodeList(ApiModel):
+class CSINodeList(KindList[CSINode]):
     """CSINodeList is a collection of CSINode objects."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
     kind: ClassVar[str] = "CSINodeList"
 
-    items: list[CSINode]
-    """items is the list of CSINode"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata More info:
-    https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
-    """
 
-
-class CSIStorageCapacityList(ApiModel):
+class CSIStorageCapacityList(KindList[CSIStorageCapacity]):
     """CSIStorageCapacityList is a collection of CSIStorageCapacity objects."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
     kind: ClassVar[str] = "CSIStorageCapacityList"
 
-    items: list[CSIStorageCapacity]
-    """items is the list of CSIStorageCapacity objects."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata More info:
-    https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
-    """
 
-
-class StorageClassList(ApiModel):
+class StorageClassList(KindList[StorageClass]):
     """StorageClassList is a collection of storage classes."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
     kind: ClassVar[str] = "StorageClassList"
 
-    items: list[StorageClass]
-    """items is the list of StorageClasses"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata More info:
-    https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
-    """
 
-
-class VolumeAttachmentList(ApiModel):
+class VolumeAttachmentList(KindList[VolumeAttachment]):
     """VolumeAttachmentList is a collection of VolumeAttachment objects."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
     kind: ClassVar[str] = "VolumeAttachmentList"
 
-    items: list[VolumeAttachment]
-    """items is the list of VolumeAttachments"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata More info:
-    https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
-    """
 
-
-class VolumeAttributesClassList(ApiModel):
+class VolumeAttributesClassList(KindList[VolumeAttributesClass]):
     """VolumeAttributesClassList is a collection of VolumeAttributesClass objects."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
     kind: ClassVar[str] = "VolumeAttributesClassList"
-
-    items: list[VolumeAttributesClass]
-    """items is the list of VolumeAttributesClass objects."""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata More info:
-    https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
-    """

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import msgspec
 
-from setpoint.meta import ApiModel, ListMeta, Object, Resource
+from setpoint.meta import ApiModel, Object, Resource
 from setpoint.models import _table
+from setpoint.models._kind_list import KindList
 from setpoint.models.meta_v1 import GroupResource
 from setpoint.models.storagemigration_v1 import (
     StorageVersionMigrationSpec as StorageVersionMigrationSpec,
@@ -27,15 +28,8 @@ class StorageVersionMigration(Object, ApiModel):
     """Status of the migration."""
 
 
-class StorageVersionMigrationList(ApiModel):
+class StorageVersionMigrationList(KindList[StorageVersionMigration]):
     """StorageVersionMigrationList is a collection of storage version migrations."""
 
     api_version: ClassVar[str] = "storagemigration.k8s.io/v1beta1"
     kind: ClassVar[str] = "StorageVersionMigrationList"
-
-    items: list[StorageVersionMigration]
-    """Items is the list of StorageVersionMigration"""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    """Standard list metadata More info:
-    https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
-    """
