@@ -141,7 +141,7 @@ def _merge_ordered(
     for expected, items in (("list", order), ("list", before), ("list", changes)):
         if items is not None and not isinstance(items, list):
             raise StrategicPatchError(f"{_ORDER}{name}: {expected} expected, got {type(items).__name__}")
-    _check_order(name, changes or [], order, key)
+    _check_order(changes or [], order, key)
     if before is None and changes is None:
         return
     if changes is None:
@@ -157,7 +157,7 @@ def _merge_ordered(
     result[name] = _interleave(others, ordered, order, original.get(name) or [], key)
 
 
-def _check_order(name: str, changes: list[Any], order: list[Any], key: str) -> None:
+def _check_order(changes: list[Any], order: list[Any], key: str) -> None:
     if not order:
         return
     plain_items = [item for item in changes if not (isinstance(item, dict) and _DIRECTIVE in item)]

@@ -52,7 +52,7 @@ class AuditLog:
         if decided.level == "None":
             return
         level = LEVELS.index(decided.level)
-        event = _event(request, attributes, requester, decided.level, uid, received)
+        event = _event(request, attributes, requester, decided.level, uid)
 
         def log(stage: str, moment: datetime, **more: Any) -> None:
             if stage not in decided.omitted:
@@ -100,9 +100,7 @@ def _fields(attributes: Attributes) -> tuple[str, ...]:
     )
 
 
-def _event(
-    request: IncomingRequest, attributes: Attributes, requester: UserInfo, level: str, uid: str, received: datetime
-) -> JsonObject:
+def _event(request: IncomingRequest, attributes: Attributes, requester: UserInfo, level: str, uid: str) -> JsonObject:
     peer = getattr(request, "peer", None)
     query = urlencode(request.query)
     event: JsonObject = {

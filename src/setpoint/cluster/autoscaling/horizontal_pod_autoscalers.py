@@ -14,7 +14,7 @@ from setpoint.cluster.autoscaling.replica_calculator import MetricsError, Tolera
 from setpoint.cluster.autoscaling.scaling_policies import Pace
 from setpoint.cluster.served_resources import ServedResources
 from setpoint.controller import Context, Controller, Outcome, after
-from setpoint.meta import ObjectKey, Quantity, Resource, Selector
+from setpoint.meta import ObjectKey, Quantity, Selector
 from setpoint.models.autoscaling_v2 import HorizontalPodAutoscaler, HorizontalPodAutoscalerCondition, MetricSpec
 from setpoint.models.core_v1 import Pod
 
@@ -80,7 +80,7 @@ class Autoscalers:
             return again
         if wanted != current:
             try:
-                await _rescale(ctx, resource, path, scale, wanted)
+                await _rescale(ctx, path, scale, wanted)
             except ApiError as problem:
                 ctx.event("Warning", "FailedRescale", f"New size: {wanted}; reason: {why}; error: {problem.message}")
                 text = f"the HPA controller was unable to update the target scale: {problem.message}"
@@ -186,7 +186,7 @@ def _kind_of(spec: MetricSpec) -> str:
     return f"{spec.external.metric.name} external" if spec.external is not None else spec.type.lower()
 
 
-async def _rescale(ctx: Context, resource: Resource, path: str, scale: dict[str, Any], replicas: int) -> None:
+async def _rescale(ctx: Context, path: str, scale: dict[str, Any], replicas: int) -> None:
     """Sets the number of replicas, provided that ``scale`` has not changed on the server since it was read."""
     scale["spec"] = {**(scale.get("spec") or {}), "replicas": replicas}
     await ctx.client.request("PUT", path, body=msgspec.json.encode(scale))
