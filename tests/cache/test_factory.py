@@ -63,6 +63,13 @@ async def test_selectors_and_namespace_of_the_factory_hold_for_its_informers() -
 
 
 @virtual_time
+async def test_a_star_that_stands_for_all_namespaces_elsewhere_is_refused() -> None:
+    async with make(ScriptedSource()) as factory:
+        with pytest.raises(ValueError, match='informer of Pod: namespace="\\*" watches nothing; all namespaces are ""'):
+            factory.informer(Pod, namespace="*")
+
+
+@virtual_time
 async def test_an_informer_starts_when_the_factory_is_entered_and_nothing_outlives_it() -> None:
     server = FakeServer()
     factory = make(server)

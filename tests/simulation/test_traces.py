@@ -93,6 +93,68 @@ def test_a_broken_silence_names_the_field_its_values_the_controller_and_the_line
     assert "data.starts: 1 → 2" in render_page(caught.value)
 
 
+class Vault(sp.simulation.External):
+    """Has what was put there, once."""
+
+    def __init__(self) -> None:
+        self.kept: list[str] = []
+
+    @sp.simulation.call
+    async def put(self, name: str) -> None:
+        if name in self.kept:
+            raise ValueError(f"there is {name}")
+        self.kept.append(name)
+
+
+def test_the_exception_of_an_external_system_is_its_answer_and_repeated_attempts_are_told_once() -> None:
+    vault = Vault()
+
+    async def puts_once(app: App, ctx: sp.Context) -> sp.Outcome:
+        try:
+            await vault.put(app.name)
+        except ValueError as problem:
+            return sp.retry(str(problem), after=60)
+        app.status.ready = 1
+        return sp.done()
+
+    async def scenario(cluster: sp.testing.Cluster) -> None:
+        await cluster.apply(App.named("one", "default"))
+        await cluster.settle()
+
+    crash = Plan((fault("crash-after", "call vault.put('one') #1"),))
+    with pytest.raises(Counterexample) as caught:
+        check(scenario, lambda: [sp.Controller(App, puts_once)], externals=[vault], replay=crash.token())
+    text = str(caught.value)
+    assert "raised ValueError('there is one')" in text
+    assert "more times" in text
+    assert text.count("vault.put('one')   (") < 6
+    assert any(line.text.startswith("raised") for line in caught.value.trace)
+
+
+def test_what_users_have_changed_is_told_with_its_values() -> None:
+    with WorkerPool(Setup(scenario=grows, factory=both), 1) as pool:
+        trace = pool.run(Plan(), Options(trace=True, quiet=False)).trace
+    asked = [line.change for line in trace if line.kind == "asks"]
+    assert asked == ['{"spec":{"size":1,"feature":false}}', "spec.size: 1 → 2"]
+
+
+def test_a_write_that_takes_the_last_finalizer_away_says_that_the_object_is_gone() -> None:
+    async def comes_and_goes(cluster: sp.testing.Cluster) -> None:
+        await cluster.apply(App.named("one", "default"))
+        await cluster.settle()
+        await cluster.delete(await cluster.get(App, "one"))
+        await cluster.settle()
+
+    async def nothing(app: App, ctx: sp.Context) -> None:
+        return None
+
+    def factory() -> list[sp.Controller[App]]:
+        return [sp.Controller(App, nothing).finalize(nothing)]
+
+    last = [line for line in writes(Setup(scenario=comes_and_goes, factory=factory)) if line.change][-1]
+    assert last.change == "the object is gone"
+
+
 def test_changes_are_told_without_the_fields_of_the_server() -> None:
     before = b'{"kind":"A","metadata":{"name":"a","resourceVersion":"1","labels":{"x":"y"}},"spec":{"n":1,"m":[1]}}'
     after = b'{"kind":"A","metadata":{"name":"a","resourceVersion":"2"},"spec":{"n":2,"m":[1]}}'

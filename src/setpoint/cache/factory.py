@@ -112,12 +112,15 @@ class InformerFactory:
             InformerStopped: the factory has been closed.
             SelectorError: a selector is not valid.
             TypeError: ``kind`` has no resource.
+            ValueError: ``namespace`` is ``"*"``.
         """
         if self._closed:
             raise InformerStopped("the factory has been closed; its informers can't be started again")
         resource = resource_of(kind)
         if namespace is None:
             namespace = self._namespace or ""
+        if namespace == "*":
+            raise ValueError(f'informer of {resource.kind}: namespace="*" watches nothing; all namespaces are ""')
         scope = Scope(
             resource,
             namespace if resource.namespaced else "",

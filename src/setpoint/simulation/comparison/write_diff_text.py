@@ -1,4 +1,4 @@
-"""Object diff: one write to an object in a line of text, as the fields that it changed and their values."""
+"""Write diff text: one write to an object in a line of text, as the fields that it changed and their values."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.simulation.comparison.differences import diff_values, format_value
+from setpoint.simulation.trace.history import Entry
+from setpoint.simulation.trace.operation import DESTRUCTIVE
 
 _OURS: Final = frozenset({"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"})
 """Fields of the metadata that the server sets."""
@@ -26,6 +28,15 @@ def describe_diff(before: bytes | None, after: bytes) -> str:
     lines = [f"{path}: {format_value(old)} → {format_value(new)}" for path, old, new in changed[:_MOST]]
     more = [f"and {len(changed) - _MOST} more"] if len(changed) > _MOST else []
     return "; ".join([*lines, *more])
+
+
+def describe_write(verb: str, entry: Entry) -> str:
+    """What a write, other than a deletion, did to its object, whose change is ``entry``."""
+    if verb in DESTRUCTIVE:
+        return ""
+    if entry.type == "DELETED":
+        return "the object is gone"  # the write took its last finalizer away
+    return describe_diff(entry.previous, entry.value)
 
 
 def _plain(raw: bytes) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from setpoint.apiserver.requests.path import parse_path
 from setpoint.client.in_process_transport import InProcessTransport
 from setpoint.client.transport import Request, Response
 from setpoint.patch import merge_patch
+from setpoint.simulation.comparison.write_diff_text import describe_write
 from setpoint.simulation.sandbox.actor import ACTOR
 from setpoint.simulation.scenario.desired_state import DesiredState
 from setpoint.simulation.trace.history import History, sketch
@@ -78,14 +79,24 @@ class UserTransport:
             operation = Operation.of(request)
             text = operation.stem() if operation is not None else f"{request.method} {request.path}"
             world.trace.add("user", "user", "asks", text)
+            place, revision = len(world.trace.lines) - 1, world.history.revision
             before = self._stored(operation) if operation is not None else None
             answer = await world.handle(request)
+            if world.trace.details and operation is not None and world.history.revision != revision:
+                self._tell_change(place, operation.verb)
             if answer.status < 300 and world.remote_cluster is not None:
                 await world.remote_cluster.mirror(request)
             if operation is not None and answer.status < 300 and isinstance(answer.body, bytes):
                 self._note(request, operation, answer.body, before)
             return answer
         return await world.handle(request)
+
+    def _tell_change(self, place: int, verb: str) -> None:
+        """Adds to a line of the trace what the newest write, which it is about, has changed."""
+        world = self._world
+        entry = world.history.by_revision.get(world.history.revision)
+        if entry is not None:
+            world.trace.lines[place] = replace(world.trace.lines[place], change=describe_write(verb, entry))
 
     def _note(self, request: Request, operation: Operation, body: bytes, before: Any) -> None:
         """Notes what the user has asked for in a request that succeeded."""

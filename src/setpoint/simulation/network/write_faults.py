@@ -10,7 +10,7 @@ import msgspec
 
 from setpoint.apiserver.http_types import Response
 from setpoint.client.transport import Request
-from setpoint.simulation.comparison.write_diff_text import describe_diff
+from setpoint.simulation.comparison.write_diff_text import describe_write
 from setpoint.simulation.faults.plan import Fault
 from setpoint.simulation.injection.step_execution import Steps
 from setpoint.simulation.oracles.monitor import Monitor
@@ -91,8 +91,8 @@ class WriteHandler:
         content = change = ""
         if changed and (entry := self._world.history.by_revision.get(self._world.history.revision)) is not None:
             content = blake2b(entry.value, digest_size=6).hexdigest()
-            if self._world.trace.details and entry.type != "DELETED":
-                change = describe_diff(entry.previous, entry.value)
+            if self._world.trace.details:
+                change = describe_write(operation.verb, entry)
         self._world.trace.add(
             "controller", process.actor.name, "writes", text, point=point, view=view, content=content, change=change
         )

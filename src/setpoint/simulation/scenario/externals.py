@@ -95,8 +95,9 @@ def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> 
     """
     if method is None:
         return functools.partial(call, nothing=nothing)
-    name, ordered = method.__name__, _is_ordered(method)
-    if inspect.iscoroutinefunction(method):
+    name, waits = method.__name__, inspect.iscoroutinefunction(method)
+    traits = {"empty": nothing is not ..., "waits": waits, "ordered": _is_ordered(method)}
+    if waits:
 
         @functools.wraps(method)
         async def asynchronous(self: External, *args: Any, **kwargs: Any) -> Any:
@@ -110,13 +111,12 @@ def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> 
                 world.external_done(point, "answered as if it had no data", changed=False, empty=True, waits=True)
                 return copy.deepcopy(nothing)
             before = to_plain(self.state())
-            result = await method(self, *args, **kwargs)
-            after = to_plain(self.state())
-            world.external_changed(self.name, before, after)
-            answer = f"answered {_short(result)}"
-            world.external_done(
-                point, answer, changed=before != after, empty=nothing is not ..., waits=True, ordered=ordered
-            )
+            try:
+                result = await method(self, *args, **kwargs)
+            except Exception as refusal:
+                _note_answer(self, world, point, before, f"raised {_short(refusal)}", traits)
+                raise
+            _note_answer(self, world, point, before, f"answered {_short(result)}", traits)
             await world.external_gate(point, faults, actor)
             return result
 
@@ -134,17 +134,25 @@ def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> 
             world.external_done(point, "answered as if it had no data", changed=False, empty=True, waits=False)
             return copy.deepcopy(nothing)
         before = to_plain(self.state())
-        result = method(self, *args, **kwargs)
-        after = to_plain(self.state())
-        world.external_changed(self.name, before, after)
-        answer = f"answered {_short(result)}"
-        world.external_done(
-            point, answer, changed=before != after, empty=nothing is not ..., waits=False, ordered=ordered
-        )
+        try:
+            result = method(self, *args, **kwargs)
+        except Exception as refusal:
+            _note_answer(self, world, point, before, f"raised {_short(refusal)}", traits)
+            raise
+        _note_answer(self, world, point, before, f"answered {_short(result)}", traits)
         world.external_gate_sync(point, faults, actor)
         return result
 
     return synchronous
+
+
+def _note_answer(external: External, world: Calls, point: str, before: Any, text: str, traits: dict[str, bool]) -> None:
+    """Notes the answer of a system whose state was ``before``. ``traits`` are the arguments of `Calls.external_done`
+    that depend on the method only.
+    """
+    after = to_plain(external.state())
+    world.external_changed(external.name, before, after)
+    world.external_done(point, text, changed=before != after, **traits)
 
 
 def _is_ordered(method: Callable[..., Any]) -> bool:

@@ -85,5 +85,7 @@ class Trace:
 def _reads(context: Context) -> Iterator[str]:
     """A sentence for each kind that the reconcile has read so far."""
     for read in (context._reads or {}).values():
-        source = "from the server" if read.age is None else f"from its cache, which was {read.age:.3g} s old"
+        source = "from the server"
+        if read.age is not None:
+            source = f"from its cache, which was {round(read.age, 3 if read.age < 1 else 0):g} s old"
         yield f"it had read {int(read.objects) or 'no'} {read.kind} {source}"
