@@ -31,7 +31,7 @@ def describe_diff(before: bytes | None, after: bytes) -> str:
 
 
 def describe_write(verb: str, entry: Entry) -> str:
-    """What a write, other than a deletion, did to its object, whose change is ``entry``."""
+    """The fields that a write changed, or that its object is gone; empty for a deletion. ``entry`` is the change."""
     if verb in DESTRUCTIVE:
         return ""
     if entry.type == "DELETED":

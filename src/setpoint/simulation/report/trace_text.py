@@ -57,7 +57,7 @@ def _without_repetitions(lines: Sequence[Line]) -> Iterator[Line]:
 
 
 def _count(events: Sequence[Line], start: int, size: int) -> int:
-    """How often the ``size`` events from ``start`` on follow one another; 1 if that is less than three times."""
+    """The number of times that the ``size`` events from ``start`` on follow one another; 1 for fewer than three."""
     count, block = 1, events[start : start + size]
     while events[start + count * size : start + (count + 1) * size] == block:
         count += 1
