@@ -205,6 +205,18 @@ def test_a_value_in_the_place_of_another_one_is_not_more(
     assert all(ledgers.has_more(difference, one, other) for difference in find_differences(one, other)) is is_more
 
 
+@pytest.mark.parametrize("key", ["n1", "default/n1", "route-to-n1"])
+def test_a_number_in_the_name_of_an_object_counts_no_changes(key: str) -> None:
+    one, other = (
+        {"external topic": [{"messages": {key: f"10.0.{number}.0"}}], "apps default/n1": [{"spec": {}}]}
+        for number in (2, 1)
+    )
+    logs = AppendOnlyLogs([Topic()])
+    for difference in find_differences(one, other):
+        assert not logs.has_more(difference, one, other)
+        assert not logs.has_enough(difference, one, one, other)
+
+
 # -- controllers that tell others --------------------------------------------------------------------------------------
 
 
@@ -262,7 +274,7 @@ def test_messages_whose_keys_count_the_changes_are_no_traces() -> None:
 
 def test_a_mail_that_is_never_sent_is_found() -> None:
     with pytest.raises(Counterexample) as raised:
-        check(on_and_off, tells(first=True), externals=[mail])
+        check(on_and_off, tells(first=True), externals=[mail], budget=Budget(runs=150))
     assert [finding.subject for finding in raised.value.findings] == ["external mail"]
 
 
@@ -279,8 +291,9 @@ def test_a_mail_about_the_last_wish_must_be_sent_even_if_earlier_ones_were_hidde
         calls.clear()
         return [sp.Controller(App, by_changes)]
 
+    off = {"paths": "mails are about changes"}
     with pytest.raises(Counterexample) as raised:
-        check(on_and_off, controllers, externals=[mail], off={"paths": "mails are about changes"})
+        check(on_and_off, controllers, externals=[mail], budget=Budget(runs=150), off=off)
     assert raised.value.plan.faults
 
 
@@ -292,6 +305,49 @@ def test_a_box_that_should_have_been_emptied_is_a_trace() -> None:
     with pytest.raises(Counterexample) as raised:
         check(on_and_off, lambda: [sp.Controller(App, reconcile)], externals=[mail], budget=Budget(runs=10))
     assert {finding.oracle for finding in raised.value.findings} == {"paths"}
+
+
+class Routes(External):
+    """Has the newest version of each route. Whoever writes one makes up its version."""
+
+    def __init__(self) -> None:
+        self.sizes: dict[str, int] = {}
+        self._versions: dict[str, int] = {}
+
+    @call
+    async def version(self, name: str) -> int:
+        return self._versions.get(name, 0)
+
+    @call
+    async def put(self, name: str, size: int, version: int) -> None:
+        if version < self._versions.get(name, 0):
+            raise ValueError("there is a newer version")
+        self.sizes[name], self._versions[name] = size, version
+
+
+def test_a_route_that_a_former_leader_sets_back_is_found_although_the_name_of_its_object_has_a_number() -> None:
+    routes = Routes()
+
+    async def grows(cluster: sp.testing.Cluster) -> None:
+        for size in (1, 2, 3):
+            await cluster.apply(App.named("n1", "default", spec=AppSpec(size=size)))
+            await cluster.settle()
+
+    async def announce(app: App, _ctx: sp.Context) -> None:
+        if app.status.ready != app.spec.size:
+            version = await routes.version(app.name)
+            await routes.put(app.name, app.spec.size, version + 1)
+            app.status.ready = app.spec.size
+
+    frozen = Plan((fault("freeze", "call routes.put('n1', 2, 2) #1", until="step"),))
+    with pytest.raises(Counterexample, match=r"external routes: sizes\.n1 is 2, expected 3"):
+        check(
+            grows,
+            lambda: [sp.Controller(App, announce)],
+            externals=[routes],
+            leader_election=True,
+            replay=frozen.token(),
+        )
 
 
 class Numbers(External):
@@ -351,5 +407,5 @@ def test_two_mails_for_one_object_in_another_order_are_found() -> None:
         await log.write(f"{app.name} was begun")
 
     with pytest.raises(Counterexample) as raised:
-        check(several, lambda: [sp.Controller(App, reconcile)], externals=[log])
+        check(several, lambda: [sp.Controller(App, reconcile)], externals=[log], budget=Budget(runs=150))
     assert [finding.subject for finding in raised.value.findings] == ["external log"]

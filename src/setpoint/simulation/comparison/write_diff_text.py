@@ -8,7 +8,6 @@ import msgspec
 
 from setpoint.simulation.comparison.differences import diff_values, format_value
 from setpoint.simulation.trace.history import Entry
-from setpoint.simulation.trace.operation import DESTRUCTIVE
 
 _OURS: Final = frozenset({"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"})
 """Fields of the metadata that the server sets."""
@@ -32,7 +31,7 @@ def describe_diff(before: bytes | None, after: bytes) -> str:
 
 def describe_write(verb: str, entry: Entry) -> str:
     """The fields that a write changed, or that its object is gone; empty for a deletion. ``entry`` is the change."""
-    if verb in DESTRUCTIVE:
+    if verb in ("delete", "deletecollection"):
         return ""
     if entry.type == "DELETED":
         return "the object is gone"  # the write took its last finalizer away

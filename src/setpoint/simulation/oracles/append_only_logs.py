@@ -48,7 +48,7 @@ class AppendOnlyLogs:
 
     def has_more(self, difference: Difference, expected: Snapshot, actual: Snapshot) -> bool:
         """Whether the difference is in a log that has all that it should have, and perhaps more."""
-        attribute = self._attribute(difference)
+        attribute = self._attribute(difference, expected, actual)
         if not attribute or _number(actual, difference, attribute) < _number(expected, difference, attribute):
             return False
         return _texts(expected, difference, attribute).keys() <= _texts(actual, difference, attribute).keys()
@@ -57,7 +57,7 @@ class AppendOnlyLogs:
         """Whether the difference is in a log that has all that it has in ``least``, and nothing that is not expected
         or that is expected less often.
         """
-        attribute = self._attribute(difference)
+        attribute = self._attribute(difference, expected, actual)
         if not attribute or _number(actual, difference, attribute) > _number(expected, difference, attribute):
             return False
         texts = _texts(actual, difference, attribute)
@@ -65,16 +65,16 @@ class AppendOnlyLogs:
             expected, difference, attribute
         )
 
-    def _attribute(self, difference: Difference) -> str:
+    def _attribute(self, difference: Difference, *states: Snapshot) -> str:
         """The log whose entries differ; ``""`` if the difference is in no log, or if a value stands in the place
         of another one (a record of DNS that was set anew). A key with a number is not the same place: the number may
-        count the changes that users have made.
+        count the changes that users have made, unless it belongs to the name of an object in ``states``.
         """
         attribute, *rest = re.split(r"[.\[]", difference.path, maxsplit=1)
         if attribute not in self._names.get(difference.subject, ()):
             return ""
         is_other = ABSENT not in (difference.expected, difference.actual) and not isinstance(difference.expected, list)
-        return "" if is_other and rest and not re.search(r"\d", rest[0]) else attribute
+        return "" if is_other and rest and not re.search(r"\d", _without_names(rest[0], states)) else attribute
 
 
 def find_append_only_attributes(kind: type[External]) -> frozenset[str]:
@@ -208,6 +208,15 @@ def _assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
         yield node.target, node.iter
     elif isinstance(node, (ast.With, ast.AsyncWith)):
         yield from ((item.optional_vars, item.context_expr) for item in node.items if item.optional_vars is not None)
+
+
+def _without_names(key: str, states: Sequence[Snapshot]) -> str:
+    """The key without the names of objects in it."""
+    labels = [subject.partition(" ")[2] for state in states for subject in state if not subject.startswith("external ")]
+    names = {name for label in labels for name in label.split("/") if name}
+    for name in sorted(names, key=len, reverse=True):
+        key = re.sub(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", "", key)
+    return key
 
 
 def _texts(state: Snapshot, difference: Difference, attribute: str) -> Counter[str]:
