@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import builtins
 import logging
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Generic, Protocol, TypeVar, overload
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar, overload
 
 from setpoint.cache.errors import NotFoundInCache
 from setpoint.cache.indexes import OWNER
 from setpoint.cache.object_record import Record
+from setpoint.cache.record_map import Readable
 from setpoint.meta import DecodeError, LabelSelector, Object, ObjectKey, Resource, Selector, decode
 from setpoint.meta.object_head import Head
 
@@ -21,22 +22,6 @@ logger = logging.getLogger("setpoint.cache")
 _MAX_RECORDS = 1000
 _AS_THEY_ARE: Mapping[str, str] = {}
 AnySelector = str | Mapping[str, str] | LabelSelector | Selector | None
-
-
-class Readable(Protocol):
-    """The source of a `Lister`: a `Store`, or a `Snapshot` of a store."""
-
-    @property
-    def last_sync_resource_version(self) -> str: ...
-    def __contains__(self, key: object) -> bool: ...
-    def __iter__(self) -> Iterator[str]: ...
-    def __len__(self) -> int: ...
-    def record(self, key: str) -> Record | None: ...
-    def document(self, record: Record) -> bytes: ...
-    def head_of(self, record: Record) -> Head: ...
-    def namespace(self, namespace: str) -> Iterable[str]: ...
-    def indexed(self, name: str, value: str) -> Iterable[str]: ...
-    def labelled(self, selector: Selector) -> Iterable[str] | None: ...
 
 
 class Lister(Generic[K]):
