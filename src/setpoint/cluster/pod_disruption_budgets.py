@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from setpoint.cache import Head
 from setpoint.client import NotFound
+from setpoint.cluster.selector_index import SelectorIndex
 from setpoint.cluster.served_resources import ServedResources
 from setpoint.cluster.workloads.pod_templates import share
 from setpoint.controller import Context, Controller, Outcome, after, done
-from setpoint.meta import GroupVersion, Object, ObjectKey, OwnerReference, Selector
+from setpoint.meta import GroupVersion, Object, OwnerReference, Selector
 from setpoint.models.apps_v1 import Deployment, ReplicaSet, StatefulSet
 from setpoint.models.core_v1 import Pod, ReplicationController
 from setpoint.models.policy_v1 import PodDisruptionBudget
@@ -50,29 +49,17 @@ class DisruptionBudgets:
 
     def __init__(self, resources: ServedResources) -> None:
         self._resources = resources
-        self._selectors: dict[ObjectKey, Selector] = {}
+        self._selectors = SelectorIndex()
         self.controller = Controller(
             PodDisruptionBudget,
             self._reconcile,
             name="disruption",
             owns_status=True,
             leader_only=False,
-            predicates=[self._forget_deleted],
-        ).watches(Pod, self._budgets_of)
+            predicates=[self._selectors.forget_deleted],
+        ).watches(Pod, self._selectors.matching)
         for kind in _SCALED.values():
             self.controller.reads(kind)
-
-    def _forget_deleted(self, old: Head | None, new: Head | None) -> bool:
-        if new is None and old is not None:
-            self._selectors.pop(old.key, None)
-        return True
-
-    def _budgets_of(self, pod: Head) -> Iterable[ObjectKey]:
-        return [
-            key
-            for key, selector in self._selectors.items()
-            if key.namespace == pod.namespace and selector.matches(pod.labels)
-        ]
 
     async def _reconcile(self, budget: PodDisruptionBudget, ctx: Context) -> Outcome:
         status = budget.status

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
-from setpoint.cache import Head
 from setpoint.client import NotFound
+from setpoint.cluster.selector_index import SelectorIndex
 from setpoint.controller import Context, Controller, Outcome, after, done
-from setpoint.meta import ObjectKey, ObjectMeta, Selector, to_wire
+from setpoint.meta import ObjectMeta, Selector, to_wire
 from setpoint.models.core_v1 import (
     EndpointAddress,
     Endpoints,
@@ -50,25 +50,19 @@ class ServiceEndpoints:
     """
 
     def __init__(self) -> None:
-        self._selectors: dict[ObjectKey, Selector] = {}
+        self._selectors = SelectorIndex()
         self.controller = (
-            Controller(Service, self._reconcile, name="endpoints", leader_only=False, predicates=[self._forget_deleted])
+            Controller(
+                Service,
+                self._reconcile,
+                name="endpoints",
+                leader_only=False,
+                predicates=[self._selectors.forget_deleted],
+            )
             .owns(EndpointSlice)
             .watches(Endpoints, lambda head: [head.key])
-            .watches(Pod, self._services_of)
+            .watches(Pod, self._selectors.matching)
         )
-
-    def _forget_deleted(self, old: Head | None, new: Head | None) -> bool:
-        if new is None and old is not None:
-            self._selectors.pop(old.key, None)
-        return True
-
-    def _services_of(self, pod: Head) -> Iterable[ObjectKey]:
-        return [
-            key
-            for key, selector in self._selectors.items()
-            if key.namespace == pod.namespace and selector.matches(pod.labels)
-        ]
 
     async def _reconcile(self, service: Service, ctx: Context) -> Outcome:
         if not service.spec.selector or service.spec.type == "ExternalName":

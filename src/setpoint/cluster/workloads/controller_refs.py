@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from setpoint.cache import Head
 from setpoint.client import NotFound
+from setpoint.cluster.selector_index import SelectorIndex
 from setpoint.controller import Context
 from setpoint.controller.writes.ownership import remove_owner_reference, set_controller_reference
 from setpoint.meta import LabelSelector, Object, ObjectKey, Selector, resource_of, to_wire
@@ -34,17 +35,13 @@ class Claims(Generic[P, C]):
         self._parent = parent
         self._child = child
         self._selector_of = selector_of
-        self._selectors: dict[ObjectKey, Selector] = {}
+        self._selectors = SelectorIndex()
 
     def of_orphan(self, head: Head) -> Iterable[ObjectKey]:
         """The keys of the owners that may adopt the object if it does not have a controller (a mapping function)."""
         if head.controller is not None or head.is_deleting:
             return ()
-        return [
-            key
-            for key, selector in self._selectors.items()
-            if key.namespace == head.namespace and selector.matches(head.labels)
-        ]
+        return self._selectors.matching(head)
 
     def owners(self) -> list[ObjectKey]:
         """The keys of all owners that this controller has processed."""
@@ -52,9 +49,7 @@ class Claims(Generic[P, C]):
 
     def forget_deleted(self, old: Head | None, new: Head | None) -> bool:
         """A predicate that accepts every event, and forgets the selector of an owner that is gone."""
-        if new is None and old is not None:
-            self._selectors.pop(old.key, None)
-        return True
+        return self._selectors.forget_deleted(old, new)
 
     async def claim(self, owner: P, ctx: Context, adoptable: Callable[[C], bool] = lambda child: True) -> list[C]:
         """The owner's current children, including newly adopted ones, ordered by key. Children that no longer match the
