@@ -308,7 +308,7 @@ def test_a_box_that_should_have_been_emptied_is_a_trace() -> None:
 
 
 class Routes(External):
-    """Has the newest version of each route. Whoever writes one makes up its version."""
+    """Has the newest version of each route. The program that writes a route chooses its version."""
 
     def __init__(self) -> None:
         self.sizes: dict[str, int] = {}

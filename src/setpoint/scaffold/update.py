@@ -160,13 +160,13 @@ def _combined(folder: Path, path: str, base: str | None, new: str | None, result
     return merged
 
 
-def _renamed(folder: Path, path: str, base: str, known: Set[str]) -> str:
-    """The path of the file, none of the ``known`` ones, that is most like the text of the missing file at ``path``;
+def _renamed(folder: Path, path: str, base: str, excluded: Set[str]) -> str:
+    """The path of the file, none of the ``excluded`` ones, that is most like the text of the missing file at ``path``;
     empty if there is none.
     """
     listed = _git(["ls-files", "-z", "--", f"*{Path(path).suffix}"], folder).stdout.decode().split("\0")
     lines, best = base.splitlines(), (_ALIKE, "")
-    for other in sorted({*listed} - known - {""}):
+    for other in sorted({*listed} - excluded - {""}):
         content = _read(folder / other)
         if content is not None:
             text = content.decode(errors="replace").splitlines()

@@ -116,8 +116,8 @@ def remove(
     strategy = served.strategy
     metadata = obj["metadata"]
     _check_preconditions(served, record, metadata, options)
-    first, kept = "deletionTimestamp" not in metadata, strategy.keeps(obj)
-    begins = strategy.begins_deletion and (first or kept)
+    first, must_stay = "deletionTimestamp" not in metadata, strategy.keeps(obj)
+    begins = strategy.begins_deletion and (first or must_stay)
     strategy.check_delete(call, obj)
     changed = check is not None and check(obj)
     if options.grace_period_seconds is not None and options.grace_period_seconds < 0:
@@ -137,7 +137,8 @@ def remove(
                 _mark(call, metadata, wanted)
                 grace, changed, marked = wanted, True, True
     finalizers = metadata.get("finalizers") or []
-    if not begins or first == kept:  # later requests for a namespace and the first for a definition leave them alone
+    # Later requests for a namespace and the first for a definition leave them alone.
+    if not begins or first == must_stay:
         finalizers = _finalizers(served, metadata, options)
     if finalizers != (metadata.get("finalizers") or []):
         changed = True
@@ -147,7 +148,7 @@ def remove(
             metadata.pop("finalizers", None)
     if admit and call.admission is not None:
         call.admission.deletions([_question(call, served, record, options_copy)])
-    waits = bool(finalizers) or kept
+    waits = bool(finalizers) or must_stay
     if begins:
         if first:
             metadata["deletionTimestamp"], changed = call.timestamp(), True
