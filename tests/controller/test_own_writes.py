@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import setpoint as sp
 from setpoint.controller import Outdated
 from setpoint.meta import Head, ObjectKey, ObjectMeta
-from setpoint.models.core_v1 import ConfigMap, Pod, PodSpec, Secret
+from setpoint.models.core_v1 import ConfigMap, Namespace, Pod, PodSpec, Secret
 from setpoint.testing import Cluster, advance, cluster, virtual_time
 
 from .world import Widget, widget
@@ -170,6 +170,7 @@ def test_reads_see_every_write_of_the_reconcile_while_the_cache_shows_none(steps
 
 
 @settings(max_examples=15, deadline=None)
+@example([("apply", "a", "x"), ("hold", "a", "x"), ("delete", "a", "x"), ("release", "a", "x")], 3)
 @given(STEPS, st.integers(0, 4))
 def test_reads_see_every_write_of_the_reconcile_while_the_cache_catches_up(steps: list[Step], shown_after: int) -> None:
     run_steps(steps, shown_after=shown_after)
@@ -252,6 +253,22 @@ async def test_a_lister_from_before_a_write_shows_the_write() -> None:
         assert "default/late" in lister
 
     await reconcile_once(check, lambda controller: controller.owns(ConfigMap), ConfigMap)
+
+
+@virtual_time
+async def test_a_namespace_that_is_terminating_is_there_after_a_write_to_it() -> None:
+    async def check(world: Cluster, ctx: sp.Context) -> None:
+        team = await ctx.client.create(Namespace.named("team"))
+        await advance(1)
+        await ctx.delete(team)
+        for number in range(3):
+            await ctx.patch(Namespace.named("team"), {"metadata": {"labels": {"turn": str(number)}}})
+            await ctx.caught_up(Namespace)
+            shown = await ctx.get(Namespace, "team")
+            assert shown is not None
+            assert (shown.is_deleting, shown.labels["turn"]) == (True, str(number))
+
+    await reconcile_once(check, lambda controller: controller.reads(Namespace))
 
 
 @virtual_time

@@ -10,12 +10,15 @@ from setpoint.cache.store import Store
 
 
 class Barrier(NamedTuple):
-    """A write that a cache is expected to see; see `InformerFactory.observed`."""
+    """A write that a cache is expected to see; see `InformerFactory.observed`. If it is ``deleted``, the cache shows the
+    object as being deleted, or does not show it; if it is ``gone``, the cache does not show it.
+    """
 
     version: int
     resource_version: str
     uid: str = ""
     deleted: bool = False
+    gone: bool = False
 
 
 class Barriers:
@@ -54,7 +57,7 @@ class Barriers:
             if record is None:
                 return version_number(store.last_sync_resource_version) >= version
             head = store.head_of(record)
-            is_shown = head.is_deleting and version_of(record) >= version
+            is_shown = not barrier.gone and head.is_deleting and version_of(record) >= version
             return is_shown or bool(barrier.uid and head.uid != barrier.uid)
         if version and version_number(store.last_sync_resource_version) >= version:
             return True

@@ -112,20 +112,11 @@ def _document_after(record: WriteRecord, body: bytes | None) -> bytes | None:
     """The object after the write as JSON: empty if it is gone, None if the answer does not show it."""
     if record.after is None:
         return None
+    if record.is_gone:
+        return b""
     answer: dict[str, Any] = msgspec.json.decode(record.after)
-    metadata = answer["metadata"]
-    if (record.verb == "delete" or metadata.get("deletionTimestamp")) and not _remains(metadata):
-        return b""  # the answer has the last state of an object that is gone, also if the last finalizer was removed
     if answer.get("kind") != "PartialObjectMetadata":
         return record.after
     if body is None:
         return None
-    return msgspec.json.encode({**msgspec.json.decode(body), "metadata": metadata})
-
-
-def _remains(metadata: dict[str, Any]) -> bool:
-    """Whether an object whose deletion was requested still exists: until its finalizers are removed, or its grace
-    period ends.
-    """
-    is_deleting = bool(metadata.get("deletionTimestamp"))
-    return is_deleting and bool(metadata.get("finalizers") or metadata.get("deletionGracePeriodSeconds"))
+    return msgspec.json.encode({**msgspec.json.decode(body), "metadata": answer["metadata"]})

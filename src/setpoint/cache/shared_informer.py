@@ -182,7 +182,8 @@ class SharedInformer:
         ):
             return None
         # The version in the answer to a deletion may be that of the last state, which the cache has to reach, too.
-        return Barrier(version, record.version, record.uid, is_deletion)
+        is_gone = record.verb != "delete" and record.is_gone
+        return Barrier(version, record.version, record.uid, is_deletion or is_gone, is_gone)
 
     def ended(self) -> None:
         """Ends all waits, because the informer no longer runs."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import msgspec
 
 from setpoint.meta import ObjectKey, Resource
 
@@ -28,6 +30,24 @@ class WriteRecord(NamedTuple):
     after: bytes | None = None
     content_type: str = ""
     body: bytes = b""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the answer is the last state of an object that this write has removed: by a deletion, or by a change
+        without which its deletion waited, such as that of the last finalizer. Such an answer has an older version than
+        the deletion.
+        """
+        if self.after is None or (self.verb != "delete" and b'"deletionTimestamp"' not in self.after):
+            return False
+        document: dict[str, Any] = msgspec.json.decode(self.after)
+        metadata = document["metadata"]
+        if not metadata.get("deletionTimestamp"):
+            return self.verb == "delete"
+        if metadata.get("finalizers") or metadata.get("deletionGracePeriodSeconds"):
+            return False
+        # A namespace has finalizers in its spec, too, which an answer that is only its metadata does not show.
+        is_namespace = not self.resource.group and self.resource.plural == "namespaces"
+        return not is_namespace or (document.get("kind") == "Namespace" and not document["spec"].get("finalizers"))
 
 
 WriteObserver: TypeAlias = Callable[[WriteRecord], None]
