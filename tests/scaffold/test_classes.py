@@ -306,11 +306,13 @@ def test_a_document_that_has_no_classes_is_refused_by_name(change: dict[str, Any
     ("change", "problem"),
     [
         ({"scope": None}, "spec.scope: Required value"),
+        ({"group": ""}, "spec.group: '': a lowercase RFC 1123 subdomain"),
+        ({"versions": [{"name": "", "served": True, "storage": True}]}, "spec.versions: '': a DNS-1035 label"),
         ({"group": 3}, 'spec.group: Invalid value: "integer"'),
         ({"versions": [{"name": "v1", "served": True, "storage": False}]}, "none of them has storage: true"),
         (
             {"names": {"kind": "${KIND}", "plural": "shapes"}},
-            "spec.names.kind '${KIND}', in lower case: a DNS-1035 label",
+            "spec.names.kind: '${KIND}': a DNS-1035 label",
         ),
         (
             {

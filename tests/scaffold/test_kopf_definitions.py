@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from setpoint.scaffold.kopf import ported
+from setpoint.scaffold.project import Project
 
 OPERATOR = """
 import kopf
@@ -26,11 +29,18 @@ spec:
 """
 
 
-def test_kind_plural_and_group_are_those_of_the_definition(tmp_path: Path) -> None:
+@pytest.mark.parametrize("scope", ["Namespaced", "Cluster"])
+def test_kind_plural_scope_and_group_are_those_of_the_definition(scope: str, tmp_path: Path) -> None:
     (tmp_path / "operator.py").write_text(OPERATOR)
     (tmp_path / "crds").mkdir()
-    (tmp_path / "crds" / "mice.yaml").write_text(DEFINITION)
+    (tmp_path / "crds" / "mice.yaml").write_text(DEFINITION.replace("Namespaced", scope))
+    (tmp_path / "part.yaml").write_text("{kind: CustomResourceDefinition, spec: {names: }}")
     (tmp_path / "chart.yaml").write_text("{{ not: yaml")
     port = ported(tmp_path / "operator.py")
     assert port.group == "zoo.example.com"
-    assert [(api.kind, api.plural) for api in port.apis] == [("FieldMouse", "mice")]
+    (api,) = port.apis
+    assert (api.kind, api.plural, api.scope) == ("FieldMouse", "mice", scope)
+    files = port.files(Project("zoo", port.group, port.apis), api)
+    has_scope = 'scope="Cluster",' in files["src/zoo/field_mouse/types.py"].text
+    has_namespace = '"default"' in files["tests/test_field_mouse.py"].text
+    assert (has_scope, has_namespace) == (scope == "Cluster", scope == "Namespaced")

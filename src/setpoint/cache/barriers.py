@@ -10,8 +10,8 @@ from setpoint.cache.store import Store
 
 
 class Barrier(NamedTuple):
-    """A write that a cache is expected to see; see `InformerFactory.observed`. If it is ``deleted``, the cache shows the
-    object as being deleted, or does not show it; if it is ``gone``, the cache does not show it.
+    """A write that a cache is expected to see; see `InformerFactory.observed`. After one that is ``deleted``, the cache
+    shows the object as being deleted or does not show it; after one that is ``gone``, it does not show it.
     """
 
     version: int

@@ -16,11 +16,12 @@ from typing import Final
 
 from setpoint.deploy.file_tree import File
 from setpoint.models import BUILTIN
-from setpoint.scaffold.kopf_definitions import definitions_beside, named_by_definitions, plurals_of
+from setpoint.scaffold.kopf_definitions import Scope, definitions_beside, named_by_definitions, places_of
 from setpoint.scaffold.kopf_fields import Guess, class_body, fields_read
 from setpoint.scaffold.kopf_handlers import ADMISSION, FINALIZE, PROGRAM, RECONCILE, WATCH, Handler, handlers_in
 from setpoint.scaffold.names import KindName
 from setpoint.scaffold.project import Api, Project
+from setpoint.scaffold.scope import cluster_scoped
 from setpoint.scaffold.templates import template, words
 
 _ABOUT: Final = {
@@ -95,7 +96,7 @@ class Port:
             if path == f"{package}/controller.py" and not any(handler.event in FINALIZE for handler in kind.handlers):
                 text = _without_clean_up(text)
             files[path] = File(text.rstrip("\n") + "\n" if text.strip() else text, once=True)
-        return files
+        return cluster_scoped(files, api.kind) if api.scope == "Cluster" else files
 
 
 def ported(path: Path, group: str = "") -> Port:
@@ -126,7 +127,7 @@ def ported(path: Path, group: str = "") -> Port:
         )
     chosen = group if group in groups else next(iter(groups), "")
     spelled = _spelled(handler.resource[2] for handler in handlers)
-    apis = _apis(handlers, chosen, spelled, plurals_of(definitions))
+    apis = _apis(handlers, chosen, spelled, places_of(definitions))
     if not apis:
         raise KopfProblem(f"{path}{_nothing(handlers)}")
     kinds: dict[str, _Kind] = defaultdict(_Kind)
@@ -145,7 +146,9 @@ def ported(path: Path, group: str = "") -> Port:
     return Port(chosen, tuple(apis.values()), dict(kinds), tuple(others))
 
 
-def _apis(handlers: Iterable[Handler], group: str, spelled: dict[str, str], plurals: dict[str, str]) -> dict[str, Api]:
+def _apis(
+    handlers: Iterable[Handler], group: str, spelled: dict[str, str], places: dict[str, tuple[str, Scope]]
+) -> dict[str, Api]:
     """The kinds of ``group``, and the kinds whose handlers do not name a group, except built-in kinds."""
     apis: dict[str, Api] = {}
     for handler in handlers:
@@ -156,8 +159,9 @@ def _apis(handlers: Iterable[Handler], group: str, spelled: dict[str, str], plur
         previous = apis.get(kind)
         names = KindName(kind, version or (previous.version if previous is not None else "v1"), group)
         plural = name if name.islower() and name != kind.lower() else previous.plural if previous is not None else ""
-        plural = plurals.get(kind, plural)
-        apis[kind] = Api(kind, names.version, plural=plural if plural != names.plural else "", source="kopf")
+        plural, scope = places.get(kind, (plural, "Namespaced"))
+        plural = plural if plural != names.plural else ""
+        apis[kind] = Api(kind, names.version, plural=plural, scope=scope, source="kopf")
     return apis
 
 

@@ -1,16 +1,17 @@
-"""The CustomResourceDefinitions that lie beside a kopf operator, and the names that they give its kinds."""
+"""The CustomResourceDefinitions that lie beside a kopf operator, and the names and scopes that they give its kinds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from setpoint.crd.files import SUFFIXES, DefinitionFileError, parse_definitions
 from setpoint.scaffold.kopf_handlers import Handler
 
 Document = dict[str, Any]
+Scope: TypeAlias = Literal["Namespaced", "Cluster"]
 
 
 def definitions_beside(path: Path) -> list[Document]:
@@ -28,7 +29,7 @@ def definitions_beside(path: Path) -> list[Document]:
     return [
         definition
         for definition in definitions
-        if isinstance(definition.get("spec"), dict) and "names" in definition["spec"]
+        if isinstance(definition.get("spec"), dict) and {"kind", "plural"} <= {*(definition["spec"].get("names") or ())}
     ]
 
 
@@ -37,12 +38,14 @@ def named_by_definitions(handlers: Iterable[Handler], definitions: Sequence[Docu
     return [_named(handler, definitions) for handler in handlers]
 
 
-def plurals_of(definitions: Iterable[Document]) -> dict[str, str]:
-    """The plural of each kind."""
-    return {
-        str(definition["spec"]["names"]["kind"]): str(definition["spec"]["names"]["plural"])
-        for definition in definitions
-    }
+def places_of(definitions: Iterable[Document]) -> dict[str, tuple[str, Scope]]:
+    """The plural and the scope of each kind."""
+    places: dict[str, tuple[str, Scope]] = {}
+    for definition in definitions:
+        spec = definition["spec"]
+        scope: Scope = "Cluster" if spec.get("scope") == "Cluster" else "Namespaced"
+        places[str(spec["names"]["kind"])] = str(spec["names"]["plural"]), scope
+    return places
 
 
 def _named(handler: Handler, definitions: Sequence[Document]) -> Handler:

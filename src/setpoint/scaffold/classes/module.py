@@ -13,7 +13,7 @@ from setpoint.crd.builtin_schemas import builtin_schema
 from setpoint.crd.custom_resource import plural_of
 from setpoint.crd.declared_paths import column_type
 from setpoint.meta import wire_name
-from setpoint.meta.names import dns1035_label
+from setpoint.meta.names import dns1035_label, dns1123_subdomain
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.scaffold.classes.attributes import attributes_of
 from setpoint.scaffold.classes.record import Field, Record, Records, SchemaProblem, rules_source
@@ -109,9 +109,15 @@ def _checked(definition: Document) -> Document:
     drop_nulls(_schema(), spec)
     if problems := validate(_schema(), spec):
         raise SchemaProblem(f"{name}: {problems[0]}")
-    kind = spec["spec"]["names"]["kind"]
-    if wrong := dns1035_label(kind.lower()):
-        raise SchemaProblem(f"{name}: spec.names.kind {kind!r}, in lower case: {wrong[0]}")
+    named = spec["spec"]["names"]
+    for field, value, wrong in (
+        ("group", spec["spec"]["group"], dns1123_subdomain(spec["spec"]["group"])),
+        ("names.kind", named["kind"], dns1035_label(named["kind"].lower())),
+        ("names.plural", named["plural"], dns1035_label(named["plural"])),
+        *(("versions", version["name"], dns1035_label(version["name"])) for version in spec["spec"]["versions"]),
+    ):
+        if wrong:
+            raise SchemaProblem(f"{name}: spec.{field}: {value!r}: {wrong[0]}")
     if not any(version["storage"] for version in spec["spec"]["versions"]):
         raise SchemaProblem(f"{name}: spec.versions: none of them has storage: true")
     return {**definition, **spec}
