@@ -168,6 +168,24 @@ async def test_a_default_of_the_status_is_that_of_an_object_without_one() -> Non
             assert (await api.get(f"{things}/{name}")).ok()["status"] == {"phase": "Ready"}
 
 
+@pytest.mark.parametrize(
+    ("field", "code", "text"),
+    [
+        ({"type": "object", "additionalProperties": "x"}, 400, "boolean or JSON schema expected"),
+        ({"type": "object", "not": {"additionalItems": 3}}, 400, "boolean or JSON schema expected"),
+        ({"type": "array", "items": "x"}, 422, "properties[a].items: Required value: must be specified"),
+        ({"type": "object", "additionalProperties": None, "default": {}}, 200, ""),
+    ],
+)
+async def test_parts_of_schemas_that_are_no_schemas_are_refused(field: JsonObject, code: int, text: str) -> None:
+    async with serving() as api:
+        answer = await api.post(CRDS, definition(version(schema=schema(a=field))), dryRun="All")
+        if code == 200:
+            answer.ok()
+        else:
+            answer.failed(code, "BadRequest" if code == 400 else "Invalid", text)
+
+
 async def test_selectable_fields_that_versions_of_one_schema_do_not_share_are_refused() -> None:
     document, fields = schema(a={"type": "string"}), [{"jsonPath": ".spec.a"}]
     first = version(schema=document, selectableFields=fields)

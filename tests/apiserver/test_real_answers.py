@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.apiserver.harness import (
+    APPLY,
     CRDS,
     DEPLOYMENTS,
     JSON_PATCH,
@@ -82,6 +83,18 @@ async def test_owners_in_a_refusal_have_the_fields_in_the_order_of_their_struct(
     async with serving() as api:
         answer = await api.post(MAPS, config_map("x", metadata={"ownerReferences": owners}))
         answer.failed(422, "Invalid", f"metadata.ownerReferences: Invalid value: [{shown}]: Only one reference")
+
+
+@pytest.mark.parametrize("metadata", [{}, {"metadata": None}, {"metadata": {}}, {"metadata": {"name": None}}])
+async def test_an_apply_without_a_name_makes_no_object_but_changes_one(metadata: JsonObject) -> None:
+    configuration = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}, **metadata}
+    text = "the name of the object (x based on URL) was undeterminable: name must be provided"
+    async with serving() as api:
+        answer = await api.patch(f"{MAPS}/x", configuration, APPLY, fieldManager="m")
+        answer.failed(400, "BadRequest", text)
+        await api.post(MAPS, config_map("x"))
+        changed = (await api.patch(f"{MAPS}/x", configuration, APPLY, fieldManager="m")).ok()
+        assert changed["data"] == {"a": "b"}
 
 
 async def test_a_limit_range_without_a_name_is_named_by_a_uid() -> None:

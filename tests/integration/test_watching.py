@@ -62,9 +62,9 @@ async def test_an_informer_of_heads_and_one_of_a_custom_resource(client: Client,
         assert whole.lister.get(f"{namespace}/g").spec.size == 1
 
 
-async def test_a_watch_ends_with_a_bookmark(client: Client, namespace: str, version: tuple[int, int]) -> None:
-    """A server sends one about two seconds before the watch ends; one that is busy may leave it out (KEP-956), and
-    kube-apiserver 1.31 and 1.33 send one a minute at most.
+async def test_a_watch_ends_with_a_bookmark(client: Client, namespace: str, transport: str) -> None:
+    """A server sends one about two seconds before the watch ends; a kube-apiserver may leave it out (KEP-956): 1.37.2
+    did so in half of the watches of 5 to 20 seconds on a busy machine, 1.31 and 1.33 in all of them.
     """
     start = (await client.list(ConfigMap, namespace=namespace)).metadata.resource_version
     await client.create(config_map("a", namespace))
@@ -75,7 +75,7 @@ async def test_a_watch_ends_with_a_bookmark(client: Client, namespace: str, vers
         marks = [int(version) for kind, version in seen if kind == "BOOKMARK"]
         if marks:
             break
-    if not marks and version < (1, 34):
+    if not marks and transport == "cluster":
         pytest.skip("bookmarks are a best effort, and this server made none in three watches")
     assert marks
     assert marks[-1] >= int(start)

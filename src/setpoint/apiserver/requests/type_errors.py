@@ -17,6 +17,7 @@ import msgspec
 
 from setpoint.apiserver.objects.go_form import join_bytes
 from setpoint.apiserver.requests import go_type_messages
+from setpoint.apiserver.requests.schema_unions import schema_union_problem
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.meta import GroupVersionKind, MicroTime, Quantity, parse_time
 from setpoint.models import UnknownKindError, kind_for
@@ -70,6 +71,8 @@ def type_errors(served: ServedResource, obj: dict[str, Any], raw: bytes = b"") -
         spec = schema.properties.get("spec")
         if spec is not None and spec.required and obj.get("spec") is None:
             obj["spec"] = {}
+        if served.resource.kind == "CustomResourceDefinition" and (problem := schema_union_problem(obj)):
+            return problem, []
         if _fits(served.resource.gvk, obj) and not _ODD_NUMBER.search(raw):
             return "", []
         if (place := _float_path(schema, obj, "")) and _ODD_NUMBER.search(raw):

@@ -89,6 +89,7 @@ def _applied(call: Call) -> JsonObject:
     """The Scale after an apply; the field manager of the apply then owns the replicas. Raises ApiStatusError."""
     options = WriteOptions.parse(call.query, "PatchOptions", apply=True)
     scale = read_configuration(call, options, _SCALE)
+    scale["metadata"].setdefault("name", call.path.name)
     errors = type_errors(_schema(), scale)
     if errors:
         raise unfit(InvalidApply(errors), _SCALE, scale["metadata"].get("namespace", ""), call.path.name)

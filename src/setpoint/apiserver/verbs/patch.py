@@ -261,7 +261,8 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
             raise conflict(served.group_resource, path.name)
         return call.versions.encoded(served.stored_as, record), False
     new = result.object  # it shares parts with `live` and the configuration, which are not used any more
-    new["metadata"].setdefault("name", path.name)
+    if not new["metadata"].get("name"):
+        raise bad_request(_NAMELESS % path.name)
     if may_have_floats(call.request.body or b""):
         whole_numbers(new)
     validation = options.field_validation
@@ -324,10 +325,14 @@ def read_configuration(call: Call, options: WriteOptions, wanted: GroupVersionKi
         api_version = str(version or "")
         gvk = f"{api_version if '/' in api_version else '/' + api_version}, Kind={kind or ''}"
         raise bad_request(f"invalid object type: {gvk}")
-    metadata = document.setdefault("metadata", {})
+    if document.get("metadata") is None:
+        document["metadata"] = {}
+    metadata = document["metadata"]
     if not isinstance(metadata, dict):
         raise bad_request("error decoding YAML: metadata must be an object")
-    name = metadata.setdefault("name", call.path.name)
-    if name != call.path.name:
+    name = metadata.get("name")
+    if name is None:  # that of an object which exists is kept
+        metadata.pop("name", None)
+    elif name != call.path.name:
         raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.path.name})")
     return document
