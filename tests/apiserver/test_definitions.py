@@ -186,6 +186,15 @@ async def test_parts_of_schemas_that_are_no_schemas_are_refused(field: JsonObjec
             answer.failed(code, "BadRequest" if code == 400 else "Invalid", text)
 
 
+@pytest.mark.parametrize(
+    "spec", [5, "x", [], True, {"versions": 5}, {"versions": [5]}, {"versions": [{"schema": 5}]}], ids=repr
+)
+async def test_a_definition_with_a_part_of_another_type_is_refused(spec: Any) -> None:
+    async with serving() as api:
+        answer = await api.post(CRDS, {"metadata": {"name": "things.cases.example.com"}, "spec": spec}, dryRun="All")
+        answer.failed(400, "BadRequest", "json: cannot unmarshal")
+
+
 async def test_selectable_fields_that_versions_of_one_schema_do_not_share_are_refused() -> None:
     document, fields = schema(a={"type": "string"}), [{"jsonPath": ".spec.a"}]
     first = version(schema=document, selectableFields=fields)

@@ -15,9 +15,10 @@ def schema_union_problem(definition: dict[str, Any]) -> str:
     ``items`` that are neither a schema nor a list are removed (in place), since Go's decoder takes them for nothing.
     Values of other wrong types are left for the checks of types.
     """
-    versions = (definition.get("spec") or {}).get("versions")
+    spec = definition.get("spec")
+    versions = spec.get("versions") if isinstance(spec, dict) else None
     rest: list[Any] = [
-        (version.get("schema") or {}).get("openAPIV3Schema")
+        version["schema"].get("openAPIV3Schema")
         for version in (versions if isinstance(versions, list) else ())
         if isinstance(version, dict) and isinstance(version.get("schema"), dict)
     ]
