@@ -9,7 +9,7 @@ import pytest
 import setpoint as sp
 from setpoint.cli.cluster_version import missing_in
 from setpoint.cli.program import main
-from setpoint.models.core_v1 import ConfigMap
+from setpoint.models.core_v1 import ConfigMap, PodTemplateSpec, ServiceSpec
 from setpoint.models.networking_v1 import ServiceCIDR
 
 
@@ -51,6 +51,26 @@ def test_fields_of_printed_objects_are_named_with_the_object() -> None:
         "Pod a/web: spec.resources is alpha, and off by default, in 1.32 (on by default since 1.34)",
     ]
     assert missing_in("1.34", pod, []) == []
+
+
+class RunnerSpec(sp.Model):
+    template: PodTemplateSpec
+    others: list[dict[str, ServiceSpec]] = []
+
+
+class Runner(sp.CustomResource, group="grp.example.com", version="v1"):
+    spec: RunnerSpec
+
+
+def test_fields_that_users_can_set_in_a_custom_kind_are_named_and_nothing_fails(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("--for", "1.33", kinds=[Runner]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "Runner of grp.example.com/v1 takes fields that 1.33 lacks in its own kinds: " in line
+    assert "Container.restartPolicyRules, " in line
+    assert run("--for", "1.37", kinds=[Runner]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_a_version_that_is_not_known_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

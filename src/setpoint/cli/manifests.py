@@ -85,6 +85,7 @@ class DeploymentFlags:
     kubernetes
         A version of Kubernetes, such as 1.33: also name, on standard error, the kinds and fields that are printed or
         that the controllers watch or own, and that a cluster of that version does not know or drops; then exit with 1.
+        Such fields of Kubernetes' types within custom kinds are only named.
     """
 
     namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default"
@@ -379,12 +380,17 @@ def _warn(command: str, text: str) -> None:
 
 
 def _compare(command: str, version: str, documents: str, controllers: Sequence[Controller[Any]]) -> None:
-    """With a version, names what a cluster of that version lacks, and exits with 1 if that is anything."""
+    """With a version, names what a cluster of that version lacks, and exits with 1 if that is anything. Fields that
+    users of a custom kind may set, but need not, are only named.
+    """
     if not version:
         return
-    from setpoint.cli.cluster_version import missing_in
+    from setpoint.cli.cluster_version import missing_in, newer_parts
 
-    lines = missing_in(version, documents, watched_kinds(controllers))
+    kinds = watched_kinds(controllers)
+    lines = missing_in(version, documents, kinds)
+    for line in newer_parts(version, kinds):
+        _warn(command, line)
     for line in lines:
         _warn(command, line)
     if lines:

@@ -85,11 +85,22 @@ def newer_fields(gvk: GroupVersionKind, minor: int) -> list[str]:
     """All fields in a built-in kind that a cluster of that minor version drops by default though the newest keeps
     them, as ``Container.restartPolicyRules``. Nothing but the table is read.
     """
-    entries = table()
+    return [field for definition in table()["parts"].get(name_of(gvk), ()) for field in _newer(definition, minor)]
+
+
+def newer_fields_of(part: type, minor: int) -> list[str]:
+    """As `newer_fields`, for the fields of one class of `setpoint.models`, such as ``PodSpec``; none for other classes."""
+    package, _, module = part.__module__.rpartition(".")
+    if package != "setpoint.models":
+        return []
+    end = f".{module.replace('_', '.')}.{part.__name__}"
+    return [field for name in table()["fields"] if name.endswith(end) for field in _newer(name, minor)]
+
+
+def _newer(definition: str, minor: int) -> list[str]:
     return [
         f"{definition.rpartition('.')[2]}.{field}"
-        for definition in entries["parts"].get(name_of(gvk), ())
-        for field, changes in entries["fields"][definition].items()
+        for field, changes in table()["fields"][definition].items()
         if _stage(changes, minor) in _OFF and _stage(changes, NEWEST) not in _OFF
     ]
 
