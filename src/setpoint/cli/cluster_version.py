@@ -56,13 +56,13 @@ def _classes_in(node: object) -> Iterator[type]:
     """The classes below a type in msgspec's description of it. A class that contains itself is described by one object,
     so an object is looked at once.
     """
-    ahead, seen = [node], set[int]()
+    ahead, identities = [node], set[int]()
     while ahead:
         node = ahead.pop()
         if isinstance(node, (list, tuple)):
             ahead += node
-        elif isinstance(node, (msgspec.inspect.Type, msgspec.inspect.Field)) and id(node) not in seen:
-            seen.add(id(node))
+        elif isinstance(node, (msgspec.inspect.Type, msgspec.inspect.Field)) and id(node) not in identities:
+            identities.add(id(node))
             if isinstance(node, msgspec.inspect.StructType):
                 yield node.cls
             ahead += [getattr(node, name) for name in node.__struct_fields__]
