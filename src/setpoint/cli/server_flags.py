@@ -44,7 +44,8 @@ class PlaneFlags:
         The controllers to run, separated by commas, as in kube-controller-manager: * means all of them, NAME one of
         them, and -NAME all but that one (--controllers='*,-cronjob').
     nodes
-        The number of hollow nodes, on which pods become Running although no container is executed. "local" is one
+        The number of hollow nodes, on which pods become Running although no container is executed. With 0, pods wait
+        for a Node that another program creates, such as kwok, and are left to that program. "local" is one
         node that runs pods as processes of this machine if their image is process.setpoint.dev/PROGRAM, or if they
         have an annotation process.setpoint.dev/command: anyone who can reach the server can run programs as you.
     kubernetes

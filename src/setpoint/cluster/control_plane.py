@@ -30,6 +30,7 @@ from setpoint.cluster.storage.claim_notifications import ClaimNotifications
 from setpoint.controller import Controller
 from setpoint.manager import Manager, ManagerOptions, Serving
 from setpoint.meta import GroupVersionResource, Object, resource_of
+from setpoint.models.core_v1 import Node
 from setpoint.webhook.certificate_authority import Pair
 
 WATCH_SECONDS: Final = 12 * 3600.0
@@ -87,8 +88,9 @@ class ControlPlane:
         client: a client of a server in this process, with all permissions (``system:admin``).
         server: that server. It is asked which resources have objects, so that no others are watched; without it, all of
             them are. Hollow nodes and their pods have an address in each IP family of its Services (IPv4 without it).
-        nodes: the number of hollow nodes, or a description of each; with 0, pods stay pending. With ``local``, there is
-            one node, on which containers that are marked accordingly run as processes on this machine (`Processes`).
+        nodes: the number of hollow nodes, or a description of each; with 0, pods stay pending until another program
+            creates a Node, to which they are then bound. With ``local``, there is one node, on which containers that
+            are marked accordingly run as processes on this machine (`Processes`).
         pods: the behaviour of the pods on hollow nodes.
         controllers: the names of the controllers, as for kube-controller-manager's ``--controllers``: ``*`` selects all
             that run by default, ``-NAME`` excludes one of these; see `setpoint.cluster.controller_registry`.
@@ -125,7 +127,7 @@ class ControlPlane:
         if server is not None:  # one of an older version has fewer kinds
             entries = [entry for entry in entries if all(server.registry.find(*_gvr(kind)) for kind in entry.wakes)]
         # Without a binder no claim is ever bound: volumes don't count then.
-        claims = ClaimNotifications() if nodes and any(entry.name == BINDER for entry in entries) else None
+        claims = ClaimNotifications() if any(entry.name == BINDER for entry in entries) else None
         parts = Parts(self.resources, ca, signer, claims)
         for entry in entries:
             entry_controllers = entry.make(parts)
@@ -152,6 +154,8 @@ class ControlPlane:
             )
             self.kubelets = HollowStreams(client, kubelet, now=now)
             awake += [Scheduler(claims=claims).controller, kubelet.controller]
+        else:  # other programs, such as kwok, may bring nodes
+            sleepers.setdefault(Node, []).append(Scheduler(claims=claims).controller)
         for controller in (*awake, *chain.from_iterable(sleepers.values())):
             controller.reports_failures = False  # the programs whose part they play send no such events
         self.manager = Manager(

@@ -56,8 +56,9 @@ class EmbeddedCluster:
         data_dir: the directory in which the objects are stored (SQLite); None keeps them in memory.
         control_plane: whether the controllers of `ControlPlane` and the hollow nodes run, or the names of the
             controllers to run.
-        nodes: the number of hollow nodes, or a description of each; with 0, pods stay pending. With ``local``, there is
-            one node, on which containers that are marked accordingly run as processes on this machine.
+        nodes: the number of hollow nodes, or a description of each; with 0, pods stay pending until another program
+            creates a Node. With ``local``, there is one node, on which containers that are marked accordingly run as
+            processes on this machine.
         security: TLS and authentication of the server; None for plain HTTP without authentication.
         default_objects: whether the server has the default roles, priorities and other objects of a kube-apiserver,
             and the Service ``kubernetes``. It always has them if users are restricted by roles.

@@ -446,7 +446,8 @@ def cluster(
             files or of folders of them, whose conversion webhooks are left out. By default, or if only paths are given,
             the custom kinds that the controllers watch are installed from their classes, unless a path defines them;
             for kinds with ``installed_by`` a warning says so.
-        nodes: the number of hollow nodes, or a description of each; with 0, every pod stays pending.
+        nodes: the number of hollow nodes, or a description of each; with 0, every pod stays pending
+            while there is no Node.
         behaviour: a function that returns the behaviour of a hollow pod (`setpoint.cluster.PodBehaviour`), or None to
             leave it to the pod's annotations.
         webhooks: admissions and conversions that the server calls, in this process, and policies that it enforces.

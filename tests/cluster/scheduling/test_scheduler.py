@@ -69,6 +69,22 @@ async def test_a_pod_is_bound_through_its_binding_and_both_say_so() -> None:
 
 
 @virtual_time
+async def test_without_nodes_of_its_own_a_cluster_binds_pods_to_those_of_other_programs() -> None:
+    async with cluster(nodes=0) as world:
+        await world.create(pod("a"))
+        await advance(10)
+        assert await place(world, "a") is None
+        await world.create(Node.named("theirs"))
+        resources = {"cpu": "4", "memory": "8Gi", "pods": "10"}
+        ready = [{"type": "Ready", "status": "True"}]
+        change = {"status": {"capacity": resources, "allocatable": resources, "conditions": ready}}
+        await world.client.patch(Node, "theirs", change, subresource="status")
+        await advance(10)
+        assert await place(world, "a") == "theirs"
+        assert (await world.get(Pod, "a")).status.phase != "Running"
+
+
+@virtual_time
 async def test_requests_are_held_against_what_nodes_have_and_a_pod_that_goes_makes_room() -> None:
     async with cluster(nodes=[HollowNode(cpu="2", memory="1Gi", extended={"example.com/gpu": "1"})] * 1) as world:
         first = await world.create(pod("first", requests={"cpu": "1500m"}))
