@@ -465,7 +465,7 @@ def test_handlers_that_name_their_resource_as_published_operators_do_are_those_o
     folder = tmp_path / "evc/src/evc/ephemeral_volume_claim"
     types = (folder / "types.py").read_text()
     for line in (
-        'group="zalando.example.org", version="v1beta2"',
+        'group="zalando.example.org",\n    version="v1beta2"',
         "size: Any",
         'plural="ephemeralvolumeclaims"',
         "retries: int = 3",
@@ -524,7 +524,7 @@ def test_names_of_resources_are_found_in_the_modules_beside_the_handlers(tmp_pat
     assert setpoint("init", "many", "--from", "kopf", "acme/handlers/main.py") == 0
     for module in ("shop", "till"):
         types = (tmp_path / "many/src/many" / module / "types.py").read_text()
-        assert f'group="acme.example.com", version="v1beta1", plural="{module}s"' in types
+        assert f'group="acme.example.com",\n    version="v1beta1",\n    plural="{module}s"' in types
     assert "# def again(" in (tmp_path / "many/src/many/shop/controller.py").read_text()
 
 
@@ -543,7 +543,7 @@ def others(**_): ...
     assert setpoint("init", "one", "--from", "kopf", "operator.py") == 0
     assert [item.parent.name for item in (tmp_path / "one/src").rglob("types.py")] == ["kopfexample"]
     types = (tmp_path / "one/src/one/kopfexample/types.py").read_text()
-    assert 'group="one.example.com", version="v1", plural="kopfexamples"' in types
+    assert 'group="one.example.com",\n    version="v1",\n    plural="kopfexamples"' in types
     (tmp_path / "operator.py").write_text("import kopf\n@kopf.on.create(*names())\ndef make(spec, **_): ...\n")
     assert setpoint("init", "two", "--from", "kopf", "operator.py") == 1
     text = "operator.py:3: @kopf.on.create(*names()): the resource's name is in neither this file nor one beside it"
