@@ -21,8 +21,8 @@ from setpoint.models.core_v1 import (
 )
 from setpoint.models.storage_v1 import StorageClass
 from setpoint.simulation import Budget, Counterexample, check
+from setpoint.simulation.comparison.allocated_values import AllocatedValues
 from setpoint.simulation.comparison.differences import find_differences
-from setpoint.simulation.comparison.interchanged_values import AllocatedValues
 from setpoint.simulation.comparison.snapshot import Snapshot
 
 SPECS = {"alpha": 3, "beta": 5, "gamma": 7}

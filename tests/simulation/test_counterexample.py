@@ -16,7 +16,7 @@ from setpoint.models.core_v1 import Secret
 from setpoint.simulation import SWITCHES, Budget, Counterexample, Plan, check, never
 from setpoint.simulation.faults.descriptions import describe_fault
 from setpoint.simulation.faults.plan import fault
-from setpoint.simulation.report.html_page import render_page
+from setpoint.simulation.report.counterexample_page import render_page
 
 ONLY_CRASHES = {name: "this is about crashes" for name in SWITCHES if name != "crash"}
 

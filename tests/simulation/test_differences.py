@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from setpoint.simulation.comparison.alternating_names import rename_counted_names
 from setpoint.simulation.comparison.differences import find_differences
+from setpoint.simulation.comparison.name_equivalence import rename_counted_names
 from setpoint.simulation.comparison.snapshot import make_snapshot
 from setpoint.simulation.faults.plan import Plan, fault
 from setpoint.simulation.oracles.differential import Reference

@@ -18,7 +18,7 @@ from setpoint.simulation import Budget, Counterexample, External, Setup, call, c
 from setpoint.simulation.comparison.snapshot import to_plain
 from setpoint.simulation.execution.in_process import run_in_process
 from setpoint.simulation.faults.plan import Plan, fault
-from setpoint.simulation.report.report import Report
+from setpoint.simulation.report.coverage_report import Report
 from setpoint.simulation.search.plan_generator import PlanGenerator
 from setpoint.simulation.trace.result import Options, Point, Result
 

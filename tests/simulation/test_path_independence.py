@@ -22,7 +22,7 @@ from setpoint.simulation.comparison.snapshot import Snapshot, find_records, make
 from setpoint.simulation.faults.plan import Plan, fault
 from setpoint.simulation.oracles.differential import Reference
 from setpoint.simulation.oracles.path_independence import compare_steps, compare_with_direct
-from setpoint.simulation.report.html_page import render_page
+from setpoint.simulation.report.counterexample_page import render_page
 from setpoint.simulation.search.virtual_time_runner import AT_ONCE, STEP_BY_STEP
 from setpoint.simulation.trace.result import Finding, Result
 

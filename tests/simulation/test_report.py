@@ -12,7 +12,7 @@ from setpoint.models.core_v1 import ConfigMap
 from setpoint.simulation import SWITCHES, Budget, Plan, Setup, check
 from setpoint.simulation.execution.in_process import run_in_process
 from setpoint.simulation.faults.plan import fault
-from setpoint.simulation.report.report import Report
+from setpoint.simulation.report.coverage_report import Report
 from setpoint.simulation.trace.result import Options, Result
 
 

@@ -12,7 +12,7 @@ from setpoint.simulation.comparison.write_diff_text import describe_diff
 from setpoint.simulation.execution.worker_pool import WorkerPool
 from setpoint.simulation.faults.descriptions import describe_fault
 from setpoint.simulation.faults.plan import Plan, fault
-from setpoint.simulation.report.html_page import render_page
+from setpoint.simulation.report.counterexample_page import render_page
 from setpoint.simulation.trace.result import Line, Options
 
 

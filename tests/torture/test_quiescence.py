@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from setpoint.simulation import Plan
-from setpoint.simulation.injection.step_execution import Steps
+from setpoint.simulation.injection.user_steps import Steps
 from setpoint.testing import advance, virtual_time
 from setpoint.torture.expectations import Expectations
 from setpoint.torture.quiescence import Quiescence

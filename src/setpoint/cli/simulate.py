@@ -20,7 +20,7 @@ from setpoint.simulation import Budget, Counterexample, PlanError, Recording, Re
 from setpoint.simulation.check import read_plan, write
 from setpoint.simulation.faults.catalog import SWITCHES
 from setpoint.simulation.oracles.catalog import ORACLES
-from setpoint.simulation.report.report import Report
+from setpoint.simulation.report.coverage_report import Report
 from setpoint.simulation.scenario.code_digest import digest_files
 from setpoint.simulation.scenario.generator import NoScenario, generate_scenario
 from setpoint.simulation.scenario.simulation_options import Scenario, check_scenario

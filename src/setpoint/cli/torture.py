@@ -19,7 +19,7 @@ from setpoint.meta.text_escaping import visible
 from setpoint.simulation import Counterexample, PlanError, Predicate, Search, SetupFailed
 from setpoint.simulation.check import read_plan
 from setpoint.simulation.oracles.catalog import check_switches
-from setpoint.simulation.report.report import Report
+from setpoint.simulation.report.coverage_report import Report
 from setpoint.torture import RealTimeRunner, ScenarioError, Setup
 from setpoint.torture.documents import read_documents
 from setpoint.torture.scenario import read_plain

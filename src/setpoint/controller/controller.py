@@ -20,7 +20,7 @@ from setpoint.meta import Object, Resource
 from setpoint.meta.names import qualified_name
 
 if TYPE_CHECKING:
-    from setpoint.controller.in_process_admission import CheckFunction
+    from setpoint.controller.reconcile_admission import CheckFunction
 
 K = TypeVar("K", bound=Object)
 
@@ -150,7 +150,7 @@ class Controller(Declaration[K]):
         return self._check(self.validators, function)
 
     def _check(self, functions: list[Callable[..., Any]], function: CheckFunction[K]) -> Self:
-        from setpoint.controller.in_process_admission import (
+        from setpoint.controller.reconcile_admission import (
             accepted,  # loads the schema package, which few controllers need
         )
 

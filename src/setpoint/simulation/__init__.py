@@ -10,7 +10,7 @@ from setpoint.simulation.faults.catalog import SWITCHES
 from setpoint.simulation.faults.plan import Fault, Plan, PlanError
 from setpoint.simulation.oracles.catalog import ORACLES
 from setpoint.simulation.report.counterexample import Counterexample
-from setpoint.simulation.report.report import Report
+from setpoint.simulation.report.coverage_report import Report
 from setpoint.simulation.scenario.externals import External, ExternalError, call
 from setpoint.simulation.scenario.recording_replay import Recording, RecordingError
 from setpoint.simulation.scenario.simulation_options import Setup, SetupOptions

@@ -11,8 +11,8 @@ from typing import Any, Final, Unpack
 from setpoint.operator import Operator
 from setpoint.simulation.faults.plan import PREFIX, Plan, PlanError
 from setpoint.simulation.report.counterexample import Counterexample
-from setpoint.simulation.report.html_page import render_page
-from setpoint.simulation.report.report import Report
+from setpoint.simulation.report.counterexample_page import render_page
+from setpoint.simulation.report.coverage_report import Report
 from setpoint.simulation.scenario.simulation_options import Factory, Scenario, Setup, SetupOptions
 from setpoint.simulation.search.search import DEFAULT_BUDGET, Budget, Progress, Search
 

@@ -17,7 +17,7 @@ from setpoint.simulation.injection import responses
 from setpoint.simulation.injection.watch_stream import WatchGate
 from setpoint.simulation.network.faulty_transport import ASIDE
 from setpoint.simulation.network.request_faults import RequestHost, exchange
-from setpoint.simulation.network.write_faults import Writer
+from setpoint.simulation.network.write_handler import Writer
 from setpoint.simulation.sandbox.actor import AUTHOR
 from setpoint.simulation.trace.history import Entry, History
 from setpoint.simulation.trace.operation import Operation

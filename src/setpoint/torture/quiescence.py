@@ -10,7 +10,7 @@ from setpoint.simulation.comparison.differences import find_differences
 from setpoint.simulation.comparison.snapshot import Snapshot
 from setpoint.simulation.faults.plan import Fault, Plan
 from setpoint.simulation.injection.injector import FaultInjector
-from setpoint.simulation.injection.step_execution import PATIENCE, Steps
+from setpoint.simulation.injection.user_steps import PATIENCE, Steps
 from setpoint.simulation.oracles.monitor import Monitor
 from setpoint.torture.edge import Edge
 from setpoint.torture.expectations import Expectations

@@ -22,8 +22,8 @@ from setpoint.simulation.comparison.cluster_state import ClusterState
 from setpoint.simulation.comparison.snapshot import Snapshot
 from setpoint.simulation.faults.plan import Fault, Plan
 from setpoint.simulation.injection.injector import FaultInjector
-from setpoint.simulation.injection.step_execution import PATIENCE, Steps
-from setpoint.simulation.network.write_faults import WriteHandler
+from setpoint.simulation.injection.user_steps import PATIENCE, Steps
+from setpoint.simulation.network.write_handler import WriteHandler
 from setpoint.simulation.oracles.monitor import Monitor
 from setpoint.simulation.sandbox.actor import ACTOR, Actor
 from setpoint.simulation.scenario.simulation_options import describe_failure, require_awaitable

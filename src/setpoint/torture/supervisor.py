@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from setpoint.simulation.execution.worker_handle import SetupFailed
 from setpoint.simulation.faults.plan import Fault
-from setpoint.simulation.injection.step_execution import Steps
+from setpoint.simulation.injection.user_steps import Steps
 from setpoint.simulation.oracles.monitor import Monitor
 from setpoint.simulation.sandbox.actor import Actor
 from setpoint.simulation.trace.trace import Trace

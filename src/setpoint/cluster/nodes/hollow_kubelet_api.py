@@ -15,7 +15,7 @@ from setpoint.client import Client, NotFound
 from setpoint.cluster.nodes.behaviour import ContainerBehaviour, PortFunction
 from setpoint.cluster.nodes.exec_and_port_forward import Command, Connection
 from setpoint.cluster.nodes.kubelet import HollowKubelet
-from setpoint.cluster.nodes.process_streams import command_in, log_of, port_of
+from setpoint.cluster.nodes.process_kubelet_api import command_in, log_of, port_of
 from setpoint.cluster.nodes.resource_usage import usage_of
 from setpoint.cluster.nodes.simulated_logs import Line, encoded, is_running, lines_of, not_found, run_of
 from setpoint.meta import from_wire

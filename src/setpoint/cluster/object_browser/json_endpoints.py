@@ -18,7 +18,7 @@ from setpoint.cluster.object_browser.finalizer_owners import removers
 from setpoint.cluster.object_browser.inventory import Inventory, InventoryItem
 from setpoint.cluster.object_browser.object_history import History
 from setpoint.cluster.object_browser.problem_causes import RANK, Reason, Reasons, common
-from setpoint.cluster.object_browser.problems import Problem, problems
+from setpoint.cluster.object_browser.problem_groups import Problem, problems
 from setpoint.cluster.object_browser.response_schemas import By, Cause, KindSummary, Pair, Row, StoredObject, With
 from setpoint.cluster.object_browser.text_links import Mentions, Part
 from setpoint.controller import RunningController

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from setpoint.simulation.comparison.alternating_names import split_words
+from setpoint.simulation.comparison.name_equivalence import split_words
 from setpoint.simulation.trace.result import Result
 
 NamePattern = tuple[str, str]

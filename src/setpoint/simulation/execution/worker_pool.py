@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Protocol, TypeVar
 
 from setpoint.simulation.execution.fork_server import Job
-from setpoint.simulation.execution.hash_seed_worker import InterpreterWorker
+from setpoint.simulation.execution.hash_seed_worker_handle import InterpreterWorker
 from setpoint.simulation.execution.in_process import run_in_process
 from setpoint.simulation.execution.warm_up import warm_up
 from setpoint.simulation.execution.worker_handle import SetupFailed, Worker

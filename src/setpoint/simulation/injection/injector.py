@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from setpoint.simulation.faults.plan import Fault, Plan
-from setpoint.simulation.injection.step_execution import Steps
+from setpoint.simulation.injection.user_steps import Steps
 from setpoint.simulation.injection.watch_stream import WatchGate
 from setpoint.simulation.sandbox.actor import Actor
 from setpoint.simulation.scenario.externals import ExternalError

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Never, Protocol
 
 from setpoint.simulation.faults.plan import Fault
-from setpoint.simulation.injection.step_execution import Steps
+from setpoint.simulation.injection.user_steps import Steps
 from setpoint.simulation.sandbox.actor import Actor
 from setpoint.simulation.sandbox.event_loop import SimulationLoop
 

@@ -8,8 +8,8 @@ from setpoint.client.transport import Request
 from setpoint.simulation.faults.plan import Fault, fault
 from setpoint.simulation.injection import responses
 from setpoint.simulation.injection.injector import FaultInjector
-from setpoint.simulation.injection.step_execution import Steps
-from setpoint.simulation.network.write_faults import WriteHandler, Writer
+from setpoint.simulation.injection.user_steps import Steps
+from setpoint.simulation.network.write_handler import WriteHandler, Writer
 from setpoint.simulation.trace.operation import Operation
 from setpoint.testing.fake_answers import Answer
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from setpoint.simulation.comparison.alternating_names import (
+from setpoint.simulation.comparison.allocated_values import AllocatedValues, Permutation, make_replacer
+from setpoint.simulation.comparison.differences import Difference, find_differences, is_masked_whole, mask_of_object
+from setpoint.simulation.comparison.name_equivalence import (
     differences_after_swap,
     find_alternations,
     rename_counted_names,
 )
-from setpoint.simulation.comparison.differences import Difference, find_differences, is_masked_whole, mask_of_object
-from setpoint.simulation.comparison.interchanged_values import AllocatedValues, Permutation, make_replacer
 from setpoint.simulation.comparison.snapshot import Snapshot, add_unchanged
 from setpoint.simulation.faults.plan import Fault, Plan
 from setpoint.simulation.oracles.append_only_logs import AppendOnlyLogs

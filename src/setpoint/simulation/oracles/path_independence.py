@@ -7,13 +7,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from setpoint.meta import Quantity
-from setpoint.simulation.comparison.alternating_names import (
+from setpoint.simulation.comparison.differences import ABSENT, Difference, find_differences, format_value
+from setpoint.simulation.comparison.name_equivalence import (
     differences_after_swap,
     find_alternations,
     rename_counted_names,
     split_words,
 )
-from setpoint.simulation.comparison.differences import ABSENT, Difference, find_differences, format_value
 from setpoint.simulation.comparison.snapshot import TIME, Snapshot, add_unchanged, find_records
 from setpoint.simulation.trace.result import Finding, Result
 

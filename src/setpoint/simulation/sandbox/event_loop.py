@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from setpoint.controller.context import current
 from setpoint.simulation.sandbox.actor import ACTOR, Actor
-from setpoint.simulation.sandbox.isolation import Isolation
+from setpoint.simulation.sandbox.side_effect_guard import Isolation
 from setpoint.simulation.sandbox.thread_scheduler import Job, ThreadScheduler
 from setpoint.testing.user_code import is_users_file
 from setpoint.testing.virtual_clock import VirtualTimeLoop

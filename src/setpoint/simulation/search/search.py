@@ -12,7 +12,7 @@ from setpoint.simulation.oracles.catalog import WEAK, check_switches, rank_of
 from setpoint.simulation.oracles.differential import Reference
 from setpoint.simulation.oracles.pre_deletion_states import PreDeletionCheck
 from setpoint.simulation.report.counterexample import Counterexample, SearchRecord
-from setpoint.simulation.report.report import Report
+from setpoint.simulation.report.coverage_report import Report
 from setpoint.simulation.scenario.simulation_options import Setup
 from setpoint.simulation.search.runner_interface import Confirmed, Runner
 from setpoint.simulation.search.virtual_time_runner import VirtualTimeRunner

@@ -12,7 +12,7 @@ from setpoint.simulation.comparison.external_lists import ExternalLists
 from setpoint.simulation.faults.plan import Fault
 from setpoint.simulation.injection.injector import FaultInjector
 from setpoint.simulation.injection.process_under_test import Killed, ProcessControl
-from setpoint.simulation.injection.step_execution import Steps
+from setpoint.simulation.injection.user_steps import Steps
 from setpoint.simulation.oracles.monitor import Monitor
 from setpoint.simulation.sandbox.actor import Actor
 from setpoint.simulation.sandbox.event_loop import SimulationLoop

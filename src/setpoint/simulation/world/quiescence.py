@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
 from setpoint.simulation.faults.plan import Fault
-from setpoint.simulation.injection.step_execution import Steps
+from setpoint.simulation.injection.user_steps import Steps
 from setpoint.simulation.oracles.monitor import Monitor
 from setpoint.simulation.sandbox.event_loop import SimulationLoop
 

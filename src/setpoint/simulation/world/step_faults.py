@@ -7,7 +7,7 @@ from typing import Protocol
 
 from setpoint.simulation.faults.plan import Fault
 from setpoint.simulation.injection.injector import FaultInjector
-from setpoint.simulation.injection.step_execution import Steps, Waits
+from setpoint.simulation.injection.user_steps import Steps, Waits
 from setpoint.simulation.oracles.monitor import Monitor
 from setpoint.simulation.trace.history import History
 

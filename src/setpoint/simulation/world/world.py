@@ -26,16 +26,16 @@ from setpoint.simulation.comparison.timestamped_names import make_name_replacer
 from setpoint.simulation.faults.plan import Fault, Plan
 from setpoint.simulation.injection.injector import FaultInjector
 from setpoint.simulation.injection.process_under_test import Killed, ProcessControl
-from setpoint.simulation.injection.step_execution import Steps
+from setpoint.simulation.injection.user_steps import Steps
 from setpoint.simulation.network.deterministic_server import DeterministicServer
 from setpoint.simulation.network.user_transport import UserTransport
-from setpoint.simulation.network.write_faults import WriteHandler
+from setpoint.simulation.network.write_handler import WriteHandler
 from setpoint.simulation.oracles.determinism import audit_nondeterminism
 from setpoint.simulation.oracles.monitor import Monitor
 from setpoint.simulation.sandbox.actor import Actor
 from setpoint.simulation.sandbox.event_loop import SimulationLoop
-from setpoint.simulation.sandbox.isolation import Isolation, isolated
 from setpoint.simulation.sandbox.logged_exceptions import report_logged_exceptions
+from setpoint.simulation.sandbox.side_effect_guard import Isolation, isolated
 from setpoint.simulation.scenario.code_digest import list_projects
 from setpoint.simulation.scenario.desired_state import DesiredState
 from setpoint.simulation.scenario.externals import use_external_calls
@@ -45,13 +45,13 @@ from setpoint.simulation.trace.result import Options, Point, Result
 from setpoint.simulation.trace.trace import Trace
 from setpoint.simulation.world.control_plane import SimulatedControlPlane
 from setpoint.simulation.world.controller_explanations import explain_controller
-from setpoint.simulation.world.direct_creation import create_directly
+from setpoint.simulation.world.convergence import CONVERGE, check_quiescence, converge
 from setpoint.simulation.world.external_calls import ExternalCalls
-from setpoint.simulation.world.final_phase import CONVERGE, check_quiescence, converge
 from setpoint.simulation.world.process import LEASE, Process
 from setpoint.simulation.world.quiescence import Quiescence
 from setpoint.simulation.world.remote_cluster import RemoteCluster
 from setpoint.simulation.world.scenario_cluster import SimulatedCluster
+from setpoint.simulation.world.single_step_creation import create_directly
 from setpoint.simulation.world.step_faults import StepFaults
 from setpoint.simulation.world.supervisor import Supervisor
 from setpoint.testing.user_code import find_user_line_of

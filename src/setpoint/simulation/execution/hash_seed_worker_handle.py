@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from io import BytesIO
 
-from setpoint.simulation.execution.hash_seed_process import get_interpreter, list_user_modules
+from setpoint.simulation.execution.hash_seed_interpreter import get_interpreter, list_user_modules
 from setpoint.simulation.execution.worker_handle import SetupFailed, Worker
 from setpoint.simulation.scenario.simulation_options import Setup
 

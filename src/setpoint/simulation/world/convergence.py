@@ -6,7 +6,7 @@ import asyncio
 from typing import Final, Protocol
 
 from setpoint.simulation.injection.injector import FaultInjector
-from setpoint.simulation.injection.step_execution import Steps
+from setpoint.simulation.injection.user_steps import Steps
 from setpoint.simulation.oracles.monitor import Monitor
 from setpoint.simulation.sandbox.event_loop import SimulationLoop
 from setpoint.simulation.trace.trace import Trace

@@ -13,8 +13,8 @@ from typing import Any, Final, Literal, NamedTuple
 import msgspec
 
 from setpoint.simulation.comparison.differences import Difference, drop_indexes, find_differences
+from setpoint.simulation.comparison.renaming import rename
 from setpoint.simulation.comparison.snapshot import Snapshot
-from setpoint.simulation.comparison.text_replacement import rename
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9._-]+")
 _NUMBER: Final = re.compile(r"\d+")

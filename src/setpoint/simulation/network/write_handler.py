@@ -12,7 +12,7 @@ from setpoint.apiserver.http_types import Response
 from setpoint.client.transport import Request
 from setpoint.simulation.comparison.write_diff_text import describe_write
 from setpoint.simulation.faults.plan import Fault
-from setpoint.simulation.injection.step_execution import Steps
+from setpoint.simulation.injection.user_steps import Steps
 from setpoint.simulation.oracles.monitor import Monitor
 from setpoint.simulation.sandbox.actor import AUTHOR, Actor
 from setpoint.simulation.trace.history import History, sketch

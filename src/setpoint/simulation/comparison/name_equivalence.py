@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from setpoint.simulation.comparison.differences import Difference, find_differences
+from setpoint.simulation.comparison.renaming import rename, rename_value
 from setpoint.simulation.comparison.snapshot import Snapshot
-from setpoint.simulation.comparison.text_replacement import rename, rename_value
 
 _NUMBER: Final = re.compile(r"\d+")
 _WORD: Final = re.compile(r"[A-Za-z0-9]+")
