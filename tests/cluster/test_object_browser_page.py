@@ -290,7 +290,7 @@ async def stuck_objects(client: Client) -> None:
 
 
 def pictures(folder: Path) -> None:
-    """Writes the pictures of the docs: `python -m tests.cluster.test_object_browser_page docs/looking`."""
+    """Writes the pictures of the docs: `python -m tests.cluster.test_object_browser_page docs/dashboard`."""
 
     async def take() -> None:
         size = {"width": 960, "height": 760}

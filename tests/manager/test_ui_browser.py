@@ -322,7 +322,7 @@ async def test_ten_thousand_objects_are_found_among_at_once() -> None:
 
 
 def pictures(folder: Path) -> None:
-    """Writes the pictures of the docs: `python -m tests.manager.test_ui_browser docs/looking`."""
+    """Writes the pictures of the docs: `python -m tests.manager.test_ui_browser docs/dashboard`."""
 
     async def take() -> None:
         async with (
