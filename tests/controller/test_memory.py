@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from functools import cache
 from random import Random
 from typing import Any
 
-import pytest
 from tests.tasks import stop
 
 import setpoint as sp
@@ -27,6 +25,7 @@ MONTH = 30 * 24 * 3600.0
 KEYS = 2_000
 FEW = 300
 SECRETS = resource_of(Secret).gvr
+Sizes = dict[str, int]
 
 MEMORIES: dict[str, Callable[[Any], int]] = {
     "the writes that caches do not show yet": lambda run: len(run.memory.barriers._targets),
@@ -58,6 +57,7 @@ FILLED = {
     "the back-offs", "the queue", "the cache",
 }  # fmt: skip
 """The memories that hold a quarter of all keys or more before the deletion; the others are bounded, or end sooner."""
+NOTHING = dict.fromkeys([*MEMORIES, "the last children"], 0)
 
 
 def reject_all_but_creations(old: Head | None, new: Head | None) -> bool:
@@ -117,62 +117,57 @@ async def fill(run: RunningController[Any], obj: ConfigMap, ctx: sp.Context) -> 
     return sp.after(365 * 24 * 3600.0) if number % 4 == 2 else None
 
 
-@cache
-def after_a_month(predicate: Test, count: int, is_sharded: bool) -> tuple[dict[str, int], dict[str, int]]:
+async def after_a_month(predicate: Test, count: int, *, is_sharded: bool = False) -> tuple[Sizes, Sizes]:
     """The sizes of all memories before the deletion of ``count`` objects, and a month after it."""
+    async with cluster(nodes=0, control_plane=False) as world, InformerFactory(world.client) as factory:
+        shard = Elsewhere() if is_sharded else None
+        recorder = EventRecorder(world.client, now=world.now, random=Random(1))
 
-    @virtual_time
-    async def live() -> tuple[dict[str, int], dict[str, int]]:
-        async with cluster(nodes=0, control_plane=False) as world, InformerFactory(world.client) as factory:
-            shard = Elsewhere() if is_sharded else None
-            recorder = EventRecorder(world.client, now=world.now, random=Random(1))
+        async def reconcile(obj: ConfigMap, ctx: sp.Context) -> sp.Outcome | None:
+            return await fill(run, obj, ctx)
 
-            async def reconcile(obj: ConfigMap, ctx: sp.Context) -> sp.Outcome | None:
-                return await fill(run, obj, ctx)
-
-            declared = sp.Controller(ConfigMap, reconcile, predicates=[predicate])
-            run = declared.bind(
-                world.client,
-                factory,
-                process=Process(now=world.now, random=Random(2)),
-                recorder=recorder,
-                shard=shard,
-            )
-            tasks = [asyncio.create_task(run.run()), asyncio.create_task(recorder.run())]
-            for number in range(count):
-                await world.client.create(ConfigMap.named(f"c{number}", "default"))
+        declared = sp.Controller(ConfigMap, reconcile, predicates=[predicate])
+        run = declared.bind(
+            world.client,
+            factory,
+            process=Process(now=world.now, random=Random(2)),
+            recorder=recorder,
+            shard=shard,
+        )
+        tasks = [asyncio.create_task(run.run()), asyncio.create_task(recorder.run())]
+        for number in range(count):
+            await world.client.create(ConfigMap.named(f"c{number}", "default"))
+        await advance(10)
+        for number in range(count):
+            run.memory.barriers.mark_stale(ObjectKey(f"default/c{number}"), declared.resource.gvr)
+        before = {name: size(run) for name, size in MEMORIES.items()}
+        if shard is not None:
+            shard.go()
             await advance(10)
-            for number in range(count):
-                run.memory.barriers.mark_stale(ObjectKey(f"default/c{number}"), declared.resource.gvr)
-            before = {name: size(run) for name, size in MEMORIES.items()}
-            if shard is not None:
-                shard.go()
-                await advance(10)
-            for number in range(count):
-                await world.client.delete(ConfigMap, f"c{number}", namespace="default")
-            await advance(MONTH)
-            after = {name: size(run) for name, size in MEMORIES.items()}
-            run.memory.suspects.note_write("the next child", deleted=False)
-            after["the last children"] = len(run.memory.suspects._write_times) - 1
-            await stop(*tasks)
-            return before, after
-
-    return live()
+        for number in range(count):
+            await world.client.delete(ConfigMap, f"c{number}", namespace="default")
+        await advance(MONTH)
+        after = {name: size(run) for name, size in MEMORIES.items()}
+        run.memory.suspects.note_write("the next child", deleted=False)
+        after["the last children"] = len(run.memory.suspects._write_times) - 1
+        await stop(*tasks)
+        return before, after
 
 
-@pytest.mark.parametrize("name", [*MEMORIES, "the last children"])
-def test_nothing_of_a_deleted_key_is_left_after_a_month_although_a_predicate_rejected_its_deletion(name: str) -> None:
-    before, after = after_a_month(reject_all_but_creations, KEYS, False)
-    assert after[name] == 0
-    if name in FILLED:
-        assert before[name] >= KEYS // 4
+@virtual_time
+async def test_nothing_of_a_deleted_key_is_left_after_a_month_although_a_predicate_rejected_its_deletion() -> None:
+    before, after = await after_a_month(reject_all_but_creations, KEYS)
+    assert after == NOTHING
+    assert {name: before[name] for name in FILLED if before[name] < KEYS // 4} == {}
 
 
-@pytest.mark.parametrize("name", [*MEMORIES, "the last children"])
-def test_nothing_is_left_when_the_predicate_fails(name: str) -> None:
-    assert after_a_month(fail_at_deletions, FEW, False)[1][name] == 0
+@virtual_time
+async def test_nothing_is_left_when_the_predicate_fails() -> None:
+    _, after = await after_a_month(fail_at_deletions, FEW)
+    assert after == NOTHING
 
 
-@pytest.mark.parametrize("name", [*MEMORIES, "the last children"])
-def test_nothing_is_left_of_a_key_that_went_to_another_process_before_its_deletion(name: str) -> None:
-    assert after_a_month(reject_all_but_creations, FEW, True)[1][name] == 0
+@virtual_time
+async def test_nothing_is_left_of_a_key_that_went_to_another_process_before_its_deletion() -> None:
+    _, after = await after_a_month(reject_all_but_creations, FEW, is_sharded=True)
+    assert after == NOTHING
