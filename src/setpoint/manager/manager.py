@@ -211,10 +211,6 @@ class Manager:
             if self.metrics is not None:
                 self.metrics.add_elector(elector)
 
-    def _shared_controllers(self) -> list[str]:
-        """The names of the controllers whose keys are shared out."""
-        return [name for name, running in self.controllers.items() if running.controller.leader_only]
-
     def _host(self, fleet: Fleet, namespace: str | None) -> None:
         host = Host(self._process, self.options.instance, namespace, self.metrics, self._shard)
         caches, others, leaders = fleet.attach(host, self.client)

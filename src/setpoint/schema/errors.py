@@ -33,7 +33,6 @@ class ErrorType(StrEnum):
     TOO_LONG = "FieldValueTooLong"
     TOO_SHORT = "FieldValueTooShort"
     TOO_MANY = "FieldValueTooMany"
-    TOO_FEW = "FieldValueTooFew"
     TYPE_INVALID = "FieldValueTypeInvalid"
     INTERNAL = "InternalError"
 
@@ -48,7 +47,6 @@ _LABELS: Final = {
     ErrorType.TOO_LONG: "Too long",
     ErrorType.TOO_SHORT: "Too short",
     ErrorType.TOO_MANY: "Too many",
-    ErrorType.TOO_FEW: "Too few",
     ErrorType.TYPE_INVALID: "Invalid value",
     ErrorType.INTERNAL: "Internal error",
 }
@@ -164,14 +162,6 @@ def too_many(field: str, actual: int, maximum: int) -> FieldError:
         f"must have at most {maximum} {'item' if maximum == 1 else 'items'}" if maximum >= 0 else "has too many items"
     )
     return FieldError(ErrorType.TOO_MANY, field, detail, actual if actual >= 0 else OMITTED)
-
-
-def too_few(field: str, actual: int, minimum: int) -> FieldError:
-    """An error: a list or map has fewer than ``minimum`` items."""
-    detail = (
-        f"must have at least {minimum} {'item' if minimum == 1 else 'items'}" if minimum >= 0 else "has too few items"
-    )
-    return FieldError(ErrorType.TOO_FEW, field, detail, actual)
 
 
 def internal_error(field: str, detail: str) -> FieldError:

@@ -68,8 +68,6 @@ OBJECT_META: Final = Schema(
 )
 """ObjectMeta of built-in kinds."""
 
-META_FIELDS: Final = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": OBJECT_META}
-
 
 def with_object_meta(schema: Schema) -> Schema:
     """``schema`` with the standard ``apiVersion``, ``kind`` and ``metadata`` of a whole object. Fields of ``metadata``

@@ -66,11 +66,6 @@ def labels_of(value: bytes) -> dict[str, str]:
     return _head.decode(value).metadata.labels or {}
 
 
-def uid_of(obj: JsonObject) -> str:
-    uid: str = obj["metadata"].get("uid", "")
-    return uid
-
-
 def encode(served: ServedResource, obj: JsonObject, revision: int) -> bytes:
     """The bytes of ``obj``, which begin with apiVersion, kind and metadata. ``revision`` is set as the resourceVersion,
     in ``obj`` too; if it is 0, the object has no resourceVersion.

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors, labels_errors
 from setpoint.meta import Quantity
-from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required, too_long
 
@@ -208,9 +207,6 @@ def named(rule: Callable[[str], list[str]], *, empty: bool = False, before: str 
     return check if empty else _Given(check)
 
 
-qualified = named(qualified_name)
-
-
 @_Given
 def labels(place: Place) -> list[FieldError]:
     """The errors in a map of labels."""
@@ -289,12 +285,3 @@ def when(condition: Callable[[JsonObject], bool], *checks: Check) -> Check:
         return [error for item in checks for error in item(place)] if condition(place.holder) else []
 
     return check
-
-
-def unless(field: str, value: Any, text: str) -> Check:
-    """A check that the field is set only if the field ``field`` of the same object is ``value``."""
-
-    def check(place: Place) -> list[FieldError]:
-        return [forbidden(place.path, text)] if place.holder.get(field) != value else []
-
-    return _Given(check)
