@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from tools import served_table
 
 import setpoint as sp
 from setpoint.apiserver import ApiServer, HttpFront
@@ -256,10 +255,6 @@ def test_the_picture_of_the_embedded_server_has_its_folders_and_all_that_they_im
         assert name in below, f"{name} is not in the picture"
         imported = set(re.findall(r"^ *from setpoint\.apiserver\.(\w+)", file.read_text(), re.M)) - everywhere
         assert imported <= reached(name), f"{file.name} imports what the picture has no arrow to"
-
-
-async def test_the_page_about_what_is_served_says_what_the_code_says() -> None:
-    assert served_table.text(await served_table.documents()) == served_table.TARGET.read_text()
 
 
 def test_the_readme_and_the_site_begin_with_the_same_figures() -> None:

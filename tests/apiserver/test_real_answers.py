@@ -124,14 +124,6 @@ async def test_a_deletion_shows_the_object_as_it_was_stored_last() -> None:
         assert last["metadata"]["resourceVersion"] == str(api.revision)
 
 
-async def test_the_bookmark_after_the_first_events_has_only_a_version() -> None:
-    query = {"sendInitialEvents": "true", "allowWatchBookmarks": "true", "resourceVersionMatch": "NotOlderThan"}
-    async with serving() as api, api.watch(MAPS, **query) as events:
-        _, bookmark = await events.next()
-        annotations = {"k8s.io/initial-events-end": "true"}
-        assert bookmark["metadata"] == {"resourceVersion": str(api.revision), "annotations": annotations}
-
-
 # -- patches -----------------------------------------------------------------------------------------------------------
 
 

@@ -136,8 +136,8 @@ async def test_a_streaming_list_ends_with_its_bookmark() -> None:
             (first, mark, later) = await events.take(3)
         assert (first[0], first[1]["metadata"]["name"]) == ("ADDED", "a")
         assert mark[0] == "BOOKMARK"
-        assert mark[1]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
-        assert mark[1]["metadata"]["resourceVersion"] == revision
+        annotations = {"k8s.io/initial-events-end": "true"}
+        assert mark[1]["metadata"] == {"resourceVersion": revision, "annotations": annotations}
         assert seen([later]) == [("ADDED", "later")]
 
 

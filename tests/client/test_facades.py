@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 import threading
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -20,14 +17,7 @@ from setpoint.models.core_v1 import ConfigMap, Node, Pod
 
 from .conftest import Answer, Server, Thing, answer, echo, failure
 
-ROOT = Path(__file__).parents[2]
 CONFIG_MAP = {"metadata": {"name": "a", "namespace": "ns", "uid": "u", "resourceVersion": "1"}, "data": {"k": "v"}}
-
-
-@pytest.mark.parametrize("tool", ["generate_clientset", "generate_blocking"])
-def test_what_is_generated_is_up_to_date(tool: str) -> None:
-    ended = subprocess.run([sys.executable, "-m", f"tools.{tool}", "--check"], cwd=ROOT, capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 async def test_groups_are_the_same_verbs() -> None:

@@ -450,22 +450,6 @@ async def test_the_health_check_fails_only_for_a_leader_that_is_far_past_its_lea
         assert "failed to renew" in a.elector.check(20)
 
 
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"identity": ""}, "identity must not be empty"),
-        ({"lease_duration": 10.0}, "lease_duration"),
-        ({"renew_deadline": 2.4}, "renew_deadline"),
-        ({"retry_period": 0.0}, "retry_period"),
-        ({"name": "Not A Name"}, "name"),
-        ({"lease_duration": 0.5, "renew_deadline": 0.4, "retry_period": 0.1}, "at least 1 s"),
-    ],
-)
-def test_elections_that_would_have_two_leaders_are_refused(options: dict[str, Any], problem: str) -> None:
-    with pytest.raises(ValueError, match=problem):
-        LeaderElection(**{"name": "test", "identity": "a", **options})
-
-
 @virtual_time
 async def test_a_leader_outlives_credentials_that_fail_for_a_while() -> None:
     async with ApiServer(now=now, random=Random(0)) as server:

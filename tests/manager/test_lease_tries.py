@@ -82,6 +82,17 @@ def test_times_are_client_go_s_unless_told_otherwise() -> None:
             "greater than 0",
         ),
         (
+            {"retry_period": 0.0},
+            "leader election: renew_deadline (10 s) must be greater than retry_period (0 s) times 1.2, and both "
+            "greater than 0",
+        ),
+        (
+            {"name": "Not A Name"},
+            "leader election: name 'Not A Name': a lowercase RFC 1123 subdomain must consist of lower case "
+            "alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. "
+            r"'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+        ),
+        (
             {"identity": ""},
             "leader election: identity must not be empty, and no two candidates may share one",
         ),
@@ -91,7 +102,7 @@ def test_times_are_client_go_s_unless_told_otherwise() -> None:
         ),
     ],
 )
-def test_a_refused_election_says_which_numbers_do_not_fit(options: dict[str, Any], message: str) -> None:
+def test_elections_that_would_have_two_leaders_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match="leader election") as caught:
         LeaderElection(**{"name": "test", "identity": "a", **options})
     assert str(caught.value) == message
