@@ -90,7 +90,8 @@ def test_times_are_client_go_s_unless_told_otherwise() -> None:
             {"name": "Not A Name"},
             "leader election: name 'Not A Name': a lowercase RFC 1123 subdomain must consist of lower case "
             "alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. "
-            r"'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+            "'example.com', regex used for validation is "
+            r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
         ),
         (
             {"identity": ""},
