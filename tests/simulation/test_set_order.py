@@ -39,6 +39,23 @@ def test_a_set_that_is_sorted_first_is_not_accused() -> None:
     assert not report.notes
 
 
+def test_a_class_that_another_process_cant_import_is_said_and_accuses_nobody() -> None:
+    """Made from its parts it would have no fields there."""
+
+    class Data(sp.Model):
+        data: dict[str, str] | None = None
+
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        await ctx.apply(ConfigMap.named(app.name, data={"names": " ".join(sorted(set(NAMES)))}))
+        read = ctx.lister(ConfigMap).try_get(app.name, "default", as_=Data)
+        assert read is not None
+        assert read.data
+
+    report = check(create, lambda: sp.Controller(App, reconcile).owns(ConfigMap), budget=Budget(runs=6))
+    (note,) = report.notes
+    assert "another process can't import the class test_a_class_that_another_process_cant_import" in note
+
+
 class Names(External):
     def __init__(self) -> None:
         self.names: list[str] = []

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 from io import BytesIO
+from typing import Any
+
+import msgspec
 
 from setpoint.simulation.execution.hash_seed_interpreter import get_interpreter, list_user_modules
 from setpoint.simulation.execution.worker_handle import SetupFailed, Worker
@@ -30,9 +33,23 @@ class InterpreterWorker(Worker):
             def persistent_id(self, value: object) -> tuple[str, str] | None:
                 return places.get(id(value))
 
+            def reducer_override(self, value: Any) -> Any:
+                """Refuses models that the other process can't import: made from their parts they would have no
+                fields.
+                """
+                reduced = super().reducer_override(value)
+                if isinstance(value, type) and issubclass(value, msgspec.Struct) and reduced is not NotImplemented:
+                    raise SetupFailed(
+                        f"another process can't import the class {value.__qualname__} from {value.__module__}: "
+                        "define it at the top of a module, and call check from another one or from pytest"
+                    )
+                return reduced
+
         packed = BytesIO()
         try:
             Packer(packed).dump(setup)
+        except SetupFailed:
+            raise
         except Exception as problem:  # noqa: BLE001 - what can't be taken along may say so in any way
             raise SetupFailed(f"the setup can't be pickled: {type(problem).__name__}: {problem}") from None
         self._interpreter = get_interpreter(seed)

@@ -36,8 +36,8 @@ class Quiescence:
 
     async def reach(self, patience: float) -> None:
         """Waits until nothing more is due within ``patience`` seconds, counted from the call and again from the end of
-        each fault that lasts for a time, and until a process has taken over from one that died. Faults that outlast the
-        step stay in effect.
+        each fault that lasts for a time, and from the moment at which a process has taken over from one that died.
+        Faults that outlast the step stay in effect.
         """
         world, loop = self._world, self._world.loop
         began = loop.time()
@@ -46,8 +46,11 @@ class Quiescence:
             await loop.wait_all_tasks_blocked()
             deadline = self._extended(deadline, patience)
             due = self._next()
-            if due is None or due > max(deadline, began + world.electing()):
+            takes_over_by = began + world.electing()
+            if due is None or due > max(deadline, takes_over_by):
                 return
+            if due <= takes_over_by:  # the new leader has its work still before it
+                deadline = max(deadline, due + patience)
             await asyncio.sleep(max(due - loop.time(), 0.0))
 
     def _extended(self, deadline: float, patience: float) -> float:
