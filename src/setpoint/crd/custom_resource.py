@@ -25,7 +25,8 @@ class Column(Struct, frozen=True):
     """An additional column of ``kubectl get``. ``json_path`` starts with a dot: ``.status.ready``.
 
     ``type`` is integer, number, string, boolean or date; by default that of the field, and string for a field of
-    another type. Columns with a ``priority`` above 0 are shown only with ``-o wide``.
+    another type. A date is shown as an age, and a time in the future as ``<invalid>``: make that a string. Columns with
+    a ``priority`` above 0 are shown only with ``-o wide``.
     """
 
     name: str

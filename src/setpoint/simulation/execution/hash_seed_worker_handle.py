@@ -33,14 +33,14 @@ class InterpreterWorker(Worker):
             def persistent_id(self, value: object) -> tuple[str, str] | None:
                 return places.get(id(value))
 
-            def reducer_override(self, value: Any) -> Any:
+            def reducer_override(self, obj: Any) -> Any:
                 """Refuses models that the other process can't import: made from their parts they would have no
                 fields.
                 """
-                reduced = super().reducer_override(value)
-                if isinstance(value, type) and issubclass(value, msgspec.Struct) and reduced is not NotImplemented:
+                reduced = super().reducer_override(obj)
+                if isinstance(obj, type) and issubclass(obj, msgspec.Struct) and reduced is not NotImplemented:
                     raise SetupFailed(
-                        f"another process can't import the class {value.__qualname__} from {value.__module__}: "
+                        f"another process can't import the class {obj.__qualname__} from {obj.__module__}: "
                         "define it at the top of a module, and call check from another one or from pytest"
                     )
                 return reduced
