@@ -48,8 +48,8 @@ class Cloud:
         self.things.pop(id, None)
 
 
-def controlled(cloud: Cloud, *, visible_within: float = 30.0) -> sp.Controller[Widget]:
-    journal = sp.Journal(NAME, visible_within=visible_within)
+def controlled(cloud: Cloud, *, visible_within: float = 30.0, recheck: float = 0.0) -> sp.Controller[Widget]:
+    journal = sp.Journal(NAME, visible_within=visible_within, recheck=recheck)
 
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
         await journal.ensure(ctx, create=cloud.create, find=cloud.find)
@@ -217,6 +217,26 @@ async def test_a_journal_of_an_earlier_version_has_no_time_to_wait_for() -> None
         await world.update(current_widget)
         await world.settle()
         assert list(cloud.things) == ["b-1"]
+
+
+@pytest.mark.parametrize("id", ["", "b-1"])
+@virtual_time
+async def test_times_in_the_future_of_a_clock_that_was_set_back_hold_nothing_up(id: str) -> None:
+    cloud = Cloud()
+    async with bare(controlled(cloud, recheck=600.0)) as world:
+        current_widget = await world.create(widget())
+        await world.settle()
+        cloud.things.clear()
+        times = dict.fromkeys(("begun", "checked"), "2100-01-01T00:00:00Z")
+        record = json.dumps({"uid": current_widget.uid, "id": id, **times})
+        for size in range(1, 5):
+            change: dict[str, Any] = {"spec": {"size": size}}
+            if size == 1:
+                change["metadata"] = {"annotations": {NAME: record}}
+            await world.client.patch(Widget, "a", change, namespace="default")
+            await advance(14)
+            assert size > 2 or cloud.made == 1, "it may become visible for 30 s"
+        assert list(cloud.things) == ["b-2"]
 
 
 @virtual_time

@@ -65,12 +65,13 @@ class Journal:
       ``recheck`` when that many seconds have passed since the resource was last found. An absence counts when
       ``visible_within`` seconds have passed since the create was begun.
     - No object is stuck: after ``visible_within`` seconds `ensure` creates once more, with the same token, and `remove`
-      assumes that nothing was created.
+      assumes that nothing was created. These seconds begin anew where the clock was set back.
     - `remove` deletes the resource that an interrupted create left behind.
 
     *Caveats*: ``visible_within`` is measured with the clocks of the processes, so it has to be longer than the
-    difference between them. Nothing wakes the object when its resource is deleted: return `after` from the reconcile.
-    No program can safely use a system that can neither store a token nor find a resource by its token.
+    difference between them, and than a process may stand still between the intent and the create.
+    Nothing wakes the object when its resource is deleted: return `after` from the reconcile. No program can safely
+    use a system that can neither store a token nor find a resource by its token.
     The annotation is bound to one object: a copy of the object with a different uid begins with an empty journal.
 
     Args:
@@ -117,13 +118,13 @@ class Journal:
         obj = ctx.object
         entry = self._entry(obj)
         token = self.token(obj)
-        if entry is not None and entry.id and self._seconds_until(ctx, entry.checked, self.recheck) > 0:
+        if entry is not None and entry.id and 0 < self._seconds_until(ctx, entry.checked, self.recheck) <= self.recheck:
             return entry.id
         external_id = await find(token) if entry is not None else None
         if (
             entry is not None
             and entry.id
-            and (external_id == entry.id or (external_id is None and self._seconds_until_visible(ctx, entry) > 0))
+            and (external_id == entry.id or (external_id is None and await self._seconds_until_visible(ctx, entry) > 0))
         ):
             if external_id is not None and self.recheck:
                 await self._write(ctx, entry._replace(checked=ctx.now()))
@@ -138,7 +139,7 @@ class Journal:
         started_at = entry.started_at if entry is not None else None
         if external_id is None:
             if entry is not None and not entry.id:
-                self._wait(ctx, entry)
+                await self._wait(ctx, entry)
             started_at = ctx.now()
             await self._write(ctx, Entry(started_at=started_at), is_guarded=True)
             external_id = await create(token)
@@ -169,22 +170,27 @@ class Journal:
         if not external_id:
             external_id = await find(self.token(ctx.object))
             if external_id is None:
-                self._wait(ctx, entry)
+                await self._wait(ctx, entry)
         if external_id:
             await delete(external_id)
         await self._write(ctx, None)
 
-    def _wait(self, ctx: Context, entry: Entry) -> None:
+    async def _wait(self, ctx: Context, entry: Entry) -> None:
         """Returns if a create can no longer become visible; otherwise raises `Unconfirmed`."""
-        remaining = self._seconds_until_visible(ctx, entry)
+        remaining = await self._seconds_until_visible(ctx, entry)
         if remaining > 0:
             owner = f"{ctx.object.kind} {ctx.object.key}"
             raise Unconfirmed(
                 f"it will be known in {remaining:.0f} s whether {self.name} of {owner} was created", remaining
             )
 
-    def _seconds_until_visible(self, ctx: Context, entry: Entry) -> float:
-        """The number of seconds after which a create becomes visible at the latest; 0.0 if that time has passed."""
+    async def _seconds_until_visible(self, ctx: Context, entry: Entry) -> float:
+        """The number of seconds after which a create becomes visible at the latest; 0.0 if that time has passed. If the
+        create began in the future of this process's clock, a clock was wrong, and the time begins anew.
+        """
+        if entry.started_at is not None and entry.started_at > ctx.now():
+            entry = entry._replace(started_at=ctx.now())
+            await self._write(ctx, entry, is_guarded=True)
         return self._seconds_until(ctx, entry.started_at, self.visible_within)
 
     def _seconds_until(self, ctx: Context, since: datetime | None, seconds: float) -> float:
