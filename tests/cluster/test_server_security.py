@@ -18,7 +18,9 @@ from setpoint.cli.security_flags import SecurityFlags
 from setpoint.client import ApiError, Client, ClientCertificate, ClientConfig, StaticToken
 from setpoint.client.credentials import Anonymous
 from setpoint.cluster.embedded import EmbeddedCluster
-from setpoint.cluster.server_security import OidcOptions, Security, SecurityError, secure
+from setpoint.cluster.oidc_options import OidcOptions
+from setpoint.cluster.security_files import SecurityError
+from setpoint.cluster.server_security import Security, secure
 from setpoint.models.authentication_v1 import SelfSubjectReview
 from setpoint.models.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret, ServiceAccount
 from setpoint.webhook.certificate_authority import facts_of

@@ -120,7 +120,8 @@ class SecurityFlags:
         """The security settings of the server; None for plain HTTP. Raises `UsageError` if ``--http`` is combined with
         other flags of this group, a required claim is not of the form ``NAME=VALUE``, or a gate can't be changed.
         """
-        from setpoint.cluster.server_security import OidcOptions, Security
+        from setpoint.cluster.oidc_options import OidcOptions
+        from setpoint.cluster.server_security import Security
 
         if self.http:
             if replace(self, http=False) != SecurityFlags():

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import os
 import secrets
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from setpoint.apiserver import AccountTokens, Authentication, UserInfo
 from setpoint.apiserver.audit.log import AuditLog
 from setpoint.apiserver.audit.policy import AuditPolicy, AuditPolicyError
 from setpoint.apiserver.http.allowed_hosts import loopback_of
-from setpoint.apiserver.identity.keys import BadKeyError, PemKeys, PublicKey, keys_of_jwks, make_key
-from setpoint.apiserver.identity.oidc import OidcProvider
-from setpoint.apiserver.identity.provider_keys import ProviderKeys
+from setpoint.apiserver.identity.keys import BadKeyError, PemKeys, make_key
 from setpoint.apiserver.identity.static_tokens import read_tokens
 from setpoint.apiserver.identity.tokens import AUDIENCE
 from setpoint.apiserver.webhooks.admission_configuration import webhook_users
 from setpoint.apiserver.webhooks.credentials import CredentialsError, WebhookUsers
-from setpoint.meta.optional_dependencies import needs_extra
-from setpoint.meta.user_error import UserError
-from setpoint.trust import client_context
-from setpoint.webhook.certificate_authority import CertificateError, Pair, facts_of, issue, make_authority, matches
+from setpoint.cluster.oidc_options import OidcOptions, oidc_provider
+from setpoint.cluster.security_files import SecurityError, keep_pair, read_file, stored_pair, write_file
+from setpoint.webhook.certificate_authority import CertificateError, Pair, facts_of, issue, make_authority
 from setpoint.webhook.server_tls import ServerTls
 
 _log = logging.getLogger("setpoint.audit")
@@ -40,34 +35,6 @@ _NAMES: Final = (
     *("kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"),
 )
 _ADMIN: Final = "kubernetes-admin"
-_ASYMMETRIC: Final = frozenset(
-    ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "EdDSA")
-)
-
-
-class SecurityError(UserError, ValueError):
-    """A file or value of `Security` can't be used; the message names the file or value and gives the reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class OidcOptions:
-    """The settings of kube-apiserver's ``--oidc-…`` flags.
-
-    The provider's keys come from ``jwks_file``; without it, they are fetched from ``issuer_url``, at startup, and again
-    when the provider has changed them (`ProviderKeys`). The provider's certificate is checked against ``ca_file`` or
-    the system's authorities. For ``username_prefix``, see `OidcProvider`.
-    """
-
-    issuer_url: str
-    client_id: str
-    jwks_file: Path | None = None
-    ca_file: Path | None = None
-    username_claim: str = "sub"
-    username_prefix: str | None = None
-    groups_claim: str = ""
-    groups_prefix: str = ""
-    required_claims: Mapping[str, str] = field(default_factory=dict)
-    signing_algorithms: tuple[str, ...] = ("RS256",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +97,8 @@ async def secure(security: Security, host: str, directory: Path | None) -> Secur
     if not security.auth and (wrong := _only_with_auth(security)):
         raise SecurityError(f"{wrong} configures the authentication of users: it needs --auth")
     serving, authority, signer = _certificate(security, host, directory)
-    client_ca_option = None if security.client_ca_file is None else _read(security.client_ca_file, "--client-ca-file")
+    file = security.client_ca_file
+    client_ca_option = None if file is None else read_file(file, "--client-ca-file")
     try:
         ServerTls(client_ca_option)  # by itself, so that what is wrong with the file is said
         client_ca = client_ca_option or b""
@@ -232,68 +200,24 @@ def _certificate(security: Security, host: str, directory: Path | None) -> tuple
     if (certificate is None) != (key is None):
         raise SecurityError("--tls-cert-file and --tls-private-key-file need each other, and only one of them is given")
     if certificate is not None and key is not None:
-        pair = Pair(_read(certificate, "--tls-cert-file"), _read(key, "--tls-private-key-file"))
+        pair = Pair(read_file(certificate, "--tls-cert-file"), read_file(key, "--tls-private-key-file"))
         return pair, pair.certificate, None
     names = tuple(dict.fromkeys((*_NAMES, loopback_of(host), *security.tls_sans)))
     now = datetime.now(UTC)
     try:
-        authority = _stored_pair(directory, "ca") or _keep(
+        authority = stored_pair(directory, "ca") or keep_pair(
             directory, "ca", make_authority("setpoint", now=now, lifetime=_LIFETIME)
         )
-        serving = _stored_pair(directory, "apiserver")
+        serving = stored_pair(directory, "apiserver")
         if serving is not None:
             facts = facts_of(serving.certificate)
             if facts.life_spent(now) > _RENEW or not set(names) <= facts.names:
                 serving = None
         if serving is None:
-            serving = _keep(directory, "apiserver", issue(authority, names, now=now, lifetime=_SERVING))
+            serving = keep_pair(directory, "apiserver", issue(authority, names, now=now, lifetime=_SERVING))
     except CertificateError as problem:
         raise SecurityError(str(problem)) from None
     return serving, authority.certificate, authority
-
-
-def _stored_pair(directory: Path | None, name: str) -> Pair | None:
-    if directory is None:
-        return None
-    certificate, key = directory / f"{name}.crt", directory / f"{name}.key"
-    try:
-        pair = Pair(certificate.read_bytes(), key.read_bytes())
-        if matches(pair):
-            return pair
-    except FileNotFoundError:
-        return None
-    except OSError as problem:
-        raise SecurityError(f"{problem.filename}: {problem.strerror}") from None
-    except CertificateError as problem:
-        raise SecurityError(f"{certificate}: {problem}") from None
-    raise SecurityError(f"{certificate} and {key} don't belong together; remove both, and new ones are created")
-
-
-def _keep(directory: Path | None, name: str, pair: Pair) -> Pair:
-    if directory is not None:
-        _write(directory / f"{name}.key", pair.key)
-        _write(directory / f"{name}.crt", pair.certificate)
-    return pair
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Writes a file atomically. Only its owner can read it."""
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        new.touch(mode=0o600)
-        new.write_bytes(content)
-        new.replace(path)
-    except OSError as problem:
-        new.unlink(missing_ok=True)
-        raise SecurityError(f"{path} can't be written: {problem.strerror}") from None
-
-
-def _read(path: Path, flag: str) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as problem:
-        raise SecurityError(f"{flag} {path}: {problem.strerror}") from None
 
 
 # -- tokens ------------------------------------------------------------------------------------------------------------
@@ -302,19 +226,20 @@ def _read(path: Path, flag: str) -> bytes:
 def _account_tokens(security: Security, directory: Path | None) -> AccountTokens:
     file = security.service_account_signing_key_file
     if file is not None:
-        signing, name = _read(file, "--service-account-signing-key-file"), f"--service-account-signing-key-file {file}"
+        name = f"--service-account-signing-key-file {file}"
+        signing = read_file(file, "--service-account-signing-key-file")
     else:
         key_file = None if directory is None else directory / "sa.key"
         name = str(key_file)
         if key_file is not None and key_file.exists():
-            signing = _read(key_file, "the key of service accounts")
+            signing = read_file(key_file, "the key of service accounts")
         else:
             signing = make_key()
             if key_file is not None:
-                _write(key_file, signing)
+                write_file(key_file, signing)
     verifying: list[bytes] = []
     for path in security.service_account_key_files:
-        verifying.append(_read(path, "--service-account-key-file"))
+        verifying.append(read_file(path, "--service-account-key-file"))
         try:
             PemKeys(signing, verifying[-1:])
         except BadKeyError as problem:
@@ -335,92 +260,3 @@ def _check_signing(pem: bytes, name: str) -> None:
         PemKeys(pem)
     except BadKeyError as problem:
         raise SecurityError(f"{name}: {problem}") from None
-
-
-async def oidc_provider(options: OidcOptions) -> OidcProvider:
-    """The provider with its keys, read from the file or fetched.
-
-    Raises:
-        SecurityError: a setting is invalid, or the keys can't be read or fetched.
-    """
-    if not options.issuer_url.startswith("https://"):
-        raise SecurityError(f"--oidc-issuer-url {options.issuer_url}: the URL of a provider begins with https://")
-    if not options.client_id:
-        raise SecurityError(
-            "--oidc-client-id is missing: it is the name of the client for which identity tokens are issued"
-        )
-    if wrong := set(options.signing_algorithms) - _ASYMMETRIC:
-        listed = ", ".join(sorted(_ASYMMETRIC))
-        raise SecurityError(f"--oidc-signing-algs: {', '.join(sorted(wrong))} is not one of {listed}")
-    if options.jwks_file is not None:
-        document = _read(options.jwks_file, "--oidc-jwks-file")
-        keys = ProviderKeys(_keys(document, f"--oidc-jwks-file {options.jwks_file}"))
-    else:
-        keys = ProviderKeys(await _provided(options), lambda: _provided_again(options))
-    return OidcProvider(
-        options.issuer_url,
-        options.client_id,
-        keys,
-        username_claim=options.username_claim,
-        username_prefix=options.username_prefix,
-        groups_claim=options.groups_claim,
-        groups_prefix=options.groups_prefix,
-        required_claims=options.required_claims,
-        algorithms=options.signing_algorithms,
-    )
-
-
-def _keys(document: bytes, source: str) -> list[PublicKey]:
-    try:
-        return keys_of_jwks(document)
-    except BadKeyError as problem:
-        raise SecurityError(f"{source}: {problem}") from None
-
-
-async def _provided(options: OidcOptions) -> list[PublicKey]:
-    return _keys(await _fetched(options), f"--oidc-issuer-url {options.issuer_url}")
-
-
-async def _provided_again(options: OidcOptions) -> list[PublicKey]:
-    """The provider's current keys.
-
-    Raises:
-        BadKeyError: the keys can't be read or fetched.
-    """
-    try:
-        return await _provided(options)
-    except SecurityError as problem:
-        raise BadKeyError(str(problem)) from None
-
-
-def _trusting(options: OidcOptions) -> ssl.SSLContext:
-    try:
-        return client_context(options.ca_file.read_bytes() if options.ca_file is not None else None)
-    except (OSError, ValueError) as problem:
-        raise SecurityError(f"--oidc-ca-file {options.ca_file}: {problem}") from None
-
-
-async def _fetched(options: OidcOptions) -> bytes:
-    """The provider's key set, from the URL in its discovery document."""
-    with needs_extra("server", "fetching keys of an OpenID Connect provider"):
-        import aiohttp
-
-    source = f"--oidc-issuer-url {options.issuer_url}"
-    context = _trusting(options)
-    try:
-        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as session, asyncio.timeout(10):
-            document: Any = {}
-            async with session.get(f"{options.issuer_url.rstrip('/')}/.well-known/openid-configuration") as answer:
-                answer.raise_for_status()
-                document = await answer.json(content_type=None)
-            if document.get("issuer") != options.issuer_url:
-                raise SecurityError(f"{source}: the provider's issuer is {document.get('issuer')!r}")
-            async with session.get(document["jwks_uri"]) as answer:
-                answer.raise_for_status()
-                return await answer.read()
-    except TimeoutError:
-        raise SecurityError(f"{source}: no answer in 10 s") from None
-    except (aiohttp.ClientError, ValueError, KeyError, AttributeError) as problem:
-        if isinstance(problem, SecurityError):
-            raise
-        raise SecurityError(f"{source}: the keys can't be fetched: {problem}") from None

@@ -179,7 +179,8 @@ def _audit(flags: Flags) -> AuditLog | None:
     policy, path = (flags.text(f"audit-{name}") for name in ("policy-file", "log-path"))
     if not policy and not path:
         return None
-    from setpoint.cluster.server_security import SecurityError, audit_log
+    from setpoint.cluster.security_files import SecurityError
+    from setpoint.cluster.server_security import audit_log
 
     try:
         return audit_log(Path(policy) if policy else None, Path(path) if path else None)
@@ -191,7 +192,8 @@ def _webhook_users(flags: Flags) -> Mapping[str, WebhookUsers]:
     file = flags.text("admission-control-config-file")
     if not file:
         return {}
-    from setpoint.cluster.server_security import SecurityError, admission_users
+    from setpoint.cluster.security_files import SecurityError
+    from setpoint.cluster.server_security import admission_users
 
     try:
         return admission_users(Path(file))
@@ -200,7 +202,8 @@ def _webhook_users(flags: Flags) -> Mapping[str, WebhookUsers]:
 
 
 async def _provider(flags: Flags) -> OidcProvider:
-    from setpoint.cluster.server_security import OidcOptions, SecurityError, oidc_provider
+    from setpoint.cluster.oidc_options import OidcOptions, oidc_provider
+    from setpoint.cluster.security_files import SecurityError
 
     claims = {}
     for text in flags.several("oidc-required-claim"):
