@@ -20,6 +20,7 @@ from setpoint.controller.outcome import Outdated, ReconcileTimeout, StatusNotSer
 from setpoint.controller.writes.ownership import AdoptionError
 from setpoint.meta import Status, StatusCause, StatusDetails
 from setpoint.testing import advance, virtual_time, wait_all_tasks_blocked
+from setpoint.workqueue import ItemExponentialFailureRateLimiter
 
 TABLE = Path(__file__).parents[2] / "docs" / "outcomes.md"
 
@@ -200,6 +201,54 @@ async def test_backoff_grows_until_an_attempt_is_fine() -> None:
     gaps = [later - earlier for earlier, later in pairwise(moments)]
     assert gaps == pytest.approx([0.005, 0.01, 0.02, 0.04])
     assert loop.queue.num_requeues("a") == 0
+    loop.stop()
+    await running
+
+
+@virtual_time
+async def test_events_during_a_failure_do_not_make_its_back_off_longer() -> None:
+    moments: list[float] = []
+
+    async def handle(key: str) -> Any:
+        moments.append(asyncio.get_running_loop().time())
+        raise RuntimeError("not yet")
+
+    limiter: ItemExponentialFailureRateLimiter[str] = ItemExponentialFailureRateLimiter(base=10, max=1000)
+    loop: WorkLoop[str] = WorkLoop(LoopMetrics("test", 1), handle, rate_limiter=limiter)
+    running = asyncio.ensure_future(loop.run())
+    for _ in range(9):
+        loop.queue.add("a")
+        await advance(1)
+    assert loop.queue.num_requeues("a") == 1
+    await advance(21.5)
+    assert moments == pytest.approx([*range(9), 10, 30])  # the retries are those of a key without events
+    loop.queue.forget("a")  # as for a requested reconcile
+    loop.queue.add("a")
+    await advance(1)
+    assert loop.queue.num_requeues("a") == 1
+    await advance(10)
+    assert moments[-1] == pytest.approx(40.5)
+    loop.stop()
+    await running
+
+
+@virtual_time
+async def test_the_wait_of_one_ending_is_not_that_of_a_failure_after_an_event() -> None:
+    moments: list[float] = []
+
+    async def handle(key: str) -> Any:
+        moments.append(asyncio.get_running_loop().time())
+        if len(moments) == 1:
+            return retry("the system is busy", after=3600)
+        raise RuntimeError("the network is down")
+
+    loop: WorkLoop[str] = WorkLoop(LoopMetrics("test", 1), handle)
+    running = asyncio.ensure_future(loop.run())
+    loop.queue.add("a")
+    await advance(100)
+    loop.queue.add("a")
+    await advance(0.015)
+    assert moments == pytest.approx([0, 100, 100.01])
     loop.stop()
     await running
 

@@ -705,11 +705,14 @@ async def test_metrics_have_the_names_that_dashboards_know() -> None:
         await client.create(ConfigMap.named("good"))
         await client.create(ConfigMap.named("bad"))
         metrics = ProcessMetrics()
+        started = now().timestamp()
         async with manager(
             client, sp.Controller(ConfigMap, reconcile), serving=Serving(metrics=metrics), leader_election=election("a")
         ):
             await advance(10)
             text = generate_latest(metrics.registry).decode()
+            labels = {"controller": "configmap"}
+            assert metrics.registry.get_sample_value("setpoint_controller_start_time_seconds", labels) == started
         for line in (
             'controller_runtime_reconcile_total{controller="configmap",result="success"} 0.0',
             'controller_runtime_reconcile_total{controller="configmap",result="error"} 1.0',

@@ -37,7 +37,8 @@ class LoopMetrics:
 
     __slots__ = (
         "active_workers", "buckets", "conflicts", "errors", "exemplars", "filtered", "hot_loops", "max_concurrent",
-        "name", "panics", "paused", "results", "seconds", "stale_reads", "suppressed", "terminal_errors", "timeouts",
+        "name", "panics", "paused", "results", "seconds", "stale_reads", "started_at", "suppressed", "terminal_errors",
+        "timeouts",
     )  # fmt: skip
 
     def __init__(self, name: str, max_concurrent: int) -> None:
@@ -55,6 +56,8 @@ class LoopMetrics:
         self.stale_reads = 0
         self.hot_loops = 0
         self.paused = 0
+        self.started_at: float | None = None
+        """The Unix time at which the workers began; None before."""
         self.seconds = 0.0
         self.buckets = [0] * (len(BUCKETS) + 1)
         self.exemplars: dict[int, tuple[Mapping[str, str], float, float]] = {}
@@ -138,6 +141,11 @@ class ControllerMetrics:
                 ),
                 ("controller_runtime_active_workers", "Number of currently used workers", "active_workers"),
                 ("setpoint_paused_objects", "Objects that wait for people to resume them", "paused"),
+                (
+                    "setpoint_controller_start_time_seconds",
+                    "Unix time at which the workers began: after the start, the election and the first lists",
+                    "started_at",
+                ),
             )
         ]
         for loop in self._loops.values():
@@ -156,7 +164,9 @@ class ControllerMetrics:
             for counter, attribute in counters:
                 counter.add_metric([loop.name], getattr(loop, attribute))
             for gauge, attribute in gauges:
-                gauge.add_metric([loop.name], getattr(loop, attribute))
+                value = getattr(loop, attribute)
+                if value is not None:
+                    gauge.add_metric([loop.name], value)
         yield total
         yield seconds
         yield from (counter for counter, _ in counters)

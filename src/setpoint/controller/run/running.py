@@ -198,6 +198,7 @@ class RunningController(Generic[K]):
                         beside.append(group.create_task(self._resync(self.env.resync), name=f"{self.name} resync"))
                     if not self._stopping.is_set():
                         self.state = "running"
+                        self.metrics.started_at = self.env.now().timestamp()
                         self.log.info("controller started", extra={"workers": self.loop.workers})
                         await self.loop.run()
                     for task in beside:

@@ -98,7 +98,8 @@ class WorkLoop(Generic[Key]):
       cancellation of a worker itself, KeyboardInterrupt and SystemExit are never swallowed: they end the loop. When
       ``handle`` swallows a cancellation of the worker, the worker ends after that attempt.
     - The back-off of one key does not delay other keys. `Done`, `After` and `TerminalError` reset it; `Retry` and every
-      other failure keep it.
+      other failure keep it. An event makes a key that waits for a retry ready at once; if that attempt fails, too, it
+      does not count, and the retry keeps its time. So a stream of events does not make the back-off long.
     - A key keeps its priority when it is retried.
 
     *Caveats*: the queue is not saved anywhere. After a crash the sources deliver everything again.
@@ -128,6 +129,8 @@ class WorkLoop(Generic[Key]):
         """The tasks whose attempts are under way, and their keys."""
         self._handle = handle
         self._on_end = on_end
+        self._retries: dict[Key, float] = {}
+        """The loop times at which the back-offs of failing keys end, until the next attempts."""
         self._traces: dict[Hashable, float] = {}
         """The tracebacks in the log, and the loop times at which they were written."""
         self._stopping = False
@@ -188,6 +191,7 @@ class WorkLoop(Generic[Key]):
     async def _attempt(self, key: Key, me: asyncio.Task[Any], scope: TaskScope) -> None:
         clock = asyncio.get_running_loop().time
         started = self.started[key] = clock()
+        due = self._retries.pop(key, started)
         outcome: Outcome | None
         next_in: float | None = None
         detail = ""
@@ -198,14 +202,14 @@ class WorkLoop(Generic[Key]):
             if me.cancelling() and await _is_to_end(me, scope):
                 raise
             failed = RuntimeError(AWAITED_CANCELLED)  # the end of a worker would not be noticed
-            result, detail, next_in = self._failed(key, failed)
+            result, detail, next_in = self._failed(key, failed, due)
         except HandedOver as problem:
             if self._on_end is not None:
                 self._on_end(key, End(started, clock() - started, "handed over", str(problem), None))
             return
         except Exception as problem:  # noqa: BLE001 - whatever the function raises is an outcome of this key
             failed = problem
-            result, detail, next_in = self._failed(key, failed)
+            result, detail, next_in = self._failed(key, failed, due)
         else:
             if isinstance(outcome, Paused):
                 self.queue.forget(key)
@@ -219,7 +223,7 @@ class WorkLoop(Generic[Key]):
                 self.queue.add_after(key, outcome.seconds, priority=self.queue.priority(key) or 0)
                 result, detail, next_in = "requeue_after", outcome.reason, outcome.seconds
             else:
-                next_in = self._back_off(key, outcome.after or 0.0)
+                next_in = self._back_off(key, outcome.after or 0.0, due)
                 result, detail = "requeue", outcome.reason
                 self.log.info("retry requested", extra={"key": key, "reason": outcome.reason, "retry_in": next_in})
         duration = clock() - started
@@ -228,12 +232,17 @@ class WorkLoop(Generic[Key]):
         if self._on_end is not None:
             self._on_end(key, End(started, duration, result, detail, next_in, failed))
 
-    def _back_off(self, key: Key, at_least: float) -> float:
-        delay = max(self.rate_limiter.when(key), at_least)
+    def _back_off(self, key: Key, at_least: float, due: float) -> float:
+        """Plans a retry and returns the number of seconds until then; ``due`` is the end of the present back-off."""
+        now = asyncio.get_running_loop().time()
+        is_early = due > now and self.queue.num_requeues(key) > 0  # 0 if the failures were forgotten meanwhile
+        back_off = due - now if is_early else self.rate_limiter.when(key)
+        self._retries[key] = now + back_off
+        delay = max(back_off, at_least)
         self.queue.add_after(key, delay, priority=self.queue.priority(key) or 0)
         return delay
 
-    def _failed(self, key: Key, problem: Exception) -> tuple[str, str, float | None]:
+    def _failed(self, key: Key, problem: Exception, due: float) -> tuple[str, str, float | None]:
         failure = classify(problem)
         metrics = self.metrics
         if is_conflict(problem):
@@ -248,7 +257,7 @@ class WorkLoop(Generic[Key]):
             metrics.panics += 1
         detail = describe(problem)
         if failure.retry:
-            next_in = self._back_off(key, failure.after)
+            next_in = self._back_off(key, failure.after, due)
         else:
             self.queue.forget(key)
             next_in = None

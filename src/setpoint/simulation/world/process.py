@@ -141,9 +141,9 @@ class Process(ProcessControl):
         """
         failed = running.loop._failed
 
-        def note_failure(key: ObjectKey, problem: Exception) -> tuple[str, str, float | None]:
+        def note_failure(key: ObjectKey, problem: Exception, due: float) -> tuple[str, str, float | None]:
             self._world.monitor.report_exception(f"reconciling {running.controller.resource.kind} {key}", problem)
-            return failed(key, problem)
+            return failed(key, problem, due)
 
         running.loop._failed = note_failure  # type: ignore[method-assign]
         if (rolls := self.transport.random_order) is not None:
