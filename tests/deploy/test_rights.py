@@ -17,9 +17,11 @@ from setpoint.cli.manifests import operator_of
 from setpoint.client import Client, Forbidden, InProcessTransport
 from setpoint.cluster import ControlPlane
 from setpoint.deploy.installation import Installation
+from setpoint.deploy.olm import olm
 from setpoint.deploy.plain_yaml import plain
+from setpoint.deploy.uninstall_hook import uninstall_hook
 from setpoint.manager import LeaderElection, Manager, Sharding
-from setpoint.models.core_v1 import ConfigMap, Pod
+from setpoint.models.core_v1 import ConfigMap, Namespace, Pod
 from setpoint.testing import advance, virtual_time
 
 SPACE = "operators"
@@ -80,6 +82,59 @@ async def test_an_operator_does_its_work_and_is_refused_nothing(more: dict[str, 
                 assert [(request.verb, request.combined) for request, _ in record.refused] == []
                 with pytest.raises(Forbidden, match='cannot list resource "configmaps"'):
                     await client.list(ConfigMap, namespace="default")
+
+
+def test_one_controller_without_a_namespace_makes_the_rights_those_of_all_namespaces() -> None:
+    controllers = [*in_namespaces("blue"), mykind.controller]
+    wide = operator_of(controllers, [], image="mykind:1", given_name=None, namespace=SPACE)
+    assert wide.namespaces == ()
+    kinds = [document["kind"] for document in yaml.safe_load_all(plain(wide))]
+    assert kinds.count("Role") == 1  # that of the Leases
+
+
+def in_namespaces(*names: str) -> list[sp.Controller[mykind.Mykind]]:
+    return [
+        sp.Controller(mykind.Mykind, mykind.reconcile, name=f"mykind-{name}", namespace=name).owns(Pod)
+        for name in names
+    ]
+
+
+def test_a_bundle_has_the_rights_of_controllers_with_namespaces_in_a_cluster_role_and_an_uninstaller_everywhere() -> (
+    None
+):
+    operator = operator_of(
+        in_namespaces("blue", "green"), [], image="mykind:1.0.0", given_name="mykind", namespace=SPACE
+    )
+    bundle = yaml.safe_load(olm(operator)["manifests/mykind.clusterserviceversion.yaml"].text)
+    (wide,) = bundle["spec"]["install"]["spec"]["clusterPermissions"]
+    assert ["pods"] in [rule["resources"] for rule in wide["rules"]]
+    documents = uninstall_hook(operator, [])
+    assert {document["metadata"].get("namespace", SPACE) for document in documents} == {SPACE}
+
+
+@virtual_time
+async def test_controllers_of_some_namespaces_work_with_rights_in_these_only() -> None:
+    controllers = in_namespaces("blue", "green")
+    operator = operator_of(controllers, [], image="mykind:1", given_name="mykind", namespace=SPACE)
+    storage, record = MemoryStorage(), AccessRecord()
+    account = f"system:serviceaccount:{SPACE}:{operator.name}"
+    async with ApiServer(storage=storage, access=Access(authorizer=Rbac(storage), access_record=record)) as server:
+        admin = Client(InProcessTransport(server.handle))
+        async with admin, ControlPlane(admin):
+            for name in ("blue", "green", "red"):
+                await admin.create(Namespace.named(name))
+            await installed(Api(server), operator)
+            async with Client(InProcessTransport(server.handle, user=account), namespace=SPACE) as client:
+                async with Manager(client, controllers=controllers):
+                    for name in ("blue", "green", "red"):
+                        await admin.create(mykind.Mykind.named("sample", name, spec=mykind.MykindSpec(numpods=1)))
+                    await advance(60)
+                    assert {pod.namespace for pod in await admin.list(Pod)} == {"blue", "green"}
+                    for name in ("blue", "green"):
+                        assert (await admin.get(mykind.Mykind, "sample", namespace=name)).status.ready == 1
+                assert [(request.verb, request.combined) for request, _ in record.refused] == []
+                with pytest.raises(Forbidden, match=r'cannot list resource "pods" .* in the namespace "red"'):
+                    await client.list(Pod, namespace="red")
 
 
 @virtual_time

@@ -100,6 +100,19 @@ class Installation:
         """The beginning of the names of cluster-scoped objects, which no other program in the cluster may use."""
         return self.wide or self.program
 
+    @cached_property
+    def namespaces(self) -> tuple[str, ...]:
+        """The only namespaces whose objects the program sees; empty means all. Without a ``watch_namespace`` they are
+        those that the controllers declare, if all of them declare one.
+        """
+        if self.watch_namespace is not None:
+            return (self.watch_namespace,)
+        everywhere = any(controller.watched[0].namespace is None for controller in self.controllers)
+        if everywhere or any(getattr(served, "read_kinds", ()) for served in self.served):
+            return ()
+        watched = [watch.namespace for controller in self.controllers for watch in controller.watched]
+        return tuple(sorted({namespace for namespace in watched if namespace is not None}))
+
     @property
     def elects(self) -> bool:
         """Whether the replicas elect a leader: true if there are controllers, unless their objects are shared among all

@@ -64,6 +64,8 @@ def _version(operator: Installation, release: str, groups: dict[str, list[Docume
         if document["kind"] in ("Role", "ClusterRole")
     }
     bound = {name: role for name, role in bound.items() if not name.endswith("-metrics-reader")}
+    if operator.watch_namespace is None and (manager := bound.get(f"{operator.name}-manager")):
+        manager["kind"] = "ClusterRole"  # a bundle can't name the namespaces of its roles
     definitions = groups.get("definitions", [])
     annotations = {
         "alm-examples": json.dumps(_examples(operator), indent=2),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from setpoint.deploy.installation import Installation
@@ -41,11 +41,12 @@ def role_of_declarations(grants: Iterable[Grant], name: str) -> Document:
 def roles(operator: Installation) -> list[Document]:
     """The ServiceAccount, its roles and their bindings.
 
-    The controllers' permissions are in a ClusterRole. If the controllers see only one namespace, these permissions are
-    in a Role there, except those for cluster-scoped kinds and URLs. The permissions for Leases, and for the Secret with
-    the certificates that the operator issues itself, are in Roles in the operator's namespace.
+    The controllers' permissions are in a ClusterRole. If the controllers see only some namespaces, these permissions
+    are in a Role in each of them, except those for cluster-scoped kinds and URLs. The permissions for Leases, and for
+    the Secret with the certificates that the operator issues itself, are in Roles in the operator's namespace.
     """
-    documents = [_account(operator), *_granted(operator, declared(operator.controllers, operator.served))]
+    grants = declared(operator.controllers, operator.served)
+    documents = [_account(operator), *_granted(operator, grants, operator.namespaces)]
     if operator.controllers:
         grants = leases() | pause_switch(PAUSE_SWITCH)
         documents += _bound(operator, _role("Role", operator.metadata("leader-election", "rbac"), rules(grants)))
@@ -80,7 +81,8 @@ def uninstaller_roles(operator: Installation, job: Installation) -> list[Documen
         Grant("", "pods", "list"),
     }
     role = _role("Role", job.metadata("", "rbac"), rules(inside))
-    return [_account(job), *_granted(job, grants), *_bound(job, role)]
+    spaces = () if job.watch_namespace is None else (job.watch_namespace,)
+    return [_account(job), *_granted(job, grants, spaces), *_bound(job, role)]
 
 
 def _account(operator: Installation) -> Document:
@@ -92,18 +94,20 @@ def _account(operator: Installation) -> Document:
     }
 
 
-def _granted(operator: Installation, grants: set[Grant]) -> list[Document]:
-    """The grants, in a ClusterRole or, where they suffice, in a Role in the only watched namespace, bound."""
+def _granted(operator: Installation, grants: set[Grant], namespaces: Sequence[str]) -> list[Document]:
+    """The grants, in a ClusterRole or, where they suffice, in a Role in each of the namespaces if any, bound."""
     if not grants:
         return []  # a program of webhooks that look at nothing else
-    if operator.watch_namespace is None:
+    if not namespaces:
         metadata = operator.metadata("", "rbac", wide=True)
         return _bound(operator, _role("ClusterRole", metadata, rules(grants)))
     # A Role can't grant anything that belongs to no namespace.
     kinds = _kinds_without_namespaces(operator)
     outside = {grant for grant in grants if grant.url or (grant.group, grant.resource.partition("/")[0]) in kinds}
-    metadata = operator.metadata("manager", "rbac") | {"namespace": operator.watch_namespace}
-    documents = _bound(operator, _role("Role", metadata, rules(grants - outside)))
+    documents = []
+    for namespace in namespaces:
+        metadata = operator.metadata("manager", "rbac") | {"namespace": namespace}
+        documents += _bound(operator, _role("Role", metadata, rules(grants - outside)))
     if outside:
         documents += _bound(operator, _role("ClusterRole", operator.metadata("", "rbac", wide=True), rules(outside)))
     return documents
