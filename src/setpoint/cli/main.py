@@ -445,6 +445,21 @@ def torture(
     return run(command, scenario, flags)
 
 
+@app.command
+def completion(shell: Literal["bash", "zsh", "fish"], /) -> None:
+    """Print a script with which a shell completes this command's names and flags.
+
+    For bash, add to ~/.bashrc: source <(setpoint completion bash). For zsh and fish, write the script to a file that
+    the shell reads: a file _setpoint in a folder of fpath, or ~/.config/fish/completions/setpoint.fish.
+
+    Parameters
+    ----------
+    shell
+        The shell.
+    """
+    print(app.generate_completion(shell=shell))  # noqa: T201
+
+
 def main() -> None:
     """Runs the ``setpoint`` command with the arguments of the process. The console script calls it by way of
     `setpoint.starting`.
