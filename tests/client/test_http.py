@@ -175,6 +175,25 @@ async def test_certificates_that_change_on_disk_are_used_and_streams_go_on(
     assert seen == ["first", "second"]
 
 
+async def test_a_rotated_authority_is_trusted_once_its_file_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("setpoint.client.http_transport.RELOAD_PERIOD", 0.0)
+    old, new = make("old"), make("new")
+    (tmp_path / "ca.crt").write_bytes(old.cert_pem)
+    context = server_context(make("server", old), tmp_path)
+    async with listening(Server(lambda request: OK), ssl_context=context) as url:
+        config = ClientConfig(server=url, ca_file=tmp_path / "ca.crt")
+        async with Client.from_config(config) as client:
+            await client.get(Thing, "a")
+            context.load_cert_chain(*make("server", new).write(tmp_path, "server"))
+            (tmp_path / "ca.crt").write_bytes(old.cert_pem + new.cert_pem)
+            await client.get(Thing, "a")
+        async with Client.from_config(ClientConfig(server=url, ca_data=old.cert_pem)) as client:
+            with pytest.raises(TransportError, match="certificate"):
+                await client.get(Thing, "a")
+
+
 async def test_certificates_that_cant_be_used_are_named(tmp_path: Path) -> None:
     (tmp_path / "rubbish").write_text("rubbish")
     one, other = make("a"), make("b")
