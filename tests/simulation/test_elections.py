@@ -55,6 +55,23 @@ def test_a_write_of_a_leader_that_stood_still_before_it_was_sent_is_refused() ->
     assert Reference(run_in_process(setup, Plan(), Options(quiet=False)), []).judge(Plan((frozen,)), result) == []
 
 
+def test_a_step_lasts_until_a_new_leader_has_done_its_work() -> None:
+    """What users do next, such as a pause, would hide what the last leader left undone."""
+    children: list[int] = []
+
+    async def grow(cluster: sp.testing.Cluster) -> None:
+        for size in (1, 3):
+            await cluster.apply(App.named("one", "default", spec=AppSpec(size=size)))
+            await cluster.settle()
+        children.append(len(await cluster.list(ConfigMap)))
+
+    setup = Setup(scenario=grow, factory=controllers, leader_election=True)
+    crash = fault("crash-after", "apply configmaps default/one-1 #1")
+    calm, disturbed = (run_in_process(setup, Plan(faults), Options(quiet=False)) for faults in ((), (crash,)))
+    assert (calm.injected, disturbed.injected) == ([], [0])
+    assert children[0] == children[1]
+
+
 def test_children_statuses_and_clean_ups_survive_leaders_that_become_standbys() -> None:
     report = check(lifecycle, controllers, leader_election="standby", off=OFF, budget=Budget(runs=12))
     assert report.points["writes"] >= 10
