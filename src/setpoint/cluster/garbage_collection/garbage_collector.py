@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from setpoint.cache import HandlerRegistration, Head, Informer, InformerFactory
 from setpoint.cache.informer_scope import Scope
-from setpoint.client import ApiError, Client, NotFound, Propagation, TransportError, dynamic
+from setpoint.client import ApiError, Client, Propagation, TransportError, dynamic
 from setpoint.cluster.first_object_watch import FirstObjects
 from setpoint.cluster.garbage_collection.conditional_writes import GarbageWrites
 from setpoint.cluster.garbage_collection.owner_graph import Graph, Node
+from setpoint.cluster.garbage_collection.owner_lookup import InvalidOwner, OwnerLookup, UnknownOwner
 from setpoint.cluster.served_resources import ServedResources, is_collectable
 from setpoint.concurrency import TaskScope
 from setpoint.controller import LoopMetrics, Outcome, WorkLoop, done, retry
@@ -28,7 +28,6 @@ from setpoint.workqueue import RateLimitingQueue
 
 FOREGROUND: Final = "foregroundDeletion"
 ORPHAN: Final = "orphan"
-MAX_ABSENT: Final = 4096
 _TURN: Final = 64
 _REPORTER: Final = "garbage-collector-controller"
 SYNC_PATIENCE: Final = 10.0
@@ -92,6 +91,7 @@ class GarbageCollector:
         self.name = "garbage-collector"
         self.graph = Graph()
         self._client = client
+        self._owners = OwnerLookup(client, resources, self.graph)
         self._writes = GarbageWrites(client)
         self._factory = factory
         self._resources = resources
@@ -101,7 +101,6 @@ class GarbageCollector:
         self._expected: dict[GroupVersionResource, Callable[[], None]] = {}
         self._served: Sequence[Resource] = ()
         self._stale = True
-        self._absent: OrderedDict[tuple[str, str, str, str], None] = OrderedDict()
         self._loop: WorkLoop[Item] = WorkLoop(LoopMetrics(self.name, workers), self._look)
         self._rescan = asyncio.Event()
         self._settled = asyncio.Event()
@@ -323,7 +322,7 @@ class GarbageCollector:
             if number % _TURN == 0:
                 await asyncio.sleep(0)  # an object may have tens of thousands of owners, and others their turn
             self._report(reference, monitor.kind, head)
-            if not await self._lives(reference, monitor.resource, head.namespace):
+            if not await self._owners.exists(reference, monitor.resource, head.namespace):
                 missing.append(reference)
                 continue
             node = self.graph.get(reference.uid)
@@ -366,45 +365,6 @@ class GarbageCollector:
         )
         self._recorder.event(dependent, "Warning", "OwnerRefInvalidNamespace", message, by=_REPORTER)
 
-    async def _lives(self, reference: OwnerReference, dependent: Resource, namespace: str) -> bool:
-        """Whether the owner exists, according to the graph or, if the graph does not contain it, according to the
-        server.
-
-        Raises:
-            UnknownOwner: the server does not serve the owner's kind now.
-            InvalidOwner: the owner's kind is namespaced, and the dependent is cluster-scoped.
-        """
-        owner = self.graph.get(reference.uid)
-        resource = await self._resources.find(self._client, reference.api_version, reference.kind)
-        if resource is None:
-            raise UnknownOwner(
-                f"{reference.kind} {reference.name} ({reference.api_version}) owns {dependent.kind}s in namespace "
-                f"{namespace!r}, but the server serves no such kind"
-            )
-        if resource.namespaced and not namespace:
-            raise InvalidOwner(
-                f"a cluster-scoped {dependent.kind} can't be owned by the namespaced {reference.kind} {reference.name}"
-            )
-        space = namespace if resource.namespaced else ""
-        place_of_owner = (resource.group, resource.plural, ObjectKey.of(space, reference.name))
-        if owner is not None and (owner.gvr.group, owner.gvr.resource, owner.key) == place_of_owner:
-            return True
-        place = (reference.uid, str(resource), space, reference.name)
-        if place in self._absent:
-            self._absent.move_to_end(place)
-            return False
-        kind = dynamic(resource)
-        try:
-            candidate = await self._client.get(kind, reference.name, namespace=space or None)
-        except NotFound:
-            candidate = None
-        if candidate is not None and candidate.uid == reference.uid:
-            return True
-        self._absent[place] = None
-        if len(self._absent) > MAX_ABSENT:
-            self._absent.popitem(last=False)
-        return False
-
     async def _orphan_dependents(self, monitor: _Monitor, head: Head) -> None:
         for dependent in self.graph.dependents(head.uid):
             place = self._monitors.get(dependent.gvr)
@@ -421,11 +381,3 @@ class GarbageCollector:
         for node in blocking:
             if not node.deleting_dependents:
                 self._enqueue(node)
-
-
-class UnknownOwner(Exception):
-    """It is impossible to check now whether an owner exists: the server does not serve its kind."""
-
-
-class InvalidOwner(Exception):
-    """The owner's kind is namespaced, and the dependent is cluster-scoped, so there is no namespace to look in."""
