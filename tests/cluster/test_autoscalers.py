@@ -316,6 +316,17 @@ async def test_what_is_missing_is_said(change: dict[str, Any], type: str, reason
 
 
 @virtual_time
+async def test_conditions_have_no_generation_as_upstream() -> None:
+    async with cluster(objects=[deployment(2, cpu="500m"), autoscaler(utilization(50))]) as world:
+        await world.settle()
+        await world.client.patch(HorizontalPodAutoscaler, "web", {"spec": {"maxReplicas": 8}})
+        await advance(20)
+        status = (await world.get(HorizontalPodAutoscaler, "web")).status
+        assert status.observed_generation == 2
+        assert {condition.observed_generation for condition in status.conditions} == {None}
+
+
+@virtual_time
 async def test_a_target_of_no_replicas_is_left_alone() -> None:
     async with cluster(objects=[deployment(0, cpu="2"), autoscaler(utilization(50))]) as world:
         await world.settle()

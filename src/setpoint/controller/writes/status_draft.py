@@ -45,7 +45,8 @@ class StatusDraft:
     """An object's status at the beginning of a reconcile, and the patch to write at its end.
 
     *Guarantees*: ``observed_generation`` is the generation that was reconciled; a condition's ``last_transition_time``
-    changes exactly when its ``status`` changes; a condition that was set carries the generation that it was set for.
+    changes exactly when its ``status`` changes; a condition that was set in an owned status carries the generation that
+    it was set for.
 
     The patch is the difference from the JSON that was read, so fields that are unknown to the model or belong to other
     managers stay. Conditions are identified by their ``type``, as in upstream's schemas
@@ -163,7 +164,8 @@ class StatusDraft:
             return None
         original = getattr(_as_read(self._obj), "status", None)
         if changed:
-            _settle_conditions(original, status, generation, now().replace(microsecond=0))
+            # Only an owner's conditions get its generation: another one would leave those it does not set behind.
+            _settle_conditions(original, status, generation if self._owned else 0, now().replace(microsecond=0))
         if observed and tracks and self._owned:
             status.observed_generation = generation
         read = _status_of(onto if onto is not None else self._obj)
