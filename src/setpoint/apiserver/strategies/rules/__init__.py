@@ -24,11 +24,12 @@ def _tables() -> dict[str, Table]:
         endpoints,
         flow,
         networking,
+        quotas,
         scheduling,
         storage,
     )
 
-    modules = (access, cluster, csi, endpoints, flow, networking, scheduling, storage)
+    modules = (access, cluster, csi, endpoints, flow, networking, quotas, scheduling, storage)
     return {name: Table(rows) for module in modules for name, rows in module.RULES.items()}
 
 

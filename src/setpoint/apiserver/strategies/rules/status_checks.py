@@ -10,8 +10,8 @@ from typing import Final
 
 from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.addresses import address_errors
+from setpoint.apiserver.strategies.rules.quotas import amount_errors
 from setpoint.apiserver.strategies.rules.rule_table import Place
-from setpoint.apiserver.strategies.rules.scheduling import amount_errors
 from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_subdomain, qualified_name
 from setpoint.meta.text_escaping import quote

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from setpoint.apiserver.strategies.rules import status_checks as checks
+from setpoint.apiserver.strategies.rules.quotas import node_amounts, quota_amounts
 from setpoint.apiserver.strategies.rules.rule_table import (
     Check,
     Place,
@@ -17,7 +18,6 @@ from setpoint.apiserver.strategies.rules.rule_table import (
     row,
     unless_missing,
 )
-from setpoint.apiserver.strategies.rules.scheduling import node_amounts, quota_amounts
 from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import duplicate, invalid, not_supported, required, too_long
