@@ -236,6 +236,21 @@ def test_the_files_that_the_architecture_names_are_there(heading: str, folder: s
     assert [name for name in sorted(named) if not any((place / name).exists() for place in places)] == []
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "parity").glob("*.md")), ids=lambda page: page.stem)
+def test_the_tests_that_a_list_of_parity_names_are_there(page: Path) -> None:
+    names = {path.stem.removeprefix("test_") for path in (ROOT / "tests").rglob("test_*.py")}
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        names.update(re.findall(r"def test_(\w+)", path.read_text("utf-8")))
+    beginnings = {name[:end] for name in names for end in range(len(name) + 1)}
+    text = page.read_text("utf-8")
+    named = re.findall(r"`(?:[\w./]+::)?(?:test_)?([a-z0-9_]+)…`", text)
+    assert [name for name in named if name not in beginnings] == []
+    whole = re.findall(r"`(?:[\w./]+::)?test_([a-z0-9_]+)`", text)
+    assert [name for name in whole if name not in names] == []
+    files = re.findall(r"`((?:tests|docs|benchmarks|examples)/[\w./]+)`", text)
+    assert [file for file in files if not (ROOT / file).exists()] == []
+
+
 def test_the_picture_of_the_embedded_server_has_its_folders_and_all_that_they_import() -> None:
     section = (ROOT / "docs/architecture.md").read_text().split("## The embedded server\n")[1].split("\n## ")[0]
     below: dict[str, set[str]] = {}
