@@ -89,7 +89,7 @@ def test_ci_tests_every_python_that_the_package_says_it_supports() -> None:
     tested = workflow["jobs"]["test"]["strategy"]["matrix"]["python"]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     parts = [classifier.rpartition(" ")[2] for classifier in project["classifiers"] if "Python :: 3." in classifier]
-    assert tested == parts
+    assert tested[: len(parts)] == parts
     assert project["requires-python"] == f">={tested[0]}"
 
 
