@@ -7,7 +7,8 @@
 controllers, and speak TLS with one client: bare aiohttp, 16 requests at a time, which reads the answers and decodes
 none. CPU time is that of the server's processes (etcd counts for kube-apiserver), so that client and other programs on
 the machine matter little. Objects are ConfigMaps of 1 KB; lists have 1,000 of them; *watch* is the number of events
-that arrive at 100 watches while objects are patched.
+that arrive at 100 watches while objects are patched. *whole* is the list of 16,000 of them in one answer, *pages* the
+same list in pages of 50.
 """
 
 from __future__ import annotations
@@ -41,8 +42,10 @@ USERS = f'{TOKEN},admin,1,"system:masters"\n'.encode()
 MAPS = "/api/v1/namespaces/default/configmaps"
 AT_ONCE = 16
 LISTED = 1000
+PAGED = 16_000
+PAGE = 50
 WATCHES = 100
-STEPS = ("create", "get", "list", "patch", "watch")
+STEPS = ("create", "get", "list", "patch", "watch", "whole", "pages")
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -117,8 +120,8 @@ class Measurement:
         self._number += 1
         return {"metadata": {"name": f"m{self._number}", "labels": {"app": "x"}}, "data": {"text": "x" * 800}}
 
-    async def rate(self, step: Callable[[], Awaitable[Any]]) -> dict[str, float]:
-        """``step`` by 16 clients at once, for some seconds: how often for each second, and for each of CPU time."""
+    async def rate(self, step: Callable[[], Awaitable[Any]], clients: int = AT_ONCE) -> dict[str, float]:
+        """``step`` by ``clients`` at once, for some seconds: how often for each second, and for each of CPU time."""
         done = 0
         until = time.perf_counter() + self._seconds
 
@@ -130,12 +133,12 @@ class Measurement:
 
         before, began = self._server.cpu(), time.perf_counter()
         async with asyncio.TaskGroup() as group:
-            for _ in range(AT_ONCE):
+            for _ in range(clients):
                 group.create_task(client())
         return self._figures(done, time.perf_counter() - began, self._server.cpu() - before)
 
     def _figures(self, done: int, seconds: float, cpu: float) -> dict[str, float]:
-        return {"per_second": round(done / seconds, 1), "per_cpu_second": round(done / max(cpu, 1 / TICKS), 1)}
+        return {"per_second": round(done / seconds, 2), "per_cpu_second": round(done / max(cpu, 1 / TICKS), 2)}
 
     async def all(self) -> dict[str, dict[str, float]]:
         async def create() -> None:
@@ -160,7 +163,32 @@ class Measurement:
         result["list"] = await self.rate(listed)
         result["patch"] = await self.rate(patch)
         result["watch"] = await self.fan_out(patch)
+        await self.fill()
+        result["whole"] = await self.rate(lambda: self.walk(2 * PAGED), clients=1)
+        result["pages"] = await self.rate(lambda: self.walk(PAGE), clients=1)
         return result
+
+    async def fill(self) -> None:
+        """Creates objects until there are 16,000."""
+        page = json.loads(await self.request("GET", f"{MAPS}?limit=1"))
+        missing = iter(range(PAGED - 1 - page["metadata"]["remainingItemCount"]))
+
+        async def client() -> None:
+            for _ in missing:
+                await self.request("POST", MAPS, self.body())
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(AT_ONCE):
+                group.create_task(client())
+
+    async def walk(self, limit: int) -> None:
+        """Reads all objects in pages of ``limit``."""
+        token = ""
+        while True:
+            page = await self.request("GET", f"{MAPS}?limit={limit}&continue={token}")
+            metadata = json.loads(page[: page.index(b'"items"')] + b'"items":[]}')["metadata"]
+            if not (token := metadata.get("continue", "")):
+                return
 
     async def fan_out(self, patch: Callable[[], Awaitable[Any]]) -> dict[str, float]:
         """Events that reach the watches while one client patches."""
@@ -232,7 +260,7 @@ def main() -> None:
     }
     print("per CPU second of the server (per second)", *STEPS, sep=" | ")
     for name, steps in systems.items():
-        cells = [f"{steps[step]['per_cpu_second']:,.0f} ({steps[step]['per_second']:,.0f})" for step in STEPS]
+        cells = [f"{steps[step]['per_cpu_second']:,.4g} ({steps[step]['per_second']:,.4g})" for step in STEPS]
         print(name, *cells, sep=" | ")
     machine = {"cores": os.cpu_count(), "python": platform.python_version(), "load": os.getloadavg()[0]}
     write(options, "apiserver", {"machine": machine, "rounds": options.rounds, "systems": systems}, parts)
