@@ -91,3 +91,17 @@ async def test_a_dry_run_takes_an_object_with_a_version() -> None:
         (await api.post(DEPLOYMENTS, sent)).failed(400, "BadRequest", "resourceVersion should not be set")
         sent["spec"]["replicas"] = -1
         (await api.post(DEPLOYMENTS, sent)).failed(422, "Invalid", "spec.replicas")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"spec": {"replicas": "x"}}, {"spec": {"replicas": 2**31}}, {"spec": 5}, {"status": {"replicas": "x"}},
+        {"status": {"replicas": -(2**31) - 1}}, {"kind": "Foo"}, {"apiVersion": "v1"},
+    ],
+)  # fmt: skip
+async def test_a_result_that_is_not_a_scale_is_a_wrong_patch_and_a_bad_request(api: Api, wrong: dict[str, Any]) -> None:
+    status = (await api.patch(f"{WEB}/scale", wrong)).failed(422, "Invalid", "")
+    assert [cause["field"] for cause in status["details"]["causes"]] == ["patch"]
+    (await api.put(f"{WEB}/scale", {**scale(name="web"), **wrong})).failed(400, "BadRequest", "")
+    assert (await api.get(f"{WEB}/scale")).ok()["spec"] == {"replicas": 1}

@@ -20,6 +20,9 @@ def texts(definition: dict[str, Any], **options: Any) -> list[str]:
 ITEM = {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}
 KEYED = {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
 GOOD = [
+    spec(
+        **{"type": "object", "$schema": "", "x-kubernetes-preserve-unknown-fields": True, "default": {"$schema": "x"}}
+    ),
     spec(type="object", properties={"a": {"type": "string"}}),
     spec(**KEYED, items=ITEM),
     spec(**{"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]}),
@@ -80,6 +83,12 @@ BAD: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (spec(**{"type": "object", "$ref": "x"}), [f"{P}.$ref: Forbidden: $ref is not supported"]),
+    (spec(**{"type": "object", "$schema": "x"}), [": Invalid value: \"\": OpenAPIV3Schema 'schema' is not supported"]),
+    (
+        spec(type="object", properties={"a": {"$schema": "x"}}),
+        [": Invalid value: \"\": OpenAPIV3Schema 'schema' is not supported"],
+    ),
+    (spec(**{"type": "object", "$schema": "x", "$ref": "x"}), [f"{P}.$ref: Forbidden: $ref is not supported"]),
     (spec(type="object", definitions={"x": {}}), [f"{P}.definitions: Forbidden: definitions is not supported"]),
     (
         spec(**{"type": "object", "x-kubernetes-preserve-unknown-fields": False}),

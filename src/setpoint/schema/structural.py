@@ -53,8 +53,10 @@ def check(
     errors = _root_errors(definition, path) if status_subresource else []
     if definition.get("nullable"):
         errors.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
-    form = form_errors(definition, path)
     keywords = keyword_errors(definition, path)
+    if _has_dialect(definition):  # upstream can't make such a schema structural, so it checks no more of it
+        return errors + keywords or [invalid(path, "", "OpenAPIV3Schema 'schema' is not supported")]
+    form = form_errors(definition, path)
     errors += form
     if not form and not keywords and _has_default(definition):
         errors += _default_errors(Schemas({}).parse(definition), path)
@@ -70,6 +72,19 @@ def _root_errors(definition: Mapping[str, JSON], path: str) -> list[FieldError]:
     only = f"only [{_ALLOWED_ROOT_FIELDS}] fields are allowed"
     reason = f"{only} at the root of the schema if the status subresource is enabled"
     return [invalid(path, dict(definition), reason)]
+
+
+def _has_dialect(definition: JSON) -> bool:
+    """Whether ``$schema`` is set in the schema or in one of its parts."""
+    if not isinstance(definition, Mapping):
+        return False
+    if definition.get("$schema"):
+        return True
+    parts = [definition.get(keyword) for keyword in ("items", "additionalProperties", "not")]
+    parts += (definition.get("properties") or {}).values()
+    for keyword in ("allOf", "anyOf", "oneOf"):
+        parts += definition.get(keyword) or ()
+    return any(_has_dialect(part) for part in parts)
 
 
 def _has_default(definition: Mapping[str, JSON]) -> bool:

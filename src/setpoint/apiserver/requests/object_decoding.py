@@ -86,9 +86,12 @@ def read_typed(call: Call, kind: GroupVersionKind, *, older: tuple[str, ...] = (
     return typed(document, kind)
 
 
-def fit_kind(call: Call, document: JsonObject, kind: GroupVersionKind, *, older: tuple[str, ...] = ()) -> None:
+def fit_kind(
+    call: Call, document: JsonObject, kind: GroupVersionKind, *, older: tuple[str, ...] = (), patch: bool = False
+) -> None:
     """Checks that the kind and the apiVersion of a document that is never stored are those of ``kind``, or missing.
-    ``older`` are further API versions that are accepted. Raises ApiStatusError (400).
+    ``older`` are further API versions that are accepted. Raises ApiStatusError (400; 422 for the result of a
+    ``patch``).
     """
     kind_name, version = document.get("kind") or kind.kind, document.get("apiVersion") or kind.api_version
     if kind_name == kind.kind and version in (kind.api_version, *older):
@@ -96,20 +99,21 @@ def fit_kind(call: Call, document: JsonObject, kind: GroupVersionKind, *, older:
     _check_names(kind_name, version)
     group_version = GroupVersion.parse(version)
     reason = _why_not(call, kind.group, kind.kind, group_version, kind_name, "pkg/runtime/scheme.go:111")
-    raise bad_request(f'{kind_name} in version "{group_version.version}" cannot be handled as a {kind.kind}: {reason}')
+    prefix = f'{kind_name} in version "{group_version.version}" cannot be handled as a {kind.kind}'
+    raise malformed(prefix, reason, patch)
 
 
-def typed(document: JsonObject, kind: GroupVersionKind) -> JsonObject:
+def typed(document: JsonObject, kind: GroupVersionKind, *, patch: bool = False) -> JsonObject:
     """Removes nulls from the document, as Go's decoder does, and returns the document.
 
-    Raises ApiStatusError (400) if a value does not have the type that ``kind`` requires. Missing fields are not checked
-    here.
+    Raises ApiStatusError (400; 422 for the result of a ``patch``) if a value does not have the type that ``kind``
+    requires. Missing fields are not checked here.
     """
     schema = built_in_schemas()[definition_name(kind)]
     for error in validate(schema, document):
         if error.type is ErrorType.TYPE_INVALID and error.bad_value != "null":
             prefix = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
-            raise bad_request(f"{prefix}: json: cannot unmarshal into Go struct field {kind.kind}.{error}")
+            raise malformed(prefix, f"json: cannot unmarshal into Go struct field {kind.kind}.{error}", patch)
     empty_nulls(schema, document)
     return document
 
@@ -255,7 +259,7 @@ def coerce(
             go_type_messages.restored(problem, whole=not may_have_floats(call.request.body or b"")), patch_text
         )
     if problem:
-        raise _malformed(prefix, problem, patch)
+        raise malformed(prefix, problem, patch)
     check_fields(call, served.schema, obj, validation, duplicates, prefix, patch=patch, patch_text=patch_text)
     if served.custom and applied:
         fill_defaults(served.schema, obj)  # as upstream, which refuses the nulls that an apply may leave
@@ -269,7 +273,7 @@ def coerce(
                 drop_nulls(served.schema, obj)
             served.strategy.read(obj)
         except ValueError as wrong:
-            raise _malformed(prefix, str(wrong), patch) from None
+            raise malformed(prefix, str(wrong), patch) from None
     clean(metadata)
     served.strategy.default(obj)
     complete(served, obj)
@@ -301,14 +305,15 @@ def check_fields(
     strict = others + strict if patch else strict + others
     if (strict or repeated) and validation == "Strict":
         texts = [*(["\n  ".join(("yaml: unmarshal errors:", *repeated))] if repeated else []), *strict]
-        raise _malformed(prefix, f"strict decoding error: {', '.join(texts)}", patch, patch_text)
+        raise malformed(prefix, f"strict decoding error: {', '.join(texts)}", patch, patch_text)
     strict = [*repeated, *strict]
     if strict and validation == "Warn":
         for text in strict:
             call.warn(text)
 
 
-def _malformed(prefix: str, problem: str, patch: bool, patch_text: str = "") -> ApiStatusError:
+def malformed(prefix: str, problem: str, patch: bool, patch_text: str = "") -> ApiStatusError:
+    """The error for a document that is not of its kind: 400, or 422 if it is the result of a ``patch``."""
     return patched_wrong(problem, patch_text) if patch else bad_request(f"{prefix}: {problem}")
 
 

@@ -15,7 +15,14 @@ from setpoint.apiserver.objects.label_selector import selector_of
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.body import content_type
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.object_decoding import check_fields, fit_kind, fit_namespace, read_document, typed
+from setpoint.apiserver.requests.object_decoding import (
+    check_fields,
+    fit_kind,
+    fit_namespace,
+    malformed,
+    read_document,
+    typed,
+)
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
 from setpoint.apiserver.resources.registry import ScalePaths, ServedResource
@@ -38,6 +45,7 @@ _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 _PATCHES = ("application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json")
 _OF_VERSION: Final = re.compile(r" using [^\s:]+")
 _USING: Final = f" using {_SCALE.api_version}"
+_NOT_A_SCALE: Final = 'Scale in version "v1" cannot be handled as a Scale'
 _NOT_APPLIED: Final = (
     "failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) to "
     "proper version: request to convert CR to an invalid group/version: autoscaling/v1"
@@ -59,8 +67,7 @@ def update_scale(call: Call) -> Response:
     record, live = _live(call)
     scale, repeated = read_document(call, "Scale")
     _fit(call, scale)
-    prefix = 'Scale in version "v1" cannot be handled as a Scale'
-    check_fields(call, _schema(), scale, options.field_validation, repeated, prefix)
+    check_fields(call, _schema(), scale, options.field_validation, repeated, _NOT_A_SCALE)
     return _answer(call, shape, _set(call, record, live, scale, options))
 
 
@@ -80,7 +87,7 @@ def patch_scale(call: Call) -> Response:
     scale = scale_of(call.served, live)
     scale["spec"].setdefault("replicas", 0)  # for operations of a JSON patch
     patched = change(scale)
-    _fit(call, patched)
+    _fit(call, patched, patch=True)
     check_fields(call, _schema(), patched, options.field_validation, repeated, "", patch=True)
     return _answer(call, shape, _set(call, record, live, patched, options))
 
@@ -137,10 +144,18 @@ def _schema() -> Schema:
     return built_in_schemas()[definition_name(_SCALE)]
 
 
-def _fit(call: Call, scale: JsonObject) -> None:
-    """Checks the kind of a Scale that was sent, and the types of its values. Raises ApiStatusError (400)."""
-    fit_kind(call, scale, _SCALE)
-    typed(scale, _SCALE)
+def _fit(call: Call, scale: JsonObject, *, patch: bool = False) -> None:
+    """Checks the kind of a Scale that was sent, and the types of its values. Raises ApiStatusError (400; 422 for the
+    result of a ``patch``).
+    """
+    fit_kind(call, scale, _SCALE, patch=patch)
+    typed(scale, _SCALE, patch=patch)
+    for part in ("spec", "status"):
+        replicas = (scale.get(part) or {}).get("replicas", 0)
+        if not -(2**31) <= replicas < 2**31:
+            field = f"Scale{part.title()}.{part}.replicas"
+            problem = f"json: cannot unmarshal number {replicas} into Go struct field {field} of type int32"
+            raise malformed(_NOT_A_SCALE, problem, patch)
 
 
 def _set(
