@@ -1,0 +1,74 @@
+"""The reads of a reconcile show its own writes under faults: children that it creates, patches and deletes."""
+
+from __future__ import annotations
+
+import pytest
+from tests.simulation.kinds import App, AppSpec
+
+import setpoint as sp
+from setpoint.meta import ObjectMeta
+from setpoint.models.core_v1 import ConfigMap
+from setpoint.simulation import Budget, always, check
+from setpoint.simulation.scenario.temporal_properties import Objects
+
+WRONG: list[str] = []
+
+
+class Data(sp.Model):
+    metadata: ObjectMeta = ObjectMeta()
+    data: dict[str, str] | None = None
+
+
+async def compare(ctx: sp.Context, name: str, value: str | None) -> None:
+    """Notes each way to read that does not show the child with this value; None if it was deleted."""
+    lister = ctx.lister(ConfigMap)
+    shown = {
+        "get": await ctx.get(ConfigMap, name),
+        "list": next((obj for obj in await ctx.list(ConfigMap, selector="child=yes") if obj.name == name), None),
+        "owned": next((obj for obj in ctx.owned(ConfigMap) if obj.name == name), None),
+        "index": next((obj for obj in lister.list(index=("value", value or "x")) if obj.name == name), None),
+        "as_": lister.try_get(name, ctx.object.namespace, as_=Data),
+    }
+    for way, obj in shown.items():
+        actual = None if obj is None or obj.metadata.deletion_timestamp else (obj.data or {}).get("value")
+        if actual != value:
+            WRONG.append(f"{way} shows {actual}, not {value}")
+
+
+async def reconcile(app: App, ctx: sp.Context) -> None:
+    """Keeps as many children of generated names as the size says, with a value."""
+    children = [child for child in ctx.owned(ConfigMap) if not child.is_deleting]
+    while len(children) < app.spec.size:
+        metadata = ObjectMeta(generate_name=f"{app.name}-", labels={"child": "yes"})
+        created = await ctx.create(ConfigMap(metadata=metadata, data={"value": "new"}))
+        await compare(ctx, created.name, "new")
+        children = [child for child in ctx.owned(ConfigMap) if not child.is_deleting]
+    for child in children[app.spec.size :]:
+        await ctx.delete(child)
+        await compare(ctx, child.name, None)
+    wanted = "on" if app.spec.feature else "off"
+    for child in await ctx.list(ConfigMap, selector="child=yes"):
+        if child.metadata.controller is not None and child.metadata.controller.uid == app.uid and not child.is_deleting:
+            if (child.data or {}).get("value") != wanted:
+                await ctx.patch(child, {"data": {"value": wanted}})
+            await compare(ctx, child.name, wanted)
+
+
+def controllers() -> list[sp.Controller[App]]:
+    controller = sp.Controller(App, reconcile).owns(ConfigMap)
+    return [controller.index("value", lambda child: (child.data or {}).get("value"), of=ConfigMap)]
+
+
+async def scenario(cluster: sp.testing.Cluster) -> None:
+    for size, feature in ((2, False), (3, True), (1, True)):
+        await cluster.apply(App.named("one", "default", spec=AppSpec(size=size, feature=feature)))
+        await cluster.settle()
+
+
+def nothing_is_wrong(objects: Objects) -> bool:
+    return not WRONG
+
+
+@pytest.mark.parametrize("runs", [12, pytest.param(400, marks=pytest.mark.long)])
+def test_no_fault_hides_a_write_from_the_reads_of_its_reconcile(runs: int) -> None:
+    check(scenario, controllers, predicates=[always(nothing_is_wrong)], budget=Budget(runs=runs))
