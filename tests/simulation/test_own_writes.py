@@ -47,10 +47,9 @@ async def reconcile(app: App, ctx: sp.Context) -> None:
         await ctx.delete(child)
         await compare(ctx, child.name, None)
     wanted = "on" if app.spec.feature else "off"
-    for child in await ctx.list(ConfigMap, selector="child=yes"):
-        if child.metadata.controller is not None and child.metadata.controller.uid == app.uid and not child.is_deleting:
-            if (child.data or {}).get("value") != wanted:
-                await ctx.patch(child, {"data": {"value": wanted}})
+    for child in ctx.owned(ConfigMap):
+        if not child.is_deleting and (child.data or {}).get("value") != wanted:
+            await ctx.patch(child, {"data": {"value": wanted}})
             await compare(ctx, child.name, wanted)
 
 

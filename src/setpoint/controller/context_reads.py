@@ -124,7 +124,8 @@ class ContextReads:
         return self._caches.client
 
     def lister(self, kind: type[T]) -> Lister[T]:
-        """The cache of a declared kind, with the writes of this reconcile.
+        """The cache of a declared kind, with the writes of this reconcile. Where a cache did not show the writes of the
+        key's last reconcile in time, `get`, `list` and `owned` read from the server, but a lister does not.
 
         Raises:
             UndeclaredRead: the controller declares no cache of that kind.
