@@ -18,6 +18,8 @@ from tools.docs.navigation import DOCS
 from tools.docs.pages import digest
 
 CLI = "@mermaid-js/mermaid-cli@11"
+UNCUT = ("<style>", "<style>#my-svg foreignObject{overflow:visible;}")
+"""Labels have the widths of the font here: in a reader's wider one they would be cut off."""
 
 
 def main() -> int:
@@ -46,6 +48,7 @@ def _draw(source: str, picture: Path) -> None:
         browser.write_text(json.dumps(options))
         command = ["npx", "--yes", "-p", CLI, "mmdc", "-p", str(browser), "-i", str(diagram), "-o", str(picture)]
         subprocess.run([*command, "-b", "white"], check=True)
+    picture.write_text(picture.read_text("utf-8").replace(*UNCUT, 1), "utf-8")
 
 
 if __name__ == "__main__":
