@@ -56,7 +56,7 @@ def test_a_write_of_a_leader_that_stood_still_before_it_was_sent_is_refused() ->
 
 
 def test_a_step_lasts_until_a_new_leader_has_done_its_work() -> None:
-    """What users do next, such as a pause, would hide what the last leader left undone."""
+    """The user's next change, such as a pause, would hide the work that the last leader left undone."""
     children: list[int] = []
 
     async def grow(cluster: sp.testing.Cluster) -> None:
