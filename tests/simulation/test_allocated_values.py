@@ -17,6 +17,9 @@ from setpoint.models.core_v1 import (
     ConfigMap,
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
+    Service,
+    ServicePort,
+    ServiceSpec,
     VolumeResourceRequirements,
 )
 from setpoint.models.storage_v1 import StorageClass
@@ -242,4 +245,20 @@ def test_a_volume_that_has_been_larger_stays_so() -> None:
         objects=[grows],
         budget=Budget(runs=60),
     )
+    assert report.singles
+
+
+async def keep_services(app: App, ctx: sp.Context) -> None:
+    spec = ServiceSpec(ports=[ServicePort(port=80)])
+    await ctx.keep(Service, [Service.named(f"{app.name}-{number}", spec=spec) for number in range(app.spec.size)])
+
+
+async def fewer_services(cluster: sp.testing.Cluster) -> None:
+    for size in (2, 1):
+        await cluster.apply(App.named("one", "default", spec=AppSpec(size=size)))
+        await cluster.settle()
+
+
+def test_it_does_not_matter_which_address_a_deleted_service_had() -> None:
+    report = check(fewer_services, lambda: [sp.Controller(App, keep_services).owns(Service)], budget=Budget(runs=60))
     assert report.singles

@@ -34,6 +34,10 @@ REPLACEABLE: Final = frozenset(
 """Kinds whose objects are interchangeable: if an object is deleted because of a stale view and then replaced, nothing
 is lost.
 """
+UNCOUNTED: Final = frozenset({"ipaddresses.networking.k8s.io"})
+"""Kinds of which the server makes an object for each Service, named after whichever value was free. The Services are
+counted.
+"""
 TURNOVER: Final = 100
 """Controllers that delete and then create this many objects of one generated name within one step are in a hot loop."""
 MOST_WRITES: Final = 1500
@@ -149,7 +153,7 @@ class Monitor:
             and not sketch(entry.value).metadata.owner_references
         ):
             self.provided.add(subject)
-        if entry.lane != "user":
+        if entry.lane != "user" and entry.collection not in UNCOUNTED:
             if entry.type == "ADDED":
                 if entry.orphan or self.excusing or self._is_for_the_excused(entry) or self._is_for_the_gone():
                     self._excused.add(entry.uid)
