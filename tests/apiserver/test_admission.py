@@ -174,6 +174,37 @@ async def test_order_and_reinvocation() -> None:
         assert webhooks.asked[-1][1]["object"]["data"] == {"c": "1"}
 
 
+async def test_built_in_plugins_run_again_on_what_a_webhook_changed() -> None:
+    """And a webhook that wants it sees what they changed."""
+    sidecar = adding("/spec/initContainers", [{"name": "wait", "image": "i"}])
+    webhooks = Webhooks()
+    webhooks.handlers = {"a": sidecar, "b": allow}
+    async with serving(webhook_caller=webhooks.caller(), plugins_off=()) as api:
+        (await api.post("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})).ok()
+        limits = {"limits": [{"type": "Container", "defaultRequest": {"cpu": "1"}}]}
+        (await api.post("/api/v1/namespaces/default/limitranges", {"metadata": {"name": "l"}, "spec": limits})).ok()
+        rule = {"resources": ["pods"]}
+        hooks = webhook("a", rule=rule), webhook("b", rule=rule, reinvocationPolicy="IfNeeded")
+        (await api.post(MUTATING, configuration(*hooks))).ok()
+        stored = (await api.post(PODS, pod())).ok()
+        [added], [container] = stored["spec"]["initContainers"], stored["spec"]["containers"]
+        [volume] = stored["spec"]["volumes"]
+        assert volume["name"].startswith("kube-api-access-")
+        assert added["volumeMounts"] == container["volumeMounts"]
+        assert added["volumeMounts"][0]["name"] == volume["name"]
+        assert added["resources"] == {"requests": {"cpu": "1"}}
+        assert webhooks.names == "abb"
+        assert webhooks.asked[-1][1]["object"]["spec"]["initContainers"] == [added]
+
+
+async def test_a_plugin_can_refuse_what_a_webhook_changed() -> None:
+    urgent = adding("/spec/priorityClassName", "system-node-critical")
+    async with hooked(a=urgent) as (api, _):
+        (await api.post(MUTATING, configuration(webhook("a", rule={"resources": ["pods"]})))).ok()
+        words = "the integer value of priority (0) must not be provided in pod spec"
+        (await api.post(PODS, pod())).failed(403, "Forbidden", words)
+
+
 @virtual_time
 async def test_failure_policy_and_the_words_of_failures() -> None:
     async def slow(request: dict[str, Any]) -> dict[str, Any]:

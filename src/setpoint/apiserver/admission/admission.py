@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from setpoint.apiserver import plugins
 from setpoint.apiserver.admission.configurations import Configurations
 from setpoint.apiserver.admission.mutating_policy import MutatingPolicy
 from setpoint.apiserver.admission.validating_policy import check_policies
@@ -25,6 +26,7 @@ from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.resources.registry import ServedResource
+from setpoint.schema import copy_json, json_equal
 
 JsonObject = dict[str, Any]
 Phase = Literal["mutate", "validate"]
@@ -188,13 +190,23 @@ class Admission:
         return outcome
 
     async def _rounds(self, attributes: AdmissionAttributes, warnings: list[str]) -> JsonObject | None:
-        """The object after all mutating policies and webhooks have run in order. Those that ask for reinvocation run
-        once more if the object was changed after their first run.
+        """The object after all mutating policies and webhooks have run in order. If any of them changed it, the
+        built-in plugins run on it again; then the policies and webhooks that ask for reinvocation run once more if the
+        object was changed after their first run.
         """
         hooks = self._hooks
         called: set[str] = set()
         again: set[str] = set()
+        given = attributes.obj
         for reinvoking in (False, True):
+            if reinvoking:
+                if attributes.obj is given:
+                    break
+                mutated = copy_json(attributes.new)
+                plugins.mutate(replace(attributes, obj=mutated))
+                if not json_equal(mutated, attributes.new):
+                    attributes = replace(attributes, obj=mutated)
+                    again |= called
             hooks_in_order: list[Webhook | MutatingPolicy] = [*hooks.mutating_policies, *hooks.mutating]
             for hook in hooks_in_order:
                 if reinvoking and hook.uid not in again:
