@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import errno
+import re
 import ssl
 import zlib
 from collections.abc import AsyncIterator
@@ -36,6 +37,7 @@ _AT_ONCE: Final = 16 * 1024
 _GRACE: Final = 5.0
 _MAX_PARAMETERS: Final = 1000
 _NOBODY: Final = Peer()
+_WARNING: Final = re.compile(r'299 - "(?:[^"\\]|\\.)*"')
 
 
 class PortTakenError(UserError, OSError):
@@ -193,7 +195,7 @@ class HttpFront:
             if len(body) >= _GZIP_FROM and "gzip" in http.headers.get("Accept-Encoding", ""):
                 body = await _compressed(body)
                 headers["content-encoding"] = "gzip"
-            answer = web.Response(status=response.status, headers=headers, body=body)
+            answer = web.Response(status=response.status, headers=_pairs(headers), body=body)
             if response.status == HTTPStatus.REQUEST_TIMEOUT:
                 answer.force_close()
             if len(body) <= _AT_ONCE and http.transport is not None and not http.transport.get_write_buffer_size():
@@ -295,12 +297,18 @@ def _headers(http: web.BaseRequest) -> dict[str, str]:
     return headers
 
 
+def _pairs(headers: dict[str, str]) -> list[tuple[str, str]]:
+    """The headers as they are sent: each warning in a header of its own, as in upstream."""
+    pairs = [(name, value) for name, value in headers.items() if name != "warning"]
+    return pairs + [("warning", text) for text in _WARNING.findall(headers.get("warning", ""))]
+
+
 async def _stream(
     http: web.BaseRequest, status: int, headers: dict[str, str], body: AsyncIterator[bytes], patience: float
 ) -> web.StreamResponse:
     from aiohttp import web
 
-    stream = web.StreamResponse(status=status, headers=headers)
+    stream = web.StreamResponse(status=status, headers=_pairs(headers))
     if http.version >= (1, 1):
         stream.enable_chunked_encoding()
     try:
