@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import tempfile
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from tests.apiserver.harness import CRDS, MYKINDS, Api, crd, crd_version, mykind, serving
@@ -218,12 +219,29 @@ async def test_group_scope_and_kind_stay(served: Api) -> None:
 async def test_a_deleted_crd_takes_its_objects_along(served: Api) -> None:
     for name in "ab":
         (await served.post(MYKINDS, mykind(name))).ok()
-    gone = (await served.delete(CRD)).ok()
-    assert gone["status"] == "Success"
+    await served.delete(CRD)
     assert (await served.get(MYKINDS)).status == 404
     assert served.server.storage.scan("mykinds.grp.example.com") == []
     (await served.post(CRDS, crd())).ok()
     assert (await served.get(MYKINDS)).ok()["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "status"), [({}, 200), ({"orphanDependents": False}, 202), ({"dryRun": ["All"]}, 200)]
+)
+async def test_the_answer_to_the_deletion_of_a_crd_is_the_crd_that_waits_for_its_cleanup(
+    served: Api, options: dict[str, Any], status: int
+) -> None:
+    """Even if it has no objects: in upstream, controllers finish the deletion after the answer."""
+    answer = await served.delete(CRD, body=options)
+    assert (answer.status, answer.json["kind"]) == (status, "CustomResourceDefinition")
+    assert answer.json["metadata"]["deletionTimestamp"]
+    assert answer.json["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
+    [*_, condition] = answer.json["status"]["conditions"]
+    assert (condition["type"], condition["status"]) == ("Terminating", "True")
+    assert condition["reason"] == "InstanceDeletionPending"
+    assert condition["lastTransitionTime"]
+    assert (await served.get(CRD)).status == (200 if "dryRun" in options else 404)
 
 
 async def test_a_deleted_crd_waits_for_objects_with_finalizers(served: Api) -> None:

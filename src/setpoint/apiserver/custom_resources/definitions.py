@@ -21,6 +21,7 @@ from setpoint.apiserver.requests.path import ResourcePath
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.state import State
 from setpoint.apiserver.storage import Damage, Record
+from setpoint.apiserver.strategies.definitions import CLEANUP_FINALIZER
 from setpoint.apiserver.verbs.delete import remove
 from setpoint.meta import format_time
 from setpoint.schema import Schema, copy_json, structural
@@ -28,7 +29,6 @@ from setpoint.schema import Schema, copy_json, structural
 _log = logging.getLogger(__name__)
 JsonObject = dict[str, Any]
 COLLECTION: Final = "customresourcedefinitions.apiextensions.k8s.io"
-CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
 
 
 class CustomResources:

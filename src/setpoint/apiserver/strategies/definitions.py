@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from setpoint.apiserver.objects.codec import metadata_of
 from setpoint.apiserver.resources.strategy import METADATA, JsonObject, Strategy
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.strategies.webhooks import (
@@ -22,7 +23,7 @@ from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported,
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.write_context import WriteContext
 
-_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
+CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
 _APPROVED: Final = "api-approved.kubernetes.io"
 _NAMES: Final = ("plural", "singular", "kind", "listKind")
 _SHARED: Final = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
@@ -63,10 +64,19 @@ class Definitions(Strategy):
         obj["status"] = {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": stored}
 
     def check_delete(self, call: WriteContext, obj: JsonObject) -> None:
-        """Adds the finalizer that keeps a CRD until its custom resources have been deleted."""
-        metadata = obj["metadata"]
-        if not metadata.get("deletionTimestamp") and _FINALIZER not in (metadata.get("finalizers") or ()):
-            metadata["finalizers"] = [*(metadata.get("finalizers") or ()), _FINALIZER]
+        """Adds the finalizer that keeps a CRD until its custom resources have been deleted, and the condition that says
+        so.
+        """
+        metadata, status = obj["metadata"], obj["status"]
+        if metadata.get("deletionTimestamp"):
+            return
+        finalizers = metadata.get("finalizers") or ()
+        if CLEANUP_FINALIZER not in finalizers:
+            metadata["finalizers"] = [*finalizers, CLEANUP_FINALIZER]
+        others = [item for item in status.get("conditions") or () if item.get("type") != "Terminating"]
+        text = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+        pending = {"type": "Terminating", "status": "True", "reason": "InstanceDeletionPending", "message": text}
+        status["conditions"] = [*others, {**pending, "lastTransitionTime": call.timestamp()}]
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         spec = obj.get("spec")
@@ -94,7 +104,9 @@ class Definitions(Strategy):
         return record
 
     def after_update(self, call: WriteContext, record: Record, old: JsonObject) -> Record:
-        return call.definitions.updated(record, old)
+        latest = call.definitions.updated(record, old)
+        begins = metadata_of(record.value).deletionTimestamp and "deletionTimestamp" not in old["metadata"]
+        return record if begins else latest  # as upstream, whose controllers finish a deletion after the answer
 
     def after_delete(self, call: WriteContext, record: Record) -> None:
         call.definitions.deleted(record)

@@ -104,8 +104,9 @@ def remove(
     admit: bool = True,
     check: Callable[[JsonObject], bool] | None = None,
 ) -> tuple[bytes, bool]:
-    """Deletes an object or marks it for deletion. Returns its last state (as stored) and whether it has been removed.
-    Raises ApiStatusError.
+    """Deletes an object or marks it for deletion. Returns its last state (as stored) and whether it has been removed. A
+    deletion of a CRD or a namespace that upstream's controllers finish after the answer is only a mark here, too, and
+    for a CRD the state is the one that was stored first. Raises ApiStatusError.
 
     ``admit``: whether webhooks are called for the deletion. ``check`` may raise an exception to refuse the deletion; it
     returns whether it changed the object, which is then stored even if it is already being deleted.
@@ -157,7 +158,10 @@ def remove(
     is_deleted = not waits and not grace
     if is_deleted and marked and not options.dry_run:  # as upstream, watches see the mark before the deletion
         record = _stored(call, served, record, obj)
-    return _finish(call, served, record, obj, is_deleted=is_deleted, changed=changed, dry_run=options.dry_run)
+    value, is_deleted = _finish(
+        call, served, record, obj, is_deleted=is_deleted, changed=changed, dry_run=options.dry_run
+    )
+    return value, is_deleted and not begins
 
 
 def _finish(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from setpoint.apiserver.custom_resources.definitions import CLEANUP_FINALIZER
+from setpoint.apiserver.strategies.definitions import CLEANUP_FINALIZER
 from setpoint.cluster.controller_registry import GARBAGE_COLLECTOR
 from setpoint.cluster.garbage_collection.garbage_collector import FOREGROUND, ORPHAN
 from setpoint.cluster.storage.volume_protection import ATTRIBUTES, CLAIM, VOLUME
