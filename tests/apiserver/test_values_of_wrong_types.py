@@ -102,7 +102,7 @@ async def test_a_binding_without_metadata_is_refused() -> None:
             answer.failed(400, "BadRequest", "name in URL does not match name in Binding object")
 
 
-@pytest.mark.parametrize("amount", ["1e30", "1E18", "9223372036854775807"])
+@pytest.mark.parametrize("amount", ["1e30", "1e+30", "1E18", "9223372036854775807"])
 async def test_a_quota_whose_thousandths_overflow_to_a_multiple_of_1000_is_accepted(amount: str) -> None:
     """Upstream counts in thousandths of 64 bits; with an exponent an overflow is 0."""
     async with serving() as api:
@@ -116,6 +116,25 @@ async def test_a_quota_of_more_pods_than_64_bits_can_count_is_refused(amount: An
         body = json.dumps({"metadata": {"name": "q"}, "spec": {"hard": {"pods": amount}}}).encode()
         answer = await api.post("/api/v1/namespaces/default/resourcequotas", body)
         answer.failed(422, "Invalid", "spec.hard[pods]: Invalid value", "must be an integer")
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [
+        *((_HUGE, "1"), (f"{_HUGE}", "1"), (12 * 10**22, "120")),
+        *(("12345678901234567890000", "12345678901234567890k"), ("1500m", "1500m")),
+    ],
+)
+async def test_a_refused_amount_of_ten_to_the_21_or_more_is_named_without_the_zeros(amount: Any, text: str) -> None:
+    """Go counts them, but has no suffix for them."""
+    async with serving() as api:
+        body = json.dumps({"metadata": {"name": "q"}, "spec": {"hard": {"pods": amount}}}).encode()
+        answer = await api.post("/api/v1/namespaces/default/resourcequotas", body)
+        answer.failed(422, "Invalid", f'spec.hard[pods]: Invalid value: "{text}": must be an integer')
+        resources = {"limits": {"example.com/a": amount}, "requests": {"example.com/a": amount}}
+        spec = {"containers": [{"name": "c", "image": "i", "resources": resources}]}
+        answer = await api.post(PODS, json.dumps({"metadata": {"name": "p"}, "spec": spec}).encode())
+        answer.failed(422, "Invalid", f'limits[example.com/a]: Invalid value: "{text}": must be an integer')
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import re
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -239,6 +240,8 @@ def _leaf(kind: str, value: Any) -> Any:
 
 def _canonical(kind: str, value: Any) -> Any:
     if kind == _QUANTITY:
+        if type(value) is float:  # JSON's numbers beyond 64 bits become floats here, and Go reads their digits
+            value = f"{Decimal(repr(value)):f}"
         try:
             return str(Quantity(value)) if value is not None else "0"
         except ValueError:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
+from decimal import ROUND_UP
 from typing import Final
 
 from setpoint.apiserver.resources.strategy import JsonObject
@@ -23,6 +25,9 @@ _STANDARD: Final = frozenset(
     }
 )  # fmt: skip
 _NOTHING: Final = Quantity("0")
+_EXPONENT: Final = re.compile(r"(?=[^eE]{1,18}[eE])\d*\.?\d*[eE]\+?\d+", re.ASCII)
+"""An amount that upstream keeps as 64 bits and a power of ten."""
+_ZEROS: Final = re.compile(r"(?:000)+E\Z")
 _OF_QUALITY: Final = ("cpu", "memory")
 """The resources on which a pod's quality of service depends."""
 
@@ -51,11 +56,28 @@ def container_resource_errors(name: str, path: str) -> Errors:
     return errors
 
 
+def thousandths(amount: Quantity) -> int:
+    """The amount in thousandths, rounded up, as upstream's ``MilliValue`` computes it: an amount that does not fit 64
+    bits is 0 if it was written with an exponent and at most 18 digits, and loses its high bits otherwise.
+    """
+    exact = int((amount.value * 1000).to_integral_value(ROUND_UP))
+    if -(2**63) <= exact < 2**63:
+        return exact
+    return 0 if _EXPONENT.fullmatch(str(amount)) else (exact + 2**63) % 2**64 - 2**63
+
+
+def go_text(amount: Quantity) -> str:
+    """The amount as upstream's messages have it. Go counts trailing zeros by threes, but has no suffix for 10^21 and
+    more, and then leaves them out.
+    """
+    return _ZEROS.sub("", str(amount))
+
+
 def _amount_errors(name: str, amount: Quantity, path: str) -> Errors:
-    errors = [] if amount >= _NOTHING else [invalid(path, str(amount), _NOT_NEGATIVE)]
+    errors = [] if amount >= _NOTHING else [invalid(path, go_text(amount), _NOT_NEGATIVE)]
     extended = not _native(name) and not name.startswith("requests.") and not qualified_name(f"requests.{name}")
-    if extended and amount != Quantity(str(int(amount.value))):
-        errors.append(invalid(path, str(amount), "must be an integer"))
+    if extended and thousandths(amount) % 1000:
+        errors.append(invalid(path, go_text(amount), "must be an integer"))
     if name.startswith("hugepages-"):
         try:
             size = Quantity(name.removeprefix("hugepages-"))

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from decimal import ROUND_UP
 from typing import Any, Final
 
 from msgspec.structs import replace
 
-from setpoint.apiserver.strategies.pod_resources import container_resource_errors, resource_errors
+from setpoint.apiserver.strategies.pod_resources import (
+    container_resource_errors,
+    go_text,
+    resource_errors,
+    thousandths,
+)
 from setpoint.apiserver.strategies.rules.rule_table import IMMUTABLE, Place, Row, row
 from setpoint.meta import Quantity
 from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, required
 
-_EXPONENT: Final = re.compile(r"(?=[^eE]{1,18}[eE])\d*\.?\d*[eE]\d+", re.ASCII)
-"""An amount that upstream keeps as 64 bits and a power of ten. A longer number arrives here as ``1e+30``."""
 _COUNTED: Final = (
     "pods", "services", "services.loadbalancers", "services.nodeports", "replicationcontrollers", "resourcequotas",
     "secrets", "configmaps", "persistentvolumeclaims",
@@ -90,19 +91,9 @@ def amount_errors(name: str, amount_text: str | int, path: str) -> list[FieldErr
     if amount.value < 0:
         errors.append(invalid(path, amount_text, NOT_NEGATIVE))
     whole = name in _COUNTED or ("/" in name and "kubernetes.io/" not in name)
-    if whole and _thousandths(str(amount_text), amount) % 1000:
-        errors.append(invalid(path, str(amount), "must be an integer"))
+    if whole and thousandths(amount) % 1000:
+        errors.append(invalid(path, go_text(amount), "must be an integer"))
     return errors
-
-
-def _thousandths(text: str, amount: Quantity) -> int:
-    """The amount in thousandths, rounded up, as upstream's ``MilliValue`` computes it: an amount that does not fit 64
-    bits is 0 if it was written with an exponent and at most 18 digits, and loses its high bits otherwise.
-    """
-    exact = int((amount.value * 1000).to_integral_value(ROUND_UP))
-    if -(2**63) <= exact < 2**63:
-        return exact
-    return 0 if _EXPONENT.fullmatch(text) else (exact + 2**63) % 2**64 - 2**63
 
 
 def _scopes(place: Place) -> list[FieldError]:
