@@ -197,10 +197,10 @@ class Admission:
         hooks = self._hooks
         called: set[str] = set()
         again: set[str] = set()
-        given = attributes.obj
+        original = attributes.obj
         for reinvoking in (False, True):
             if reinvoking:
-                if attributes.obj is given:
+                if attributes.obj is original:
                     break
                 mutated = copy_json(attributes.new)
                 plugins.mutate(replace(attributes, obj=mutated))
