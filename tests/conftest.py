@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import Phase, given, settings, strategies
-from tests.ports import reserved_port
+from tests.ports import hold_unreachable_ports, reserved_port
 
 settings.register_profile("setpoint", deadline=None)  # a busy machine is not a failure
 # Mutants are judged thousands of times, always alike (tools/mutation.py), and no person reads their counter-examples.
@@ -29,6 +29,14 @@ settings.load_profile("setpoint")
 def pytest_xdist_auto_num_workers() -> int:
     """One worker more than processors: a third of the time a test waits for a process that it started."""
     return (os.cpu_count() or 1) + 1
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """No test gets a port at which its server can't be reached. The workers of a run leave this to the main process."""
+    if hasattr(config, "workerinput"):
+        return
+    for holder in hold_unreachable_ports():
+        config.add_cleanup(holder.close)
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import os
 import socket
 import ssl
 from collections.abc import Callable
@@ -189,6 +190,9 @@ def _literal(host: str, port: int) -> list[AddrInfoType]:
 
 
 def os_reason(problem: BaseException) -> str:
+    """The system's reason: asyncio puts a text of its own in its place. TLS and name services count their own way."""
+    if isinstance(problem, OSError) and problem.errno and not isinstance(problem, ssl.SSLError | socket.gaierror):
+        return os.strerror(problem.errno)
     return line_of(getattr(problem, "strerror", None) or problem)
 
 

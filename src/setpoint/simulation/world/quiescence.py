@@ -37,7 +37,8 @@ class Quiescence:
     async def reach(self, patience: float) -> None:
         """Waits until nothing more is due within ``patience`` seconds, counted from the call and again from the end of
         each fault that lasts for a time, and from the moment at which a process has taken over from one that died.
-        Faults that outlast the step stay in effect.
+        Faults that outlast the step stay in effect. Beside a former leader that stands still until the next step, the
+        wait ends at the take-over, so that both come after the user's next change.
         """
         world, loop = self._world, self._world.loop
         began = loop.time()
@@ -49,7 +50,7 @@ class Quiescence:
             takes_over_by = began + world.electing()
             if due is None or due > max(deadline, takes_over_by):
                 return
-            if due <= takes_over_by:  # the new leader has its work still before it
+            if due <= takes_over_by and not world.steps.lasting:  # the new leader has its work still before it
                 deadline = max(deadline, due + patience)
             await asyncio.sleep(max(due - loop.time(), 0.0))
 
