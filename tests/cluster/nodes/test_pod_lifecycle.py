@@ -219,6 +219,22 @@ async def test_a_pod_that_never_restarts_fails_with_its_liveness_probe() -> None
 
 
 @virtual_time
+async def test_statuses_of_containers_are_sorted_by_name_and_those_of_init_containers_as_in_the_spec() -> None:
+    async with cluster() as world:
+        new_pod = noted("a", {"pull-seconds": "5"})
+        new_pod.spec.containers = [Container(name=name, image="a") for name in ("web", "app", "log")]
+        new_pod.spec.init_containers = [Container(name=name, image="b") for name in ("second", "first")]
+        await world.create(new_pod)
+        await advance(1)
+        message = "containers with unready status: [web app log]"
+        assert (await conditions(world))["ContainersReady"][2] == message
+        await advance(60)
+        status = (await world.get(Pod, "a")).status
+        assert [state.name for state in status.container_statuses] == ["app", "log", "web"]
+        assert [state.name for state in status.init_container_statuses] == ["second", "first"]
+
+
+@virtual_time
 async def test_init_containers_come_one_after_the_other_and_a_sidecar_stays() -> None:
     def behaviour(_pod: Pod) -> PodBehaviour:
         slow = ContainerBehaviour(runs=3.0)

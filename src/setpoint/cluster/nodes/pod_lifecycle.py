@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from math import inf
+from operator import attrgetter
 from typing import Final
 
 from setpoint.cluster.nodes import container_statuses, probe_failure_times
@@ -387,6 +388,8 @@ class PodLife:
                 return status
         new_status = container_statuses.waiting(container, why)
         statuses.append(new_status)
+        if statuses is not self._pod.status.init_container_statuses:
+            statuses.sort(key=attrgetter("name"))  # as kubelets do; those of init containers keep the spec's order
         return new_status
 
     def _pairs(self) -> Iterable[tuple[Container, ContainerStatus]]:

@@ -34,14 +34,11 @@ def phase_of(pod: Pod, *, ending: bool = False) -> str:
     if len(states) < len(spec.containers):
         return "Pending"
     policies = {container.name: container.restart_policy or policy for container in spec.containers}
+    if any(_has_never_run(state) for state in states):
+        return "Pending"
     codes: list[int | None] = []
     for state in states:
         last = ended(state)
-        before = state.last_state.terminated if state.last_state is not None else None
-        if running(state) is not None:
-            return "Running"
-        if last is None and before is None:
-            return "Pending"
         if last is None or _begins_again("Never" if ending else policies.get(state.name, policy), last.exit_code):
             codes.append(None)
         else:
@@ -66,7 +63,8 @@ def set_conditions(pod: Pod, now: datetime) -> None:
         for init_status in status.init_container_statuses
         if init_status.name in sidecars and not init_status.ready
     ]
-    unready += [container_status.name for container_status in status.container_statuses if not container_status.ready]
+    ready_names = {state.name for state in status.container_statuses if state.ready}
+    unready += [container.name for container in spec.containers if container.name not in ready_names]
     _set(pod, "PodReadyToStartContainers", status.phase == "Running" or bool(status.pod_ip and not over), now=now)
     if over == "PodCompleted" or not waiting or len(status.init_container_statuses) < len(spec.init_containers):
         _set(pod, "Initialized", True, over if over == "PodCompleted" else None, now=now)
@@ -89,6 +87,11 @@ def set_conditions(pod: Pod, now: datetime) -> None:
         _set(pod, "Ready", ready, *((None, None) if ready else why), now=now)
     _set(pod, "ContainersReady", ready, *((None, None) if ready else why), now=now)
     _set(pod, "PodScheduled", True, now=now)
+
+
+def _has_never_run(status: ContainerStatus) -> bool:
+    before = status.last_state.terminated if status.last_state is not None else None
+    return running(status) is None and ended(status) is None and before is None
 
 
 def _begins_again(policy: str, code: int) -> bool:
