@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import signal
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,10 +71,14 @@ class Replica:
 
     def signal(self, number: signal.Signals) -> float:
         """When it was sent, on the machine's clock."""
-        now = asyncio.get_running_loop().time()
-        if number in (signal.SIGSTOP, signal.SIGKILL):
-            self.stopped_at.append(now)
+        clock = asyncio.get_running_loop().time
+        now = clock()
         self.running.process.send_signal(number)
+        if number in (signal.SIGSTOP, signal.SIGKILL):
+            # It may have begun a reconcile after `now`, before the signal reached it.
+            with suppress(ChildProcessError):  # the process has ended, and asyncio has collected it
+                os.waitid(os.P_PID, self.running.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            self.stopped_at.append(clock())
         return now
 
     def turns(self) -> list[Turn]:
