@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from tests.fuzz.judge import SLOW, FoundError, Report, session
 from tests.fuzz.raw_http import connections, raw_session
 from tests.fuzz.requests import requests
+from tests.ports import hold_unreachable_ports
 
 from setpoint.apps.heap_freezing import freeze_heap
 
@@ -42,7 +43,9 @@ def main() -> int:
     report, result = Report(), {}
     rounds, memory = 0, list[int]()
     print(f"seed {seed}", flush=True)
-    with asyncio.Runner() as runner:
+    with contextlib.ExitStack() as stack, asyncio.Runner() as runner:
+        for holder in hold_unreachable_ports():
+            stack.enter_context(holder)
         while time.monotonic() < end:
             for problem in (
                 _in_process(runner, seed + rounds, report, result),
