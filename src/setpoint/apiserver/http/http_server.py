@@ -195,7 +195,7 @@ class HttpFront:
             if len(body) >= _GZIP_FROM and "gzip" in http.headers.get("Accept-Encoding", ""):
                 body = await _compressed(body)
                 headers["content-encoding"] = "gzip"
-            answer = web.Response(status=response.status, headers=_pairs(headers), body=body)
+            answer = web.Response(status=response.status, headers=_as_sent(headers), body=body)
             if response.status == HTTPStatus.REQUEST_TIMEOUT:
                 answer.force_close()
             if len(body) <= _AT_ONCE and http.transport is not None and not http.transport.get_write_buffer_size():
@@ -297,10 +297,12 @@ def _headers(http: web.BaseRequest) -> dict[str, str]:
     return headers
 
 
-def _pairs(headers: dict[str, str]) -> list[tuple[str, str]]:
+def _as_sent(headers: dict[str, str]) -> dict[str, str] | list[tuple[str, str]]:
     """The headers as they are sent: each warning in a header of its own, as in upstream."""
-    pairs = [(name, value) for name, value in headers.items() if name != "warning"]
-    return pairs + [("warning", text) for text in _WARNING.findall(headers.get("warning", ""))]
+    if "warning" not in headers:
+        return headers
+    others = [(name, value) for name, value in headers.items() if name != "warning"]
+    return others + [("warning", text) for text in _WARNING.findall(headers["warning"])]
 
 
 async def _stream(
@@ -308,7 +310,7 @@ async def _stream(
 ) -> web.StreamResponse:
     from aiohttp import web
 
-    stream = web.StreamResponse(status=status, headers=_pairs(headers))
+    stream = web.StreamResponse(status=status, headers=_as_sent(headers))
     if http.version >= (1, 1):
         stream.enable_chunked_encoding()
     try:
