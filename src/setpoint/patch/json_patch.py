@@ -70,11 +70,10 @@ def decode(text: bytes | str) -> list[Operation]:
             return list(_operations(parse_json(text)[0]))  # which reads unpaired surrogates, too
         except json.JSONDecodeError as error:
             raise PatchError(go_syntax_error(error, place=False)) from None
-    for operation in operations or ():
-        for name, value in (operation or {}).items():
-            if name != "value":
-                operation[name] = parse_json(bytes(value))[0]
-    return operations or []
+    return [
+        {name: value if name == "value" else parse_json(bytes(value))[0] for name, value in (operation or {}).items()}
+        for operation in operations or ()
+    ]
 
 
 def apply(document: Any, operations: Sequence[Operation], *, max_copied_bytes: int = _MAX_COPIED_BYTES) -> Any:
