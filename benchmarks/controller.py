@@ -117,7 +117,7 @@ def definition() -> dict[str, Any]:
 def api_server() -> Any:
     """The address of a fresh ``setpoint server``."""
     with tempfile.TemporaryDirectory() as folder:
-        options = ["--port", "0", "--kubeconfig", str(Path(folder) / "config"), "--no-control-plane", "--http"]
+        options = ["--port", "0", "--write-kubeconfig", str(Path(folder) / "config"), "--no-control-plane", "--http"]
         server = subprocess.Popen(
             [sys.executable, "-m", "setpoint", "server", *options],
             stdout=subprocess.PIPE,

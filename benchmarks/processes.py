@@ -61,7 +61,7 @@ def embedded(objects: int) -> Iterator[tuple[str, Path, int]]:
     """The address, the kubeconfig and the pid of a fresh ``setpoint server``."""
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "config"
-        options = ["--port", "0", "--kubeconfig", str(config), "--no-control-plane", "--http"]
+        options = ["--port", "0", "--write-kubeconfig", str(config), "--no-control-plane", "--http"]
         process = subprocess.Popen(
             [sys.executable, "-m", "setpoint", "server", *options],
             stdout=subprocess.PIPE,

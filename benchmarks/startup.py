@@ -64,7 +64,7 @@ def environment(checkout: Path, folder: Path) -> dict[str, str]:
 def cluster(folder: Path) -> Iterator[Path]:
     """The kubeconfig of a server that has the definition of Mykind."""
     kubeconfig = folder / "kubeconfig"
-    words = [sys.executable, "-m", "setpoint", "server", "--port", "0", "--kubeconfig", str(kubeconfig)]
+    words = [sys.executable, "-m", "setpoint", "server", "--port", "0", "--write-kubeconfig", str(kubeconfig)]
     server = subprocess.Popen(words, env=environment(HERE, folder), stderr=subprocess.DEVNULL)
     try:
         end = time.monotonic() + LIMIT

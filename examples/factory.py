@@ -1,7 +1,7 @@
 """factory.py: what runs on which node, and which Services have no running Pod? One factory makes the informers that
 keep Nodes, Pods and Services; listers and an index answer from these caches and ask no server.
 
-setpoint server --kubeconfig ./kubeconfig &
+setpoint server --write-kubeconfig ./kubeconfig &
 python examples/factory.py --kubeconfig ./kubeconfig
 """
 

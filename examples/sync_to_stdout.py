@@ -1,7 +1,7 @@
 """sync_to_stdout.py: a controller put together by hand, as controllers are written without a framework: an informer
 with its indexer, a work queue of keys, and N workers that print what the indexer has for a key.
 
-setpoint server --kubeconfig ./kubeconfig &
+setpoint server --write-kubeconfig ./kubeconfig &
 python examples/sync_to_stdout.py --kubeconfig ./kubeconfig &
 kubectl --kubeconfig ./kubeconfig run mypod --image=nginx
 """

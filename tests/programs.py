@@ -126,7 +126,7 @@ async def program(*words: str | Path, home: Path) -> AsyncIterator[Program]:
 async def server(home: Path, *words: str | Path) -> AsyncIterator[tuple[Program, str, Path]]:
     """``setpoint server`` with these options more: the program, its URL, its kubeconfig."""
     kubeconfig = home / "server.kubeconfig"
-    options = ("--kubeconfig", kubeconfig, *words)
+    options = ("--write-kubeconfig", kubeconfig, *words)
     if "--port" not in words:
         options = ("--port", "0", *options)
     async with program("-m", "setpoint", "server", *options, home=home) as running:

@@ -35,7 +35,7 @@ HEALTH = (
     "c = http.client.HTTPSConnection('127.0.0.1', 6443, timeout=5, context=ssl._create_unverified_context()); "
     "c.request('GET', '/readyz'); raise SystemExit(c.getresponse().status != 200)"
 )
-FLAGS = ("--host=0.0.0.0", "--auth", "--kubeconfig=-")
+FLAGS = ("--host=0.0.0.0", "--auth", "--write-kubeconfig=-")
 SECOND = 1_000_000_000
 
 

@@ -37,7 +37,7 @@ async def test_it_says_where_it_serves_and_ends_cleanly(tmp_path: Path, number: 
 async def test_it_says_how_to_get_a_kubeconfig_when_it_writes_none(tmp_path: Path) -> None:
     async with program("-m", "setpoint", "server", "--port", "0", "--no-control-plane", home=tmp_path) as running:
         await running.until(lambda seen: len(seen.out) == 2, "the line about the kubeconfig")
-        assert running.out[1] == "setpoint: kubectl needs a kubeconfig: --kubeconfig FILE writes one"
+        assert running.out[1] == "setpoint: kubectl needs a kubeconfig: --write-kubeconfig FILE writes one"
 
 
 async def test_the_page_of_a_cluster_is_served_where_it_says(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``setpoint server --manifests`` and ``--kubeconfig=-``: a server that begins with objects, or says what is wrong."""
+"""``setpoint server --manifests`` and ``--write-kubeconfig=-``: a server with objects, or with a reason why not."""
 
 from __future__ import annotations
 
@@ -146,7 +146,17 @@ def test_a_directory_that_is_missing_or_a_file_is_named(tmp_path: Path) -> None:
 async def test_standard_output_is_a_kubeconfig_that_reaches_a_server_on_all_addresses(
     tmp_path: Path,
 ) -> None:
-    words = ("-m", "setpoint", "server", "--port", "0", "--no-control-plane", "--kubeconfig=-", "--host", "0.0.0.0")
+    words = (
+        "-m",
+        "setpoint",
+        "server",
+        "--port",
+        "0",
+        "--no-control-plane",
+        "--write-kubeconfig=-",
+        "--host",
+        "0.0.0.0",
+    )
     async with program(*words, "--auth", home=tmp_path) as running:
         await running.until(lambda seen: any("serving" in line for line in seen.out), "where it serves")
         kubeconfig = tmp_path / "kubeconfig"

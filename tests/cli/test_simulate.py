@@ -125,13 +125,13 @@ def test_a_file_that_can_not_be_played_is_told_in_one_line(
     if isinstance(content, list):
         content = b"".join(json.dumps(item).encode() + b"\n" for item in content)
     path.write_bytes(content)
-    assert simulated(mykind.controller, path) == 1
+    assert simulated(mykind.controller, path) == 2
     _, _, said = capsys.readouterr().err.partition(": ")
     assert said == message.replace("FILE", str(path)) + "\n"
 
 
 def test_a_recording_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert simulated(mykind.controller, tmp_path / "monday.jsonl") == 1
+    assert simulated(mykind.controller, tmp_path / "monday.jsonl") == 2
     assert capsys.readouterr().err.endswith(f"No such file or directory: {tmp_path / 'monday.jsonl'}\n")
 
 
@@ -168,7 +168,7 @@ def test_a_wrong_word_is_told_in_one_line(
     Path("broken.py").write_text("async def scenario(cluster) await cluster.settle()\n")
     with pytest.raises(SystemExit) as ended:
         main(mykind.controller, argv=["simulate", *words])
-    assert ended.value.code == 1
+    assert ended.value.code == 2
     _, _, said = capsys.readouterr().err.partition(": ")
     assert said.startswith(message)
     assert "Traceback" not in said

@@ -35,7 +35,7 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @contextmanager
 def serving_at(file: Path, *flags: str) -> Iterator[Path]:
     """Runs a server in a process of its own within the block, and yields the file of its kubeconfig."""
-    command = [sys.executable, "-m", "setpoint", "server", "--port=0", f"--kubeconfig={file}", *flags]
+    command = [sys.executable, "-m", "setpoint", "server", "--port=0", f"--write-kubeconfig={file}", *flags]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
         assert server.stdout is not None
         lines = []

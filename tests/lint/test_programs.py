@@ -98,5 +98,5 @@ def test_what_can_not_be_read_is_named(
     monkeypatch.chdir(tmp_path)
     Path("a.py").write_text(content)
     Path("empty").mkdir()
-    assert run(*words) == 1
+    assert run(*words) == 2
     assert f"setpoint lint: {message}" in capsys.readouterr().err

@@ -82,7 +82,7 @@ async def test_a_program_that_does_not_work_at_all_is_named(
     tmp_path: Path, command: tuple[str, ...], within: float, message: str
 ) -> None:
     async with torture(tmp_path, "--start-within", str(within), "--", *command) as running:
-        assert await running.ended() == 1
+        assert await running.ended() == 2
     text = "\n".join(running.err)
     assert message in text
     assert "Traceback" not in text
@@ -91,13 +91,13 @@ async def test_a_program_that_does_not_work_at_all_is_named(
 
 async def test_without_a_program_it_says_how_it_is_called(tmp_path: Path) -> None:
     async with torture(tmp_path) as running:
-        assert await running.ended() == 1
+        assert await running.ended() == 2
     assert "name the program to torture after --" in "\n".join(running.err)
 
 
 async def test_a_switch_that_does_not_exist_is_named(tmp_path: Path) -> None:
     async with torture(tmp_path, "--off", "lags=they are never late", "--", *PAIRS) as running:
-        assert await running.ended() == 1
+        assert await running.ended() == 2
     assert "--off: no fault and no oracle has the name 'lags'" in "\n".join(running.err)
 
 

@@ -96,6 +96,7 @@ In a fleet the controller of one cluster is called `NAME@CLUSTER`. A histogram a
 def commands() -> str:
     """The commands and their flags."""
     import setpoint as sp
+    from setpoint.apps.error_reports import EXIT_STATUSES
     from setpoint.cli.main import app
     from setpoint.cli.program import program
     from setpoint.models.core_v1 import ConfigMap
@@ -103,7 +104,10 @@ def commands() -> str:
     async def reconcile(_settings: ConfigMap, _ctx: sp.Context) -> None: ...
 
     own = program("program.py", sp.Operator([sp.Controller(ConfigMap, reconcile)]))
-    parts = [f"# Commands and flags\n\n`program.py` stands for a program of [`sp.main`](../programs.md). {MADE}"]
+    parts = [
+        "# Commands and flags\n\n`program.py` stands for a program of [`sp.main`](../programs.md). "
+        f"{EXIT_STATUSES}\n{MADE}"
+    ]
     for path, command in [*_commands("program.py", own), *_commands("setpoint", app)]:
         rows = []
         for argument in command.assemble_argument_collection(parse_docstring=True):

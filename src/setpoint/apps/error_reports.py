@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from setpoint.meta import DecodeError, SelectorError
 from setpoint.meta.text_escaping import visible
@@ -16,9 +17,14 @@ class UsageError(UserError):
     """An argument of the command line is invalid; the message gives the reason."""
 
 
+EXIT_STATUSES: Final = "The exit status is 0 on success and 1 after an error, unless the command names another."
+"""The last line of the help of every command."""
+
+
 @contextmanager
-def reported(program: str) -> Iterator[None]:
-    """Turns failures that a user can fix into one line on stderr and exit status 1.
+def reported(program: str, status: int = 1) -> Iterator[None]:
+    """Turns failures that a user can fix into one line on stderr and this exit status: 2 for commands whose status 1
+    is a verdict.
 
     Any other failure is a defect of the program and keeps its traceback. Ctrl-C ends with status 130, as shells expect.
     If the reader of the output has gone (a broken pipe), the status is 0.
@@ -38,7 +44,7 @@ def reported(program: str) -> Iterator[None]:
         if program.endswith(".py"):  # the message suggests a command of this program
             sentence = sentence.replace("APP.py", program)
         print(visible(f"{program}: {sentence}"), file=sys.stderr)  # noqa: T201 - this is the user's terminal
-        raise SystemExit(1) from None
+        raise SystemExit(status) from None
 
 
 def explain(problem: BaseException) -> str | None:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from setpoint.apps.error_reports import reported
 from setpoint.cli.finding_formats import Format, stdout_for
 from setpoint.cli.program_arguments import Parts
 from setpoint.cli.program_options import OptionValues, with_values
@@ -25,8 +26,10 @@ def check_command(parts: Parts) -> Callable[..., None]:
         """Check objects in files as an API server would: schema, defaults, rules and the admission functions.
 
         FILES are YAML or JSON files, folders of such files, or "-" for standard input. Objects of other kinds are left
-        out. The exit status is 0 if the API server would store every object, 1 if it would refuse one, 2 if nothing
-        can be checked.
+        out.
+
+        The exit status is 0 if the API server would store every object, 1 if it would refuse one, 2 if the command
+        fails, also because there is nothing to check.
 
         Parameters
         ----------
@@ -37,7 +40,7 @@ def check_command(parts: Parts) -> Callable[..., None]:
         """
         from setpoint.cli.check import check_files  # imports parts of the server
 
-        with stdout_for(output) as stream:
+        with reported(parts.command, 2), stdout_for(output) as stream:
             raise SystemExit(check_files(with_values(parts, option)[0], files, old or [], output, stream))
 
     return check

@@ -17,7 +17,7 @@ from setpoint.meta.text_escaping import visible
 if TYPE_CHECKING:
     from setpoint.crd.definition_change import Change
 
-crd_app = App(name="crd", help="Custom resources over time: the effects of a change, and migration of stored objects.")
+crd_app = App(name="crd")
 Source = Annotated[str, Parameter(allow_leading_hyphen=True)]
 _BREAKS, _TROUBLE = 1, 2
 _WORDS = {"breaks": "BREAKS", "may": "MAY BREAK", "": "fine"}

@@ -22,7 +22,7 @@ from setpoint.scaffold.names import KindName, NameProblem, ProjectName
 from setpoint.scaffold.project import Api, Project, ProjectError
 from setpoint.scaffold.update import remember, update
 
-create_app = App(name="create", help="Add a kind, webhooks, a version or others' kinds to a project of setpoint init.")
+create_app = App(name="create")
 Scope: TypeAlias = Literal["Namespaced", "Cluster"]
 Force = Annotated[bool, Parameter(negative="")]
 _FIRST_VERSION = "v1alpha1"
@@ -167,11 +167,7 @@ def version_command(kind: str, version: str, /, *, force: Force = False) -> None
 
 
 def update_command() -> None:
-    """Merge what today's setpoint init would make differently into the project in this folder.
-
-    Files without changes of yours are replaced, others are merged line by line; conflicts are marked as git marks them,
-    and the command ends with 1. Everything must be committed before.
-    """
+    """The command; what it does is said in `setpoint.cli.main`."""
     with _reported("setpoint update"):
         folder = Path()
         done = update(folder)

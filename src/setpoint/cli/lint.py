@@ -18,10 +18,7 @@ _LEFT_OUT: Final = frozenset(("__pycache__", "build", "dist", "node_modules", "s
 
 
 def lint_command(*paths: Path, output: Annotated[Format, Parameter(name=["--output", "-o"])] = "text") -> None:
-    """Find mistakes in the sources of an operator that need no run to be seen; nothing is imported.
-
-    The exit status is 0 without findings, and 1 with some. A line with the comment "# setpoint: allow RULE" and a
-    reason is left out.
+    """The command; what it does is said in `setpoint.cli.main`.
 
     Parameters
     ----------
@@ -30,7 +27,7 @@ def lint_command(*paths: Path, output: Annotated[Format, Parameter(name=["--outp
     output
         text, json, or sarif (2.1.0) for forges, which show the findings at their lines.
     """
-    with reported("setpoint lint"):
+    with reported("setpoint lint", 2):
         problems = []
         files = list(_sources(paths or (Path(),)))
         for file in files:

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
+from setpoint.apps.error_reports import EXIT_STATUSES, reported
 from setpoint.cli.pause_flags import PauseFlags
 from setpoint.cli.run_flags import KubeconfigFlags
 from setpoint.cli.security_flags import SecurityFlags
@@ -28,6 +29,7 @@ _DEFAULT_OBJECTS = ObjectFlags()
 app = App(
     name="setpoint",
     help="The framework for Kubernetes controllers in Python.",
+    help_epilogue=EXIT_STATUSES,
     version=lambda: f"setpoint {version('setpoint')} (Kubernetes 1.37)",
 )
 
@@ -37,7 +39,7 @@ def server(
     *,
     host: str = "127.0.0.1",
     port: Port = 6443,
-    kubeconfig: Path | None = None,
+    write_kubeconfig: Path | None = None,
     objects: ObjectFlags = _DEFAULT_OBJECTS,
     plane: PlaneFlags = _DEFAULT_PLANE,
     ui: Annotated[bool, Parameter(negative="")] = False,
@@ -52,8 +54,8 @@ def server(
         The address to listen on, which must be a loopback address unless --auth is given.
     port
         The port to listen on; 0 picks a free one.
-    kubeconfig
-        Write a kubeconfig for this server to this file, replacing it if it exists. With --kubeconfig=- it is the
+    write_kubeconfig
+        Write a kubeconfig for this server to this file, replacing it if it exists. With --write-kubeconfig=- it is the
         standard output, and what the server says is in its comments. No other kubeconfig is changed.
     ui
         Also serve a web page at /ui/, with the objects (those not in their desired state first) and the control
@@ -70,7 +72,7 @@ def server(
     serve(
         host=host,
         port=port,
-        kubeconfig=kubeconfig,
+        kubeconfig=write_kubeconfig,
         data_dir=objects.data_dir,
         manifests=objects.manifests,
         plane=plane,
@@ -108,9 +110,34 @@ def envtest(*, install: Path | None = None, controllers: str = "") -> None:
     print(install.absolute())  # noqa: T201
 
 
-app.command("setpoint.cli.webhook:command", name="webhook", help="Serve admission and conversion webhooks.")
-app.command("setpoint.cli.lint:lint_command", name="lint", help="Find mistakes in the sources of an operator.")
-app.command("setpoint.cli.mcp_command:mcp_command", name="mcp", help="Answer the tool calls of an agent (MCP, stdio).")
+app.command(
+    "setpoint.cli.webhook:command",
+    name="webhook",
+    help="""Serve admission and conversion webhooks.
+
+The webhooks of APP are served until Ctrl-C or SIGTERM, over HTTPS, with /healthz and /readyz, by any number of
+replicas. Give exactly one of --cert-dir, --service and --url.
+""",
+)
+app.command(
+    "setpoint.cli.lint:lint_command",
+    name="lint",
+    help="""Find mistakes in the sources of an operator that need no run to be seen; nothing is imported.
+
+A line with the comment "# setpoint: allow RULE" and a reason is left out.
+
+The exit status is 0 without findings, 1 with some, 2 if the command fails.
+""",
+)
+app.command(
+    "setpoint.cli.mcp_command:mcp_command",
+    name="mcp",
+    help="""Answer the tool calls of an agent, by the Model Context Protocol over standard input and output.
+
+The tools read running operators, a cluster and the project's files; they simulate and check the project, and start a
+throw-away cluster. No tool writes to the cluster of the kubeconfig. It needs the extra setpoint[mcp].
+""",
+)
 app.command("setpoint.cli.crd:crd_app", name="crd", help="Compare CustomResourceDefinitions; migrate stored objects.")
 
 
@@ -151,8 +178,18 @@ def init(
     make(name, group=group, kind=kind, version=version, scope=scope, source=source, force=force)
 
 
-app.command("setpoint.cli.init:create_app", name="create", help="Add a kind, webhooks or a version to a project.")
-app.command("setpoint.cli.init:update_command", name="update", help="Bring a project up to date with setpoint init.")
+app.command(
+    "setpoint.cli.init:create_app", name="create", help="Add kinds, webhooks or versions to a project of setpoint init."
+)
+app.command(
+    "setpoint.cli.init:update_command",
+    name="update",
+    help="""Merge what today's setpoint init would make differently into the project in this folder.
+
+Files without changes of yours are replaced, others are merged line by line. Conflicts are marked as git marks them, and
+then the exit status is 1. Everything must be committed before.
+""",
+)
 
 
 @app.command
@@ -433,6 +470,8 @@ def torture(
     For each fault the program is started with a fresh embedded server, the scenario's users act, and the final state is
     compared with that of an undisturbed run. Each finding is tried again several times, to see how often it occurs.
 
+    The exit status is 0 without findings, 1 with one, 2 if the command fails.
+
     Parameters
     ----------
     command
@@ -442,7 +481,8 @@ def torture(
     """
     from setpoint.cli.torture import torture as run
 
-    return run(command, scenario, flags)
+    with reported("setpoint torture", 2):
+        return run(command, scenario, flags)
 
 
 @app.command
@@ -464,7 +504,5 @@ def main() -> None:
     """Runs the ``setpoint`` command with the arguments of the process. The console script calls it by way of
     `setpoint.starting`.
     """
-    from setpoint.apps.error_reports import reported
-
     with reported("setpoint"):
         app(sys.argv[1:])

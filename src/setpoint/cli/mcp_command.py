@@ -23,10 +23,7 @@ def mcp_command(
     ca_file: Path | None = None,
     cluster: KubeconfigFlags = _DEFAULT_CLUSTER,
 ) -> None:
-    """Answer the tool calls of an agent, by the Model Context Protocol over standard input and output.
-
-    The tools read running operators, a cluster and the project's files; they simulate and check the project, and start
-    a throw-away cluster. No tool writes to the cluster of the kubeconfig. It needs the extra setpoint[mcp].
+    """The command; what it does is said in `setpoint.cli.main`.
 
     Parameters
     ----------

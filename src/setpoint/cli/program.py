@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from cyclopts import App
 
-from setpoint.apps.error_reports import UsageError, reported
+from setpoint.apps.error_reports import EXIT_STATUSES, UsageError, reported
 from setpoint.cli.check_command import check_command
 from setpoint.cli.manifests import manifests_command
 from setpoint.cli.option_sources import OptionSources, hidden_fields
@@ -143,7 +143,12 @@ def program(command: str, operator: Operator[Any], sources: OptionSources | None
     parts = Parts(command, operator, controllers)
     names = ", ".join(controller.name for controller in controllers)
     kinds = ", ".join(dict.fromkeys(admission.kind.__name__ for admission in admissions))
-    app = App(name=command, help=f"Controllers: {names}." if names else f"Webhooks for {kinds}.", version_flags=[])
+    app = App(
+        name=command,
+        help=f"Controllers: {names}." if names else f"Webhooks for {kinds}.",
+        version_flags=[],
+        help_epilogue=EXIT_STATUSES,
+    )
     sources = sources or OptionSources(operator.prefix, hidden_fields(operator.options))
     app.command(run_command(parts, sources), name="run", config=[sources])
     app.command(manifests_command(parts), name="manifests")

@@ -91,7 +91,7 @@ def serve(
             if cluster.page_url:
                 lines.append(f"the page: {cluster.page_url}")
             if kubeconfig is None:
-                lines.append("kubectl needs a kubeconfig: --kubeconfig FILE writes one")
+                lines.append("kubectl needs a kubeconfig: --write-kubeconfig FILE writes one")
             for line in lines:
                 print(f"{'# ' if printed else ''}setpoint: {line}", flush=True)  # noqa: T201
             freeze_heap()

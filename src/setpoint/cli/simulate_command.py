@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from setpoint.apps.error_reports import reported
 from setpoint.cli.finding_formats import stdout_for
 from setpoint.cli.program_arguments import Parts
 from setpoint.cli.program_options import OptionValues, with_values
@@ -25,8 +26,10 @@ def simulate_command(parts: Parts) -> Callable[..., None]:
     is_safe = parts.operator.stand_in is not None
 
     def simulate(*, flags: SimulateFlags = _DEFAULT, option: OptionValues = ()) -> None:
-        """Run the controllers in virtual time under every fault that can occur in a cluster; exit with status 1 on a
-        finding.
+        """Run the controllers in virtual time under every fault that can occur in a cluster.
+
+        The exit status is 0 without findings, 1 with one, 2 if the command fails, and 130 if Ctrl-C ends the search
+        before there is one.
 
         Parameters
         ----------
@@ -35,7 +38,7 @@ def simulate_command(parts: Parts) -> Callable[..., None]:
         """
         from setpoint.cli.simulate import simulate as run_simulation  # imports the server
 
-        with stdout_for(flags.output) as stream:
+        with reported(parts.command, 2), stdout_for(flags.output) as stream:
             with_options, own = with_values(parts, option)
             enters = flags.own_lifespan or is_safe
             status = run_simulation(

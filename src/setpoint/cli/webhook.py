@@ -57,7 +57,7 @@ from setpoint.webhook.webhook_program import serve_webhooks
 
 logger = logging.getLogger("setpoint.webhook")
 
-command = App(name="webhook", help="Serve admission and conversion webhooks: stateless, with any number of replicas.")
+command = App(name="webhook")
 command.command(manifests)
 command.command(install_webhooks, name="install")
 command.command(uninstall_webhooks, name="uninstall")
@@ -138,9 +138,7 @@ def serve(
     metrics_bind_address: str = "0",
     log: LogFlags = _DEFAULT_LOG,
 ) -> None:
-    """Serve the webhooks of APP until Ctrl-C or SIGTERM, over HTTPS, with /healthz and /readyz.
-
-    Give exactly one of --cert-dir, --service and --url.
+    """The command; what it does is said in `setpoint.cli.main`.
 
     Parameters
     ----------
