@@ -269,7 +269,10 @@ async def test_a_plugins_client_certificate_is_used(tmp_path: Path) -> None:
         ("sys.stderr.write('no ticket'); sys.exit(3)", "ended with exit code 3; its output: no ticket\nget it at x"),
         ("print('<html>')", "printed something other than an ExecCredential: JSON is malformed"),
         ("print()", "printed something other than an ExecCredential"),
-        ('sys.stdout.buffer.write(b\'{"kind": "\\xff"}\')', "printed something other than an ExecCredential: .*(?i:utf-8)"),
+        (
+            'sys.stdout.buffer.write(b\'{"kind": "\\xff"}\')',
+            "printed something other than an ExecCredential: .*(?i:utf-8)",
+        ),
         ("print('{\"status\": ' + '[' * 100_000)", "printed something other than an ExecCredential"),
         ("print('{\"more\": ' + '[' * 100_000)", "printed something other than an ExecCredential: nested too deeply"),
         ("say(version='v0', token='t')", "printed v0 ExecCredential; .* was expected"),
