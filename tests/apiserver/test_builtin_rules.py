@@ -187,6 +187,14 @@ def devices(*given: dict[str, Any]) -> dict[str, Any]:
             id="objects are counted in whole numbers",
         ),
         pytest.param(
+            "/api/v1/namespaces/default/resourcequotas",
+            {"spec": {"hard": {"pods": "1"}, "scopeSelector": {"matchExpressions": [
+                {"scopeName": "VolumeAttributesClass", "operator": "Exists"}]}}},
+            'spec.scopeSelector.matchExpressions: Invalid value: {"MatchExpressions":[{"ScopeName":'
+            '"VolumeAttributesClass","Operator":"Exists","Values":null}]}: unsupported scope applied to resource',
+            id="a scope has to fit what is counted",
+        ),
+        pytest.param(
             "/api/v1/namespaces/default/podtemplates",
             {"template": {"metadata": {"labels": {"a": "b"}}, "spec": {**POD, "overhead": {"10.0.0.300": "500m"}}}},
             'template.spec.overhead.limits[10.0.0.300]: Invalid value: "10.0.0.300": must be a standard resource type',

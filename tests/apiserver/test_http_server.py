@@ -68,6 +68,13 @@ async def test_objects_go_in_and_out() -> None:
                 assert (answer.status, await answer.text()) == (200, "ok")
         async with client.get("/readyz?verbose") as answer:
             assert (await answer.text()).endswith("readyz check passed\n")
+        async with client.get("/readyz/ping?verbose") as answer:
+            assert await answer.text() == "ok"
+        async with client.get("/livez?verbose&exclude=etcd&exclude=b&exclude=a") as answer:
+            listed = await answer.text()
+        assert "[+]etcd excluded: ok\n" in listed
+        warning = 'warn: some health checks cannot be excluded: no matches for "a","b"\n'
+        assert listed.endswith(f"{warning}livez check passed\n")
 
 
 async def test_selectors_survive_percent_encoding() -> None:

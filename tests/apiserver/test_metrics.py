@@ -149,9 +149,10 @@ async def test_prometheus_protobuf_has_the_numbers_of_the_text_and_native_histog
 async def test_health_checks_that_were_asked_for_are_indicators() -> None:
     async with ApiServer() as server:
         nothing = await ask(server, "GET", "/metrics/slis")
-        await ask(server, "GET", "/readyz/ping")
-        await ask(server, "GET", "/readyz/ping")
-        await ask(server, "GET", "/livez", query=(("exclude", "etcd"),))
+        await ask(server, "GET", "/readyz")
+        await ask(server, "GET", "/readyz")
+        await ask(server, "GET", "/healthz/ping")
+        await ask(server, "GET", "/livez", query=(("exclude", "ping"),))
         answer = await ask(server, "GET", "/metrics/slis")
     assert answer.headers["content-type"].startswith("text/plain; version=")
     assert b"{" not in nothing.body
@@ -159,7 +160,9 @@ async def test_health_checks_that_were_asked_for_are_indicators() -> None:
     assert 'kubernetes_healthcheck{name="ping",type="readyz"} 1.0' in lines
     assert 'kubernetes_healthchecks_total{name="ping",status="success",type="readyz"} 2.0' in lines
     assert 'kubernetes_healthcheck{name="etcd",type="livez"} 1.0' in lines
-    assert not [line for line in lines if "healthz" in line]
+    assert not [line for line in lines if "healthz" in line], "a single check does not count"
+    assert not [line for line in lines if 'name="ping"' in line and "livez" in line], "nor does one that is left out"
+    assert b"\nprocess_start_time_seconds " in nothing.body, "so that the answer is never empty"
 
 
 async def test_each_priority_level_has_its_share_of_the_seats() -> None:

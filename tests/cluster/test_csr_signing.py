@@ -83,6 +83,9 @@ async def test_a_request_is_signed_when_it_is_approved_and_not_before() -> None:
         usage = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
         assert list(usage) == [x509.oid.ExtendedKeyUsageOID.CLIENT_AUTH]
         assert not certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+        assert [type(extension.value).__name__ for extension in certificate.extensions] == [
+            "KeyUsage", "ExtendedKeyUsage", "BasicConstraints", "AuthorityKeyIdentifier", "SubjectAlternativeName"
+        ], "those of a kube-controller-manager's certificate, in its order"  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -90,19 +93,28 @@ async def test_a_request_is_signed_when_it_is_approved_and_not_before() -> None:
     [
         (
             {"usages": ("server auth",)},
-            "usages are ['server auth']: this signer needs 'client auth', and allows "
-            "['client auth', 'digital signature', 'key encipherment']",
+            "invalid usage for client certificate: server auth",
         ),
+        ({"usages": ("digital signature",)}, "missing required usage for client certificate: client auth"),
         ({"signer": f"{CLIENT}-kubelet"}, "subject organization is not system:nodes"),
         (
             {"signer": f"{CLIENT}-kubelet", "organization": "system:nodes"},
-            'subject common name does not begin with "system:node:"',
+            "subject common name does not begin with system:node:",
         ),
         (
-            {"signer": f"{CLIENT}-kubelet", "dns": ("a.example.com",)},
-            "subject alternative names are not allowed",
+            {"signer": f"{CLIENT}-kubelet", "organization": "system:nodes", "dns": ("a.example.com",)},
+            "DNS subjectAltNames are not allowed",
         ),
-        ({"signer": "kubernetes.io/kubelet-serving"}, "at least one DNS name or address is needed"),
+        (
+            {"signer": f"{CLIENT}-kubelet", "organization": "system:nodes", "common_name": "system:node:a",
+             "usages": ("client auth",)},
+            "usages did not match [client auth digital signature key encipherment]",
+        ),
+        ({"signer": "kubernetes.io/kubelet-serving"}, "subject organization is not system:nodes"),
+        (
+            {"signer": "kubernetes.io/kubelet-serving", "organization": "system:nodes"},
+            "DNS or IP subjectAltName is required",
+        ),
     ],
 )  # fmt: skip
 @virtual_time

@@ -53,6 +53,9 @@ async def test_a_policy_whose_types_fit_has_no_warnings() -> None:
             Validation(expression="variables.odd && oldObject.metadata.name != ''"),
             variables={"odd": "object.spec.replicas % 2 == 1"},
         )
+        fits.spec.validations.append(  # the value may be a number or a text
+            Validation(expression="object.spec.strategy.rollingUpdate.maxSurge == 1")
+        )
         assert await checked(world, fits) == TypeChecking()
 
 

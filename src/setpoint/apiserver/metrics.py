@@ -115,8 +115,8 @@ class RequestMetrics:
 
         total = CounterMetricFamily(
             "apiserver_request",
-            "Counter of apiserver requests broken out for each verb, dry run value, group, version, resource, scope, "
-            "component, and HTTP response code.",
+            "[STABLE] Counter of apiserver requests broken out for each verb, dry run value, group, version, resource, "
+            "scope, component, and HTTP response code.",
             labels=[*_LABELS, "code"],
         )
         for (labels, code), count in self._totals.items():
@@ -124,7 +124,7 @@ class RequestMetrics:
         yield total
         latency = HistogramMetricFamily(
             _DURATIONS,
-            "Response latency distribution in seconds for each verb, dry run value, group, version, resource, "
+            "[STABLE] Response latency distribution in seconds for each verb, dry run value, group, version, resource, "
             "subresource, scope and component.",
             labels=_LABELS,
         )
@@ -150,7 +150,7 @@ class RequestMetrics:
         yield running
         seats = GaugeMetricFamily(
             "apiserver_flowcontrol_nominal_limit_seats",
-            "Nominal number of execution seats configured for each priority level",
+            "[BETA] Nominal number of execution seats configured for each priority level",
             labels=["priority_level"],
         )
         for level, count in self._seats().items():

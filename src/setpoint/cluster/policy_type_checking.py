@@ -25,6 +25,7 @@ _MOST: Final = 10
 """The number of kinds for which the expressions of a rule are checked; the same as upstream's."""
 _REF: Final = "#/components/schemas/"
 _KINDS: Final = "x-kubernetes-group-version-kind"
+_INT_OR_STRING: Final = "int-or-string"
 
 
 class PolicyTypes:
@@ -151,6 +152,8 @@ def _whole(schema: Mapping[str, Any], schemas: Mapping[str, Any], above: frozens
             return {"type": "object"}
         return _whole(schemas[name], schemas, above | {name})
     whole = dict(schema)
+    if schema.get("format") == _INT_OR_STRING:  # of built-in kinds; definitions have the extension
+        whole[f"x-kubernetes-{_INT_OR_STRING}"] = True
     for key in ("items", "additionalProperties"):
         if isinstance(schema.get(key), Mapping):
             whole[key] = _whole(schema[key], schemas, above)

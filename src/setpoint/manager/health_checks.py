@@ -66,8 +66,8 @@ class HealthChecks:
                 continue
             failed = failed or bool(why)
             lines.append(f"[-]{name} failed: {why}" if why else f"[+]{name} ok")
-        lines += [f"warn: some health checks cannot be excluded: no matches for {name!r}"
-                  for name in sorted(excluded - set(checks))]  # fmt: skip
+        if unknown := ",".join(f'"{name}"' for name in sorted(excluded - set(checks))):
+            lines.append(f"warn: some health checks cannot be excluded: no matches for {unknown}")
         if failed:
             return 500, "\n".join([*lines, f"{self.name} check failed\n"])
         if "verbose" in query:

@@ -64,6 +64,7 @@ def make_authority(name: str, *, now: datetime, lifetime: timedelta) -> Pair:
     usage = {"digital_signature": True, "key_cert_sign": True, "crl_sign": True}
     builder = (
         certificate_builder(subject, subject, key, now, now + lifetime)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(key_usage(**usage), critical=True)
     )
@@ -268,7 +269,6 @@ def certificate_builder(
         .serial_number(x509.random_serial_number())
         .not_valid_before(start)
         .not_valid_after(until.astimezone(UTC).replace(microsecond=0))
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
 
 

@@ -92,11 +92,7 @@ def sign_request(
         raise CertificateError(f"unknown usage {unknown[0]!r}")
     lifetime = max(lifetime, 2 * _BACKDATE)
     until = parts.end_of(issuer, now, lifetime if lifetime < _SHORT else lifetime - _BACKDATE)
-    builder = (
-        parts.certificate_builder(loaded.subject, issuer.subject, loaded, now, until, backdate=_BACKDATE)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(parts.key_identifier(issuer), critical=False)
-    )
+    builder = parts.certificate_builder(loaded.subject, issuer.subject, loaded, now, until, backdate=_BACKDATE)
     used = {_KEY_USAGES[usage]: True for usage in usages if usage in _KEY_USAGES}
     if used:
         builder = builder.add_extension(parts.key_usage(**used), critical=True)
@@ -104,6 +100,8 @@ def sign_request(
     extended = list(dict.fromkeys(getattr(oids, _EXTENDED[usage]) for usage in usages if usage in _EXTENDED))
     if extended:
         builder = builder.add_extension(x509.ExtendedKeyUsage(extended), critical=False)
+    builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+    builder = builder.add_extension(parts.key_identifier(issuer), critical=False)
     names = _alternatives(loaded)
     if names is not None:
         builder = builder.add_extension(names, critical=False)

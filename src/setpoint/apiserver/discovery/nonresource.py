@@ -238,22 +238,25 @@ def _checks(state: State, base: str) -> dict[str, bool]:
 
 
 def _indicators(state: State) -> list[Metric]:
-    """The results of the health checks that were asked for, as metrics (KEP-3466)."""
+    """The results of the health checks that were asked for, and the start of the process, as metrics (KEP-3466)."""
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
     last = GaugeMetricFamily(
-        "kubernetes_healthcheck", "This metric records the result of a single healthcheck.", labels=["name", "type"]
+        "kubernetes_healthcheck",
+        "[STABLE] This metric records the result of a single healthcheck.",
+        labels=["name", "type"],
     )
     for name, base in dict.fromkeys((name, base) for name, base, _ in state.checked):
         last.add_metric([name, base], float(_checks(state, base)[name]))
     total = CounterMetricFamily(
         "kubernetes_healthchecks",
-        "This metric records the results of all healthcheck.",
+        "[STABLE] This metric records the results of all healthcheck.",
         labels=["name", "status", "type"],
     )
     for (name, base, good), count in state.checked.items():
         total.add_metric([name, "success" if good else "error", base], count)
-    return [last, total]
+    started = (family for family in process_families() if family.name == "process_start_time_seconds")
+    return [last, total, *started]
 
 
 def _health(state: State, request: IncomingRequest, path: str) -> Response:
@@ -262,10 +265,12 @@ def _health(state: State, request: IncomingRequest, path: str) -> Response:
     if check:
         if check not in checks:
             return nothing()
-        checks = {check: checks[check]}
-    state.checked.update((name, base, good) for name, good in checks.items())
+        good = checks[check]
+        text = b"ok" if good else b"internal server error: process is shutting down\n"
+        return Response(200 if good else 500, dict(_TEXT), text)
     query = dict(request.query)
     excluded = {value for name, value in request.query if name == "exclude"}
+    state.checked.update((name, base, good) for name, good in checks.items() if name not in excluded)
     healthy = all(good for name, good in checks.items() if name not in excluded)
     if healthy and "verbose" not in query:
         return Response(200, dict(_TEXT), b"ok")
@@ -275,5 +280,8 @@ def _health(state: State, request: IncomingRequest, path: str) -> Response:
             lines.append(f"[+]{name} excluded: ok")
         else:
             lines.append(f"[+]{name} ok" if good else f"[-]{name} failed: reason withheld")
+    unknown = ",".join(f'"{name}"' for name in sorted(excluded - set(checks)))
+    if unknown:
+        lines.append(f"warn: some health checks cannot be excluded: no matches for {unknown}")
     lines.append(f"{base} check {'passed' if healthy else 'failed'}\n")
     return Response(200 if healthy else 500, dict(_TEXT), "\n".join(lines).encode())

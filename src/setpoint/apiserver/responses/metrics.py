@@ -1,5 +1,5 @@
-"""Writes metrics in the format that a client asks for: Prometheus' text, OpenMetrics, or Prometheus' protobuf messages,
-the only one of them that has native histograms.
+"""Writes metrics in the format that a client asks for, as a kube-apiserver: Prometheus' text, or its protobuf messages,
+the only ones that have native histograms.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 _PROTOBUF: Final = "application/vnd.google.protobuf"
 _MESSAGE: Final = "io.prometheus.client.MetricFamily"
 _DELIMITED: Final = f"{_PROTOBUF}; proto={_MESSAGE}; encoding=delimited; escaping=underscores"
-_TEXTS: Final = ("text/plain", "application/openmetrics-text")
+_PLAIN: Final = "text/plain"
+_TEXT: Final = f"{_PLAIN}; version=0.0.4; charset=utf-8; escaping=underscores"
 _TYPES: Final = {"counter": 0, "gauge": 1, "unknown": 3, "histogram": 4}
 _VALUES: Final = {"counter": b"\x1a", "gauge": b"\x12", "unknown": b"\x2a"}
 """The tags of a metric's value by its type."""
@@ -34,14 +35,13 @@ def exposition(families: Iterable[Metric], accept: str, native: NativeHistograms
     by family.
     """
     from prometheus_client import CollectorRegistry
-    from prometheus_client.exposition import choose_encoder
+    from prometheus_client.exposition import generate_latest
 
     if _wants_protobuf(accept):
         return b"".join(_delimited(families, native or {})), _DELIMITED
     registry = CollectorRegistry()
     registry.register(_Collected([*families]))
-    encoder, kind = choose_encoder(accept)
-    return encoder(registry), kind
+    return generate_latest(registry), _TEXT
 
 
 def process_families() -> Iterable[Metric]:
@@ -56,7 +56,7 @@ def _wants_protobuf(accept: str) -> bool:
         parameters = clause.parameters
         if clause.kind == _PROTOBUF and parameters.get("proto") == _MESSAGE:
             return parameters.get("encoding") == "delimited"
-        if clause.kind in _TEXTS:
+        if clause.kind == _PLAIN:
             return False
     return False
 

@@ -41,7 +41,7 @@ class KubeletRequests:
             facts = request_facts(spec.request)
         except CertificateError:
             return done()  # its signer says so, if it is approved all the same
-        if SIGNERS[_SIGNER](facts, frozenset(spec.usages)):
+        if SIGNERS[_SIGNER](facts, spec.usages):
             return done()
         for subresource, message in (_OWN, _ANY) if spec.username == facts.common_name else (_ANY,):
             if await _may(request, subresource, ctx):

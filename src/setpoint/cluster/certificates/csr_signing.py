@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
@@ -52,7 +52,7 @@ class SigningRequests:
         lifetime = LIFETIME if spec.expiration_seconds is None else timedelta(seconds=spec.expiration_seconds)
         try:
             facts = request_facts(spec.request)
-            if wrong := check(facts, frozenset(spec.usages)):
+            if wrong := check(facts, spec.usages):
                 raise CertificateError(wrong)
             authority = self._authority
             if authority is None:
@@ -107,49 +107,50 @@ def _end_of(request: CertificateSigningRequest) -> datetime | None:
     return min(ends, default=None)
 
 
-# -- rules of signers: an empty text, or what is wrong -----------------------------------------------------------------
+# -- rules of signers: an empty text, or what is wrong, in upstream's order and words ----------------------------------
 
 
-def _usages(usages: frozenset[str], allowed: frozenset[str], needed: str) -> str:
-    if needed not in usages or usages - allowed:
-        return f"usages are {sorted(usages)}: this signer needs {needed!r}, and allows {sorted(allowed)}"
-    return ""
-
-
-def _exactly(usages: frozenset[str], needed: frozenset[str]) -> str:
+def _exactly(usages: Sequence[str], needed: frozenset[str]) -> str:
     """The reason for refusing these usages, or ``""`` if there is none. Kubelets ask for all usages; only keys other
     than RSA may omit key encipherment.
     """
-    if usages not in (needed, needed - {"key encipherment"}):
-        return f"usages are {sorted(usages)}: this signer needs {sorted(needed)}"
-    return ""
+    if set(usages) in (needed, needed - {"key encipherment"}):
+        return ""
+    return f"usages did not match [{' '.join(sorted(needed))}]"
 
 
-def _node(facts: RequestFacts) -> str:
-    if facts.organizations != (_NODES,):
-        return f"subject organization is not {_NODES}"
-    return "" if facts.common_name.startswith(_NODE) else f'subject common name does not begin with "{_NODE}"'
+def _organization(facts: RequestFacts) -> str:
+    return "" if facts.organizations == (_NODES,) else f"subject organization is not {_NODES}"
 
 
-def _of_client(_facts: RequestFacts, usages: frozenset[str]) -> str:
-    return _usages(usages, _CLIENT, "client auth")
+def _common_name(facts: RequestFacts) -> str:
+    return "" if facts.common_name.startswith(_NODE) else f"subject common name does not begin with {_NODE}"
 
 
-def _of_kubelet_client(facts: RequestFacts, usages: frozenset[str]) -> str:
-    if facts.dns_names or facts.addresses or facts.emails or facts.uris:
-        return "subject alternative names are not allowed"
-    return _node(facts) or _exactly(usages, _CLIENT)
+def _without(**names: tuple[str, ...]) -> str:
+    """The reason for refusing alternative names of the first kind that has any."""
+    return next((f"{kind} subjectAltNames are not allowed" for kind, values in names.items() if values), "")
 
 
-def _of_kubelet_serving(facts: RequestFacts, usages: frozenset[str]) -> str:
-    if not facts.dns_names and not facts.addresses:
-        return "at least one DNS name or address is needed"
-    if facts.emails or facts.uris:
-        return "alternative names that are emails or URIs are not allowed"
-    return _node(facts) or _exactly(usages, _SERVING)
+def _of_client(_facts: RequestFacts, usages: Sequence[str]) -> str:
+    other = next((usage for usage in usages if usage not in _CLIENT), "")
+    if other:
+        return f"invalid usage for client certificate: {other}"
+    return "" if "client auth" in usages else "missing required usage for client certificate: client auth"
 
 
-SIGNERS: Final[dict[str, Callable[[RequestFacts, frozenset[str]], str]]] = {
+def _of_kubelet_client(facts: RequestFacts, usages: Sequence[str]) -> str:
+    names = _without(DNS=facts.dns_names, Email=facts.emails, IP=facts.addresses, URI=facts.uris)
+    return _organization(facts) or names or _common_name(facts) or _exactly(usages, _CLIENT)
+
+
+def _of_kubelet_serving(facts: RequestFacts, usages: Sequence[str]) -> str:
+    missing = "" if facts.dns_names or facts.addresses else "DNS or IP subjectAltName is required"
+    names = missing or _without(Email=facts.emails, URI=facts.uris)
+    return _organization(facts) or names or _exactly(usages, _SERVING) or _common_name(facts)
+
+
+SIGNERS: Final[dict[str, Callable[[RequestFacts, Sequence[str]], str]]] = {
     "kubernetes.io/kube-apiserver-client": _of_client,
     "kubernetes.io/kube-apiserver-client-kubelet": _of_kubelet_client,
     "kubernetes.io/kubelet-serving": _of_kubelet_serving,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+import msgspec
 from msgspec.structs import replace
 
 from setpoint.apiserver.strategies.pod_resources import (
@@ -17,7 +18,7 @@ from setpoint.apiserver.strategies.rules.rule_table import IMMUTABLE, Place, Row
 from setpoint.meta import Quantity
 from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError
-from setpoint.schema.errors import duplicate, forbidden, invalid, required
+from setpoint.schema.errors import Shown, duplicate, forbidden, invalid, required
 
 _COUNTED: Final = (
     "pods", "services", "services.loadbalancers", "services.nodeports", "replicationcontrollers", "resourcequotas",
@@ -111,6 +112,13 @@ def _scopes(place: Place) -> list[FieldError]:
     return errors
 
 
+def _go_selector(selector: Mapping[str, Any]) -> Shown:
+    """The selector as Go shows the type without version, whose fields have no other names in JSON."""
+    names = {"ScopeName": "scopeName", "Operator": "operator", "Values": "values"}
+    requirements = [{go: item.get(name) for go, name in names.items()} for item in selector["matchExpressions"]]
+    return Shown(msgspec.json.encode({"MatchExpressions": requirements}).decode())
+
+
 def _scope_selector(place: Place) -> list[FieldError]:
     if place.value is None:
         return []
@@ -123,7 +131,7 @@ def _scope_selector(place: Place) -> list[FieldError]:
         if scope not in _SCOPES:
             errors.append(invalid(f"{path}.scopeName", scope, "unsupported scope"))
         if scope in unfit:
-            errors.append(invalid(path, {"MatchExpressions": None}, "unsupported scope applied to resource"))
+            errors.append(invalid(path, _go_selector(place.value), "unsupported scope applied to resource"))
         if scope in (*_SCOPES[:4], "CrossNamespacePodAffinity") and operator != "Exists":
             text = (
                 "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "
