@@ -60,20 +60,34 @@ def declared(controllers: Iterable[Controller[Any]], served: Iterable[Admission[
     write access to the kinds that controllers own; the grants of `of_the_framework`; and those that
     `Controller.needs` declares.
     """
+    everywhere, confined = by_namespace(controllers, served)
+    return everywhere.union(*confined.values())
+
+
+def by_namespace(
+    controllers: Iterable[Controller[Any]], served: Iterable[Admission[Any] | Converter] = ()
+) -> tuple[set[Grant], dict[str, set[Grant]]]:
+    """The grants of `declared` in two parts: those that are needed in all namespaces, and by namespace those that are
+    needed only there: kinds that are read or watched with a ``namespace``, and nowhere else.
+    """
     controllers = list(controllers)
     grants = of_the_framework(controllers)
+    confined: defaultdict[str, set[Grant]] = defaultdict(set)
     for controller in controllers:
         for watch in controller.watched:
             resource = resource_of(watch.kind)
             verbs = (*READ, *WRITE) if watch.role == "owns" else READ
-            grants.update(Grant(resource.group, resource.plural, verb) for verb in verbs)
+            is_confined = watch.role in ("reads", "watches") and watch.namespace is not None and resource.namespaced
+            place = confined[str(watch.namespace)] if is_confined else grants
+            place.update(Grant(resource.group, resource.plural, verb) for verb in verbs)
         for need in controller.needed:
             grants |= _of_need(need)
     for webhook in served:
         for kind in getattr(webhook, "read_kinds", ()):
             resource = resource_of(kind)
             grants.update(Grant(resource.group, resource.plural, verb) for verb in READ)
-    return grants
+    rest = {namespace: inside - grants for namespace, inside in sorted(confined.items())}
+    return grants, {namespace: inside for namespace, inside in rest.items() if inside}
 
 
 def of_the_framework(controllers: Iterable[Controller[Any]]) -> set[Grant]:

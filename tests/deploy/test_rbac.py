@@ -13,8 +13,10 @@ import pytest
 import setpoint as sp
 from setpoint.apiserver.authorization.access_record import VARIABLE, Access, read
 from setpoint.cli.main import app
+from setpoint.cli.manifests import operator_of
 from setpoint.client import Forbidden
 from setpoint.deploy.permission_comparison import compare, describe, granted_in
+from setpoint.deploy.roles import roles
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.models.rbac_v1 import PolicyRule
@@ -250,6 +252,17 @@ def test_the_command_prints_the_declaration_to_add_and_its_status_is_for_ci(
     ))  # fmt: skip
     assert run("app.py", "--requests", "requests", "--role", "role.yaml") == 1, "no Leases, no reviews"
     assert "leases.coordination.k8s.io: create, delete, get, list, patch, update" in capfd.readouterr().out
+
+
+def test_the_roles_that_are_written_for_a_program_are_neither_too_much_nor_too_little_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("app.py").write_text(PROGRAM)
+    written = operator_of([controller()], [], image="app:1", given_name="app", namespace="default")
+    Path("roles.yaml").write_text(to_yaml(roles(written)))
+    assert run("app.py", "--role", "roles.yaml", "--strict") == 0
+    assert capfd.readouterr().out == "nothing is missing: the declarations match roles.yaml\n"
 
 
 @pytest.mark.parametrize(

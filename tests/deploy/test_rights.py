@@ -138,6 +138,37 @@ async def test_controllers_of_some_namespaces_work_with_rights_in_these_only() -
 
 
 @virtual_time
+async def test_a_kind_that_is_read_in_one_namespace_is_granted_there_only() -> None:
+    read: list[str] = []
+
+    async def reconcile(_: mykind.Mykind, ctx: sp.Context) -> None:
+        read.extend(settings.name for settings in await ctx.list(ConfigMap, namespace="blue"))
+
+    controller = sp.Controller(mykind.Mykind, reconcile).reads(ConfigMap, namespace="blue")
+    operator = operator_of([controller], [], image="mykind:1.0.0", given_name="mykind", namespace=SPACE)
+    storage, record = MemoryStorage(), AccessRecord()
+    account = f"system:serviceaccount:{SPACE}:{operator.name}"
+    async with ApiServer(storage=storage, access=Access(authorizer=Rbac(storage), access_record=record)) as server:
+        admin = Client(InProcessTransport(server.handle))
+        async with admin, ControlPlane(admin):
+            for name in ("blue", "red"):
+                await admin.create(Namespace.named(name))
+            await admin.create(ConfigMap.named("settings", "blue"))
+            await installed(Api(server), operator)
+            async with Client(InProcessTransport(server.handle, user=account), namespace=SPACE) as client:
+                async with Manager(client, controllers=[controller]):
+                    await admin.create(mykind.Mykind.named("sample", "red", spec=mykind.MykindSpec(numpods=1)))
+                    await advance(60)
+                    assert "settings" in read
+                assert [(request.verb, request.combined) for request, _ in record.refused] == []
+                with pytest.raises(Forbidden, match=r'cannot list resource "configmaps" .* in the namespace "red"'):
+                    await client.list(ConfigMap, namespace="red")
+    bundle = yaml.safe_load(olm(operator)["manifests/mykind.clusterserviceversion.yaml"].text)
+    (wide,) = bundle["spec"]["install"]["spec"]["clusterPermissions"]
+    assert ["configmaps"] in [rule["resources"] for rule in wide["rules"]]
+
+
+@virtual_time
 async def test_users_may_do_with_the_kinds_what_their_roles_say() -> None:
     """Kubernetes adds the roles to its own; here they are bound as they are."""
     new_operator = operator()

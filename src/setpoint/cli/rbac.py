@@ -20,6 +20,7 @@ from setpoint.apps.error_reports import UsageError
 from setpoint.cli.program_declarations import declared_by
 from setpoint.cli.program_loader import SourceError, loaded
 from setpoint.deploy.permission_comparison import Comparison, compare, describe, granted_in
+from setpoint.manager.pause_switch import PAUSE_SWITCH
 from setpoint.meta.text_escaping import visible
 from setpoint.meta.yaml_parser import parse_yaml_documents
 from setpoint.permissions import (
@@ -31,6 +32,7 @@ from setpoint.permissions import (
     injection,
     leases,
     of_the_framework,
+    pause_switch,
 )
 from setpoint.webhook import with_conversions
 from setpoint.webhook.registration import trusting
@@ -61,9 +63,11 @@ def rbac(
             served = with_conversions((*declarations.admissions, *declarations.conversions), declarations.all_kinds)
             declared_grants = declared(declarations.controllers, served)
             besides = leases() | access_reviews() | of_the_framework(declarations.controllers)
+            optional = pause_switch(PAUSE_SWITCH) - declared_grants
             if served:
                 besides |= certificates(_CERTIFICATES) | injection(trusting(served, _CONFIGURATION))
-        granted = None if role is None else _granted(role)
+        # A switch is optional, so a role may have its grants and need not.
+        granted = None if role is None else [grant for grant in _granted(role) if grant not in optional]
         if not command and requests is None and granted is None:
             raise SourceError("there is nothing to compare with: --role FILE, --requests FILE, or the tests after --")
         wanted = _recorded_grants(command, requests)

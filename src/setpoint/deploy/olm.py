@@ -58,14 +58,11 @@ def olm(operator: Installation) -> dict[str, File]:
 
 def _version(operator: Installation, release: str, groups: dict[str, list[Document]]) -> Document:
     deployment = groups["manager"][0]
-    bound = {
-        document["metadata"]["name"]: document
-        for document in groups["roles"]
-        if document["kind"] in ("Role", "ClusterRole")
-    }
-    bound = {name: role for name, role in bound.items() if not name.endswith("-metrics-reader")}
-    if operator.watch_namespace is None and (manager := bound.get(f"{operator.name}-manager")):
-        manager["kind"] = "ClusterRole"  # a bundle can't name the namespaces of its roles
+    bound = [document for document in groups["roles"] if document["kind"] in ("Role", "ClusterRole")]
+    bound = [role for role in bound if not role["metadata"]["name"].endswith("-metrics-reader")]
+    for role in bound if operator.watch_namespace is None else ():
+        if role["metadata"]["name"] == f"{operator.name}-manager":
+            role["kind"] = "ClusterRole"  # a bundle can't name the namespaces of its roles
     definitions = groups.get("definitions", [])
     annotations = {
         "alm-examples": json.dumps(_examples(operator), indent=2),
@@ -110,8 +107,10 @@ def _version(operator: Installation, release: str, groups: dict[str, list[Docume
     }
 
 
-def _permissions(operator: Installation, roles: dict[str, Document], kind: str) -> list[Document]:
-    rules = [rule for role in roles.values() if role["kind"] == kind for rule in role["rules"]]
+def _permissions(operator: Installation, roles: list[Document], kind: str) -> list[Document]:
+    rules: list[Document] = []
+    for role in roles:
+        rules += [rule for rule in role["rules"] if role["kind"] == kind and rule not in rules]
     return [{"serviceAccountName": operator.name, "rules": rules}] if rules else []
 
 

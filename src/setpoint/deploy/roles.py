@@ -13,8 +13,8 @@ from setpoint.permissions import (
     WRITE,
     Grant,
     access_reviews,
+    by_namespace,
     certificates,
-    declared,
     injection,
     leases,
     pause_switch,
@@ -41,12 +41,17 @@ def role_of_declarations(grants: Iterable[Grant], name: str) -> Document:
 def roles(operator: Installation) -> list[Document]:
     """The ServiceAccount, its roles and their bindings.
 
-    The controllers' permissions are in a ClusterRole. If the controllers see only some namespaces, these permissions
-    are in a Role in each of them, except those for cluster-scoped kinds and URLs. The permissions for Leases, and for
-    the Secret with the certificates that the operator issues itself, are in Roles in the operator's namespace.
+    The controllers' permissions are in a ClusterRole, and those for kinds that are read in one namespace only are in a
+    Role there. If the controllers see only some namespaces, all these permissions are in a Role in each of them, except
+    those for cluster-scoped kinds and URLs. The permissions for Leases, and for the Secret with the certificates that
+    the operator issues itself, are in Roles in the operator's namespace.
     """
-    grants = declared(operator.controllers, operator.served)
+    grants, confined = by_namespace(operator.controllers, operator.served)
+    if operator.namespaces:
+        grants = grants.union(*confined.values())
     documents = [_account(operator), *_granted(operator, grants, operator.namespaces)]
+    for namespace, inside in confined.items() if not operator.namespaces else ():
+        documents += _bound(operator, _role_in(operator, namespace, inside))
     if operator.controllers:
         grants = leases() | pause_switch(PAUSE_SWITCH)
         documents += _bound(operator, _role("Role", operator.metadata("leader-election", "rbac"), rules(grants)))
@@ -106,11 +111,14 @@ def _granted(operator: Installation, grants: set[Grant], namespaces: Sequence[st
     outside = {grant for grant in grants if grant.url or (grant.group, grant.resource.partition("/")[0]) in kinds}
     documents = []
     for namespace in namespaces:
-        metadata = operator.metadata("manager", "rbac") | {"namespace": namespace}
-        documents += _bound(operator, _role("Role", metadata, rules(grants - outside)))
+        documents += _bound(operator, _role_in(operator, namespace, grants - outside))
     if outside:
         documents += _bound(operator, _role("ClusterRole", operator.metadata("", "rbac", wide=True), rules(outside)))
     return documents
+
+
+def _role_in(operator: Installation, namespace: str, grants: set[Grant]) -> Document:
+    return _role("Role", operator.metadata("manager", "rbac") | {"namespace": namespace}, rules(grants))
 
 
 def _kinds_without_namespaces(operator: Installation) -> set[tuple[str, str]]:
