@@ -228,7 +228,7 @@ async def test_the_first_rule_that_matches_says_what_is_logged(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "is not YAML"),
+        ("{", "not YAML"),
         ("[]", "is not an audit policy: Expected `object`"),
         (HEAD + "rules: [{level: Everything}]", "Invalid enum value 'Everything' - at `$.rules[0].level`"),
         (HEAD + "rules: [{level: None, verb: [get]}]", "unknown field `verb`"),

@@ -12,6 +12,7 @@ from setpoint.apps.error_reports import UsageError
 from setpoint.cli.manifest_files import manifests_in
 from setpoint.client import Client
 from setpoint.client.dynamic import dynamic
+from setpoint.meta.user_error import UserError
 from setpoint.models.core_v1 import ConfigMap, Namespace
 
 GADGET = """\
@@ -129,7 +130,7 @@ async def test_a_kind_that_nobody_defines_is_named_with_what_to_do(tmp_path: Pat
 )
 def test_files_that_can_not_be_objects_are_named(tmp_path: Path, name: str, text: str, message: str) -> None:
     (tmp_path / name).write_text(text)
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises(UserError) as refused:
         manifests_in(tmp_path)
     assert str(refused.value).startswith(message.format(folder=tmp_path))
 

@@ -81,9 +81,9 @@ def test_what_may_break_counts_only_if_asked(tmp_path: Path, monkeypatch: pytest
     before["spec"]["names"]["shortNames"] = ["mk"]
     (tmp_path / "crds").mkdir()
     (tmp_path / "crds" / "mykind.json").write_text(json.dumps({"kind": "List", "items": [before]}))
-    monkeypatch.setattr("sys.stdin", io.StringIO(yaml.safe_dump(after)))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(yaml.safe_dump(after).encode())))
     assert run(str(tmp_path / "crds"), "-") == 0
-    monkeypatch.setattr("sys.stdin", io.StringIO(yaml.safe_dump(after)))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(yaml.safe_dump(after).encode())))
     assert run(str(tmp_path / "crds"), "-", "--strict") == 1
 
 

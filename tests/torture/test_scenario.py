@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from setpoint.meta.yaml_files import YamlFileError
 from setpoint.torture.documents import ScenarioError, read_documents
 from setpoint.torture.scenario import has, read_plain
 
@@ -47,7 +48,7 @@ def test_before_is_read_beside_the_scenario(tmp_path: Path) -> None:
 def test_what_is_wrong_with_a_scenario_is_said_by_file_and_step(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "scenario.yaml"
     file.write_text(text)
-    with pytest.raises(ScenarioError) as problem:
+    with pytest.raises((ScenarioError, YamlFileError)) as problem:
         read_plain(file)
     assert message in str(problem.value)
     assert str(tmp_path) in str(problem.value)

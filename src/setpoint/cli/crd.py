@@ -151,7 +151,7 @@ async def _changes(old: str, new: str, kubeconfig: Path | None, context: str | N
 
 def _local(source: str) -> list[dict[str, Any]]:
     from setpoint.cli.crd_sources import from_classes, from_files
-    from setpoint.crd.files import SUFFIXES
+    from setpoint.meta.yaml_files import SUFFIXES
 
     path = Path(source)
     package = (path / "__init__.py").is_file()

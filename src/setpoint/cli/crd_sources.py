@@ -31,7 +31,9 @@ def from_files(source: str) -> list[Document]:
         SourceError: the source can't be read, or does not contain a definition.
     """
     try:
-        return parse_definitions(sys.stdin.read(), "standard input") if source == "-" else read_definitions(source)
+        return (
+            parse_definitions(sys.stdin.buffer.read(), "standard input") if source == "-" else read_definitions(source)
+        )
     except DefinitionFileError as problem:
         path = Path(source)
         classes = "; for its classes it would need an __init__.py" if path.is_dir() and [*path.glob("*.py")] else ""

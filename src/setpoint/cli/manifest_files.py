@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from setpoint.apps.error_reports import UsageError
-from setpoint.meta.yaml_parser import parse_yaml_documents
+from setpoint.meta.yaml_files import SUFFIXES, YamlFileError, documents_in, items_of, yaml_files
 
 if TYPE_CHECKING:
     from setpoint.cluster.embedded import EmbeddedCluster
 
-_SUFFIXES: Final = (".yaml", ".yml", ".json")
 _DEFINITION: Final = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 _NAMESPACE: Final = ("v1", "Namespace")
 _FIRST: Final = (_NAMESPACE, _DEFINITION)
@@ -40,27 +39,20 @@ def read_manifests(places: Iterable[Path]) -> Iterator[Manifest]:
     standard input. Lists give their items.
 
     Raises:
-        UsageError: a file can't be read, or is not YAML.
+        YamlFileError: a file can't be read, or is not YAML.
     """
     for place in places:
-        files = sorted(file for file in place.rglob("*") if file.suffix in _SUFFIXES) if place.is_dir() else [place]
-        for file in files:
+        for file in yaml_files(place):
             name = "standard input" if str(file) == "-" else str(file)
             try:
                 text = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-                documents = parse_yaml_documents(text)
             except OSError as problem:
-                raise UsageError(f"{name}: {problem.strerror}") from None
-            except ValueError as problem:
-                raise UsageError(f"{name}: not YAML: {str(problem).removeprefix('yaml: ')}") from None
+                raise YamlFileError(f"{name}: {problem.strerror}") from None
+            documents = documents_in(text, name)
             for number, document in enumerate(document for document in documents if isinstance(document, dict)):
-                items = document.get("items") if str(document.get("kind")).endswith("List") else None
-                if not isinstance(items, list):
-                    yield Manifest(name, text, number, None, document)
-                    continue
-                for index, item in enumerate(items):
+                for index, item in enumerate(items_of(document)):
                     if isinstance(item, dict):
-                        yield Manifest(name, text, number, index, item)
+                        yield Manifest(name, text, number, None if item is document else index, item)
 
 
 def manifests_in(directory: Path) -> list[Manifest]:
@@ -76,7 +68,7 @@ def manifests_in(directory: Path) -> list[Manifest]:
         raise UsageError(f"--manifests {directory}: {missing}")
     manifests = list(read_manifests([directory]))
     if not manifests:
-        raise UsageError(f"--manifests {directory}: no object is in its {', '.join(_SUFFIXES)} files")
+        raise UsageError(f"--manifests {directory}: no object is in its {', '.join(SUFFIXES)} files")
     for manifest in manifests:
         metadata = manifest.document.get("metadata")
         name = metadata.get("name") if isinstance(metadata, dict) else None

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import yaml
-from cyclopts.config import Env, Yaml
+from cyclopts.config import Dict, Env
 
 from setpoint.apps.error_reports import UsageError
 
@@ -42,8 +41,8 @@ class OptionSources:
         Env(self._prefix, command=False)(app, commands, arguments)
         file = next((str(tokens[0].value) for name, tokens in _set_options(arguments) if name == _CONFIG), None)
         if file is not None:
-            _check(Path(file), {name.removeprefix("--") for argument in arguments for name in argument.names})
-            Yaml(file, must_exist=True, use_commands_as_keys=False)(app, commands, arguments)
+            values = _read(Path(file), {name.removeprefix("--") for argument in arguments for name in argument.names})
+            Dict(values, use_commands_as_keys=False, source=file)(app, commands, arguments)
         self._values = {}
         for name, tokens in _set_options(arguments):
             source = {"cli": "flag", "env": tokens[0].keyword or "environment"}.get(tokens[0].source, file or "")
@@ -77,16 +76,18 @@ def _value(token: Any) -> Any:
     return token.value if token.value else token.implicit_value
 
 
-def _check(file: Path, names: set[str]) -> None:
-    """Raises `UsageError` if the file is not a mapping of flags to values."""
+def _read(file: Path, names: set[str]) -> dict[str, Any]:
+    """The values in the file, by flag. Raises `UsageError` if the file is not a mapping of flags to values."""
+    from setpoint.meta.yaml_files import YamlFileError, read_first  # few programs have such a file
+
     try:
-        content = yaml.safe_load(file.read_text("utf-8"))
-    except OSError as problem:
-        raise UsageError(f"--config {file}: {problem.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as problem:
-        raise UsageError(f"--config {file}: not YAML: {problem}") from None
+        content = read_first(file)
+    except YamlFileError as problem:
+        raise UsageError(f"--config {problem}") from None
     if content is not None and not isinstance(content, dict):
         raise UsageError(f"--config {file}: it must be a mapping of flags to values, such as leader-elect: true")
-    for key in content or {}:
+    content = content or {}
+    for key in content:
         if str(key).replace("_", "-") not in names or key == "config":
             raise UsageError(f"--config {file}: {key} is not a flag of this command; run --help lists them")
+    return content

@@ -11,18 +11,18 @@ import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
 from setpoint.apiserver.authorization.access_record import VARIABLE, read
-from setpoint.apps.error_reports import UsageError
 from setpoint.cli.program_declarations import declared_by
 from setpoint.cli.program_loader import SourceError, loaded
 from setpoint.deploy.permission_comparison import Comparison, compare, describe, granted_in
 from setpoint.manager.pause_switch import PAUSE_SWITCH
 from setpoint.meta.text_escaping import visible
-from setpoint.meta.yaml_parser import parse_yaml_documents
+from setpoint.meta.user_error import UserError
+from setpoint.meta.yaml_files import read_yaml, yaml_files
 from setpoint.permissions import (
     Grant,
     access_reviews,
@@ -41,7 +41,6 @@ _MISSING, _TROUBLE = 1, 2
 _CERTIFICATES: Final = "webhook-tls"
 _CONFIGURATION: Final = "webhooks"
 """Like `_CERTIFICATES`, a placeholder in the declared grants for a name that is chosen at deployment."""
-_SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 
 def rbac(
@@ -78,7 +77,7 @@ def rbac(
         result = compare(declared_grants, wanted, granted, besides=besides, stand_ins=(_CERTIFICATES, _CONFIGURATION))
     except KeyboardInterrupt:
         return 130
-    except (OSError, SourceError, UsageError) as problem:
+    except (OSError, SourceError, UserError) as problem:
         text = f"{problem.filename}: {problem.strerror}" if isinstance(problem, OSError) else problem
         print(visible(f"setpoint rbac: {text}"), file=sys.stderr)  # noqa: T201 - this is the user's terminal
         return _TROUBLE
@@ -106,14 +105,8 @@ def _recorded_grants(command: Sequence[str], requests: Path | None) -> list[Gran
 
 
 def _granted(role: Path) -> list[Grant]:
-    files = sorted(file for file in role.rglob("*") if file.suffix in _SUFFIXES) if role.is_dir() else [role]
-    documents: list[dict[str, Any]] = []
-    for file in files:
-        try:
-            contents = parse_yaml_documents(file.read_bytes())
-        except ValueError as problem:
-            raise SourceError(f"{file}: not YAML: {str(problem).removeprefix('yaml: ')}") from None
-        documents += [document for document in contents if isinstance(document, dict)]
+    contents = [document for file in yaml_files(role) for document in read_yaml(file)]
+    documents = [document for document in contents if isinstance(document, dict)]
     if not any(document.get("kind") in ("Role", "ClusterRole") for document in documents):
         raise SourceError(f"{role}: it contains neither a Role nor a ClusterRole")
     return granted_in(documents)

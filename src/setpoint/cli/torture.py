@@ -16,6 +16,7 @@ from setpoint.cli.torture_flags import TortureFlags
 from setpoint.crd import CustomResource
 from setpoint.meta import Object
 from setpoint.meta.text_escaping import visible
+from setpoint.meta.yaml_files import SUFFIXES, YamlFileError
 from setpoint.simulation import Counterexample, PlanError, Predicate, Search, SetupFailed
 from setpoint.simulation.check import read_plan
 from setpoint.simulation.oracles.catalog import check_switches
@@ -81,7 +82,7 @@ def torture(
                         counterexamples.append(counterexample)
                         live.clear()
                         print_counterexamples([counterexample], flags.directory)
-    except (PlanError, ScenarioError, SetupFailed, SourceError) as problem:
+    except (PlanError, ScenarioError, SetupFailed, SourceError, YamlFileError) as problem:
         raise UsageError(str(problem)) from None
     sys.stdout.write(visible(f"{search.report}\n") if flags.replay is None else "")
     sys.stdout.write(
@@ -93,7 +94,7 @@ def torture(
 def _setup(stack: ExitStack, source: str) -> dict[str, Any]:
     """Those arguments of the setup that come from the scenario file."""
     path = Path(source)
-    if path.suffix in (".yaml", ".yml", ".json"):
+    if path.suffix in SUFFIXES:
         plain = read_plain(path)
         return {"scenario": plain, "name": source, "source": path, "before": plain.before}
     file = source.partition(".py:")[0] + ".py" if ".py:" in source else source

@@ -8,9 +8,8 @@ from typing import Any
 
 from setpoint.crd.custom_resource import CustomResource
 from setpoint.meta import resource_of
-from setpoint.meta.yaml_parser import parse_yaml_documents
+from setpoint.meta.yaml_files import SUFFIXES, YamlFileError, documents_in, items_of, yaml_files
 
-SUFFIXES = (".yaml", ".yml", ".json")
 Document = dict[str, Any]
 _KIND = "CustomResourceDefinition"
 
@@ -27,39 +26,31 @@ def read_definitions(source: str | Path) -> list[Document]:
         DefinitionFileError: a file can't be read, or there is no definition.
     """
     path = Path(source)
-    files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES) if path.is_dir() else [path]
     definitions: list[Document] = []
-    for file in files:
+    for file in yaml_files(path):
         try:
-            text = file.read_text(encoding="utf-8")
+            text = file.read_bytes()
         except FileNotFoundError:
             raise DefinitionFileError(f"{file}: there is no such file or folder") from None
         except OSError as problem:
             raise DefinitionFileError(f"{file}: {problem.strerror}") from None
-        except UnicodeDecodeError as problem:
-            raise DefinitionFileError(f"{file}: {problem}") from None
         definitions += parse_definitions(text, str(file), needed=not path.is_dir())
     if not definitions:
         raise DefinitionFileError(f"{source}: no {_KIND} in any of its {', '.join(SUFFIXES)} files")
     return definitions
 
 
-def parse_definitions(text: str, source: str, *, needed: bool = True) -> list[Document]:
+def parse_definitions(text: bytes, source: str, *, needed: bool = True) -> list[Document]:
     """The definitions in a text of YAML or JSON documents; ``source`` names the text in errors.
 
     Raises:
         DefinitionFileError: the text is not YAML or, if definitions are ``needed``, contains none.
     """
     try:
-        documents = parse_yaml_documents(text.encode())
-    except ValueError as problem:
-        raise DefinitionFileError(f"{source}: not YAML: {str(problem).removeprefix('yaml: ')}") from None
-    definitions: list[Document] = []
-    for document in documents:
-        if not isinstance(document, dict):
-            continue
-        items = document.get("items") if str(document.get("kind")).endswith("List") else [document]
-        definitions += [item for item in items or () if isinstance(item, dict) and item.get("kind") == _KIND]
+        items = [item for document in documents_in(text, source) for item in items_of(document)]
+    except YamlFileError as problem:
+        raise DefinitionFileError(str(problem)) from None
+    definitions = [item for item in items if isinstance(item, dict) and item.get("kind") == _KIND]
     if needed and not definitions:
         raise DefinitionFileError(f"{source}: no {_KIND} in it")
     return definitions

@@ -78,8 +78,8 @@ def _read(body: bytes, read: Callable[[_Reader], T]) -> tuple[T, list[str]]:
             line += 1
         message = _TOO_DEEP if problem.problem == _DEEP_FOR_LIBYAML else problem.problem
         raise ValueError(f"yaml: {_line(line)}{message}") from None
-    except yaml.YAMLError as problem:
-        raise ValueError(f"yaml: {problem}") from None
+    except yaml.reader.ReaderError:
+        raise ValueError("yaml: control characters are not allowed") from None
 
 
 class _Open:

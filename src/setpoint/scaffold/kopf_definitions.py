@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from setpoint.crd.files import SUFFIXES, DefinitionFileError, parse_definitions
+from setpoint.crd.files import DefinitionFileError, parse_definitions
+from setpoint.meta.yaml_files import SUFFIXES
 from setpoint.scaffold.kopf_handlers import Handler
 
 Document = dict[str, Any]
@@ -23,8 +24,8 @@ def definitions_beside(path: Path) -> list[Document]:
     definitions: list[Document] = []
     for file in files:
         try:
-            definitions += parse_definitions(file.read_text(encoding="utf-8"), str(file), needed=False)
-        except (DefinitionFileError, OSError, UnicodeDecodeError):
+            definitions += parse_definitions(file.read_bytes(), str(file), needed=False)
+        except (DefinitionFileError, OSError):
             continue
     return [
         definition

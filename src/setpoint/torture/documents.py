@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from setpoint.client import Client, DynamicObject, NoMatchError
 from setpoint.client.dynamic import dynamic
 from setpoint.meta import GroupVersionKind
+from setpoint.meta.yaml_files import items_of, read_yaml, yaml_files
 
 Document = Mapping[str, Any]
 
@@ -20,34 +19,22 @@ class ScenarioError(Exception):
 
 
 def read_documents(path: Path) -> list[dict[str, Any]]:
-    """The objects in a file, or in all YAML and JSON files of a directory, in the order of the file names. Each item of
-    a List counts as an object.
+    """The objects in a file, or in all YAML and JSON files of a directory and of the directories in it, ordered by
+    path. Each item of a List counts as an object.
 
     Raises:
-        ScenarioError: a file can't be read, or contains something other than objects.
+        YamlFileError: a file can't be read, or is not YAML.
+        ScenarioError: a file contains something other than objects.
     """
     if path.is_dir():
-        files = sorted(file for file in path.iterdir() if file.suffix in (".yaml", ".yml", ".json"))
+        files = yaml_files(path)
         if not files:
             raise ScenarioError(f"{path}: no .yaml, .yml or .json file is in this folder")
         return [document for file in files for document in read_documents(file)]
-    try:
-        with path.open("rb") as file:
-            documents = [document for document in yaml.safe_load_all(file) if document is not None]
-    except OSError as problem:
-        raise ScenarioError(f"{path}: {problem.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as problem:
-        raise ScenarioError(f"{path}: not YAML: {problem}") from None
-    flat = [item for document in documents for item in _items(document)]
-    for document in flat:
+    objects = [item for document in read_yaml(path) if document is not None for item in items_of(document)]
+    for document in objects:
         check_object(document, str(path))
-    return flat
-
-
-def _items(document: Any) -> list[Any]:
-    if isinstance(document, dict) and str(document.get("kind", "")).endswith("List") and "items" in document:
-        return list(document["items"] or ())
-    return [document]
+    return objects
 
 
 def check_object(document: Any, location: str) -> None:

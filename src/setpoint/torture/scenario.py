@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-import yaml
 
 from setpoint.client import NotFound
+from setpoint.meta.yaml_files import read_first
 from setpoint.testing.clusters import Cluster
 from setpoint.torture.documents import ScenarioError, as_object, check_object, read_documents
 
@@ -52,16 +52,11 @@ def read_plain(path: Path) -> Plain:
     """The scenario in a YAML file.
 
     Raises:
-        ScenarioError: the file can't be read, or its content is not a scenario in the plain form.
+        YamlFileError: the file, or one that it names, can't be read or is not YAML.
+        ScenarioError: its content is not a scenario in the plain form.
     """
     try:
-        document = yaml.safe_load(path.read_bytes())
-    except OSError as problem:
-        raise ScenarioError(f"{path}: {problem.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as problem:
-        raise ScenarioError(f"{path}: not YAML: {problem}") from None
-    try:
-        file = msgspec.convert(document, _File)
+        file = msgspec.convert(read_first(path), _File)
     except msgspec.ValidationError as problem:
         raise ScenarioError(f"{path}: {problem}; a scenario needs `steps:`, and may have `before:`") from None
     if not file.steps:

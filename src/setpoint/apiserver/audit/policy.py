@@ -93,14 +93,12 @@ class AuditPolicy:
     @classmethod
     def read(cls, path: Path) -> AuditPolicy:
         """Reads a policy from a file. Raises AuditPolicyError."""
-        import yaml
+        from setpoint.meta.yaml_files import YamlFileError, read_first
 
         try:
-            document = msgspec.convert(yaml.safe_load(path.read_bytes()), _Document)
-        except OSError as problem:
-            raise AuditPolicyError(f"{path}: {problem.strerror}") from None
-        except yaml.YAMLError as problem:
-            raise AuditPolicyError(f"{path} is not YAML: {' '.join(str(problem).split())}") from None
+            document = msgspec.convert(read_first(path), _Document)
+        except YamlFileError as problem:
+            raise AuditPolicyError(str(problem)) from None
         except msgspec.ValidationError as problem:
             raise AuditPolicyError(f"{path} is not an audit policy: {problem}") from None
         if (document.api_version, document.kind) != ("audit.k8s.io/v1", "Policy"):

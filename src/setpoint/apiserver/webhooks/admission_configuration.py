@@ -64,14 +64,12 @@ def webhook_users(path: Path) -> Mapping[str, WebhookUsers]:
 
 
 def _read(path: Path, form: Any, kinds: tuple[str, tuple[str, ...]]) -> Any:
-    import yaml
+    from setpoint.meta.yaml_files import YamlFileError, read_first
 
     try:
-        document = yaml.safe_load(path.read_bytes())
-    except OSError as problem:
-        raise CredentialsError(f"{path}: {problem.strerror}") from None
-    except yaml.YAMLError as problem:
-        raise CredentialsError(f"{path} is not YAML: {' '.join(str(problem).split())}") from None
+        document = read_first(path)
+    except YamlFileError as problem:
+        raise CredentialsError(str(problem)) from None
     return _checked(document, str(path), form, kinds)
 
 

@@ -87,15 +87,13 @@ class WebhookUsers:
     """
 
     def __init__(self, path: Path) -> None:
-        import yaml
+        from setpoint.meta.yaml_files import YamlFileError, read_first
 
         self._path = path
         try:
-            document = msgspec.convert(yaml.safe_load(path.read_bytes()), _Kubeconfig)
-        except OSError as problem:
-            raise CredentialsError(f"{path}: {problem.strerror}") from None
-        except yaml.YAMLError as problem:
-            raise CredentialsError(f"{path} is not YAML: {' '.join(str(problem).split())}") from None
+            document = msgspec.convert(read_first(path), _Kubeconfig)
+        except YamlFileError as problem:
+            raise CredentialsError(str(problem)) from None
         except msgspec.ValidationError as problem:
             raise CredentialsError(f"{path} is not a kubeconfig: {problem}") from None
         self._users: Mapping[str, _User] = {named.name: named.user for named in document.users}

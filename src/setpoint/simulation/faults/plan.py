@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
-import yaml
+
+from setpoint.meta.yaml_parser import parse_yaml
 
 Value = str | int | float | bool
 PREFIX = "sp1-"
@@ -143,8 +144,8 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
         if text.strip().startswith(PREFIX):
             return cls.parse(text)
         try:
-            document = yaml.safe_load(text)
-        except yaml.YAMLError as problem:
+            document = parse_yaml(text.encode())[0]
+        except ValueError as problem:
             raise PlanError(f"neither a token nor YAML: {problem}") from None
         if not isinstance(document, dict) or "plan" not in document:
             raise PlanError("neither a token nor a counter-example: `plan:` is missing")
