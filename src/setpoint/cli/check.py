@@ -29,7 +29,8 @@ def check_files(parts: Parts, files: Sequence[Path], old: Sequence[Path], output
     """Writes the errors in the objects of the program's kinds to the stream, and returns the exit status.
 
     Raises:
-        UsageError: there is no file, a file can't be read, or no object in the files is of the program's kinds.
+        UsageError: there is no file, or no object in the files is of the program's kinds.
+        YamlFileError: a file can't be read, or is not YAML.
     """
     if not files:
         raise UsageError('name the files to check, or "-" for standard input')
