@@ -16,6 +16,8 @@ from setpoint.cli.program import program
 
 VERDICTS = ["check", "crd diff", "lint", "rbac", "simulate", "torture"]
 """Commands whose exit status 1 is an answer, so that a failure is 2."""
+OTHERS = ["crd classes", "crd migrate"]
+"""Commands beside one of `VERDICTS`, which fail as it does."""
 
 
 async def reconcile(vault: Vault, ctx: sp.Context) -> Any:
@@ -46,7 +48,16 @@ def test_help_says_what_the_exit_status_means(
 ) -> None:
     text = shown(of, words, capsys)
     assert text.endswith(EXIT_STATUSES)
-    assert ("2 if the command fails" in text) == (" ".join(words) in VERDICTS)
+    assert ("2 if the command fails" in text) == (" ".join(words) in VERDICTS + OTHERS)
+
+
+@pytest.mark.parametrize(("of", "words"), ALL, ids=[" ".join(words) for _, words in ALL])
+def test_every_argument_of_a_command_has_a_description(of: App, words: tuple[str, ...]) -> None:
+    command = of[words[0]]
+    for word in words[1:]:
+        command = command[word]
+    arguments = command.assemble_argument_collection(parse_docstring=True) if command.default_command else ()
+    assert [argument.name for argument in arguments if argument.show and not argument.parameter.help] == []
 
 
 def test_the_list_of_commands_says_what_each_does(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,8 +18,12 @@ from tools.docs.navigation import DOCS
 from tools.docs.pages import digest
 
 CLI = "@mermaid-js/mermaid-cli@11"
-UNCUT = ("<style>", "<style>#my-svg foreignObject{overflow:visible;}")
-"""Labels have the widths of the font here: in a reader's wider one they would be cut off."""
+LABELS = (
+    "#my-svg foreignObject{overflow:visible;}"
+    "#my-svg foreignObject>div{display:block!important;width:max-content;margin-left:50%;transform:translateX(-50%);}"
+)
+UNCUT = ("<style>", f"<style>{LABELS}")
+"""Labels have the widths of the font here: in a reader's wider one they would be cut off, or not in the middle."""
 
 
 def main() -> int:

@@ -25,18 +25,21 @@ def check_command(parts: Parts) -> Callable[..., None]:
     ) -> None:
         """Check objects in files as an API server would: schema, defaults, rules and the admission functions.
 
-        FILES are YAML or JSON files, folders of such files, or "-" for standard input. Objects of other kinds are left
-        out.
+        Objects of other kinds are left out.
 
         The exit status is 0 if the API server would store every object, 1 if it would refuse one, 2 if the command
         fails, also because there is nothing to check.
 
         Parameters
         ----------
+        files
+            YAML or JSON files, folders of such files, or "-" for standard input.
         old
             A file or folder with the stored state: an object that is in it, too, is checked as an update. Repeatable.
         option
             An option of the program, NAME=VALUE, if its controllers are made of options. Repeatable.
+        output
+            text; or json, or sarif (2.1.0) for forges, which show the errors at their lines.
         """
         from setpoint.cli.check import check_files  # imports parts of the server
 

@@ -36,14 +36,15 @@ def diff(
 ) -> None:
     """Show for each change whether it breaks stored objects, writers or readers.
 
-    OLD and NEW are each one of the following: a YAML or JSON file; a folder of such files; "-" for standard input;
-    "cluster" for the installed definitions; or classes (app.py, app.py:Mykind, a package's folder,
-    package.module:Mykind).
-
     The exit status is 0 if no change breaks anything, 1 if one does, 2 if the command fails.
 
     Parameters
     ----------
+    old
+        One of the following: a YAML or JSON file; a folder of such files; "-" for standard input; "cluster" for the
+        installed definitions; or classes (app.py, app.py:Mykind, a package's folder, package.module:Mykind).
+    new
+        The same of the changed definitions.
     strict
         Also return 1 if something may break, depending on writers and readers.
     output
@@ -76,11 +77,14 @@ def classes(
 ) -> None:
     """Print Python classes for the kinds of CustomResourceDefinitions, as a module.
 
-    SOURCE is a YAML or JSON file, a folder of such files, "-" for standard input, or "cluster" for the installed
-    definitions. NAMES are those of the definitions to use, such as certificates.cert-manager.io; default: all.
+    The exit status is 0 on success, and 2 if the command fails.
 
     Parameters
     ----------
+    source
+        A YAML or JSON file, a folder of such files, "-" for standard input, or "cluster" for the installed definitions.
+    names
+        The names of the definitions to use, such as certificates.cert-manager.io; default: all.
     installed_by
         The project that installs the definitions; default: the one that their labels name, or the API group.
     own
@@ -116,11 +120,14 @@ def migrate(
 ) -> None:
     """Rewrite stored objects in the storage version, then remove the other versions from status.storedVersions.
 
-    NAME is the definition's name, such as mykinds.grp.example.com. The migration can be stopped at any time; the next
-    run continues it. Concurrent writes by other clients do no harm.
+    The migration can be stopped at any time; the next run continues it. Concurrent writes by other clients do no harm.
+
+    The exit status is 0 on success, and 2 if the command fails.
 
     Parameters
     ----------
+    name
+        The definition's name, such as mykinds.grp.example.com.
     state
         The file in which the progress is stored; default: a file in XDG_STATE_HOME/setpoint (~/.local/state/setpoint).
     kubeconfig

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -105,7 +106,7 @@ def _result(problem: Problem) -> dict[str, Any]:
 
 
 def _relative(file: Path) -> str:
-    absolute = file.absolute()
+    absolute = Path(os.path.normpath(file.absolute()))  # without .., which forges do not follow
     return absolute.relative_to(Path.cwd()).as_posix() if absolute.is_relative_to(Path.cwd()) else absolute.as_posix()
 
 

@@ -109,11 +109,12 @@ def kind_command(
 ) -> None:
     """Add classes for kinds of other projects, and their definitions for tests.
 
-    NAMES are those of the definitions to use, such as certificates.cert-manager.io; default: all in the source. There
-    is one module for each API group. The command can be repeated after an upgrade of the other project.
+    There is one module for each API group. The command can be repeated after an upgrade of the other project.
 
     Parameters
     ----------
+    names
+        The names of the definitions to use, such as certificates.cert-manager.io; default: all in the source.
     source
         The file of the CustomResourceDefinitions, or a folder of such files.
     installed_by
