@@ -9,6 +9,8 @@ from tests.cluster.scheduling.test_volume_binding import DELAYED, NOWHERE, local
 from tests.cluster.test_autoscalers import autoscaler, use, utilization
 from tests.cluster.test_autoscalers import deployment as measured
 from tests.cluster.test_deployments import deployment
+from tests.cluster.test_endpoint_mirroring import endpoints, subset
+from tests.cluster.test_endpoint_mirroring import service as bare_service
 from tests.cluster.test_pods_of_lost_nodes import pod as finalized
 from tests.cluster.test_pods_of_lost_nodes import role
 from tests.cluster.test_policy_type_checking import policy
@@ -121,6 +123,16 @@ async def services(plane: Restartable) -> None:
     result = await plane.world.create(other)
     await plane.settle()
     await plane.world.delete(result)
+
+
+async def mirrored_endpoints(plane: Restartable) -> None:
+    """With addresses that come and go, and ports that change."""
+    await plane.world.create(bare_service())
+    result = await plane.world.create(endpoints(subset(["10.0.0.1", "10.0.0.2"], 80), subset(["10.0.0.3"], 90)))
+    await plane.settle()
+    result.subsets = [subset(["10.0.0.1"], 80), subset(["10.0.0.3"], 91)]
+    await plane.world.update(result)
+    await plane.settle()
 
 
 async def budgets(plane: Restartable) -> None:
@@ -382,6 +394,9 @@ SCENARIOS: dict[str, Play] = {
     "jobs": Play(jobs, ("job", "garbage-collector"), (Job, Pod)),
     "quotas": Play(quotas, ("resourcequota",), (ResourceQuota,)),
     "migrations": Play(migrations, ("storage-version-migrator",), (StorageVersionMigration, ConfigMap)),
+    "mirrored endpoints": Play(
+        mirrored_endpoints, ("endpointslice-mirroring", "garbage-collector"), (Endpoints, EndpointSlice)
+    ),
     "namespaces": Play(
         namespaces,
         ("namespace", "serviceaccount", "root-ca-certificate-publisher"),

@@ -13,6 +13,7 @@ from setpoint.cluster.certificates.csr_signing import OldSigningRequests, Signin
 from setpoint.cluster.clusterrole_aggregation import AggregatedRoles
 from setpoint.cluster.garbage_collection.pod_garbage_collector import PodGarbage
 from setpoint.cluster.namespaces import DefaultServiceAccounts, NamespaceLifecycle, RootCertificates
+from setpoint.cluster.networking.endpoint_mirroring import EndpointMirroring
 from setpoint.cluster.networking.endpoints import ServiceEndpoints, StaleEndpoints
 from setpoint.cluster.networking.load_balancers import LoadBalancers
 from setpoint.cluster.nodes import NodeLifecycle, TaintEvictions
@@ -42,6 +43,7 @@ from setpoint.models.autoscaling_v2 import HorizontalPodAutoscaler
 from setpoint.models.batch_v1 import CronJob, Job
 from setpoint.models.certificates_v1 import CertificateSigningRequest
 from setpoint.models.core_v1 import (
+    Endpoints,
     Node,
     PersistentVolume,
     PersistentVolumeClaim,
@@ -135,6 +137,7 @@ ENTRIES: Final = (
         (Service,),
         ("endpoints-controller", "endpoints", "endpoint"),  # one controller writes both
     ),
+    Entry("endpointslice-mirroring-controller", lambda _: [EndpointMirroring().controller], (Endpoints,)),
     Entry("ephemeral-volume-controller", lambda _: [EphemeralVolumes().controller], (Pod,)),
     Entry(GARBAGE_COLLECTOR, lambda _: [], aliases=("garbagecollector",)),  # is not a reconcile loop of one kind
     Entry(
