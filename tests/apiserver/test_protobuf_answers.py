@@ -221,6 +221,10 @@ async def test_tables_are_not_written_in_protobuf() -> None:
         (await asked(api, PODS, PROTOBUF + TABLE)).failed(406, "NotAcceptable", words)
         assert (await asked(api, PODS, f"{PROTOBUF}{TABLE},application/json{TABLE}")).ok()["kind"] == "Table"
         (await asked(api, PODS, "text/html")).failed(406, "NotAcceptable", "Available representations: ")
+        for accept in (PROTOBUF + TABLE, f"application/json{TABLE}".replace("v1", "v2")):
+            (await asked(api, PODS, accept, watch="1")).failed(406, "NotAcceptable", words)
+        streams = "accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+        (await asked(api, PODS, f"application/yaml{TABLE}", watch="1")).failed(406, "NotAcceptable", streams)
 
 
 async def test_watches_send_frames() -> None:

@@ -127,7 +127,10 @@ class Representation:
                 return cls("table", version, media, pretty, include)
             if wanted in ("PartialObjectMetadata", "PartialObjectMetadataList"):
                 return cls("partial", version, media, pretty, wanted=wanted, drops_managed_fields=drops)
-        raise not_acceptable(_STREAMS if stream else MEDIA_TYPES.values())
+        if stream:
+            cls.negotiate(call, tables=tables)  # as upstream: first what would do without a stream
+            raise not_acceptable(_STREAMS)
+        raise not_acceptable(MEDIA_TYPES.values())
 
     def single(self, call: Call, value: bytes, *, status: int = 200) -> Response:
         """A response with one object; ``value`` is the object as it is stored."""
