@@ -484,3 +484,32 @@ async def test_readiness_has_the_checks_of_upstream(check: str) -> None:
     async with serving() as api:
         assert f"[+]{check} ok\n" in (await api.get("/readyz", verbose="1")).body.decode()
         assert (await api.get(f"/readyz/{check}")).status == 200
+
+
+async def test_a_pods_negative_grace_period_is_one_second_in_updates_too() -> None:
+    async with serving() as api:
+        (await api.post(PODS, pod("a", spec={"terminationGracePeriodSeconds": -1}))).ok()
+        answer = (await api.patch(f"{PODS}/a", {"spec": {"terminationGracePeriodSeconds": -1}})).ok()
+        assert answer["spec"]["terminationGracePeriodSeconds"] == 1
+        template = {
+            "metadata": {"labels": {"a": "b"}},
+            "spec": {**pod("a")["spec"], "terminationGracePeriodSeconds": -1},
+        }
+        made = await api.post(f"{NAMESPACE}/podtemplates", {"metadata": {"name": "t"}, "template": template})
+        assert made.ok()["template"]["spec"]["terminationGracePeriodSeconds"] == -1, "a template keeps it"
+
+
+async def test_component_statuses_show_the_storage() -> None:
+    """A kube-apiserver also asks a scheduler and a controller manager at fixed ports."""
+    path = "/api/v1/componentstatuses"
+    item = {"metadata": {"name": "etcd-0"}, "conditions": [{"type": "Healthy", "status": "True", "message": "ok"}]}
+    async with serving() as api:
+        answer = (await api.get(path)).ok()
+        assert (answer["kind"], answer["metadata"]) == ("ComponentStatusList", {})
+        assert [{name: one[name] for name in item} for one in answer["items"]] == [item]
+        assert (await api.get(f"{path}/etcd-0")).ok() == {"kind": "ComponentStatus", "apiVersion": "v1", **item}
+        assert (await api.get(path, labelSelector="a=b")).ok()["items"] == []
+        missing = await api.get(f"{path}/none")
+        assert (
+            missing.failed(404, "NotFound", 'componentstatus "none" not found')["details"]["kind"] == "componentstatus"
+        )

@@ -9,7 +9,7 @@ from tests.cluster.workloads import claim, stateful_set, template
 
 from setpoint.cluster.workloads.controller_revisions import template_of
 from setpoint.cluster.workloads.pod_templates import REVISION_LABEL
-from setpoint.meta import ObjectMeta
+from setpoint.meta import ObjectMeta, to_wire
 from setpoint.models.apps_v1 import (
     ControllerRevision,
     RollingUpdateStatefulSetStrategy,
@@ -18,7 +18,7 @@ from setpoint.models.apps_v1 import (
     StatefulSetPersistentVolumeClaimRetentionPolicy,
     StatefulSetUpdateStrategy,
 )
-from setpoint.models.core_v1 import PersistentVolumeClaim, Pod
+from setpoint.models.core_v1 import ConfigMap, PersistentVolumeClaim, Pod
 from setpoint.models.events_v1 import Event
 from setpoint.testing import advance, cluster, virtual_time
 
@@ -201,6 +201,42 @@ async def test_claims_go_with_their_pod_or_set_as_the_policy_says(scaled: str, d
         await world.delete(await world.get(StatefulSet, "web"))
         await world.settle()
         assert len(await world.list(PersistentVolumeClaim)) == (0 if deleted == "Delete" else kept)
+
+
+@virtual_time
+async def test_claims_are_controlled_unless_another_controller_or_an_earlier_set_has_them() -> None:
+    """As upstream's test "should not delete PVCs when there is another controller" expects."""
+
+    async def owners(number: int) -> list[tuple[str, str, bool | None, bool | None]]:
+        item = await world.get(PersistentVolumeClaim, f"data-web-{number}")
+        references = item.metadata.owner_references
+        return [(owner.kind, owner.name, owner.controller, owner.block_owner_deletion) for owner in references]
+
+    async with cluster(control_plane=["*", "-garbage-collector"]) as world:
+        await world.create(stateful_set(4, volume_claim_templates=[claim()]))
+        await world.settle()
+        other = ConfigMap(metadata=ObjectMeta(name="other", uid="1"))
+        earlier, stale = (StatefulSet(metadata=ObjectMeta(name=name, uid=name)) for name in ("web", "gone"))
+        given = {
+            1: other.owner_reference(controller=False),
+            2: earlier.owner_reference(),
+            3: stale.owner_reference(),
+        }
+        for number, reference in given.items():
+            body = {"metadata": {"ownerReferences": [to_wire(reference)]}}
+            await world.client.patch(PersistentVolumeClaim, f"data-web-{number}", body, namespace="default")
+        before = {number: await owners(number) for number in given}
+        policy = StatefulSetPersistentVolumeClaimRetentionPolicy(when_deleted="Delete")
+        await changed(world, persistent_volume_claim_retention_policy=policy)
+        controller = ("StatefulSet", "web", True, True)
+        assert await owners(0) == [controller]
+        assert await owners(1) == [*before[1], controller]
+        assert [await owners(2), await owners(3)] == [before[2], before[3]]
+        (event,) = [item for item in await world.list(Event) if item.reason == "ConflictingController"]
+        assert (event.note or "").startswith("PersistentVolumeClaim data-web-3 has a conflicting OwnerReference")
+        policy.when_deleted = "Retain"
+        await changed(world, persistent_volume_claim_retention_policy=policy)
+        assert [await owners(number) for number in range(4)] == [[], before[1], before[2], before[3]]
 
 
 @virtual_time

@@ -52,7 +52,7 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
         **dict.fromkeys((9, 32, 35, 36, 37, 38, 39, 47), WORDS),
     },
     "deployments": {10: GO_EMPTY},
-    "documents": {0: ANSWERS, 16: WORDS, **dict.fromkeys((7, 13, 15), DISCOVERY)},
+    "documents": {0: ANSWERS, **dict.fromkeys((7, 13, 15), DISCOVERY)},
     "every_patch": {**dict.fromkeys((8, 18), BLAME), **dict.fromkeys((19, 26, 28, 29), WORDS), 53: HTTP},
     "lists": {32: TIMING, 39: WORDS},
     "namespaces": {17: HTTP},

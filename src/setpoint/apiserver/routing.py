@@ -16,6 +16,7 @@ from setpoint.apiserver.requests.options import ListOptions
 from setpoint.apiserver.subresources.actions import ACTIONS
 from setpoint.apiserver.subresources.containers import CONNECTIONS, log
 from setpoint.apiserver.subresources.scale import get_scale, patch_scale, update_scale
+from setpoint.apiserver.verbs.component_statuses import get_component_status, list_component_statuses
 from setpoint.apiserver.verbs.create import create
 from setpoint.apiserver.verbs.delete import delete, delete_collection
 from setpoint.apiserver.verbs.get_list import get, list_objects
@@ -62,7 +63,9 @@ def _collection(call: Call) -> Response | Awaitable[Response]:
         if method == "GET" and (call.path.watch or call.query.flag("watch")):
             return _watch(call)
         _require(call, "list")
-        return list_usage(call, ListOptions.parse(call.query)) if call.served.computed else list_objects(call)
+        if not call.served.computed:
+            return list_objects(call)
+        return (list_usage if resource.group else list_component_statuses)(call, ListOptions.parse(call.query))
     if method == "POST":
         _require(call, "create")
         maker = ACTIONS.get((str(call.served.group_resource), ""))
@@ -83,7 +86,9 @@ def _object(call: Call) -> Response:
         raise _method_not_allowed(call)
     verb, handler = verb_and_handler
     _require(call, verb)
-    return get_usage(call) if call.served.computed else handler(call)
+    if not call.served.computed:
+        return handler(call)
+    return (get_usage if call.served.resource.group else get_component_status)(call)
 
 
 def _watch(call: Call) -> Response:

@@ -56,6 +56,7 @@ def _served(minor: int) -> tuple[ServedResource, ...]:
             warning=_DEPRECATED.get(str(resource.group_resource), ""),
             convert=_converter(strategy) if stored is not None or _several(resource) else None,
         )
+        served_resource.computed = resource.plural == "componentstatuses"
         served[resource.group, resource.version, resource.plural] = served_resource
     order = ((resource.group, resource.version, resource.plural) for resource in BUILTIN)
     return tuple(served[place] for place in order if place in served)

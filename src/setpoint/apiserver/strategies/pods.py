@@ -47,15 +47,16 @@ class Pods(Strategy):
     says_required = True
 
     def default(self, obj: JsonObject) -> None:
-        default_pod_spec(obj.setdefault("spec", {}), pod=True)
+        spec = obj.setdefault("spec", {})
+        if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+            spec["terminationGracePeriodSeconds"] = 1
+        default_pod_spec(spec, pod=True)
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         # Unlike upstream, a service account that does not exist is not a reason to refuse a pod: no controller may be
         # here to make it.
         if not obj["spec"].get("serviceAccountName"):
             obj["spec"]["serviceAccountName"] = obj["spec"]["serviceAccount"] = "default"
-        if (obj["spec"].get("terminationGracePeriodSeconds") or 0) < 0:
-            obj["spec"]["terminationGracePeriodSeconds"] = 1
         default_pod_resources(obj["spec"])
         status: JsonObject = {"phase": "Pending", "qosClass": qos_class(obj.get("spec") or {})}
         obj["status"] = status

@@ -10,8 +10,7 @@ from typing import Any
 
 from setpoint.client import AlreadyExists
 from setpoint.controller import Context
-from setpoint.controller.writes.ownership import remove_owner_reference, set_owner_reference
-from setpoint.meta import Object, ObjectMeta, to_wire
+from setpoint.meta import Object, ObjectMeta, OwnerReference, to_wire
 from setpoint.models.apps_v1 import StatefulSet
 from setpoint.models.core_v1 import PersistentVolumeClaim, PersistentVolumeClaimVolumeSource, Pod, Volume
 
@@ -45,21 +44,28 @@ class StatefulClaims:
     async def retain(self, stateful_set: StatefulSet, pod: Pod, *, condemned: bool, ctx: Context) -> None:
         """Makes the pod, the set or neither of them the owner of the pod's claims, as the policy says.
 
-        ``condemned`` says that the pod is being removed by scaling down.
+        ``condemned`` says that the pod is being removed by scaling down. A claim with another controller, or with an
+        earlier set or pod as its owner, gets none, and an event says so for another controller.
         """
         policy = stateful_set.spec.persistent_volume_claim_retention_policy
-        scaled = policy is not None and policy.when_scaled == "Delete" and condemned
-        deleted = policy is not None and policy.when_deleted == "Delete" and not scaled
+        on_scaling = policy is not None and policy.when_scaled == "Delete"
+        on_deletion = policy is not None and policy.when_deleted == "Delete"
+        owner = pod if on_scaling and condemned else stateful_set if on_deletion else None
         for claim in claims_of(stateful_set, _number(pod)):
             existing = await ctx.get(PersistentVolumeClaim, claim.name)
             if existing is None or existing.is_deleting:
                 continue
-            draft = copy.copy(existing)
-            draft.metadata = copy.copy(existing.metadata)
-            changed = _own(pod, draft, scaled)
-            changed |= _own(stateful_set, draft, deleted)
-            if changed:
-                references: Any = to_wire(draft.metadata.owner_references) or None
+            own, others = _split(existing.metadata.owner_references, stateful_set, pod)
+            if any(reference.uid not in (stateful_set.uid, pod.uid) for reference in own):
+                continue  # the garbage collector decides about claims of an earlier set or pod
+            conflict = (on_scaling or on_deletion) and any(reference.controller for reference in others)
+            if conflict:
+                text = "has a conflicting OwnerReference that acts as a managing controller, the retention policy is "
+                message = f"PersistentVolumeClaim {claim.name} {text}ignored for this claim"
+                ctx.event("Warning", "ConflictingController", message)
+            wanted = [] if owner is None or conflict else [_controller(owner)]
+            if to_wire(own) != to_wire(wanted):
+                references: Any = to_wire([*others, *wanted]) or None
                 metadata = {"resourceVersion": existing.metadata.resource_version, "ownerReferences": references}
                 await ctx.patch(existing, {"metadata": metadata})
 
@@ -98,12 +104,17 @@ def with_claims(stateful_set: StatefulSet, ordinal: int, volumes: Sequence[Volum
     return [*claimed, *(volume for volume in volumes if volume.name not in names)]
 
 
-def _own(owner: Object, claim: PersistentVolumeClaim, wanted: bool) -> bool:
-    if not wanted:
-        return remove_owner_reference(owner, claim)
-    if any(reference.uid == owner.uid for reference in claim.metadata.owner_references):
-        return False
-    return set_owner_reference(owner, claim)
+def _controller(owner: Object) -> OwnerReference:
+    return owner.owner_reference(controller=True, block_owner_deletion=True)
+
+
+def _split(
+    references: Sequence[OwnerReference], stateful_set: StatefulSet, pod: Pod
+) -> tuple[list[OwnerReference], list[OwnerReference]]:
+    """The references to a set or pod of these names, and the others."""
+    names = {(owner.api_version, owner.kind, owner.name) for owner in map(_controller, (stateful_set, pod))}
+    own = [reference for reference in references if (reference.api_version, reference.kind, reference.name) in names]
+    return own, [reference for reference in references if reference not in own]
 
 
 def _number(pod: Pod) -> int:
