@@ -474,3 +474,27 @@ async def test_server_side_apply_goes_through_admission() -> None:
         assert "seen" not in json.dumps(result["metadata"]["managedFields"])
         result = (await api.patch(f"{MAPS}/web", config_map(data={"a": "2"}), APPLY, fieldManager="me")).ok()
         assert [request["operation"] for _, request in webhooks.asked] == ["CREATE", "UPDATE"]
+
+
+@pytest.mark.parametrize("kind", [MUTATING, VALIDATING])
+async def test_webhooks_see_the_default_account_of_a_pod(kind: str) -> None:
+    async with hooked(a=allow) as (api, webhooks):
+        (await api.post(kind, configuration(webhook(rule={"resources": ["pods"]})))).ok()
+        spec = (await api.post(PODS, pod())).ok()["spec"]
+        seen = webhooks.asked[0][1]["object"]["spec"]
+        for field in ("serviceAccountName", "serviceAccount"):
+            assert seen[field] == spec[field] == "default"
+
+
+async def test_validating_webhooks_are_not_asked_about_what_a_plugin_refuses() -> None:
+    """And quotas, which count objects, come after them (upstream's AllOrderedPlugins)."""
+    async with hooked(a=lambda request: {"allowed": False}) as (api, webhooks):
+        rule = {"resources": ["pods", "configmaps"]}
+        (await api.post(VALIDATING, configuration(webhook(rule=rule)))).ok()
+        limits = {"metadata": {"name": "l"}, "spec": {"limits": [{"type": "Pod", "max": {"cpu": "1"}}]}}
+        (await api.post("/api/v1/namespaces/default/limitranges", limits)).ok()
+        (await api.post(PODS, pod())).failed(403, "Forbidden", "maximum cpu usage per Pod")
+        assert not webhooks.asked
+        quota = {"metadata": {"name": "q"}, "spec": {"hard": {"count/configmaps": "0"}}}
+        (await api.post("/api/v1/namespaces/default/resourcequotas", quota)).ok()
+        (await api.post(MAPS, config_map())).failed(400, "", 'webhook "a.hooks.test" denied the request')

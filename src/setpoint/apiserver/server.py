@@ -35,6 +35,7 @@ from setpoint.apiserver.identity.tokens import AccountTokens
 from setpoint.apiserver.metrics import RequestMetrics
 from setpoint.apiserver.objects.metadata import new_uid
 from setpoint.apiserver.plugins.owner_references import OWNER_REFERENCES
+from setpoint.apiserver.plugins.service_account import TOKENS
 from setpoint.apiserver.replay import Replay, Suspended
 from setpoint.apiserver.requests.accept import of_statuses
 from setpoint.apiserver.requests.body import LARGE, delays_others
@@ -58,8 +59,10 @@ from setpoint.models.history import minor_of
 
 _log = logging.getLogger(__name__)
 
-NEEDING_CONTROLLERS: Final = frozenset({"ServiceAccount", "TaintNodesByCondition"})
-"""Admission plugins that make changes which only controllers or kubelets complete or undo."""
+NEEDING_CONTROLLERS: Final = frozenset({TOKENS, "TaintNodesByCondition"})
+"""Admission plugins, and the part of ServiceAccount that mounts tokens, whose changes only controllers or kubelets
+complete or undo.
+"""
 OFF_BY_DEFAULT: Final = frozenset({OWNER_REFERENCES})
 """Admission plugins that are off by default in Kubernetes."""
 _PLUGINS_OFF: Final = NEEDING_CONTROLLERS | OFF_BY_DEFAULT

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from setpoint.apiserver import Access, ApiServer, HttpFront, MemoryStorage, Rbac, SqliteStorage
 from setpoint.apiserver.http.allowed_hosts import is_loopback
+from setpoint.apiserver.plugins.service_account import TOKENS
 from setpoint.apiserver.resources.service_networks import SERVICE_NETWORKS, ServiceNetwork
 from setpoint.apiserver.server import NEEDING_CONTROLLERS, OFF_BY_DEFAULT
 from setpoint.client import Client, ClientConfig, InProcessTransport, PatchType
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
 _AUTHENTICATION: Final = "extension-apiserver-authentication"
 ESTABLISHED_WITHIN = 10.0
 """Seconds within which the server has to serve a CustomResourceDefinition that was just installed."""
-_WITH_ACCOUNTS: Final = NEEDING_CONTROLLERS - {"ServiceAccount"}
-"""The plugins that are disabled if users are authenticated and the control plane makes ServiceAccounts."""
+_WITH_ACCOUNTS: Final = NEEDING_CONTROLLERS - {TOKENS}
+"""What is disabled of the plugins if users are authenticated and the control plane makes ServiceAccounts."""
 
 
 class EmbeddedCluster:

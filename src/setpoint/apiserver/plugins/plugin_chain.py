@@ -14,7 +14,7 @@ from setpoint.apiserver.plugins.pod_security import TEMPLATES, check_namespace, 
 from setpoint.apiserver.plugins.priority import prioritize, validate_priority_class
 from setpoint.apiserver.plugins.resource_quota import check_quotas
 from setpoint.apiserver.plugins.runtime_class import apply_runtime_class, validate_overhead
-from setpoint.apiserver.plugins.service_account import mount_token
+from setpoint.apiserver.plugins.service_account import mount_token, name_account
 from setpoint.apiserver.plugins.signers import check_approval, check_attestation, check_signing, check_subject
 from setpoint.apiserver.plugins.storage_protection import PROTECTED, protect
 from setpoint.apiserver.plugins.taint_nodes import taint
@@ -25,7 +25,7 @@ Plugin = Callable[[AdmissionAttributes], None]
 
 # Upstream's order: kubeapiserver/options/plugins.go
 MUTATING: Final[Mapping[str, tuple[Plugin, ...]]] = {
-    "pods": (default_limits, mount_token, prioritize, tolerate, apply_runtime_class, copy_topology),
+    "pods": (default_limits, name_account, mount_token, prioritize, tolerate, apply_runtime_class, copy_topology),
     "nodes": (taint,),
     "persistentvolumeclaims": (default_storage_class, protect),
     **{collection: (protect,) for collection in PROTECTED if collection != "persistentvolumeclaims"},
@@ -46,6 +46,7 @@ QUOTAS: Final = "ResourceQuota"
 _NAMES: Final[Mapping[Plugin, str]] = {
     default_limits: "LimitRanger",
     check_limits: "LimitRanger",
+    name_account: "ServiceAccount",
     mount_token: "ServiceAccount",
     taint: "TaintNodesByCondition",
     prioritize: "Priority",
@@ -83,12 +84,18 @@ def mutate(attributes: AdmissionAttributes) -> None:
 
 
 def validate(attributes: AdmissionAttributes) -> None:
-    """Runs the validating plugins, after all mutation; quotas come last, because they count objects. Raises
+    """Runs the validating plugins, after all mutation and before validating policies and webhooks. Raises
     ApiStatusError.
     """
     _run(VALIDATING, attributes)
     if OWNER_REFERENCES not in attributes.call.plugins_off:
         check_owner_references(attributes)
+
+
+def charge_quotas(attributes: AdmissionAttributes) -> None:
+    """Checks the object against quotas, after everything else that may refuse it, because quotas count objects. Raises
+    ApiStatusError.
+    """
     if QUOTAS not in attributes.call.plugins_off:
         check_quotas(attributes)
 

@@ -1,5 +1,5 @@
-"""ServiceAccount: gives a pod the image pull secrets of its service account and a volume with a token,
-which the kubelet fills.
+"""ServiceAccount: gives a pod a service account, the account's image pull secrets, and a volume with a token, which the
+kubelet fills.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from setpoint.apiserver.requests.admission import AdmissionAttributes
 
 JsonObject = dict[str, Any]
 
+TOKENS: Final = "MountServiceAccountToken"
+"""The part of the plugin that mounts tokens, which can be turned off by itself."""
 _PREFIX: Final = "kube-api-access-"
 _PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 _MIRROR: Final = "kubernetes.io/config.mirror"
@@ -20,26 +22,44 @@ itself.
 """
 
 
-def mount_token(attributes: AdmissionAttributes) -> None:
-    """Mounts a token into a new pod, and adds the account's image pull secrets if the pod has none.
+def name_account(attributes: AdmissionAttributes) -> None:
+    """Gives a new pod the account ``default`` if it names none, and the account's image pull secrets if it has none.
 
-    The token is not mounted if ``automountServiceAccountToken`` is false in the pod or, if the pod does not set it, in
-    the account. A pod whose account does not exist is not changed, because a server without a control plane does not
-    create accounts. (Upstream refuses the pod.)
+    Unlike upstream, an account that does not exist is not a reason to refuse the pod: no controller may be here to make
+    it.
     """
-    if attributes.old is not None or attributes.subresource:
+    if not _concerns(attributes):
         return
     spec = attributes.spec
-    if _MIRROR in (attributes.new["metadata"].get("annotations") or {}):
+    if not spec.get("serviceAccountName"):
+        spec["serviceAccountName"] = spec["serviceAccount"] = "default"
+    secrets = (_account(attributes) or {}).get("imagePullSecrets")
+    if secrets and not spec.get("imagePullSecrets"):
+        spec["imagePullSecrets"] = [dict(item) for item in secrets]
+
+
+def mount_token(attributes: AdmissionAttributes) -> None:
+    """Mounts a token into a new pod whose account exists, unless ``automountServiceAccountToken`` is false in the pod
+    or, if the pod does not set it, in the account.
+    """
+    if not _concerns(attributes) or TOKENS in attributes.call.plugins_off:
         return
-    account = attributes.get("serviceaccounts", spec.get("serviceAccountName") or "default", attributes.namespace)
+    account = _account(attributes)
     if account is None:
         return
-    if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
-        spec["imagePullSecrets"] = [dict(item) for item in account["imagePullSecrets"]]
-    settings = (holder.get("automountServiceAccountToken") for holder in (spec, account))
+    settings = (holder.get("automountServiceAccountToken") for holder in (attributes.spec, account))
     if next((value for value in settings if value is not None), True):
-        _mount(attributes, spec)
+        _mount(attributes, attributes.spec)
+
+
+def _concerns(attributes: AdmissionAttributes) -> bool:
+    """Whether the request creates a pod that is not a mirror pod."""
+    is_new = attributes.old is None and not attributes.subresource
+    return is_new and _MIRROR not in (attributes.new["metadata"].get("annotations") or {})
+
+
+def _account(attributes: AdmissionAttributes) -> JsonObject | None:
+    return attributes.get("serviceaccounts", attributes.spec.get("serviceAccountName", ""), attributes.namespace)
 
 
 def _mount(attributes: AdmissionAttributes, spec: JsonObject) -> None:

@@ -53,10 +53,6 @@ class Pods(Strategy):
         default_pod_spec(spec, pod=True)
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
-        # Unlike upstream, a service account that does not exist is not a reason to refuse a pod: no controller may be
-        # here to make it.
-        if not obj["spec"].get("serviceAccountName"):
-            obj["spec"]["serviceAccountName"] = obj["spec"]["serviceAccount"] = "default"
         default_pod_resources(obj["spec"])
         status: JsonObject = {"phase": "Pending", "qosClass": qos_class(obj.get("spec") or {})}
         obj["status"] = status

@@ -101,9 +101,10 @@ def insert(
         place = (resource.plural, "", metadata.get("namespace", ""), metadata["name"])
         call.state.check(Asked(call.user, "create", resource.group, resource.version, *place))
     attributes = AdmissionAttributes.of(call, served, "CREATE", obj, None, options)
+    plugins.validate(attributes)
     if admission is not None:
         admission.validate(attributes)
-    plugins.validate(attributes)
+    plugins.charge_quotas(attributes)
     if versioned and not options.dry_run:  # upstream's storage refuses that, and is not asked in a dry run
         raise errors.bad_request("resourceVersion should not be set on objects to be created")
     return _store(call, served, obj, options, generated)

@@ -112,6 +112,8 @@ def modify(
     clean(new["metadata"])
     keep_times(new, old)
     check_update(call, served, new, old, subresource=subresource)
+    checked = attributes_of(new, old)
+    plugins.validate(checked)
     if admission is not None:
         versioned = {**new, "metadata": {**new["metadata"], "resourceVersion": str(record.revision)}}
         if part_of is None:
@@ -120,7 +122,7 @@ def modify(
             part, before = part_of(versioned), part_of(old)
             attributes = attributes_of(part, before, kind=kind_of(part))
         admission.validate(attributes)
-    plugins.validate(attributes_of(new, old))
+    plugins.charge_quotas(checked)
     return store(call, served, record, old, new, dry_run=options.dry_run)
 
 
