@@ -347,7 +347,7 @@ async def test_other_content_types_are_415(api: Api, kind: str) -> None:
     (await api.send("POST", MAPS, config_map(), content_type=kind)).failed(
         415, "UnsupportedMediaType", "the body of the request was in an unknown format"
     )
-    (await api.send("PATCH", f"{MAPS}/a", {}, content_type=kind)).failed(415, "UnsupportedMediaType", MERGE)
+    (await api.send("PATCH", f"{MAPS}/a", {}, content_type=kind)).failed(415, "UnsupportedMediaType", "415: Uns")
 
 
 async def test_other_accepted_types_are_406(api: Api) -> None:

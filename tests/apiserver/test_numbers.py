@@ -146,3 +146,29 @@ def test_uids_and_times_are_no_odd_numbers(uid: UUID, time: datetime) -> None:
     assert not type_errors._ODD_NUMBER.search(msgspec.json.encode(document))
     for number in (b"-1e3", b"+1E3", b"1.0", b"-1234567890", b"12345678901"):
         assert type_errors._ODD_NUMBER.search(b'{"uid":"%s","count": %s}' % (str(uid).encode(), number))
+
+
+async def test_resources_are_rounded_up_to_thousandths_and_other_amounts_to_billionths(api: Api) -> None:
+    """Upstream's defaults of a ResourceList."""
+    limits = "/api/v1/namespaces/default/limitranges"
+    for sent, stored in (("1n", "1m"), ("123456u", "124m"), ("1e-9", "1e-3"), ("1500m", "1500m")):
+        items = [{"type": "Container", "max": {"cpu": sent}}]
+        answer = (await api.post(limits, {"metadata": {"name": "l"}, "spec": {"limits": items}}, dryRun="All")).ok()
+        assert answer["spec"]["limits"][0]["max"]["cpu"] == stored
+    overhead = {"metadata": {"name": "r"}, "handler": "h", "overhead": {"podFixed": {"cpu": "1n"}}}
+    created = (await api.post("/apis/node.k8s.io/v1/runtimeclasses", overhead)).ok()
+    assert created["overhead"]["podFixed"]["cpu"] == "1n"
+    items = [{"type": "Pod", "max": {"cpu": "1K"}}]
+    answer = await api.post(limits, {"metadata": {"name": "l"}, "spec": {"limits": items}})
+    answer.failed(400, "BadRequest", "unable to parse quantity's suffix")
+
+
+@pytest.mark.parametrize(("amount", "status"), [("9E", 201), ("10E", 201), ("1.5", 422), ("1" + 30 * "0", 422)])
+async def test_a_count_is_whole_if_its_64_bits_are(api: Api, amount: str, status: int) -> None:
+    quota = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": amount}}}
+    assert (await api.post("/api/v1/namespaces/default/resourcequotas", quota)).status == status
+
+
+async def test_what_a_node_has_is_what_it_gives_unless_it_says_otherwise(api: Api) -> None:
+    node = {"metadata": {"name": "n"}, "status": {"capacity": {"cpu": "4"}}}
+    assert (await api.post("/api/v1/nodes", node)).ok()["status"]["allocatable"] == {"cpu": "4"}

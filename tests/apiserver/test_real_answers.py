@@ -261,9 +261,12 @@ async def test_an_eviction_that_uses_up_a_budget_says_so_in_its_condition() -> N
         await api.patch(f"{PODS}/p/status", {"status": status})
         spec = {"minAvailable": 0, "selector": {"matchLabels": {"e": "1"}}}
         await api.post(budgets, {"metadata": {"name": "b"}, "spec": spec})
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}
+        status = (await api.post(f"{PODS}/p/eviction", eviction)).failed(429, "TooManyRequests", "would violate")
+        (cause,) = status["details"]["causes"]
+        assert cause["message"] == "The disruption budget b is still being processed by the server."
         counts = {"observedGeneration": 1, "disruptionsAllowed": 1, "currentHealthy": 1, "desiredHealthy": 0}
         await api.patch(f"{budgets}/b/status", {"status": {**counts, "expectedPods": 1}})
-        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}
         assert (await api.post(f"{PODS}/p/eviction", eviction)).status == 201
         (condition,) = (await api.get(f"{budgets}/b")).ok()["status"]["conditions"]
         del condition["lastTransitionTime"]
@@ -513,3 +516,23 @@ async def test_component_statuses_show_the_storage() -> None:
         assert (
             missing.failed(404, "NotFound", 'componentstatus "none" not found')["details"]["kind"] == "componentstatus"
         )
+
+
+async def test_metadata_in_a_table_have_the_version_of_the_table() -> None:
+    accept = "application/json;as=Table;v=v1beta1;g=meta.k8s.io"
+    async with serving() as api:
+        (await api.post(MAPS, config_map())).ok()
+        for path in (MAPS, f"{MAPS}/web"):
+            shown = (await api.send("GET", path, accept=accept)).ok()
+            assert (shown["apiVersion"], shown["rows"][0]["object"]["apiVersion"]) == ("meta.k8s.io/v1beta1",) * 2
+
+
+async def test_unknown_fields_are_named_in_the_order_in_which_upstream_reads_them() -> None:
+    body = b'{"zz":1,"metadata":{"name":"w","y":1,"b":2},"aa":1}'
+    async with serving() as api:
+        words = ", ".join(f'unknown field "{name}"' for name in ("zz", "metadata.y", "metadata.b", "aa"))
+        (await api.post(MAPS, body, fieldValidation="Strict")).failed(400, "BadRequest", f"decoding error: {words}")
+        (await api.post(MAPS, config_map())).ok()
+        words = ", ".join(f'unknown field "{name}"' for name in ("aa", "metadata.b", "metadata.y", "zz"))
+        patch = b'{"zz":1,"metadata":{"y":1,"b":2},"aa":1}'
+        (await api.patch(f"{MAPS}/web", patch, fieldValidation="Strict")).failed(422, "Invalid", words)

@@ -66,7 +66,7 @@ async def test_no_replicas_are_none(api: Api) -> None:
             {**scale(), "spec": {"replicas": 1, "other": 1}},
             400,
             "BadRequest",
-            "(/web; autoscaling/v1, Kind=Scale): .spec.other: field not declared in schema",
+            "(/; autoscaling/v1, Kind=Scale): .spec.other: field not declared in schema",
         ),
     ],
 )

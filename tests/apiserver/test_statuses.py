@@ -275,7 +275,10 @@ REFUSED += [
         {},
         {"declaredFeatures": ["-", "-"], "capacity": {"cpu": "-1"}},
         [
-            'status.capacity.cpu: Invalid value: "-1": must be greater than or equal to 0',
+            *(
+                f'status.{part}.cpu: Invalid value: "-1": must be greater than or equal to 0'
+                for part in ("capacity", "allocatable")
+            ),
             *(
                 f'status.declaredFeatures[{index}]: Invalid value: "-": invalid feature name "-": {FEATURE}'
                 for index in (0, 1)

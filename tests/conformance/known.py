@@ -30,7 +30,6 @@ BLAME: Final = "the client's mistake, so 400; upstream takes it for a fault of i
 KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
     "applies": {**dict.fromkeys((19, 20, 37), BLAME), **dict.fromkeys((21, 22), WORDS)},
     "bad_requests": {
-        16: HTTP,
         **dict.fromkeys((47, 48), WORDS),
         52: BLAME,
     },
@@ -44,18 +43,14 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
         **dict.fromkeys((1, 2), BOOKKEEPING),
         4: DISCOVERY,
         **dict.fromkeys((13, 15, 19, 71, 73), SCALARS),
-        **dict.fromkeys((67, 76, 83), WORDS),
+        **dict.fromkeys((67, 83), WORDS),
         **dict.fromkeys((97, 98, 99, 100), BLAME),
         106: TIMING,
     },
-    "definitions_that_are_wrong": {
-        **dict.fromkeys((9, 32, 35, 36, 37, 38, 39, 47), WORDS),
-    },
     "deployments": {10: GO_EMPTY},
     "documents": {0: ANSWERS, **dict.fromkeys((7, 13, 15), DISCOVERY)},
-    "every_patch": {**dict.fromkeys((8, 18), BLAME), **dict.fromkeys((19, 26, 28, 29), WORDS), 53: HTTP},
+    "every_patch": {**dict.fromkeys((8, 18), BLAME), 19: WORDS},
     "lists": {32: TIMING, 39: WORDS},
-    "namespaces": {17: HTTP},
     "objects_come_and_go": {14: BLAME},
     "pods": {
         25: PLUGIN,
@@ -65,7 +60,7 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
         45: RULES,
         **dict.fromkeys((46, 47, 48, 49, 50, 52), LATER),
     },
-    "reviews": {**dict.fromkeys((1, 4, 5, 7, 8, 10, 12, 13), ANSWERS), 14: HTTP},
+    "reviews": {**dict.fromkeys((1, 4, 5, 7, 8, 10, 12, 13), ANSWERS)},
     "services": {4: BOOKKEEPING, 5: STATUS, 19: STATUS},
     "several_versions": {
         4: HTTP,

@@ -143,3 +143,13 @@ def test_what_is_not_a_field_selector_is_refused_in_the_words_of_api_servers(tex
     with pytest.raises(SelectorError) as refused:
         FieldSelector.parse(text)
     assert str(refused.value) == words
+
+
+def test_the_text_of_a_selector_is_in_the_order_of_keys() -> None:
+    expressions = [
+        LabelSelectorRequirement(key="c", operator="DoesNotExist"),
+        LabelSelectorRequirement(key="a", operator="Exists"),
+        LabelSelectorRequirement(key="aa", operator="NotIn", values=["q", "b"]),
+    ]
+    selector = LabelSelector(match_labels={"b": "1", "a": "2"}, match_expressions=expressions)
+    assert str(Selector.of(selector)) == "a=2,a,aa notin (b,q),b=1,!c"

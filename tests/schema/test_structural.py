@@ -185,3 +185,17 @@ def test_limits_on_the_name_are_kept() -> None:
     name = schema.at("metadata", "name")
     assert name is not None
     assert name.max_length == 9
+
+
+@pytest.mark.parametrize(
+    ("keyword", "value", "reason"),
+    [
+        ("$ref", "#/x", "$ref is not supported"),
+        ("x-kubernetes-preserve-unknown-fields", False, "must be true or undefined"),
+    ],
+)
+def test_a_keyword_that_no_structural_schema_has_hides_what_else_is_not_structural(
+    keyword: str, value: Any, reason: str
+) -> None:
+    errors = structural.check({"type": "object", "properties": {"a": {keyword: value}}})
+    assert [error.detail for error in errors] == [reason]

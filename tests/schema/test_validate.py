@@ -178,6 +178,16 @@ def test_formats_are_checked(name: str, good: str, bad: str) -> None:
     assert texts(bad, type="string", format="made-up") == []
 
 
+@pytest.mark.parametrize("name", ["uint32", "uint64"])
+def test_formats_of_integers_that_definitions_can_not_have_are_ignored(name: str) -> None:
+    assert not texts(-1, type="integer", format=name)
+
+
+def test_a_format_makes_no_text_a_number() -> None:
+    wanted = TYPED + '"integer": spec in body must be of type string: "integer"'
+    assert texts(5, type="string", format="int-or-string") == [wanted]
+
+
 def test_what_did_not_change_is_not_held_against_an_update() -> None:
     items = {"type": "object", "properties": {"n": {"type": "string"}, "v": {"type": "string", "maxLength": 1}}}
     definition = schema(

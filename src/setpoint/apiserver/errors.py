@@ -107,7 +107,12 @@ def request_entity_too_large(reason: str) -> ApiStatusError:
     return ApiStatusError(413, "RequestEntityTooLarge", f"Request entity too large: {reason}")
 
 
-def unsupported_media_type(accepted: Sequence[str]) -> ApiStatusError:
+def unsupported_media_type(accepted: Sequence[str], *, routed: bool = False) -> ApiStatusError:
+    """The error for a body in another format than the ``accepted`` ones. ``routed``: upstream's router refuses it, in
+    words of its own.
+    """
+    if routed:
+        return ApiStatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
     message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
     return ApiStatusError(415, "UnsupportedMediaType", message)
 

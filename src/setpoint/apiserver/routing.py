@@ -9,6 +9,7 @@ from setpoint.apiserver.errors import (
     ApiStatusError,
     method_not_supported,
     no_such_path,
+    not_found,
 )
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.requests.call import Call
@@ -40,6 +41,7 @@ _SCALE: Final[dict[str, Handler]] = {
     "PUT": update_scale,
     "PATCH": patch_scale,
 }
+_VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _PARTIAL: Final[dict[str, Handler]] = {"GET": get, "HEAD": get, "PUT": update, "PATCH": patch}
 
 
@@ -104,7 +106,7 @@ def _subresource(call: Call) -> Response:
             raise _method_not_allowed(call)
         return connection(call)
     if name not in call.served.resource.subresources:
-        raise no_such_path()
+        raise not_found(call.served.group_resource, call.path.name) if call.served.custom else no_such_path()
     handler: Handler | None
     if name == "scale":
         handler = _SCALE.get(method)
@@ -123,10 +125,12 @@ def _subresource(call: Call) -> Response:
 
 def _require(call: Call, verb: str) -> None:
     if verb not in call.served.resource.verbs:
-        raise method_not_supported(call.served.group_resource, verb)
+        raise _method_not_allowed(call, verb)
 
 
-def _method_not_allowed(call: Call) -> ApiStatusError:
+def _method_not_allowed(call: Call, verb: str = "") -> ApiStatusError:
+    if call.served.computed or (call.served.custom and call.path.subresource):  # no router of upstream knows them
+        return method_not_supported(call.served.group_resource, verb or _VERBS.get(call.request.method, "get"))
     return ApiStatusError(
         405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {}
     )

@@ -103,7 +103,8 @@ class Selector:
         return hash(self.requirements)
 
     def __str__(self) -> str:
-        return ",".join(map(str, self.requirements))
+        """The text of the selector, in the order of keys; of several about one key, equality comes first."""
+        return ",".join(map(str, sorted(self.requirements, key=lambda item: (item.key, item.operator != "="))))
 
     def __repr__(self) -> str:
         return f"Selector.parse({str(self)!r})"

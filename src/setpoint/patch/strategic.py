@@ -122,7 +122,7 @@ def _fresh(value: Any) -> Any:
 def _retain(result: dict[str, Any], patch: Mapping[str, Any]) -> None:
     retained = patch[_RETAIN]
     if not isinstance(retained, list):
-        raise StrategicPatchError(f"{_RETAIN} must be a list of names of fields")
+        raise StrategicPatchError("invalid patch format of retainKeys")
     names = {name for name in retained if isinstance(name, str)}
     for name, value in patch.items():
         if name != _RETAIN and value is not None and not name.startswith((_ORDER, _DELETE)) and name not in names:
@@ -165,7 +165,7 @@ def _check_order(changes: list[Any], order: list[Any], key: str) -> None:
     positions = [_position(places, item, key) for item in plain_items]
     if -1 in positions or positions != sorted(positions):
         raise StrategicPatchError(
-            f"The order in patch list:\n{changes}\n doesn't match $setElementOrder list:\n{order}\n"
+            f"The order in patch list:\n{go_text(changes)}\n doesn't match $setElementOrder list:\n{go_text(order)}\n"
         )
 
 

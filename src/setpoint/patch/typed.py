@@ -333,6 +333,8 @@ def _type_errors(schema: Schema, value: Any) -> list[tuple[str, str]] | None:
         kinds, expected = _EXPECTED[schema.type]
         if not isinstance(value, kinds) or (value.__class__ is bool and schema.type in ("integer", "number")):
             return [("", f"expected {expected}, got {_go_value(schema.type, value)}")]
+    elif schema.any_of and isinstance(value, dict | list):  # as of quantities, which are strings or numbers
+        return [("", f"expected any scalar, got {_go_value('object', value)}")]
     errors: list[tuple[str, str]] = []
     if isinstance(value, dict):
         properties, additional = schema.properties, schema.additional

@@ -156,7 +156,7 @@ class _Reading:
     def _content(self, definition: Mapping[str, JSON], name: str) -> dict[str, Any]:
         if not isinstance(definition, (dict, Mapping)):  # the first is found sooner
             raise ValueError(f"definition {name!r} is {type(definition).__name__}, not a schema")
-        if name == _INT_OR_STRING or definition.get("format") == "int-or-string":
+        if name == _INT_OR_STRING:
             return {"int_or_string": True, "format": GO_INT_OR_STRING, "description": definition.get("description", "")}
         if name == _QUANTITY:
             alternatives = (Schema(type="string"), Schema(type="number"))

@@ -15,18 +15,18 @@ _META: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 
 def prune(schema: Schema, value: JSON) -> list[str]:
-    """Removes every field of ``value`` (in place) that is not in ``schema``, and returns the paths of these fields,
-    sorted.
+    """Removes every field of ``value`` (in place) that is not in ``schema``, and returns the paths of these fields in
+    the order in which they stand there.
 
     Fields under ``preserve_unknown`` are kept, except unknown fields inside known properties; ``apiVersion``, ``kind``
     and ``metadata`` of embedded resources are kept, too. Paths look like ``spec.containers[0].foo``; a removed field is
     listed once, without the fields in it.
     """
-    return sorted(path.removeprefix(".") for path in _walk(schema, value, True) or ())
+    return [path.removeprefix(".") for path in _walk(schema, value, True) or ()]
 
 
 def unknown_fields(schema: Schema, value: JSON) -> list[str]:
-    """The paths of the fields that `prune` would remove; ``value`` is not changed."""
+    """The paths of the fields that `prune` would remove, sorted; ``value`` is not changed."""
     return sorted(path.removeprefix(".") for path in _walk(schema, value, False) or ())
 
 
@@ -53,18 +53,17 @@ def _walk(schema: Schema | None, value: JSON, remove: bool, preserve: bool = Fal
                         if unknown is None:
                             unknown = []
                         unknown.append(key)
+                        paths = paths or []
+                        paths.append(f".{key}")
                     continue
             if isinstance(item, (dict, list)):
                 inner = _walk(child, item, remove)
                 if inner:
                     paths = paths or []
                     paths += _inside(f".{key}", inner)
-        if unknown:
-            paths = paths or []
-            paths += [f".{key}" for key in unknown]
-            if remove:
-                for key in unknown:
-                    del value[key]
+        if unknown and remove:
+            for key in unknown:
+                del value[key]
     elif isinstance(value, list):
         preserve = preserve or (schema is not None and schema.preserve_unknown)
         items = None if schema is None else schema.items

@@ -28,6 +28,12 @@ _ROOT_KEYWORDS: Final = frozenset(
     {name[0].lower() + name[1:] for name in _ALLOWED_ROOT_FIELDS.split() if not name.startswith("X")}
     | {"x-kubernetes-preserve-unknown-fields", "x-kubernetes-validations", "nullable"}
 )
+_NOT_CONVERTIBLE: Final = (
+    " is not supported",
+    "items must be a schema object and not an array",
+    "must be true or undefined",
+)
+"""The ends of the messages about keywords that a structural schema can't have."""
 
 
 def load(definition: Mapping[str, JSON]) -> Schema:
@@ -54,7 +60,10 @@ def check(
     if definition.get("nullable"):
         errors.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
     keywords = keyword_errors(definition, path)
-    if _has_dialect(definition):  # upstream can't make such a schema structural, so it checks no more of it
+    # upstream can't make such a schema structural, so it checks no more of it
+    if any(error.detail.endswith(_NOT_CONVERTIBLE) for error in keywords):
+        return errors + keywords
+    if _has_dialect(definition):
         return errors + keywords or [invalid(path, "", "OpenAPIV3Schema 'schema' is not supported")]
     form = form_errors(definition, path)
     errors += form

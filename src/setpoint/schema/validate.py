@@ -29,7 +29,7 @@ from .list_types import list_type_errors
 from .schema_node import GO_INT_OR_STRING, JSON, UNSET, Schema
 
 _INT32: Final = (-(2**31), 2**31 - 1)
-_RANGES: Final = {"int32": _INT32, GO_INT_OR_STRING: _INT32, "uint32": (0, 2**32 - 1), "uint64": (0, 2**64 - 1)}
+_RANGES: Final = {"int32": _INT32, GO_INT_OR_STRING: _INT32}
 _INT64: Final = (MIN_INT64, MAX_INT64)
 _NUMERIC_FORMATS: Final = {"integer": (*_RANGES, "int64"), "number": ("float", "double")}
 _MAX_FLOAT32: Final = 3.4028235677973366e38
@@ -62,7 +62,7 @@ class _Checker:
 
     def at(self, path: str) -> str:
         path = path.removeprefix(".")
-        return f"{self.prefix}.{path}" if self.prefix and path and path[0] != "[" else self.prefix + path
+        return f"{self.prefix}.{path}" if self.prefix and path else self.prefix + path
 
     def fail(self, path: str, value: JSON, text: str) -> None:
         self.errors.append(invalid(self.at(path), value, f"{path} in body {text}"))
@@ -78,7 +78,7 @@ class _Checker:
         if old is not UNSET and (json_equal(old, value) or _same(schema, value, old)):
             return 1
         count = 1
-        if type(value) is int and not MIN_INT64 <= value <= MAX_INT64 and schema.format != "uint64":
+        if type(value) is int and not MIN_INT64 <= value <= MAX_INT64:
             value = float(value)  # as Go reads it
         if value is None:
             self._null(schema, path)

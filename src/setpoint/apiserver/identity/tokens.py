@@ -168,11 +168,11 @@ def create_token(call: Call) -> Response:
     tokens = call.state.account_tokens
     shape = Representation.negotiate(call, tables=False)
     options = WriteOptions.parse(call.query, "CreateOptions")
-    request = read_typed(call, _REQUEST)
+    request = read_typed(call, _REQUEST, options)
     if call.admission is not None:
         kind = ("authentication.k8s.io", "v1", "TokenRequest")
         request = call.admission.document(call.served, request, options, subresource="token", kind=kind)
-        typed(request, _REQUEST)
+        typed(request, _REQUEST, b"")
     path, spec, metadata = call.path, request.get("spec") or {}, request.get("metadata") or {}
     fit_namespace(call, metadata)
     if metadata.get("name") and metadata["name"] != path.name:

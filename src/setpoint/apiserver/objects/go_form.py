@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import re
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,12 +27,19 @@ if TYPE_CHECKING:
 
 JsonObject = dict[str, Any]
 QUANTITY_PROBLEM: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+_QUANTITY_FORM: Final = re.compile(r"[+-]?[0-9.]+[eEinumkKMGTP]+[-+]?[0-9]*", re.ASCII)
+_SUFFIX_PROBLEM: Final = "unable to parse quantity's suffix"
 _QUANTITY: Final = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 _INT_OR_STRING: Final = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 _TIME: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.Time"
 _MICRO_TIME: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime"
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _SECONDS: Final = len("2006-01-02T15:04:05")
+_CORE: Final = "io.k8s.api.core.v1."
+_RESOURCES: Final = "ResourceList"
+_MILLI: Final = Decimal("0.001")
+_FINE: Final = Decimal(10**15)
+"""Greater amounts that are finer than a thousandth do not fit into 64 bits."""
 _MICROS: Final = re.compile(r"\.\d{6}(?!\d)", re.ASCII)
 _SCALARS: Final[dict[str, Any]] = {"string": "", "bytes": "", "int": 0, "double": 0, "bool": False}
 _LEAVES: Final[dict[str, Any]] = {**_SCALARS, _QUANTITY: "0", _INT_OR_STRING: 0, _TIME: None, _MICRO_TIME: None}
@@ -91,6 +98,8 @@ def _plan(message: str) -> _Plan | None:
         several = item.repeated or item.mapping
         lists = _TOLD_APART_IN.get((message, item.name))
         kind = f"{item.type}{_APART}{' '.join(lists)}" if lists else item.type
+        if item.mapping and kind == _QUANTITY and message.startswith(_CORE):
+            kind = _RESOURCES
         plan.fields[item.name] = _sort(item, several), kind
         if item.type not in _LEAVES and (item.type == _META or _says_something(item.type)):
             plan.structs[item.name] = item.type
@@ -204,11 +213,11 @@ def _shorten(plan: _Plan, obj: JsonObject) -> None:
             del obj[key]
 
 
-def join_bytes(served: ServedResource, obj: JsonObject) -> bool:
-    """Replaces (in place) byte fields given as lists of numbers, which Go's decoder also accepts, with base64. Returns
-    whether there were any.
+def join_bytes(kind: GroupVersionKind, obj: JsonObject) -> bool:
+    """Replaces (in place) byte fields of a built-in kind given as lists of numbers, which Go's decoder also accepts,
+    with base64. Returns whether there were any.
     """
-    plan = _plan_of(served)
+    plan = _plan_of_kind(kind)
     return plan is not None and _join(plan, obj)
 
 
@@ -239,13 +248,16 @@ def _leaf(kind: str, value: Any) -> Any:
 
 
 def _canonical(kind: str, value: Any) -> Any:
-    if kind == _QUANTITY:
+    if kind in (_QUANTITY, _RESOURCES):
         if type(value) is float:  # JSON's numbers beyond 64 bits become floats here, and Go reads their digits
             value = f"{Decimal(repr(value)):f}"
         try:
-            return str(Quantity(value)) if value is not None else "0"
+            amount = Quantity("0" if value is None else value)
         except ValueError:
-            raise ValueError(QUANTITY_PROBLEM) from None
+            raise ValueError(_SUFFIX_PROBLEM if _QUANTITY_FORM.fullmatch(str(value)) else QUANTITY_PROBLEM) from None
+        if kind == _RESOURCES and amount.value < _FINE:  # the default of resources rounds them up
+            amount += Quantity(f"{amount.value.quantize(_MILLI, ROUND_UP) - amount.value:f}")
+        return str(amount)
     if value and kind == _TIME:
         try:
             return format_time(parse_time(value))

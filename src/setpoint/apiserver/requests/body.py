@@ -65,12 +65,12 @@ def _parse(body: bytes, kind: str) -> tuple[Any, list[str]]:
     if body[:1] == b"{":  # it takes less time to read it as JSON
         try:
             return _json(body)
-        except _NotJsonError:
+        except NotJsonError:
             pass
     return _yaml(body)
 
 
-class _NotJsonError(ValueError):
+class NotJsonError(ValueError):
     """The body is not JSON; it may be YAML."""
 
 
@@ -78,7 +78,7 @@ def _json(body: bytes) -> tuple[Any, list[str]]:
     try:
         value, repeated = parse_json(body)
     except json.JSONDecodeError as error:
-        raise _NotJsonError(go_syntax_error(error)) from None
+        raise NotJsonError(go_syntax_error(error)) from None
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
     except ValueError as error:

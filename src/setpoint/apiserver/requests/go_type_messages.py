@@ -9,7 +9,8 @@ from typing import Any
 
 from setpoint.apiserver.objects.go_form import QUANTITY_PROBLEM
 from setpoint.apiserver.objects.go_times import time_problem
-from setpoint.apiserver.resources.registry import ServedResource
+from setpoint.apiserver.objects.go_types import META, GoField, go_fields
+from setpoint.meta import GroupVersionKind
 from setpoint.models import definition_name, schemas
 from setpoint.schema import FieldError
 
@@ -21,14 +22,14 @@ _SOURCES = {"array": "slice", "object": "map"}
 _STEP = re.compile(r"[^.\[\]]+|\[[^\]]*\]")
 _BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
 _UID = "types.UID"
-_WITH_UID = frozenset({"ObjectMeta", "OwnerReference", "ObjectReference"})
+_WITH_UID = frozenset({"ObjectMeta", "OwnerReference", "ObjectReference", "Preconditions"})
 _GO = {"integer": "int", "number": "float64", "boolean": "bool", "string": "string", "array": "slice", "object": "map"}
 
 
-def type_problem(served: ServedResource, obj: dict[str, Any], error: FieldError, raw: bytes = b"") -> str:
+def type_problem(kind: GroupVersionKind | None, obj: dict[str, Any], error: FieldError, raw: bytes) -> str:
     """The message of Go's decoder for ``error``, from the schema validation of ``obj``: a wrong type, or an integer
-    that is out of range. ``raw`` is the text from which the value was decoded; a message shows numbers as they stand
-    there.
+    that is out of range. ``kind`` is a built-in kind; None for a custom resource. ``raw`` is the text from which the
+    value was decoded; a message shows numbers as they stand there.
 
     The message is empty for base64 and times that Go accepts although they violate the schema's format.
     """
@@ -37,12 +38,14 @@ def type_problem(served: ServedResource, obj: dict[str, Any], error: FieldError,
         if "must be of type date-time" in error.detail:
             return time_problem(value)
         if "must be of type byte" in error.detail:
-            wrong = _bad_byte(value)
+            wrong = bad_byte(value)
             return "" if wrong is None else f"illegal base64 data at input byte {wrong}"
-    struct, wanted = _described(served, steps)
+    struct, wanted = _described(kind, steps)
     if wanted == "resource.Quantity":
         return QUANTITY_PROBLEM
-    names = ".".join(_fields(served, steps))
+    names = ".".join(_fields(kind, steps))
+    if kind is None:  # whose metadata is decoded by itself
+        names = names.removeprefix("metadata.")
     if wanted == "string" and steps[-1] == "uid" and struct in _WITH_UID:
         wanted = _UID
     json_type = {dict: "object", list: "array", str: "string", bool: "bool"}.get(type(value), "number")
@@ -57,7 +60,7 @@ def restored(problem: str, *, whole: bool = True) -> str:
     """
     match = _DECODER.fullmatch(problem)
     if match is None:
-        return problem
+        return f"error decoding from json: {problem}" if problem.startswith("illegal base64") else problem
     source, number, wanted = _SOURCES.get(match[1], match[1]), match[2] or "", match[3]
     if source == "number" and wanted.startswith("int") and not number.lstrip("-").isdecimal():
         return f"cannot convert float64 to {wanted}"
@@ -73,12 +76,13 @@ def restored(problem: str, *, whole: bool = True) -> str:
 
 
 def _as_written(number: float, raw: bytes) -> str:
-    """The number's text in ``raw``; Python's text if it is not there."""
-    texts = (match[0].decode() for match in _NUMBER.finditer(raw))
-    return next((text for text in texts if float(text) == number), str(number))
+    """The number's text in ``raw``, with a fraction or exponent if it has one; Python's text if it is not there."""
+    texts = [match[0].decode() for match in _NUMBER.finditer(raw) if float(match[0]) == number]
+    alike = (text for text in texts if isinstance(number, int) == text.lstrip("-").isdecimal())
+    return next(alike, texts[0] if texts else str(number))
 
 
-def _bad_byte(text: str) -> int | None:
+def bad_byte(text: str) -> int | None:
     """The offset in ``text`` at which Go's base64 decoder reports an error: the first invalid character, or the
     incomplete last group. None if the text is valid; it may contain line breaks.
     """
@@ -96,26 +100,38 @@ def _bad_byte(text: str) -> int | None:
     return None
 
 
-def _fields(served: ServedResource, steps: list[str]) -> list[str]:
-    """The steps that are fields of structs; list positions and map keys are left out."""
-    definitions = schemas()
-    node: dict[str, Any] = {}
-    if not served.custom:
-        node = definitions[definition_name(served.resource.gvk)]
+def _fields(kind: GroupVersionKind | None, steps: list[str]) -> list[str]:
+    """The steps that are fields of structs, and the structs that others embed; list positions and map keys are left
+    out.
+    """
+    message = "" if kind is None else definition_name(kind)
     names: list[str] = []
+    is_map = False
     for step in steps:
         if step[0] == "[":
-            node = _resolved(definitions, node.get("items") or {})
             continue
-        child = node.get("properties", {}).get(step)
-        if child is None and node.get("additionalProperties"):
-            node = _resolved(definitions, node["additionalProperties"])
+        if is_map:
+            is_map = False
             continue
-        if served.custom and not names and step == "metadata":
-            child = {"$ref": "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}
-        names.append(step)
-        node = _resolved(definitions, child or {})
+        embedding, field = _embedding(message, step)
+        names += [*embedding, step]
+        is_map = field is not None and field.mapping
+        message = META + "ObjectMeta" if step == "metadata" and kind is None else field.type if field else ""
     return names
+
+
+def _embedding(message: str, name: str) -> tuple[list[str], GoField | None]:
+    """The field ``name`` of a struct, and the names of the embedded structs that lead to it."""
+    fields = go_fields(message) or ()
+    own = next((field for field in fields if field.name == name), None)
+    if own is not None:
+        return [], own
+    for field in fields:
+        if not field.name:
+            inner, member = _embedding(field.type, name)
+            if member is not None:
+                return [field.type.rpartition(".")[2], *inner], member
+    return [], None
 
 
 def _resolved(definitions: Any, node: dict[str, Any]) -> dict[str, Any]:
@@ -161,12 +177,12 @@ def _begins(path: str, key: str) -> bool:
     return path.startswith(key) and path[len(key) : len(key) + 1] in ("", ".", "[")
 
 
-def _described(served: ServedResource, steps: list[str]) -> tuple[str, str]:
+def _described(kind: GroupVersionKind | None, steps: list[str]) -> tuple[str, str]:
     """The Go names of the struct to which the field belongs and of the field's type."""
     definitions = schemas()
     name = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
-    if not served.custom:
-        name = definition_name(served.resource.gvk)
+    if kind is not None:
+        name = definition_name(kind)
     elif steps and steps[0] == "metadata":
         steps = steps[1:]
     struct = name.rpartition(".")[2]

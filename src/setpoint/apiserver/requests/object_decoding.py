@@ -18,6 +18,7 @@ from setpoint.apiserver.objects.metadata import clean
 from setpoint.apiserver.requests import go_type_messages
 from setpoint.apiserver.requests.body import check_size, decode_text, delays_others, media_type, parse_document
 from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.requests.type_errors import empty_nulls, may_have_floats, type_errors
 from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
 from setpoint.apiserver.resources.registry import ServedResource
@@ -35,15 +36,16 @@ from setpoint.schema import (
     drop_nulls,
     fill_defaults,
     prune,
-    validate,
 )
 from setpoint.schema.errors import OMITTED
 from setpoint.schema.json_values import whole_numbers
 
 JsonObject = dict[str, Any]
-TYPE_META: Final = (
+_NO_HEAD: Final = "couldn't get version/kind; json parse error: "
+_TYPE_META: Final = (
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 )
+SCHEME: Final = "pkg/runtime/scheme.go:111"
 
 
 def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
@@ -57,33 +59,45 @@ def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
     media = media_type(call.request.headers)
     try:
         value, duplicates = parse_document(body, media)
-        if value is None:
-            value = {}
-        elif not isinstance(value, dict):
-            raise ValueError(f"json: cannot unmarshal {go_kind(value)} into Go value of type {TYPE_META}")
-        for field in ("kind", "apiVersion"):
-            field_value = value.get(field, "")
-            if field_value is not None and not isinstance(field_value, str):
-                go_type = go_kind(field_value)
-                raise ValueError(f"json: cannot unmarshal {go_type} into Go struct field .{field} of type string")
-    except ValueError as problem:
-        text = str(problem)
-        if not text.startswith("yaml: "):
-            text = f"couldn't get version/kind; json parse error: {text}"
-        raise bad_request(
-            f"the object provided is unrecognized (must be of type {kind}): {text} ({decode_text(body)})"
-        ) from None
-    return value, duplicates
+    except ValueError as error:
+        text = str(error)
+        if not text.startswith(("yaml: ", "provided data ")):
+            text = f"{_NO_HEAD}{text}"
+        raise _unrecognized(kind, text, body) from None
+    if problem := head_problem(value):
+        raise _unrecognized(kind, problem, body)
+    return {} if value is None else value, duplicates
 
 
-def read_typed(call: Call, kind: GroupVersionKind, *, older: tuple[str, ...] = ()) -> JsonObject:
-    """The request's body as an object of a built-in kind that is never stored; its values have the right types.
+def _unrecognized(kind: str, problem: str, body: bytes) -> ApiStatusError:
+    return bad_request(f"the object provided is unrecognized (must be of type {kind}): {problem} ({decode_text(body)})")
+
+
+def head_problem(value: Any) -> str:
+    """What keeps Go's decoder from reading ``apiVersion`` and ``kind`` of a document; empty if nothing does."""
+    if value is None:
+        return ""
+    if not isinstance(value, dict):
+        return f"{_NO_HEAD}json: cannot unmarshal {go_kind(value)} into Go value of type {_TYPE_META}"
+    for field in ("kind", "apiVersion"):
+        if not isinstance(value.get(field), str | None):
+            sort = go_kind(value[field])
+            return f"{_NO_HEAD}json: cannot unmarshal {sort} into Go struct field .{field} of type string"
+    version = value.get("apiVersion") or ""
+    return f"unexpected GroupVersion string: {version}" if version.count("/") > 1 else ""
+
+
+def read_typed(call: Call, kind: GroupVersionKind, options: WriteOptions, *, older: tuple[str, ...] = ()) -> JsonObject:
+    """The request's body as an object of a built-in kind that is never stored; its values have the right types, and
+    unknown fields are dropped.
 
     ``older`` are API versions in which the kind has the same form. Raises ApiStatusError.
     """
-    document, _ = read_document(call, kind.kind)
+    document, repeated = read_document(call, kind.kind)
     fit_kind(call, document, kind, older=older)
-    return typed(document, kind)
+    typed(document, kind, call.request.body or b"")
+    check_fields(call, kind_schema(kind), document, options.field_validation, repeated, not_handled(kind))
+    return document
 
 
 def fit_kind(
@@ -96,26 +110,36 @@ def fit_kind(
     kind_name, version = document.get("kind") or kind.kind, document.get("apiVersion") or kind.api_version
     if kind_name == kind.kind and version in (kind.api_version, *older):
         return
-    _check_names(kind_name, version)
     group_version = GroupVersion.parse(version)
-    reason = _why_not(call, kind.group, kind.kind, group_version, kind_name, "pkg/runtime/scheme.go:111")
+    reason = why_not(call, kind.group, kind.kind, group_version, kind_name)
     prefix = f'{kind_name} in version "{group_version.version}" cannot be handled as a {kind.kind}'
     raise malformed(prefix, reason, patch)
 
 
-def typed(document: JsonObject, kind: GroupVersionKind, *, patch: bool = False) -> JsonObject:
-    """Removes nulls from the document, as Go's decoder does, and returns the document.
+def typed(
+    document: JsonObject, kind: GroupVersionKind, raw: bytes, *, patch: bool = False, strategic: bool = False
+) -> None:
+    """Removes nulls from the document (in place), as Go's decoder does. ``raw`` is the text from which it was
+    decoded; ``strategic`` is as for `coerce`.
 
     Raises ApiStatusError (400; 422 for the result of a ``patch``) if a value does not have the type that ``kind``
     requires. Missing fields are not checked here.
     """
-    schema = built_in_schemas()[definition_name(kind)]
-    for error in validate(schema, document):
-        if error.type is ErrorType.TYPE_INVALID and error.bad_value != "null":
-            prefix = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
-            raise malformed(prefix, f"json: cannot unmarshal into Go struct field {kind.kind}.{error}", patch)
+    schema = kind_schema(kind)
+    problem, _ = type_errors(kind, schema, document, raw)
+    if problem:
+        raise mistyped(not_handled(kind), problem, raw, patch, strategic)
     empty_nulls(schema, document)
-    return document
+
+
+def kind_schema(kind: GroupVersionKind) -> Schema:
+    """The schema of a built-in kind."""
+    return built_in_schemas()[definition_name(kind)]
+
+
+def not_handled(kind: GroupVersionKind) -> str:
+    """The beginning of an error message about an object that is not of its ``kind``."""
+    return f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
 
 
 def fit_namespace(call: Call, metadata: JsonObject) -> None:
@@ -150,54 +174,37 @@ def check_kind(call: Call, served: ServedResource, obj: JsonObject) -> None:
     resource = served.resource
     kind, version = obj.get("kind"), obj.get("apiVersion")
     if served.custom and not kind:
-        text = decode_text(call.request.body or b"")
+        body = call.request.body or b""
         raise bad_request(
             f"the object provided is unrecognized (must be of type {resource.kind}): Object 'Kind' is missing in "
-            f"'{text}' ({text})"
+            f"'{body.decode(errors='replace')}' ({decode_text(body)})"
         )
     if not kind:
         obj["kind"] = kind = resource.kind
-    if served.custom and not version:
-        raise bad_request(
-            f"the API version in the data () does not match the expected API version ({resource.api_version})"
-        )
-    if not version:
+    if not version and not served.custom:
         obj["apiVersion"] = version = resource.api_version
-    _check_names(kind, version)
     if (version, kind) == (resource.api_version, resource.kind):
         return
-    group_version = GroupVersion.parse(version)
-    if (
-        group_version.group == resource.group
-        and kind == resource.kind
-        and (served.custom or _is_registered(call, group_version, kind))
+    group_version = GroupVersion.parse(version or "")
+    is_other_version = group_version.group == resource.group and kind == resource.kind
+    if (served.custom and version != resource.api_version) or (
+        not served.custom and is_other_version and _is_registered(call, group_version, kind)
     ):
-        raise bad_request(
-            f"the API version in the data ({version}) does not match the expected API version ({resource.api_version})"
-        )
+        expected = f"the expected API version ({resource.api_version})"
+        raise bad_request(f"the API version in the data ({version or ''}) does not match {expected}")
     prefix = f'{kind} in version "{group_version.version}" cannot be handled as a {resource.kind}: '
     if served.custom:
         name = (obj.get("metadata") or {}).get("name", "") if isinstance(obj.get("metadata"), dict) else ""
         wrong = FieldError(ErrorType.INVALID, "kind", f"must be {resource.kind}", kind)
         raise invalid(GroupKind(resource.group, kind), name, [wrong])
-    raise bad_request(prefix + why_not(call, served, group_version, kind))
+    reason = why_not(call, resource.group, resource.kind, group_version, kind, "pkg/api/legacyscheme/scheme.go:30")
+    raise bad_request(prefix + reason)
 
 
-def _check_names(kind: object, version: object) -> None:
-    """Checks that ``kind`` is a string and ``version`` is an API version, because a patch can set any value. Raises
-    ApiStatusError (400).
+def why_not(call: Call, group: str, wanted: str, group_version: GroupVersion, kind: str, scheme: str = SCHEME) -> str:
+    """The reason why an object of a different kind can't be used as the built-in kind ``wanted`` of ``group``.
+    ``scheme`` is the place in upstream that says so.
     """
-    if not isinstance(kind, str) or not isinstance(version, str) or version.count("/") > 1:
-        raise bad_request("couldn't get version/kind; apiVersion must be GROUP/VERSION or VERSION, kind a name")
-
-
-def why_not(call: Call, served: ServedResource, group_version: GroupVersion, kind: str) -> str:
-    """The reason why an object of a different kind can't be used as the served, built-in kind."""
-    resource = served.resource
-    return _why_not(call, resource.group, resource.kind, group_version, kind, "pkg/api/legacyscheme/scheme.go:30")
-
-
-def _why_not(call: Call, group: str, wanted: str, group_version: GroupVersion, kind: str, scheme: str) -> str:
     if not _is_registered(call, group_version, kind):
         return f'no kind "{kind}" is registered for version "{group_version}" in scheme "{scheme}"'
     package = (group or "core").partition(".")[0]
@@ -235,32 +242,28 @@ def coerce(
     duplicates: list[str],
     *,
     patch: bool = False,
-    patch_text: str = "",
+    strategic: bool = False,
     applied: bool = False,
 ) -> None:
     """Brings ``obj`` (in place) into the form that handlers work with. Unknown and repeated fields are dropped;
     ``validation`` says whether they are errors (``Strict``), lead to warnings (``Warn``), or are ignored (``Ignore``).
 
-    Raises ApiStatusError (400; 422 if the object is the result of a ``patch``). ``patch_text`` is a strategic merge
-    patch as messages show it; ``applied``: the object is the result of a server-side apply.
+    Raises ApiStatusError (400; 422 if the object is the result of a ``patch``, which may be a ``strategic`` merge
+    patch). ``applied``: the object is the result of a server-side apply.
     """
     resource = served.resource
-    prefix = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
+    prefix, raw = not_handled(resource.gvk), call.request.body or b""
     metadata = obj.get("metadata")
     if metadata is None:
         metadata = obj["metadata"] = {}
     if not isinstance(metadata, dict):
-        sort = go_kind(metadata)
-        problem = f"json: cannot unmarshal {sort} into Go struct field {resource.kind}.metadata of type v1.ObjectMeta"
+        place = "value" if served.custom else f"struct field {resource.kind}.metadata"
+        problem = f"json: cannot unmarshal {go_kind(metadata)} into Go {place} of type v1.ObjectMeta"
     else:
-        problem, call.missing = type_errors(served, obj, call.request.body or b"")
-    if problem and patch_text:
-        raise patched_wrong(
-            go_type_messages.restored(problem, whole=not may_have_floats(call.request.body or b"")), patch_text
-        )
+        problem, call.missing = type_errors(None if served.custom else resource.gvk, served.schema, obj, raw)
     if problem:
-        raise malformed(prefix, problem, patch)
-    check_fields(call, served.schema, obj, validation, duplicates, prefix, patch=patch, patch_text=patch_text)
+        raise mistyped(prefix, problem, raw, patch, strategic)
+    check_fields(call, served.schema, obj, validation, duplicates, prefix, patch=patch)
     if served.custom and applied:
         fill_defaults(served.schema, obj)  # as upstream, which refuses the nulls that an apply may leave
     elif served.custom:
@@ -290,7 +293,6 @@ def check_fields(
     prefix: str,
     *,
     patch: bool = False,
-    patch_text: str = "",
 ) -> None:
     """Drops the unknown fields of ``obj``. Depending on ``validation``, these fields and the ``duplicates`` (texts
     about the fields that occur twice) are errors, lead to warnings, or are ignored; ``prefix`` is the beginning of an
@@ -299,29 +301,46 @@ def check_fields(
     Raises ApiStatusError (400; 422 if the object is the result of a ``patch``).
     """
     unknown = prune(schema, obj)
+    if patch:  # whose result upstream reads in the order of the alphabet
+        unknown.sort()
+    elif call.served.custom:  # whose metadata are decoded first
+        unknown.sort(key=lambda path: (not path.startswith("metadata."), path))
     repeated = [text for text in duplicates if isinstance(text, RepeatedKey)]
     others = [text for text in duplicates if not isinstance(text, RepeatedKey)]
     strict = [f'unknown field "{path}"' for path in unknown]
     strict = others + strict if patch else strict + others
     if (strict or repeated) and validation == "Strict":
         texts = [*(["\n  ".join(("yaml: unmarshal errors:", *repeated))] if repeated else []), *strict]
-        raise malformed(prefix, f"strict decoding error: {', '.join(texts)}", patch, patch_text)
+        raise malformed(prefix, f"strict decoding error: {', '.join(texts)}", patch)
     strict = [*repeated, *strict]
     if strict and validation == "Warn":
         for text in strict:
             call.warn(text)
 
 
-def malformed(prefix: str, problem: str, patch: bool, patch_text: str = "") -> ApiStatusError:
+def mistyped(prefix: str, problem: str, raw: bytes, patch: bool, strategic: bool) -> ApiStatusError:
+    """The error for a ``problem`` of Go's decoder; in the words of its converter for a ``strategic`` merge patch."""
+    if strategic:
+        problem = go_type_messages.restored(problem, whole=not may_have_floats(raw))
+    return malformed(prefix, problem, patch)
+
+
+def malformed(prefix: str, problem: str, patch: bool) -> ApiStatusError:
     """The error for a document that is not of its kind: 400, or 422 if it is the result of a ``patch``."""
-    return patched_wrong(problem, patch_text) if patch else bad_request(f"{prefix}: {problem}")
+    return PatchedWrong(problem) if patch else bad_request(f"{prefix}: {problem}")
 
 
-def patched_wrong(problem: str, patch_text: str = "") -> ApiStatusError:
-    """The error (422) for a patch whose result is not a valid object. The message quotes ``patch_text``, a strategic
-    merge patch. Of other patches upstream quotes the whole result.
+class PatchedWrong(ApiStatusError):
+    """The result of a patch is not a valid object (422). The message shows ``quoted`` if it is not empty: what upstream
+    quotes, which is the whole result, or a strategic merge patch.
     """
-    return invalid(GroupKind("", ""), "", [FieldError(ErrorType.INVALID, "patch", problem, patch_text or OMITTED)])
+
+    def __init__(self, problem: str, quoted: str = "") -> None:
+        error = FieldError(ErrorType.INVALID, "patch", problem, quoted or OMITTED)
+        status = invalid(GroupKind("", ""), "", [error]).status
+        super().__init__(422, "Invalid", status["message"], status["details"])
+        self.problem = problem
+        self.is_quoted = bool(quoted)
 
 
 def dedupe_owners(call: Call, metadata: JsonObject) -> None:

@@ -18,10 +18,10 @@ import msgspec
 from setpoint.apiserver.objects.go_form import join_bytes
 from setpoint.apiserver.requests import go_type_messages
 from setpoint.apiserver.requests.schema_unions import schema_union_problem
-from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.meta import GroupVersionKind, MicroTime, Quantity, parse_time
 from setpoint.models import UnknownKindError, kind_for
 from setpoint.schema import OBJECT_META, ErrorType, FieldError, Schema, drop_nulls, validate
+from setpoint.schema.json_values import MAX_INT64, MIN_INT64, whole_numbers
 
 # Required by the published schema, but the real server takes their absence for a zero value.
 _NOT_REALLY_REQUIRED: Final = frozenset(
@@ -39,6 +39,8 @@ _NOT_REALLY_REQUIRED: Final = frozenset(
         "drivers",
     }
 )
+_LONG: Final = re.compile(rb"[0-9]{10}")
+"""An integer that may not fit into 32 bits."""
 _FRACTION: Final = re.compile(rb"[0-9][.eE][-+0-9]")
 _ODD_NUMBER: Final = re.compile(rb"[:,\[\s][-+]?[0-9](?:[0-9]{9}|[0-9.]*[eE]|[0-9]*\.[0-9]+\s*(?:[,}\]\r\n]|$))")
 """A number that may not fit into an integer, though the models' decoder takes it. A sign counts only where a value
@@ -56,43 +58,68 @@ class _ManagedFields(msgspec.Struct, rename="camel"):
     subresource: str | None = None
 
 
-def type_errors(served: ServedResource, obj: dict[str, Any], raw: bytes = b"") -> tuple[str, list[FieldError]]:
+def type_errors(
+    kind: GroupVersionKind | None, schema: Schema, obj: dict[str, Any], raw: bytes
+) -> tuple[str, list[FieldError]]:
     """The error of Go's decoder (empty if there is none), and an error for each missing field.
 
-    ``raw`` is the document from which the object was decoded, or the patch that produced it; it is needed to check odd
-    numbers more closely.
-    For custom resources only the metadata is checked, because their schema covers the rest. Nulls in lists and maps,
-    which Go treats as empty values, are replaced by empty values (in place).
+    ``kind`` is a built-in kind with this ``schema``, or None for a custom resource, of which only the metadata is
+    checked, because its schema covers the rest. ``raw`` is the document from which the object was decoded, or the patch
+    that produced it; it is needed to check odd numbers more closely. Nulls in lists and maps, which Go treats as empty
+    values, are replaced by empty values (in place).
     """
-    if served.custom:
+    if kind is None:
         schema, value, path = OBJECT_META, obj["metadata"], "metadata"
     else:
-        schema, value, path = served.schema, obj, ""
+        value, path = obj, ""
         spec = schema.properties.get("spec")
         if spec is not None and spec.required and obj.get("spec") is None:
             obj["spec"] = {}
-        if served.resource.kind == "CustomResourceDefinition" and (problem := schema_union_problem(obj)):
+        if kind.kind == "CustomResourceDefinition" and (problem := schema_union_problem(obj)):
             return problem, []
-        if _fits(served.resource.gvk, obj) and not _ODD_NUMBER.search(raw):
+        if _fits(kind, obj) and not _ODD_NUMBER.search(raw):
             return "", []
         if (place := _float_path(schema, obj, "")) and _ODD_NUMBER.search(raw):
-            return go_type_messages.type_problem(served, obj, FieldError(ErrorType.TYPE_INVALID, place[1:]), raw), []
+            return go_type_messages.type_problem(kind, obj, FieldError(ErrorType.TYPE_INVALID, place[1:]), raw), []
     errors = validate(schema, value, path)
     wrong = any(error.type is ErrorType.TYPE_INVALID for error in errors)
-    if wrong and not served.custom and join_bytes(served, obj):
+    if wrong and kind is not None and join_bytes(kind, obj):
         errors = validate(schema, value, path)
     for error in errors:
         if error.type is ErrorType.TYPE_INVALID and error.bad_value != "null":
-            problem = go_type_messages.type_problem(served, obj, error, raw)
+            problem = go_type_messages.type_problem(kind, obj, error, raw)
             if problem:
                 return problem, []
         if error.type is ErrorType.INVALID and "must be of type integer" in error.detail:
             located = FieldError(error.type, error.detail.rpartition(" in ")[2], error.detail)
-            return go_type_messages.type_problem(served, obj, located, raw), []
+            return go_type_messages.type_problem(kind, obj, located, raw), []
     if any(error.bad_value == "null" for error in errors):
         empty_nulls(schema, value)
         errors = validate(schema, value, path)
     return "", [error for error in errors if error.type is ErrorType.REQUIRED and _really_required(error.field)]
+
+
+def convert_numbers(schema: Schema, value: dict[str, Any], raw: bytes) -> None:
+    """Converts numbers (in place) as upstream's converter does, which the results of strategic merge patches ``raw`` go
+    through: whole numbers are integers, and an integer loses its high bits in a field of 32 bits.
+    """
+    if may_have_floats(raw):
+        whole_numbers(value)
+    if _LONG.search(raw):
+        _wrap(schema, value)
+
+
+def _wrap(schema: Schema | None, value: Any) -> Any:
+    if schema is None:
+        return value
+    if isinstance(value, dict):
+        for key, item in value.items():
+            value[key] = _wrap(schema.field(key), item)
+    elif isinstance(value, list):
+        value[:] = [_wrap(schema.items, item) for item in value]
+    elif schema.format == "int32" and type(value) is int and MIN_INT64 <= value <= MAX_INT64:
+        return (value + 2**31) % 2**32 - 2**31
+    return value
 
 
 def may_have_floats(raw: bytes) -> bool:

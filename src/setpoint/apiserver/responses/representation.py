@@ -108,8 +108,10 @@ class Representation:
             raise no_representation([*MEDIA_TYPES.values(), *(_STREAMS if lists else ())])
         for clause in accepted(accept):
             media, parameters = media_of(clause), clause.parameters
-            if media is None or (media == "yaml" and stream) or parameters.get("stream", "watch") != "watch":
+            if media is None or parameters.get("stream", "watch") != "watch":
                 continue
+            if media == "yaml" and stream:
+                raise not_acceptable(_STREAMS)
             wanted = parameters.get("as")
             drops = _MANAGED_FIELDS in parameters.get("drop", "").split("+")  # other fields in it are ignored
             if wanted is None:
@@ -127,9 +129,6 @@ class Representation:
                 return cls("table", version, media, pretty, include)
             if wanted in ("PartialObjectMetadata", "PartialObjectMetadataList"):
                 return cls("partial", version, media, pretty, wanted=wanted, drops_managed_fields=drops)
-        if stream:
-            cls.negotiate(call, tables=tables)  # as upstream: first what would do without a stream
-            raise not_acceptable(_STREAMS)
         raise not_acceptable(MEDIA_TYPES.values())
 
     def single(self, call: Call, value: bytes, *, status: int = 200) -> Response:
@@ -221,7 +220,9 @@ class Representation:
             subresource="scale" if call.path.subresource == "scale" else "",
         )
         if self.version != "v1":
-            document["apiVersion"] = f"meta.k8s.io/{self.version}"
+            version = document["apiVersion"] = f"meta.k8s.io/{self.version}"
+            for row in document["rows"] or () if self.include == "Metadata" else ():
+                row["object"]["apiVersion"] = version
         return msgspec.json.encode(document)
 
 

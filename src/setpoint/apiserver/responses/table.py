@@ -10,7 +10,7 @@ import msgspec
 
 from setpoint.apiserver.responses.printers import printer_of
 from setpoint.apiserver.responses.printers.cells import Wire, name, since
-from setpoint.apiserver.responses.printers.core import SCALE
+from setpoint.apiserver.responses.printers.core import SCALE, SCALE_OF_CUSTOM
 from setpoint.apiserver.responses.printers.definitions import DEFINITIONS
 from setpoint.apiserver.responses.printers.json_path import compile_path
 from setpoint.apiserver.responses.printers.printer import DEFAULT, NAME, Column, Printer, description
@@ -67,7 +67,7 @@ def table(
 
 def _printer(resource: Resource, columns: Sequence[Mapping[str, Any]] | None, subresource: str) -> Printer:
     if subresource == "scale":
-        return SCALE
+        return SCALE if columns is None else SCALE_OF_CUSTOM
     return printer_of(resource.group_resource) if columns is None else _custom(columns)
 
 

@@ -131,6 +131,9 @@ class Nodes(Strategy):
             spec["podCIDRs"] = [first]
         elif several and not first:
             spec["podCIDR"] = several[0]
+        status = obj.get("status") or {}
+        if status.get("capacity") and status.get("allocatable") is None:
+            status["allocatable"] = dict(status["capacity"])
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj.setdefault("spec", {})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -18,7 +20,7 @@ from setpoint.cel.rules import default_errors, rule_errors
 from setpoint.cel.rules.field_path import resolve_path
 from setpoint.meta.names import dns1035_label, dns1123_subdomain
 from setpoint.schema import FieldError, json_equal, structural
-from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_many
+from setpoint.schema.errors import Shown, duplicate, forbidden, invalid, not_supported, required, too_many
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.write_context import WriteContext
@@ -43,6 +45,7 @@ class Definitions(Strategy):
     status_keeps = METADATA
     generation = True
     begins_deletion = True
+    says_required = True
     zero: JsonObject = {"spec": {"names": {}}, "status": {}}
 
     def default(self, obj: JsonObject) -> None:
@@ -88,8 +91,7 @@ class Definitions(Strategy):
         errors += _name_errors(spec["names"])
         errors += _shared_errors(spec, before)
         errors += _conversion_errors(spec, before)
-        if old is not None:
-            errors += _update_errors(spec, old)
+        errors += _stored_errors(spec.get("versions") or ()) if old is None else _update_errors(spec, old)
         errors += _approval_errors(obj, old)
         if spec.get("preserveUnknownFields") and not before.get("preserveUnknownFields"):
             text = "set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
@@ -172,14 +174,35 @@ def _version_errors(spec: JsonObject, before: JsonObject) -> list[FieldError]:
         names.append(name)
         if wrong := dns1035_label(name):
             errors.append(invalid(f"{path}.name", name, ",".join(wrong)))
+            if name and not index:  # upstream keeps the first version's name in an older field, too
+                errors.append(invalid("spec.version", name, ",".join(wrong)))
         errors += _deprecation_errors(version, f"{path}.deprecationWarning")
         own = {key: value for key, value in version.items() if key not in shared}
         errors += _part_errors(own, version, path, f"{path}.schema", index in status, before, old_schemas)
     if len({*names}) < len(names):
-        errors.append(invalid("spec.versions", names, "must contain unique version names"))
+        errors.append(invalid("spec.versions", _shown(versions, shared), "must contain unique version names"))
     if sum(bool(version.get("storage")) for version in versions) != 1:
-        errors.append(invalid("spec.versions", names, "must have exactly one version marked as storage version"))
+        text = "must have exactly one version marked as storage version"
+        errors.append(invalid("spec.versions", _shown(versions, shared), text))
     return errors
+
+
+def _shown(versions: list[JsonObject], shared: set[str]) -> Any:
+    """The versions as upstream's messages show them; only their names if they do not share all parts."""
+    if shared < {*_SHARED}:
+        return [version.get("name", "") for version in versions]
+    parts: JsonObject = dict.fromkeys(("Schema", "Subresources", "AdditionalPrinterColumns", "SelectableFields"))
+    flags = ("Served", "Storage", "Deprecated")
+    items = [
+        {
+            "Name": version.get("name", ""),
+            **{flag: bool(version.get(flag.lower())) for flag in flags},
+            "DeprecationWarning": version.get("deprecationWarning"),
+            **parts,
+        }
+        for version in versions
+    ]
+    return Shown(json.dumps(items, ensure_ascii=False, separators=(",", ":")))
 
 
 def _shared_errors(spec: JsonObject, before: JsonObject) -> list[FieldError]:
@@ -390,6 +413,16 @@ def _approval(obj: JsonObject) -> tuple[str, str]:
     if url is not None and url.scheme and url.netloc:
         return "approved", ""
     return "invalid", f'{need} with either a URL or a reason starting with "unapproved", {see}'
+
+
+def _stored_errors(versions: Sequence[JsonObject]) -> list[FieldError]:
+    """The errors in the stored versions of a new definition: the first version that is marked as one."""
+    marked = [version.get("name", "") for version in versions if version.get("storage")]
+    if not marked:
+        return [invalid("status.storedVersions", None, "must have at least one stored version")]
+    return [
+        invalid("status.storedVersions", marked[:1], f"must have the storage version {name}") for name in marked[1:]
+    ]
 
 
 def _update_errors(spec: JsonObject, old: JsonObject) -> list[FieldError]:

@@ -25,8 +25,10 @@ _STANDARD: Final = frozenset(
     }
 )  # fmt: skip
 _NOTHING: Final = Quantity("0")
-_EXPONENT: Final = re.compile(r"(?=[^eE]{1,18}[eE])\d*\.?\d*[eE]\+?\d+", re.ASCII)
-"""An amount that upstream keeps as 64 bits and a power of ten."""
+_EXPONENT: Final = re.compile(r"(?=[^eE]{1,18}[eE])\d*\.?\d*[eE]\+?\d+|-?\d{1,18}[kMGTP]?|-?\d{1,3}E", re.ASCII)
+"""An amount that upstream keeps as 64 bits and a power of ten. One of more digits that end in zeros looks like one with
+a suffix.
+"""
 _ZEROS: Final = re.compile(r"(?:000)+E\Z")
 _OF_QUALITY: Final = ("cpu", "memory")
 """The resources on which a pod's quality of service depends."""
@@ -58,7 +60,7 @@ def container_resource_errors(name: str, path: str) -> Errors:
 
 def thousandths(amount: Quantity) -> int:
     """The amount in thousandths, rounded up, as upstream's ``MilliValue`` computes it: an amount that does not fit 64
-    bits is 0 if it was written with an exponent and at most 18 digits, and loses its high bits otherwise.
+    bits is 0 if it was written with at most 18 digits, and loses its high bits otherwise.
     """
     exact = int((amount.value * 1000).to_integral_value(ROUND_UP))
     if -(2**63) <= exact < 2**63:

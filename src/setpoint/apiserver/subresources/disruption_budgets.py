@@ -21,9 +21,8 @@ _MANY: Final = "This pod has more than one PodDisruptionBudget, which the evicti
 def spend(call: Call, pod: JsonObject, *, dry_run: bool) -> None:
     """Counts a pod's eviction against its budget; does nothing if there is no budget or the eviction does not count.
 
-    A budget whose status was never set does not protect pods here, because there may not be a controller that sets the
-    status. Raises ApiStatusError: 429 if the budget is used up or its status is out of date, 403 if its status allows a
-    negative number of disruptions, 500 if the pod has several budgets.
+    Raises ApiStatusError: 429 if the budget is used up or its status is out of date or was never set, 403 if its status
+    allows a negative number of disruptions, 500 if the pod has several budgets.
     """
     if (pod.get("status") or {}).get("phase") in _UNGUARDED or pod["metadata"].get("deletionTimestamp"):
         return
@@ -40,8 +39,7 @@ def spend(call: Call, pod: JsonObject, *, dry_run: bool) -> None:
     if not budgets:
         return
     record, budget = budgets[0]
-    status = budget.get("status") or {}
-    if not status.get("observedGeneration") or _may_go_unhealthy(budget, pod):
+    if _may_go_unhealthy(budget, pod):
         return
     _check(record.name, budget, served.group_resource)
     new: JsonObject = copy_json(budget)

@@ -43,7 +43,7 @@ def bind(call: Call) -> Response:
 
 def _bind(call: Call, name: str) -> Response:
     options = WriteOptions.parse(call.query, "CreateOptions")
-    binding = read_typed(call, _BINDING)
+    binding = read_typed(call, _BINDING, options)
     binding.setdefault("metadata", {})
     subresource, kind = call.path.subresource, ("", "v1", "Binding")
     plugins.mutate(
@@ -51,11 +51,15 @@ def _bind(call: Call, name: str) -> Response:
     )
     if call.admission is not None:
         binding = call.admission.document(call.served, binding, options, subresource=subresource, kind=kind)
-        typed(binding, _BINDING)
+        typed(binding, _BINDING, b"")
     metadata = binding.get("metadata") or {}
     target = binding.get("target") or {}
     fit_namespace(call, metadata)
-    name = name or metadata.get("name", "")
+    if not name:
+        name = metadata.get("name", "")
+        metadata.pop("uid", None)  # as upstream, which takes it for that of a new object
+    if not name:
+        raise bad_request("Name parameter required.")
     if metadata.get("name", "") != name:
         raise bad_request("name in URL does not match name in Binding object")
     if errors := _target_errors(target):
@@ -85,7 +89,8 @@ def _bind(call: Call, name: str) -> Response:
     status = new.setdefault("status", {})
     status.pop("nominatedNodeName", None)
     conditions = [item for item in status.get("conditions") or [] if item.get("type") != "PodScheduled"]
-    conditions.append({"type": "PodScheduled", "status": "True", "lastTransitionTime": call.timestamp()})
+    now = call.timestamp()
+    conditions.append({"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now})
     status["conditions"] = conditions
     new["metadata"].pop("resourceVersion", None)
     track(call, pods, live, new, options.field_manager, subresource="binding")
@@ -106,12 +111,12 @@ def _target_errors(target: JsonObject) -> list[FieldError]:
 
 def evict_pod(call: Call) -> Response:
     """POST pods/NAME/eviction: a deletion that disruption budgets may refuse. Raises ApiStatusError."""
-    eviction = read_typed(call, _EVICTION, older=("policy/v1beta1",))
     write_options = WriteOptions.parse(call.query, "CreateOptions")
+    eviction = read_typed(call, _EVICTION, write_options, older=("policy/v1beta1",))
     if call.admission is not None:
         kind = ("policy", "v1", "Eviction")
         eviction = call.admission.document(call.served, eviction, write_options, subresource="eviction", kind=kind)
-        typed(eviction, _EVICTION)
+        typed(eviction, _EVICTION, b"")
     metadata = eviction.get("metadata") or {}
     options = eviction.get("deleteOptions")
     fit_namespace(call, metadata)

@@ -8,7 +8,14 @@ from typing import Any, Final
 
 import msgspec
 
-from setpoint.apiserver.errors import apply_conflict, bad_request, conflict, invalid, unsupported_media_type
+from setpoint.apiserver.errors import (
+    apply_conflict,
+    bad_request,
+    conflict,
+    internal_error,
+    invalid,
+    unsupported_media_type,
+)
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import decode
 from setpoint.apiserver.objects.label_selector import selector_of
@@ -16,36 +23,35 @@ from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.body import content_type
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.object_decoding import (
+    PatchedWrong,
     check_fields,
     fit_kind,
     fit_namespace,
-    malformed,
-    read_document,
+    kind_schema,
+    read_typed,
     typed,
 )
 from setpoint.apiserver.requests.options import WriteOptions
-from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
+from setpoint.apiserver.requests.type_errors import convert_numbers
 from setpoint.apiserver.resources.registry import ScalePaths, ServedResource
 from setpoint.apiserver.responses.representation import Representation
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.verbs.managed_fields import converter
-from setpoint.apiserver.verbs.patch import APPLY, read_configuration, read_patch, unfit
-from setpoint.apiserver.verbs.update import check_name, kind_of, modify
-from setpoint.meta import GroupKind, GroupVersionKind, SelectorError
-from setpoint.models import definition_name
+from setpoint.apiserver.verbs.patch import APPLY, patch_types, quoted, read_configuration, read_patch, unfit
+from setpoint.apiserver.verbs.update import check_name, kind_of, modify, precondition_failed
+from setpoint.meta import GroupKind, GroupResource, GroupVersionKind, SelectorError
 from setpoint.patch import apply as server_side_apply
 from setpoint.patch.apply import ApplyConflict, Endpoint, InvalidApply
 from setpoint.patch.typed import type_errors
-from setpoint.schema import Schema, copy_json
+from setpoint.schema import copy_json
 from setpoint.schema.errors import invalid as invalid_field
 from setpoint.schema.errors import type_invalid
 
 JsonObject = dict[str, Any]
 _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
-_PATCHES = ("application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json")
+_STRATEGIC: Final = "application/strategic-merge-patch+json"
 _OF_VERSION: Final = re.compile(r" using [^\s:]+")
 _USING: Final = f" using {_SCALE.api_version}"
-_NOT_A_SCALE: Final = 'Scale in version "v1" cannot be handled as a Scale'
 _NOT_APPLIED: Final = (
     "failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) to "
     "proper version: request to convert CR to an invalid group/version: autoscaling/v1"
@@ -57,6 +63,9 @@ def get_scale(call: Call) -> Response:
     """The response to GET scale: the object's replicas, as a Scale. Raises ApiStatusError."""
     shape = Representation.negotiate(call)
     _, live = _live(call)
+    paths = call.served.scale or ScalePaths()
+    if call.served.custom and _at(live, paths.replicas) is None:
+        raise internal_error(f'the spec replicas field ".{".".join(paths.replicas)}" does not exist')
     return _answer(call, shape, scale_of(call.served, live))
 
 
@@ -65,9 +74,10 @@ def update_scale(call: Call) -> Response:
     shape = Representation.negotiate(call)
     options = WriteOptions.parse(call.query, "UpdateOptions")
     record, live = _live(call)
-    scale, repeated = read_document(call, "Scale")
-    _fit(call, scale)
-    check_fields(call, _schema(), scale, options.field_validation, repeated, _NOT_A_SCALE)
+    scale = read_typed(call, _SCALE, options)
+    uid, current = (item.get("uid", "") for item in (scale.get("metadata") or {}, live["metadata"]))
+    if uid and uid != current:
+        raise precondition_failed(call, call.served, record.name, "UID", uid, current)
     return _answer(call, shape, _set(call, record, live, scale, options))
 
 
@@ -77,33 +87,45 @@ def patch_scale(call: Call) -> Response:
     kind = content_type(call.request.headers)
     if kind == APPLY:
         return _answer(call, shape, _applied(call))
-    if kind not in _PATCHES:
-        raise unsupported_media_type((*_PATCHES, APPLY))
+    if kind not in patch_types(call.served):
+        raise unsupported_media_type(patch_types(call.served), routed=not call.served.custom)
     options = WriteOptions.parse(call.query, "PatchOptions")
     record, live = _live(call)
-    if kind == _PATCHES[2]:
-        kind = _PATCHES[1]  # a Scale has no lists that merge
-    change, repeated = read_patch(call, call.served, kind, options.field_validation)
-    scale = scale_of(call.served, live)
-    scale["spec"].setdefault("replicas", 0)  # for operations of a JSON patch
-    patched = change(scale)
-    _fit(call, patched, patch=True)
-    check_fields(call, _schema(), patched, options.field_validation, repeated, "", patch=True)
-    return _answer(call, shape, _set(call, record, live, patched, options))
+    change, repeated = read_patch(call, kind_schema(_SCALE), kind, options.field_validation)
+
+    def patched() -> JsonObject:
+        return change(scale_of(call.served, live))
+
+    try:
+        scale = _checked(call, kind, patched(), options.field_validation, repeated)
+    except PatchedWrong as wrong:
+        raise quoted(call, kind, wrong, _SCALE, patched, scale_of(call.served, live)) from None
+    return _answer(call, shape, _set(call, record, live, scale, options))
+
+
+def _checked(call: Call, kind: str, scale: JsonObject, validation: str, repeated: list[str]) -> JsonObject:
+    """The result of a patch of the type ``kind``, a Scale whose values have the right types. Raises ApiStatusError."""
+    raw, schema, strategic = call.request.body or b"", kind_schema(_SCALE), kind == _STRATEGIC
+    if strategic:
+        convert_numbers(schema, scale, raw)
+    else:
+        fit_kind(call, scale, _SCALE, patch=True)
+    typed(scale, _SCALE, raw, patch=True, strategic=strategic)
+    check_fields(call, schema, scale, validation, repeated, "", patch=True)
+    return scale
 
 
 def _applied(call: Call) -> JsonObject:
     """The Scale after an apply; the field manager of the apply then owns the replicas. Raises ApiStatusError."""
     options = WriteOptions.parse(call.query, "PatchOptions", apply=True)
-    scale = read_configuration(call, options, _SCALE)
-    scale["metadata"].setdefault("name", call.path.name)
-    errors = type_errors(_schema(), scale)
+    scale = read_configuration(call, options, _SCALE, kind_schema(_SCALE))
+    errors = type_errors(kind_schema(_SCALE), scale)
     if errors:
-        raise unfit(InvalidApply(errors), _SCALE, scale["metadata"].get("namespace", ""), call.path.name)
+        raise unfit(InvalidApply(errors), _SCALE, *(scale["metadata"].get(key, "") for key in ("namespace", "name")))
+    scale["metadata"].setdefault("name", call.path.name)
     record, live = _live(call)
     if call.served.custom:
         raise bad_request(_NOT_APPLIED)
-    _fit(call, scale)
     return _set(call, record, live, scale, options, apply=True)
 
 
@@ -140,24 +162,6 @@ def _live(call: Call) -> tuple[Record, JsonObject]:
     return record, call.versions.decoded(call.served, record)
 
 
-def _schema() -> Schema:
-    return built_in_schemas()[definition_name(_SCALE)]
-
-
-def _fit(call: Call, scale: JsonObject, *, patch: bool = False) -> None:
-    """Checks the kind of a Scale that was sent, and the types of its values. Raises ApiStatusError (400; 422 for the
-    result of a ``patch``).
-    """
-    fit_kind(call, scale, _SCALE, patch=patch)
-    typed(scale, _SCALE, patch=patch)
-    for part in ("spec", "status"):
-        replicas = (scale.get(part) or {}).get("replicas", 0)
-        if not -(2**31) <= replicas < 2**31:
-            field = f"Scale{part.title()}.{part}.replicas"
-            problem = f"json: cannot unmarshal number {replicas} into Go struct field {field} of type int32"
-            raise malformed(_NOT_A_SCALE, problem, patch)
-
-
 def _set(
     call: Call,
     record: Record,
@@ -174,10 +178,12 @@ def _set(
     fit_namespace(call, metadata)
     check_name(call, scale)
     uid = metadata.get("uid")
-    if uid and uid != live["metadata"].get("uid"):
-        raise conflict(served.group_resource, record.name, f"Precondition failed: UID in precondition: {uid}")
+    if uid and uid != live["metadata"].get("uid") and not served.custom:
+        current = f"UID in object meta: {live['metadata'].get('uid', '')}"
+        reason = f"Precondition failed: UID in precondition: {uid}, {current}"
+        raise conflict(GroupResource(served.resource.group, f"{served.resource.plural}/scale"), record.name, reason)
     replicas = spec.get("replicas", 0)
-    _check_replicas(record, replicas)
+    _check_replicas(served, record, replicas)
     new: JsonObject = copy_json(live)
 
     def scale_form(obj: JsonObject) -> JsonObject:
@@ -191,7 +197,7 @@ def _set(
             call, served, "UPDATE", wanted, before, options, subresource="scale", kind=kind_of(before)
         )
         replicas = (admission.mutate(attributes).get("spec") or {}).get("replicas", 0)
-        _check_replicas(record, replicas)
+        _check_replicas(served, record, replicas)
     paths = served.scale or ScalePaths()
     node = new
     for step in paths.replicas[:-1]:
@@ -237,11 +243,15 @@ def _owned(call: Call, live: JsonObject, paths: ScalePaths, replicas: int, optio
     return new
 
 
-def _check_replicas(record: Record, replicas: Any) -> None:
+def _check_replicas(served: ServedResource, record: Record, replicas: Any) -> None:
     """Checks that ``replicas`` is an integer of at least 0. Raises ApiStatusError (422)."""
     if not isinstance(replicas, int) or isinstance(replicas, bool):
         error = type_invalid("spec.replicas", replicas, "must be an integer")
         raise invalid(GroupKind("autoscaling", "Scale"), record.name, [error])
+    if replicas < 0 and served.custom:
+        path = ".".join(("", *(served.scale or ScalePaths()).replicas))
+        error = invalid_field(path, replicas, "should be a non-negative integer")
+        raise invalid(GroupKind(served.resource.group, served.resource.kind), record.name, [error])
     if replicas < 0:
         error = invalid_field("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid(GroupKind("autoscaling", "Scale"), record.name, [error])

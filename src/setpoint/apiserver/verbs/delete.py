@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from setpoint.apiserver.errors import bad_request, conflict
 from setpoint.apiserver.http_types import Response
@@ -15,13 +15,17 @@ from setpoint.apiserver.objects.versions import written_version
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.body import check_size, media_type, parse_or_refuse
 from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.requests.object_decoding import SCHEME, head_problem, kind_schema
 from setpoint.apiserver.requests.options import DeleteOptions, ListOptions
+from setpoint.apiserver.requests.type_errors import type_errors
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.responses.representation import Representation, respond
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.verbs.create import JsonObject
 from setpoint.apiserver.verbs.get_list import select
-from setpoint.meta import GroupResource, format_time, parse_time
+from setpoint.meta import GroupResource, GroupVersionKind, format_time, parse_time
+
+_OPTIONS: Final = GroupVersionKind("meta.k8s.io", "v1", "DeleteOptions")
 
 
 def delete(call: Call) -> Response:
@@ -277,6 +281,14 @@ def _body(call: Call) -> dict[str, Any] | None:
         return None
     check_size(body)
     value, _ = parse_or_refuse(body, media_type(call.request.headers))
-    if not isinstance(value, dict):
-        raise bad_request("the body of a deletion must be DeleteOptions")
-    return value
+    if problem := head_problem(value):
+        raise bad_request(problem)
+    options: dict[str, Any] = value or {}
+    kind = options.get("kind") or _OPTIONS.kind
+    if kind != _OPTIONS.kind:
+        version = options.get("apiVersion") or _OPTIONS.api_version
+        raise bad_request(f'no kind "{kind}" is registered for version "{version}" in scheme "{SCHEME}"')
+    problem, _ = type_errors(_OPTIONS, kind_schema(_OPTIONS), options, body)
+    if problem:
+        raise bad_request(problem)
+    return options

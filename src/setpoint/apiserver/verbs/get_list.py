@@ -13,12 +13,14 @@ import msgspec
 from setpoint.apiserver.errors import bad_request, expired, too_large_resource_version
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.requests.go_type_messages import bad_byte
 from setpoint.apiserver.requests.options import ListOptions
 from setpoint.apiserver.responses.representation import Representation
 from setpoint.apiserver.storage import Compacted, Record
 from setpoint.apiserver.verbs.selection import Matcher
 
 _AT_ONCE = 500
+_STANDARD = str.maketrans("-_", "+/")
 _EXPIRED = "The resourceVersion for the provided list is too old."
 _INCONSISTENT = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
@@ -141,7 +143,10 @@ def _parse_token(token: str) -> tuple[str, int]:
     try:
         raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
         parts = msgspec.json.decode(raw, type=dict[str, str | int])
-    except (binascii.Error, ValueError, msgspec.DecodeError) as error:
+    except binascii.Error:
+        place = bad_byte(token.translate(_STANDARD))
+        raise bad_request(f"{problem}: illegal base64 data at input byte {place}") from None
+    except (ValueError, msgspec.DecodeError) as error:
         raise bad_request(f"{problem}: {error}") from None
     start, revision = parts.get("start"), parts.get("rv")
     if parts.get("v") != "meta.k8s.io/v1":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -13,39 +12,50 @@ from setpoint.apiserver.errors import (
     apply_conflict,
     bad_request,
     conflict,
+    invalid,
     not_found,
     request_entity_too_large,
     unprocessable,
     unsupported_media_type,
 )
 from setpoint.apiserver.http_types import Response
+from setpoint.apiserver.objects.go_json import go_json, patched_json
 from setpoint.apiserver.objects.metadata import MAX_ANNOTATIONS
-from setpoint.apiserver.requests.body import JSON_TYPE, YAML_TYPE, check_size, content_type, parse_document
+from setpoint.apiserver.requests.body import (
+    JSON_TYPE,
+    YAML_TYPE,
+    NotJsonError,
+    check_size,
+    content_type,
+    parse_document,
+)
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.object_decoding import (
-    TYPE_META,
+    PatchedWrong,
     check_kind,
     coerce,
     coerced,
     fit_namespace,
-    patched_wrong,
+    head_problem,
     why_not,
 )
 from setpoint.apiserver.requests.options import WriteOptions
-from setpoint.apiserver.requests.type_errors import may_have_floats
+from setpoint.apiserver.requests.type_errors import convert_numbers, may_have_floats
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.responses.representation import Representation
 from setpoint.apiserver.verbs.create import insert
 from setpoint.apiserver.verbs.managed_fields import check_versions, converter, ignored_fields
 from setpoint.apiserver.verbs.update import check_name, modify
-from setpoint.meta import GroupVersion, GroupVersionKind
+from setpoint.meta import GroupKind, GroupVersion, GroupVersionKind
 from setpoint.patch import apply as server_side_apply
 from setpoint.patch import json_patch, merge_patch, strategic
 from setpoint.patch.apply import ApplyConflict, Endpoint, InvalidApply
 from setpoint.patch.go_text import go_kind, go_text
 from setpoint.patch.json_patch import PatchError, TooManyOperations
 from setpoint.patch.strategic import StrategicPatchError
-from setpoint.patch.typed import TypedError
+from setpoint.patch.typed import TypedError, type_errors
+from setpoint.schema import Schema
+from setpoint.schema.errors import invalid as invalid_field
 from setpoint.schema.json_values import whole_numbers
 
 _log = logging.getLogger(__name__)
@@ -60,7 +70,6 @@ _NAMELESS: Final = "the name of the object (%s based on URL) was undeterminable:
 _KUBECTL: Final = "kubectl"
 """The field manager of ``kubectl apply --server-side``."""
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-_GO_ESCAPES: Final = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 APPLY: Final = "application/apply-patch+yaml"
 _JSON: Final = "application/json-patch+json"
 _MERGE: Final = "application/merge-patch+json"
@@ -80,36 +89,73 @@ def patch(call: Call) -> Response:
     served, path = call.served, call.path
     kind = content_type(call.request.headers)
     if kind not in patch_types(served):
-        raise unsupported_media_type(patch_types(served))
+        raise unsupported_media_type(patch_types(served), routed=not served.custom)
     apply = kind == APPLY
     check_size(call.request.body or b"")
     options = WriteOptions.parse(call.query, "PatchOptions", apply=apply)
     if apply:
         value, created = _apply(call, options)
         return shape.single(call, value, status=201 if created else 200)
-    change, repeated = read_patch(call, served, kind, options.field_validation)
+    change, repeated = read_patch(call, served.schema, kind, options.field_validation)
     record = call.existing()
     old = call.versions.decoded(served, record)
-    base = call.versions.decoded(served, record)  # another copy: what comes out shares parts with it, and is changed
-    new = change(base)
-    if kind != _STRATEGIC and not served.custom and new.get("apiVersion") in (None, ""):
-        raise _without_version(call, new, options.field_validation)
-    _check_patched(call, served, new, old)
-    if (served.custom or kind == _STRATEGIC) and may_have_floats(call.request.body or b""):
-        whole_numbers(new)
-    patch_text = go_text(parse_document(call.request.body or b"", JSON_TYPE)[0]) if kind == _STRATEGIC else ""
-    validation = options.field_validation
-    new = coerced(
-        call,
-        served,
-        new,
-        lambda obj: coerce(call, served, obj, validation, repeated, patch=True, patch_text=patch_text),
-    )
+
+    def patched() -> JsonObject:
+        """The result, from another copy of the object: what comes out shares parts with it, and is changed."""
+        return change(call.versions.decoded(served, record))
+
+    try:
+        new = _checked(call, kind, patched(), old, options.field_validation, repeated)
+    except PatchedWrong as wrong:
+        raise quoted(call, kind, wrong, None if served.custom else served.resource.gvk, patched, old) from None
     _same_identity(call, new)
     return shape.single(call, modify(call, served, record, old, new, options, subresource=path.subresource))
 
 
-def read_patch(call: Call, served: ServedResource, kind: str, validation: str) -> tuple[Change, list[str]]:
+def _checked(
+    call: Call, kind: str, new: JsonObject, old: JsonObject, validation: str, repeated: list[str]
+) -> JsonObject:
+    """``new``, the result of a patch of the type ``kind``, in the form that handlers work with. Raises
+    ApiStatusError.
+    """
+    served = call.served
+    if kind == _STRATEGIC:  # whose result is converted to the kind that it had
+        new |= {"apiVersion": old["apiVersion"], "kind": old["kind"]}
+    elif not served.custom and new.get("apiVersion") in (None, ""):
+        raise _without_version(call, new, validation)
+    _check_patched(call, served, new, old)
+    strategic, raw = kind == _STRATEGIC, call.request.body or b""
+    if strategic:
+        convert_numbers(served.schema, new, raw)
+    elif served.custom and may_have_floats(raw):
+        whole_numbers(new)
+    return coerced(
+        call,
+        served,
+        new,
+        lambda obj: coerce(call, served, obj, validation, repeated, patch=True, strategic=strategic),
+    )
+
+
+def quoted(
+    call: Call,
+    kind: str,
+    wrong: PatchedWrong,
+    gvk: GroupVersionKind | None,
+    patched: Callable[[], JsonObject],
+    old: JsonObject,
+) -> PatchedWrong:
+    """``wrong`` with what upstream quotes of a patch of the type ``kind``: a strategic merge patch, or the result of
+    another patch. ``patched`` makes the result of ``old``; ``gvk`` is their kind, None for a custom one.
+    """
+    if wrong.is_quoted:
+        return wrong
+    if kind == _STRATEGIC:
+        return PatchedWrong(wrong.problem, go_text(parse_document(call.request.body or b"", JSON_TYPE)[0]))
+    return PatchedWrong(wrong.problem, patched_json(gvk, patched(), old, merged=kind == _MERGE))
+
+
+def read_patch(call: Call, schema: Schema, kind: str, validation: str) -> tuple[Change, list[str]]:
     """The patch in the body as a function, and texts about fields of the patch that are unknown or occur twice. Raises
     ApiStatusError (400). The function raises ApiStatusError (400, 413 or 422) if the patch can't be applied.
 
@@ -118,6 +164,8 @@ def read_patch(call: Call, served: ServedResource, kind: str, validation: str) -
     body = call.request.body or b""
     try:
         document, duplicates = parse_document(body, "application/json")
+    except NotJsonError:
+        raise bad_request("invalid JSON patch") from None
     except ValueError as problem:
         plain = kind == _STRATEGIC or (kind == _JSON and validation == "Ignore")
         raise bad_request(str(problem) if plain else f"error decoding patch: {problem}") from None
@@ -128,16 +176,18 @@ def read_patch(call: Call, served: ServedResource, kind: str, validation: str) -
         except PatchError as problem:
             raise bad_request(str(problem)) from None
         return lambda obj: _json_patched(call, obj, operations), [f"json patch {text}" for text in duplicates] + unknown
-    if document is None and kind == _MERGE:
+    if kind == _MERGE and (document is None or (validation == "Ignore" and not isinstance(document, dict | list))):
         raise bad_request("Invalid JSON Patch")
     if document is None:
         document = {}
     if not isinstance(document, dict):
+        if kind == _MERGE and validation == "Ignore":
+            raise PatchedWrong(head_problem(document), go_json(document))
         text = f"json: cannot unmarshal {go_kind(document)} into Go value of type map[string]interface {{}}"
         raise bad_request(text if kind == _STRATEGIC else f"error decoding patch: {text}")
     if kind == _MERGE:
         return lambda obj: merge_patch.apply(obj, document), duplicates
-    return lambda obj: _strategically_patched(served, obj, document), duplicates
+    return lambda obj: _strategically_patched(schema, obj, document), duplicates
 
 
 def _check_operations(document: Any) -> list[str]:
@@ -174,16 +224,15 @@ def _json_patched(call: Call, obj: JsonObject, operations: Sequence[json_patch.O
         _log.info("a JSON patch of %s %r can't be applied: %s", call.served.group_resource, call.path.name, problem)
         raise unprocessable(str(problem) if isinstance(problem, json_patch.TooCostly) else "") from None
     if not isinstance(result, dict):
-        reason = f"json: cannot unmarshal {go_kind(result)} into Go value of type {TYPE_META}"
-        raise patched_wrong(f"couldn't get version/kind; json parse error: {reason}")
+        raise PatchedWrong(head_problem(result), go_json(result))
     if is_too_deep(result):
-        raise patched_wrong(TOO_DEEP)
+        raise PatchedWrong(TOO_DEEP, "...")
     return result
 
 
-def _strategically_patched(served: ServedResource, obj: JsonObject, document: JsonObject) -> JsonObject:
+def _strategically_patched(schema: Schema, obj: JsonObject, document: JsonObject) -> JsonObject:
     try:
-        return strategic.apply(served.schema, obj, document)
+        return strategic.apply(schema, obj, document)
     except StrategicPatchError as problem:
         raise bad_request(str(problem)) from None
 
@@ -192,15 +241,28 @@ def _check_patched(call: Call, served: ServedResource, new: JsonObject, old: Jso
     """Checks that a patch changes neither kind nor version and that the metadata is still an object. Raises
     ApiStatusError.
     """
-    if (new.get("apiVersion"), new.get("kind")) != (old["apiVersion"], old["kind"]):
-        version, kind = new.get("apiVersion"), new.get("kind")
-        if served.custom or not isinstance(version, str) or not isinstance(kind, str) or not version or not kind:
+    if problem := head_problem(new):
+        raise PatchedWrong(problem)
+    version, kind, resource = new.get("apiVersion") or "", new.get("kind") or "", served.resource
+    if (version, kind) != (old["apiVersion"], old["kind"]):
+        if not version or (not kind and not served.custom):
             check_kind(call, served, new)
+        elif not kind:
+            raise PatchedWrong(f"Object 'Kind' is missing in '{go_json(new)}'")
+        elif served.custom:
+            raise _of_another_kind(call, version, kind)
         else:
-            raise patched_wrong(why_not(call, served, GroupVersion.parse(version), kind))
-    metadata = new.get("metadata")
-    if metadata is None or (served.custom and not isinstance(metadata, dict)):
+            raise PatchedWrong(why_not(call, resource.group, resource.kind, GroupVersion.parse(version), kind))
+    if new.get("metadata") is None:
         raise bad_request(_NAMELESS % call.path.name)
+
+
+def _of_another_kind(call: Call, version: str, kind: str) -> ApiStatusError:
+    """The error for the result of a patch that changes the kind or the version of a custom object."""
+    resource = call.served.resource
+    fields = (("kind", kind, resource.kind), ("apiVersion", version, resource.api_version))
+    errors = [invalid_field(name, value, f"must be {wanted}") for name, value, wanted in fields if value != wanted]
+    return invalid(GroupKind(GroupVersion.parse(version).group, kind), call.path.name, errors)
 
 
 def _without_version(call: Call, new: JsonObject, validation: str) -> ApiStatusError:
@@ -208,8 +270,8 @@ def _without_version(call: Call, new: JsonObject, validation: str) -> ApiStatusE
     which has none of the fields.
     """
     texts = [f'unknown field "{name}"' for name in sorted(new) if name not in ("apiVersion", "kind")]
-    if validation == "Strict":
-        return patched_wrong(f"strict decoding error: {', '.join(texts)}")
+    if texts and validation == "Strict":
+        return PatchedWrong(f"strict decoding error: {', '.join(texts)}")
     for text in texts if validation == "Warn" else ():
         call.warn(text)
     return bad_request(_NAMELESS % call.path.name)
@@ -224,12 +286,10 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
     """The bytes of the applied object, as stored, and whether the object is new."""
     served, path = call.served, call.path
     resource = served.resource
-    configuration = read_configuration(call, options, resource.gvk)
-    given_namespace = configuration["metadata"].get("namespace", "")
+    configuration = read_configuration(call, options, resource.gvk, served.schema)
+    given_namespace, given_name = (configuration["metadata"].get(key, "") for key in ("namespace", "name"))
     fit_namespace(call, configuration["metadata"])
     record = call.storage.get(served.collection, path.namespace, path.name)
-    if record is None and path.subresource:
-        raise not_found(served.group_resource, path.name)
     uid = configuration["metadata"].get("uid")
     if record is None and uid:
         reason = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
@@ -251,9 +311,11 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
     except ApplyConflict as problem:
         raise apply_conflict(problem.message, problem.causes) from None
     except InvalidApply as problem:
-        raise unfit(problem, resource.gvk, given_namespace, path.name) from None
+        raise unfit(problem, resource.gvk, given_namespace, given_name) from None
     except (TypedError, ValueError) as problem:
         raise bad_request(str(problem)) from None
+    if record is None and path.subresource:
+        raise not_found(served.group_resource, path.name)
     renewed = options.field_manager == _KUBECTL and _renew_last_applied(result.object, configuration, given_namespace)
     if record is not None and live is not None and not result.changed and not renewed:
         version = configuration["metadata"].get("resourceVersion")
@@ -289,7 +351,7 @@ def _renew_last_applied(obj: JsonObject, configuration: JsonObject, namespace: s
     if own is not None:
         metadata["annotations"] = {name: text for name, text in own.items() if name != _LAST_APPLIED}
     document = {**configuration, "metadata": {key: value for key, value in metadata.items() if value != ""}}
-    text = json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":")).translate(_GO_ESCAPES) + "\n"
+    text = go_json(document) + "\n"
     annotations = {**annotations, _LAST_APPLIED: text}
     if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > MAX_ANNOTATIONS:
         del annotations[_LAST_APPLIED]
@@ -304,15 +366,18 @@ def unfit(problem: InvalidApply, kind: GroupVersionKind, namespace: str, name: s
     return bad_request(str(problem).replace(f"{words}:", f"{words} ({namespace}/{name}; {kind_text}):"))
 
 
-def read_configuration(call: Call, options: WriteOptions, wanted: GroupVersionKind) -> JsonObject:
-    """The configuration to apply, of the kind ``wanted``. Raises ApiStatusError (400)."""
+def read_configuration(call: Call, options: WriteOptions, wanted: GroupVersionKind, schema: Schema) -> JsonObject:
+    """The configuration to apply, of the kind ``wanted`` with this ``schema``. Raises ApiStatusError (400)."""
     body = call.request.body or b""
     try:
         document, duplicates = parse_document(body, YAML_TYPE)
     except ValueError as problem:
         raise bad_request(f"error decoding YAML: error converting YAML to JSON: {problem}") from None
+    if document is None:
+        document = {}
     if not isinstance(document, dict):
-        raise bad_request("error decoding YAML: an object is needed")
+        text = f"json: cannot unmarshal {go_kind(document)} into Go value of type map[string]interface {{}}"
+        raise bad_request(f"error decoding patch: error unmarshaling JSON: while decoding JSON: {text}")
     if duplicates:
         text = "\n  ".join(("yaml: unmarshal errors:", *duplicates))
         if options.field_validation == "Strict":
@@ -328,9 +393,9 @@ def read_configuration(call: Call, options: WriteOptions, wanted: GroupVersionKi
     if document.get("metadata") is None:
         document["metadata"] = {}
     metadata = document["metadata"]
-    if not isinstance(metadata, dict):
-        raise bad_request("error decoding YAML: metadata must be an object")
-    name = metadata.get("name")
+    name = metadata.get("name") if isinstance(metadata, dict) else ""
+    if not isinstance(metadata, dict) or not isinstance(name, str | None):
+        raise unfit(InvalidApply(type_errors(schema, document)), wanted, "", "")
     if name is None:  # that of an object which exists is kept
         metadata.pop("name", None)
     elif name != call.path.name:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from setpoint.apiserver import errors, plugins
 from setpoint.apiserver.errors import bad_request, conflict, not_found
@@ -29,6 +29,15 @@ from setpoint.schema import json_equal
 from setpoint.schema.errors import ErrorType, FieldError
 
 JsonObject = dict[str, Any]
+_GROUPED: Final = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
+_PLACES: Final = {
+    "endpoints": "services/endpoints",
+    "ingresses": "ingress",
+    "nodes": "minions",
+    "replicationcontrollers": "controllers",
+    "services": "services/specs",
+}
+"""Where upstream's storage keeps resources, if not at their names."""
 
 
 def update(call: Call) -> Response:
@@ -242,7 +251,9 @@ def precondition_failed(
     """The error (409) for a failed precondition: the ``field`` (``UID`` or ``ResourceVersion``) in the request differs
     from that of the object.
     """
-    parts = ("" if call.dry_run else "registry", served.resource.plural, call.path.namespace, name)
+    group, plural = served.resource.group, served.resource.plural
+    place = f"{group}/{plural}" if served.custom or group in _GROUPED else _PLACES.get(plural, plural)
+    parts = ("" if call.dry_run else "registry", place, call.path.namespace, name)
     key = "/".join(part for part in parts if part)
     return conflict(
         served.group_resource,

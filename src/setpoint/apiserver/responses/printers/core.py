@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -197,7 +198,16 @@ SCALE = Printer(
     ),
     _scale,
 )
-"""The printer for the scale subresource of any kind."""
+"""The printer for the scale subresource of built-in kinds."""
+SCALE_OF_CUSTOM = Printer(
+    (
+        NAME,
+        Column("Desired", about="Number of desired replicas", type="integer"),
+        Column("Available", about="Number of actual replicas", type="integer"),
+        replace(AGE, type="date"),
+    ),
+    _scale,
+)
 
 
 def _api_service(obj: Wire, now: datetime) -> list[Any]:
