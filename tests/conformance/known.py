@@ -36,7 +36,6 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
     "built_in_kinds": {
         73: LIFECYCLE,
         **dict.fromkeys((36, 85, 86), BOOKKEEPING),
-        60: DISCOVERY,
         94: WORDS,
     },
     "custom_resources": {

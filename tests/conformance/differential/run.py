@@ -57,6 +57,8 @@ _UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a
 _DUMP: Final = re.compile(r"\n@@ .*?(\]?)\Z", re.DOTALL)
 """A Go program's dump of what changed, and the end of a list of errors."""
 _ADDRESS: Final = re.compile(r"\b10\.(96|0)\.\d+\.\d+\b")
+_VERSION: Final = re.compile(r'(?<=resourceVersion\\":\\")\d+')
+"""In what a refusal of a patch quotes."""
 _REFERENCE: Final = re.compile(r"kube-api-access-\w{5}")
 
 
@@ -238,7 +240,7 @@ class Differential:
 
 def _plain(text: str) -> str:
     text = _ADDRESS.sub("<ip>", _REFERENCE.sub("kube-api-access-<5>", _UID.sub("<uid>", text)))
-    text = _DUMP.sub(r"\1", text)
+    text = _VERSION.sub("<version>", _DUMP.sub(r"\1", text))
     return re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<time>", text)
 
 

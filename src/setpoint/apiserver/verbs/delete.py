@@ -207,6 +207,14 @@ def _check_preconditions(served: ServedResource, record: Record, metadata: JsonO
     resource = served.resource
     group = "" if str(served.group_resource) == "events.events.k8s.io" else resource.group
     kind = GroupResource(group, resource.kind)  # upstream names the kind here, of Events that of the core group
+    if served.strategy.begins_deletion:  # in whose storages upstream checks it itself
+        for field, wanted, current in (
+            ("UID", options.uid, metadata.get("uid", "")),
+            ("ResourceVersion", options.resource_version, str(record.revision)),
+        ):
+            if wanted is not None and wanted != current:
+                reason = f"Precondition failed: {field} in precondition: {wanted}, {field} in object meta: {current}"
+                raise conflict(served.group_resource, record.name, reason)
     if options.uid is not None and options.uid != metadata.get("uid"):
         reason = (
             f"the UID in the precondition ({options.uid}) does not match the UID in record "

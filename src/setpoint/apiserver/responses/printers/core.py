@@ -177,7 +177,7 @@ def _runtime_class(obj: Wire, now: datetime) -> list[Any]:
     return [name(obj), text(obj, "handler"), age(obj, now)]
 
 
-RUNTIME_CLASSES = Printer((NAME, Column("Handler", "node.v1.RuntimeClass.handler"), AGE), _runtime_class)
+RUNTIME_CLASSES = Printer((NAME, Column("Handler"), AGE), _runtime_class)
 
 
 def _scale(obj: Wire, now: datetime) -> list[Any]:

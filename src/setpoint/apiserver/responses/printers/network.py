@@ -187,4 +187,5 @@ def _ip_address(obj: Wire, now: datetime) -> list[Any]:
     return [name(obj), reference, age(obj, now)]
 
 
-IP_ADDRESSES = Printer((NAME, Column("ParentRef", "networking.v1.IPAddressSpec.parentRef"), AGE), _ip_address)
+IP_ADDRESSES = Printer((NAME, Column("ParentRef", "networking.v1.IPAddressSpec.parentRef")), _ip_address)
+"""As in upstream, the age has no column."""

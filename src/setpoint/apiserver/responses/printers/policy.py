@@ -17,7 +17,7 @@ from setpoint.apiserver.responses.printers.cells import (
     number,
     text,
 )
-from setpoint.apiserver.responses.printers.printer import AGE, NAME, Column, Printer
+from setpoint.apiserver.responses.printers.printer import AGE, NAME, Column, Printer, description
 
 
 def _binding(obj: Wire, now: datetime) -> list[Any]:
@@ -38,7 +38,7 @@ def _binding_columns(kind: str) -> tuple[Column, ...]:
     binding = kind[0].lower() + kind[1:]
     return (
         NAME,
-        Column("Role", f"rbac.v1.{kind}.roleRef"),
+        Column("Role", about=description(f"rbac.v1.{kind}.roleRef").removesuffix(" This field is immutable.")),
         AGE,
         Column("Users", priority=1, about=f"Users in the {binding}"),
         Column("Groups", priority=1, about=f"Groups in the {binding}"),
@@ -67,15 +67,23 @@ def _signing_request(obj: Wire, now: datetime) -> list[Any]:
     ]
 
 
+_SIGNER = """\
+Requested signer for the request. It is a qualified name in the form: `scope-hostname.io/name`. If empty, it will be defaulted:
+ 1. If it's a kubelet client certificate, it is assigned
+    "kubernetes.io/kube-apiserver-client-kubelet".
+ 2. If it's a kubelet serving certificate, it is assigned
+    "kubernetes.io/kubelet-serving".
+ 3. Otherwise, it is assigned "kubernetes.io/legacy-unknown".
+Distribution of trust for signers happens out of band. You can select on this field using `spec.signerName`."""  # noqa: E501
 _CSR = "certificates.v1.CertificateSigningRequest"
 SIGNING_REQUESTS = Printer(
     (
         NAME,
         AGE,
-        Column("SignerName", _CSR + "Spec.signerName"),
-        Column("Requestor", _CSR + "Spec.request"),
+        Column("SignerName", about=_SIGNER),
+        Column("Requestor", about="Base64-encoded PKCS#10 CSR data"),
         Column("RequestedDuration", _CSR + "Spec.expirationSeconds"),
-        Column("Condition", _CSR + "Status.conditions"),
+        Column("Condition", about="Conditions applied to the request, such as approval or denial."),
     ),
     _signing_request,
 )
