@@ -46,6 +46,13 @@ def _child(schema: Schema, name: str) -> Schema:
     return schema.field(name) or ANYTHING
 
 
+def without_directives(patch: Any) -> Any:
+    """The patch as upstream shows it after it was applied: without ``$patch`` and ``$retainKeys``."""
+    if isinstance(patch, dict):
+        return {key: without_directives(value) for key, value in patch.items() if key not in (_DIRECTIVE, _RETAIN)}
+    return [without_directives(item) for item in patch] if isinstance(patch, list) else patch
+
+
 def _strategy(schema: Schema) -> tuple[bool, str]:
     """Whether the strategy contains ``retainKeys`` (in which case fields that the patch does not name are dropped), and
     the other strategy: ``merge``, ``replace`` or ``""``.

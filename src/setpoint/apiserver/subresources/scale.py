@@ -27,6 +27,7 @@ from setpoint.apiserver.requests.object_decoding import (
     check_fields,
     fit_kind,
     fit_namespace,
+    head_problem,
     kind_schema,
     read_typed,
     typed,
@@ -94,13 +95,27 @@ def patch_scale(call: Call) -> Response:
     change, repeated = read_patch(call, kind_schema(_SCALE), kind, options.field_validation)
 
     def patched() -> JsonObject:
-        return change(scale_of(call.served, live))
+        return change(_patched_scale(call.served, live))
 
     try:
         scale = _checked(call, kind, patched(), options.field_validation, repeated)
     except PatchedWrong as wrong:
-        raise quoted(call, kind, wrong, _SCALE, patched, scale_of(call.served, live)) from None
+        raise quoted(call, kind, wrong, _SCALE, patched, _patched_scale(call.served, live)) from None
     return _answer(call, shape, _set(call, record, live, scale, options))
+
+
+def _patched_scale(served: ServedResource, live: JsonObject) -> JsonObject:
+    """The Scale that patches are applied to, which has the managers of the replicas."""
+    scale = scale_of(served, live)
+    path = [f"f:{step}" for step in (served.scale or ScalePaths()).replicas]
+    managers = [
+        entry | {"apiVersion": _SCALE.api_version, "fieldsV1": {"f:spec": {"f:replicas": {}}}}
+        for entry in live["metadata"].get("managedFields") or ()
+        if _at(entry.get("fieldsV1"), path) is not None
+    ]
+    if managers:
+        scale["metadata"]["managedFields"] = managers
+    return scale
 
 
 def _checked(call: Call, kind: str, scale: JsonObject, validation: str, repeated: list[str]) -> JsonObject:
@@ -108,6 +123,8 @@ def _checked(call: Call, kind: str, scale: JsonObject, validation: str, repeated
     raw, schema, strategic = call.request.body or b"", kind_schema(_SCALE), kind == _STRATEGIC
     if strategic:
         convert_numbers(schema, scale, raw)
+    elif problem := head_problem(scale):
+        raise PatchedWrong(problem)
     else:
         fit_kind(call, scale, _SCALE, patch=True)
     typed(scale, _SCALE, raw, patch=True, strategic=strategic)

@@ -151,7 +151,8 @@ def quoted(
     if wrong.is_quoted:
         return wrong
     if kind == _STRATEGIC:
-        return PatchedWrong(wrong.problem, go_text(parse_document(call.request.body or b"", JSON_TYPE)[0]))
+        patch = parse_document(call.request.body or b"", JSON_TYPE)[0]
+        return PatchedWrong(wrong.problem, go_text(strategic.without_directives(patch)))
     return PatchedWrong(wrong.problem, patched_json(gvk, patched(), old, merged=kind == _MERGE))
 
 
