@@ -144,6 +144,24 @@ def test_a_struct_default_is_never_shared() -> None:
     assert two.inner.replicas == 1
 
 
+def test_a_struct_default_is_never_shared_in_a_module_without_the_annotations_of_the_future() -> None:
+    """From Python 3.14 on such a module has its annotations as functions."""
+    source = """
+class Half(Model):
+    names: list[str] = []
+
+class Whole(Model):
+    shared: ClassVar[Half] = Half()
+    half: Half = Half()
+"""
+    names: dict[str, Any] = {"Model": Model, "ClassVar": ClassVar, "__name__": __name__}
+    exec(compile(source, "source", "exec", dont_inherit=True), names)
+    whole = names["Whole"]
+    whole().half.names.append("a")
+    assert whole().half.names == []
+    assert whole.shared is whole().shared
+
+
 def test_micro_times_keep_six_digits() -> None:
     spec = UserSpec(at=MicroTime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
     assert to_wire(spec)["at"] == "2026-01-02T03:04:05.000000Z"
@@ -253,8 +271,15 @@ def deep(levels: int, key: str = "a") -> bytes:
     return b'{"%b":' % key.encode() * levels + b"1" + b"}" * levels
 
 
-# Extensions may recurse deeper since Python 3.12.
-@pytest.mark.parametrize("levels", [1_000, 10_000, 100_000] if sys.version_info < (3, 12) else [10_000, 100_000])
+# Extensions may recurse deeper since Python 3.12, and as deep as the stack allows since 3.14.
+@pytest.mark.parametrize(
+    "levels",
+    [1_000, 10_000, 100_000]
+    if sys.version_info < (3, 12)
+    else [10_000, 100_000]
+    if sys.version_info < (3, 14)
+    else [100_000],
+)
 def test_what_is_nested_too_deeply_is_an_error_that_names_the_object(levels: int) -> None:
     raw = b'{"metadata":{"namespace":"default","name":"web"},"spec":%b}' % deep(levels)
     with pytest.raises(TooDeep, match=r"^Gadget default/web: nested too deeply"):

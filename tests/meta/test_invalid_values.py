@@ -199,7 +199,7 @@ def test_the_problem_of_a_pydantic_model_is_what_pydantic_says_about_the_value_a
 @pytest.mark.parametrize(
     ("spec", "problem"),
     [
-        ({"ratio": {"whole": 0}}, "ZeroDivisionError: integer division or modulo by zero"),
+        ({"ratio": {"whole": 0}}, "ZeroDivisionError: (integer division or modulo|division) by zero"),
         ({"office": {"phones": [{"number": "2"}]}}, "KeyError: '2'"),
     ],
 )

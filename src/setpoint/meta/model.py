@@ -15,6 +15,7 @@ Three rules hold for every model:
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import (
@@ -111,12 +112,24 @@ def made_by(
     options.setdefault("kw_only", True)
     if "rules" in options:
         namespace["__rules__"] = options.pop("rules")
-    annotated = namespace.get("__annotations__", {})
+    annotated = _annotations(namespace)
     for attribute, default in list(namespace.items()):
         record = isinstance(default, Struct) or is_foreign(type(default))
         if record and "ClassVar" not in str(annotated.get(attribute, "ClassVar")):
             namespace[attribute] = field(default_factory=_copier(default))
     return msgspec.StructMeta.__new__(metaclass, name, bases, namespace, **options)
+
+
+def _annotations(namespace: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The annotations of a class that is being made. From Python 3.14 on they are a function, except in modules with
+    ``from __future__ import annotations``.
+    """
+    if sys.version_info >= (3, 14) and "__annotations__" not in namespace:
+        from annotationlib import Format, call_annotate_function, get_annotate_from_class_namespace
+
+        annotate = get_annotate_from_class_namespace(namespace)
+        return {} if annotate is None else call_annotate_function(annotate, Format.FORWARDREF)
+    return namespace.get("__annotations__", {})
 
 
 def _copier(default: Any) -> Callable[[], Any]:
