@@ -108,6 +108,7 @@ async def test_a_patch_that_is_not_json_is_refused_in_the_same_words_whatever_it
         (None, "invalid object type: /, Kind="),
         ({"metadata": 5}, "patch object (/; /v1, Kind=ConfigMap): .metadata: expected map, got &{5}"),
         ({"metadata": {"name": 5}}, ".metadata.name: expected string, got &value.valueUnstructured{Value:5}"),
+        ({"immutable": "no"}, ".immutable: expected boolean, got &{no}"),
         ({"bogus": 1}, "failed to create typed patch object (/; /v1, Kind=ConfigMap): .bogus: field not declared"),
     ],
 )
@@ -232,3 +233,33 @@ async def test_an_apply_is_checked_before_its_object_is_looked_for() -> None:
         (await server.patch(path, status, APPLY, fieldManager="m")).failed(
             400, "BadRequest", ".status.x: field not decl"
         )
+
+
+async def test_a_configuration_that_is_not_yaml_is_refused_in_upstream_s_words() -> None:
+    async with serving() as api:
+        status = (await api.patch(f"{MAPS}/web", b"{a: b", APPLY, fieldManager="m")).failed(400, "BadRequest")
+        assert status["message"].startswith("error encoding patch: yaml: ")
+
+
+@pytest.mark.parametrize(
+    ("resources", "words"),
+    [
+        (["pods/*", "*/x", "*/*"], ["resources: Invalid value: "]),
+        (["pods/*", "pods/log"], ["resources[1]: Invalid value: \"pods/log\": if 'pods/*' is present"]),
+        (["pods/log", "pods/*"], []),
+        (["*", "pods"], ["if '*' is present, must not specify other resources without subresources"]),
+    ],
+)
+async def test_a_wildcard_of_a_webhook_s_rule_excludes_what_stands_after_it(
+    resources: list[str], words: list[str]
+) -> None:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": resources, "operations": ["CREATE"]}
+    hook: dict[str, Any] = {"name": "a.b.c", "admissionReviewVersions": ["v1"], "sideEffects": "None", "rules": [rule]}
+    hook["clientConfig"] = {"url": "https://x.test"}
+    async with serving() as api:
+        path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+        answer = await api.post(path, {"metadata": {"name": "x"}, "webhooks": [hook]})
+        if words:
+            assert len(answer.failed(422, "Invalid", *words)["details"]["causes"]) == 1
+        else:
+            answer.ok()

@@ -28,7 +28,7 @@ SCALARS: Final = "upstream complains again where the scale's path leads to"
 BLAME: Final = "the client's mistake, so 400; upstream takes it for a fault of its own (500), in the same words"
 
 KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
-    "applies": {**dict.fromkeys((19, 20, 37), BLAME), **dict.fromkeys((21, 22), WORDS)},
+    "applies": {**dict.fromkeys((19, 20, 37), BLAME), 21: WORDS},
     "bad_requests": {
         **dict.fromkeys((47, 48), WORDS),
         52: BLAME,

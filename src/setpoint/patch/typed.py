@@ -313,7 +313,7 @@ def _go_value(expected: str, value: Any) -> str:
     if expected == "string":
         inner = json.dumps(value) if isinstance(value, str | int | float) else go_text(value)
         return f"&value.valueUnstructured{{Value:{inner}}}"
-    if expected in ("object", "array"):
+    if expected in ("object", "array", "boolean"):
         return f"&{{{go_text(value)}}}"
     return _GO_TYPES.get(type(value), "[]interface {}")
 

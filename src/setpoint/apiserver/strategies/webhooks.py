@@ -153,25 +153,34 @@ def rule_errors(rule: JsonObject, path: str) -> list[FieldError]:
 
 
 def _resource_errors(resources: Sequence[str], path: str) -> list[FieldError]:
+    """As in upstream, a wildcard only excludes what stands after it."""
     if not resources:
         return [required(path)]
     errors: list[FieldError] = []
-    wild_resources = {item.removeprefix("*/") for item in resources if item.startswith("*/")}
-    wild_subresources = {item.removesuffix("/*") for item in resources if item.endswith("/*")}
+    wild_resources: set[str] = set()
+    wild_subresources: set[str] = set()
+    is_whole = False
     for index, item in enumerate(resources):
         field_path = f"{path}[{index}]"
-        name, slash, sub = item.partition("/")
         if not item:
             errors.append(required(field_path))
             continue
-        if slash and item != "*/*" and name in wild_subresources and sub != "*":
+        name, slash, sub = item.partition("/")
+        if not slash:
+            is_whole = item != "*"
+            continue
+        if name in wild_subresources:
             errors.append(invalid(field_path, item, f"if '{name}/*' is present, must not specify {item}"))
-        if slash and name != "*" and sub in wild_resources:
+        if sub in wild_resources:
             errors.append(invalid(field_path, item, f"if '*/{sub}' is present, must not specify {item}"))
+        if sub == "*":
+            wild_subresources.add(name)
+        if name == "*":
+            wild_resources.add(sub)
     if "*/*" in resources and len(resources) > 1:
         text = "if '*/*' is present, must not specify other resources"
         errors.append(invalid(path, list(resources), text))
-    if "*" in resources and any("/" not in item for item in resources if item != "*"):
+    if "*" in resources and is_whole:
         text = "if '*' is present, must not specify other resources without subresources"
         errors.append(invalid(path, list(resources), text))
     return errors

@@ -373,7 +373,7 @@ def read_configuration(call: Call, options: WriteOptions, wanted: GroupVersionKi
     try:
         document, duplicates = parse_document(body, YAML_TYPE)
     except ValueError as problem:
-        raise bad_request(f"error decoding YAML: error converting YAML to JSON: {problem}") from None
+        raise bad_request(f"error encoding patch: {problem}") from None
     if document is None:
         document = {}
     if not isinstance(document, dict):
