@@ -106,7 +106,7 @@ def _groups(subsets: list[EndpointSubset]) -> list[tuple[tuple[_Port, ...], list
     """The addresses, and whether they are ready, by the ports that they share, as upstream repacks subsets: an address
     that is not ready in one of the subsets with a port is not ready there.
     """
-    known: dict[Address, EndpointAddress] = {}
+    records: dict[Address, EndpointAddress] = {}
     by_port: dict[_Port | None, dict[Address, bool]] = {}
     for subset in subsets:
         ports: list[_Port | None] = [*map(_port, subset.ports)]
@@ -115,14 +115,14 @@ def _groups(subsets: list[EndpointSubset]) -> list[tuple[tuple[_Port, ...], list
             for addresses, ready in ((subset.addresses, True), (subset.not_ready_addresses, False)):
                 for address in addresses:
                     key = (address.ip, (address.target_ref.uid or "") if address.target_ref is not None else "")
-                    known.setdefault(key, address)
+                    records.setdefault(key, address)
                     states[key] = ready and states.get(key, True)
     by_addresses: dict[frozenset[tuple[Address, bool]], tuple[list[_Port], dict[Address, bool]]] = {}
     for shared, states in by_port.items():
         together, _ = by_addresses.setdefault(frozenset(states.items()), ([], states))
         together += [] if shared is None else [shared]
     return [
-        (tuple(together), [(known[key], ready) for key, ready in states.items()])
+        (tuple(together), [(records[key], ready) for key, ready in states.items()])
         for together, states in by_addresses.values()
     ]
 
