@@ -347,9 +347,15 @@ async def test_every_namespace_has_its_service_account_and_root_certificate() ->
         await world.create(Namespace.named("fresh"))
         await world.settle()
         account = await world.get(ServiceAccount, "default", "fresh")
-        await world.get(ConfigMap, "kube-root-ca.crt", "fresh")
+        bundle = await world.get(ConfigMap, "kube-root-ca.crt", "fresh")
+        description = bundle.metadata.annotations.pop("kubernetes.io/description")
+        assert description.startswith("Contains a CA bundle that can be used to verify the kube-apiserver")
+        await world.update(bundle)
         await world.delete(account)
         await world.settle()
+        assert (await world.get(ConfigMap, "kube-root-ca.crt", "fresh")).annotations == {
+            "kubernetes.io/description": description
+        }
         assert (await world.get(ServiceAccount, "default", "fresh")).uid != account.uid
 
 

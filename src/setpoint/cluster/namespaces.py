@@ -247,6 +247,14 @@ class DefaultServiceAccounts:
         return done()
 
 
+_DESCRIPTION: Final = "kubernetes.io/description"
+_PURPOSE: Final = (
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
+    "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes "
+    "clusters."
+)
+
+
 class RootCertificates:
     """Creates the ConfigMap ``kube-root-ca.crt`` in every namespace, and restores its content if it changes.
 
@@ -262,10 +270,11 @@ class RootCertificates:
     async def _reconcile(self, namespace: Namespace, ctx: Context) -> Outcome:
         config_map = await ctx.get(ConfigMap, ROOT_CA, namespace=namespace.name)
         certificates = ConfigMap.named(ROOT_CA, namespace.name, data={"ca.crt": self._ca})
+        certificates.metadata.annotations = {_DESCRIPTION: _PURPOSE}
         if config_map is None:
             with suppress(AlreadyExists):
                 await ctx.create(certificates, controlled=False)
-        elif config_map.data.get("ca.crt") != self._ca:
+        elif config_map.data.get("ca.crt") != self._ca or not config_map.annotations.get(_DESCRIPTION):
             await ctx.apply(certificates, controlled=False)
         return done()
 
