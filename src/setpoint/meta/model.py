@@ -129,7 +129,8 @@ def _annotations(namespace: Mapping[str, Any]) -> Mapping[str, Any]:
 
         annotate = get_annotate_from_class_namespace(namespace)
         return {} if annotate is None else call_annotate_function(annotate, Format.FORWARDREF)
-    return namespace.get("__annotations__", {})
+    annotations: Mapping[str, Any] = namespace.get("__annotations__", {})
+    return annotations
 
 
 def _copier(default: Any) -> Callable[[], Any]:
