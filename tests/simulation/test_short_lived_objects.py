@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
-from tests.simulation.kinds import App
 
-import setpoint as sp
-from setpoint.models.core_v1 import ConfigMap
-from setpoint.simulation import Budget, check
+from setpoint.simulation import Report
 from setpoint.simulation.comparison.timestamped_names import find_name_patterns, make_name_replacer
+from setpoint.simulation.faults.plan import Plan
+from setpoint.simulation.oracles.differential import Reference
 from setpoint.simulation.trace.result import Result
 
 MAPS = "configmaps default/"
@@ -50,24 +47,25 @@ def test_what_is_there_in_one_run_only_has_no_form() -> None:
     assert find_name_patterns([named("a-1"), Result(end={"secrets default/a-2": [{}]})]) == (), "another kind"
 
 
-def test_an_object_that_goes_by_itself_is_named_in_a_warning() -> None:
-    async def reconcile(app: App, ctx: sp.Context) -> sp.Outcome:
-        created = app.metadata.creation_timestamp
-        assert created is not None
-        left = (created + timedelta(minutes=1) - ctx.now()).total_seconds()
-        await ctx.keep(ConfigMap, [ConfigMap.named("ticket")] if left > 0 else [])
-        return sp.after(left, "the end of the ticket") if left > 0 else sp.done()
+def test_an_object_whose_existence_in_the_end_depends_on_time_is_named_in_a_warning() -> None:
+    quick, slow = named("ticket"), named()
+    for run in (quick, slow):
+        run.rest_states = [named("ticket").end]
+    reference = Reference(quick, [slow])
+    assert reference.judge(Plan(), named()) == []
+    report = Report(masks=reference.masks)
+    assert "NOT COMPARED: configmaps default/ticket exists in only some of the runs" in str(report)
+    (warning,) = report.warnings()
+    assert warning.startswith("it was not compared whether configmaps default/ticket exists")
+    assert Report(masks=reference.masks, ignore={"configmaps default/ticket": "for a while"}).warnings() == []
 
-    async def scenario(cluster: sp.testing.Cluster) -> None:
-        for size in (1, 2):
-            await cluster.apply(App.named("one", "default", labels={"size": str(size)}))
-            await cluster.settle()
 
-    def factory() -> list[sp.Controller[App]]:
-        return [sp.Controller(App, reconcile).owns(ConfigMap)]
-
-    with pytest.warns(UserWarning, match="it was not compared whether configmaps default/ticket exists"):
-        report = check(scenario, factory, budget=Budget(runs=10))
-    assert "NOT COMPARED: configmaps default/ticket" in str(report)
-    report = check(scenario, factory, budget=Budget(runs=10), ignore={"configmaps default/ticket": "for a minute"})
-    assert "NOT COMPARED" not in str(report)
+def test_an_object_that_is_gone_in_the_end_of_all_runs_is_compared_there() -> None:
+    quick, slow = named(), named()
+    quick.rest_states, slow.rest_states = [named("ticket").end], [{}]
+    reference = Reference(quick, [slow])
+    assert Report(masks=reference.masks).warnings() == []
+    (finding,) = reference.judge(Plan(), named("ticket"))
+    assert finding.message == "at the end, configmaps default/ticket is present, expected <absent>"
+    again = Result(created={"configmaps default/ticket": 2})
+    assert reference.judge(Plan(), again) == [], "how often it is made may depend on time, too"

@@ -96,6 +96,11 @@ def mask_of_object(subject: str) -> str:
     return f"{subject} "
 
 
+def is_of_object(mask: str) -> bool:
+    """Whether it is the mask of a whole object, and not that of a field."""
+    return mask.endswith(" ")
+
+
 def is_masked_whole(subject: str, masks: Collection[str]) -> bool:
     """Whether it does not matter if the object exists: it is masked itself, or its kind is."""
     return mask_of_object(subject) in masks or mask_of_object(subject.partition(" ")[0]) in masks

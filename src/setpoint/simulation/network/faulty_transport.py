@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from setpoint.apiserver import AccessRecord
 from setpoint.apiserver.http_types import Response as Answered
 from setpoint.client.transport import Request, Response, TransportError
+from setpoint.controller.context import current
 from setpoint.simulation.faults.plan import Fault
 from setpoint.simulation.injection import responses
 from setpoint.simulation.injection.process_under_test import ProcessControl
@@ -37,7 +38,7 @@ LATENCIES: Final = (1, 2, 3, 5, 8, 13, 21)
 FOREVER: Final = str(10**9)
 ASIDE: Final = frozenset({"events", "events.events.k8s.io", "leases.coordination.k8s.io"})
 """Collections to which the framework itself sends requests, for reports and elections. Faults hit only a cache's
-requests for them, since caches belong to controllers.
+requests for them, since caches belong to controllers, and those of a reconcile for a lease that is no election's.
 """
 
 
@@ -143,7 +144,7 @@ class FaultyTransport:
     async def _request(self, request: Request, operation: Operation | None) -> Answer:
         network = self._network
         caching = operation is not None and operation.verb == "list" and request.timeout is None
-        if operation is None or (operation.collection in ASIDE and not caching):
+        if operation is None or (operation.collection in ASIDE and not caching and self._is_ours(operation)):
             await asyncio.sleep(self.latency())
             return await self._plain(request)
         if caching:
@@ -156,6 +157,10 @@ class FaultyTransport:
             return listed
         answer = await exchange(network, self, request, operation)
         return self._reordered(answer) if operation.verb == "list" else answer
+
+    def _is_ours(self, operation: Operation) -> bool:
+        """Whether the framework sends the request, and not a reconcile: a controller may use a lease as a lock."""
+        return current.get() is None or operation.collection in self._network.history.unrecorded
 
     async def depart(self, request: Request, freeze: Fault | None) -> None:
         if freeze is not None:

@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from setpoint.simulation.comparison.allocated_values import AllocatedValues, Permutation, make_replacer
-from setpoint.simulation.comparison.differences import Difference, find_differences, is_masked_whole, mask_of_object
+from setpoint.simulation.comparison.differences import (
+    Difference,
+    find_differences,
+    is_masked_whole,
+    is_of_object,
+    mask_of_object,
+)
 from setpoint.simulation.comparison.name_equivalence import (
     differences_after_swap,
     find_alternations,
@@ -61,12 +67,18 @@ class Reference:
         )
         """Objects that disappear by themselves some time after the user's last step. A fault may shorten that time."""
         self.exchanges = AllocatedValues(self.baseline.rest_states)
+        at_rest: set[str] = set()
         for other in self.others:
             masks |= self._learned(self.baseline.end, other.end)
             for ours, theirs in zip(self.baseline.rest_states, other.rest_states, strict=False):
-                masks |= self._learned(ours, theirs)
+                at_rest |= self._learned(ours, theirs)
             self.allow(other)
-        self.masks = frozenset(masks)
+        self.masks = frozenset({*masks, *(mask for mask in at_rest if not is_of_object(mask))})
+        """What is never compared: fields, and objects that exist by chance."""
+        self.passing_masks = frozenset(filter(is_of_object, at_rest))
+        """What is not compared at the ends of steps, or counted, either: objects that come or go with time, and that
+        all runs without faults have, or have not, when the scenario has been over for a while.
+        """
         self.stays = self._stays()
         """The number of objects with each label that have to exist at the end of each step: the smallest number until
         users act again, since a controller may do sooner what it does later in the undisturbed run.
@@ -111,6 +123,7 @@ class Reference:
         depends on the way may show only in later steps.
         """
         self.masks |= whole.masks
+        self.passing_masks |= whole.passing_masks
         self.records |= whole.records
         self.path_masks |= whole.path_masks
         self.path_objects |= whole.path_objects
@@ -197,7 +210,8 @@ class Reference:
         place = make_replacer(exchange)
         if plan.starts_stale:
             # On an old view much is made that has to go again: what counts is what should have stayed, and went.
-            for subject, times in result.wrong_deletions.items():
+            wrong = sorted(result.wrong_deletions.items(), key=lambda item: not item[0].startswith("namespaces "))
+            for subject, times in wrong:  # a namespace takes with it what is in it
                 if subject in self.passing or (place(subject) != subject and self.deleted.get(place(subject))):
                     continue
                 yield Finding(
@@ -219,7 +233,7 @@ class Reference:
             ("deleted", self.deleted, result.deleted),
         ):
             for subject, times in counts.items():
-                if is_masked_whole(subject, self.masks):
+                if is_masked_whole(subject, self.masks | self.passing_masks):
                     continue  # the object exists by chance
                 most = allowed.get(subject, 0) + twice.get(subject, 0)
                 others = _circle(subject, place)

@@ -106,6 +106,8 @@ class Monitor:
         self._broken: set[str] = set()
         self._excused: set[str] = set()
         self._users: set[str] = set()
+        self._authors: dict[str, tuple[str, str]] = {}
+        """For each object, the author of its last change, and the line of the user's code (see `_author_of`)."""
         self._made_for: dict[str, str] = {}
         """For each object that a reconcile created, the uid of the object that was reconciled."""
         self.excusing = False
@@ -225,15 +227,21 @@ class Monitor:
             self._made_for[entry.uid] = context.object.uid
         self.writes += 1
         self._step_writes += 1
+        place = entry.key + entry.collection
+        author = _author_of(entry)
+        before = self._authors.get(place, author)
+        self._authors[place] = author
+        others = (
+            f"; the change before that was made by {' at '.join(filter(None, before))}"
+            if before[0] != author[0]
+            else ""
+        )
         if self.quiet_phase:
-            self.report(
-                "quiet",
-                subject,
-                f"{subject} was written {self.quiet_phase}, although the desired state was reached: {_text_of(entry)}",
-                point=entry.point,
-                actual=_text_of(entry),
-            )
-        visits = self._states.setdefault(entry.key + entry.collection, Counter())
+            text = _text_of(entry, author)
+            message = f"{subject} was written {self.quiet_phase}, although the desired state was reached: "
+            message += f"{text}{others}"
+            self.report("quiet", subject, message, point=entry.point, actual=text)
+        visits = self._states.setdefault(place, Counter())
         state = _content(entry.value) + entry.type.encode()
         visits[state] += 1
         again = sum(count - 1 for count in visits.values())
@@ -256,8 +264,9 @@ class Monitor:
                 behaviour = f"was deleted and created again {self._replaced[subject]} times"
             else:
                 behaviour = f"kept changing: {sum(visits.values())} writes"
-            message = f"{subject} {behaviour} in one step; the last one: {_text_of(entry)}"
-            self.report("hot loop", subject, message, point=entry.point, actual=_text_of(entry))
+            text = _text_of(entry, author)
+            message = f"{subject} {behaviour} in one step; the last one: {text}{others}"
+            self.report("hot loop", subject, message, point=entry.point, actual=text)
             self._world.give_up("a hot loop")
 
     def _replaces(self, entry: Entry, subject: str) -> bool:
@@ -393,10 +402,23 @@ def _content(value: bytes) -> bytes:
     return blake2b(msgspec.json.encode(plain, order="sorted"), digest_size=8).digest()
 
 
-def _text_of(entry: Entry) -> str:
-    """The author of a change, the line of the user's code, and the fields that were changed."""
+def _author_of(entry: Entry) -> tuple[str, str]:
+    """The author of a change, and the line of the user's code: the controller, and the object that the reconcile is for
+    if that is not the changed one; outside of reconciles, the process.
+    """
     context, place = current.get(), Path(find_user_line()).name
-    author = entry.author if context is None else f"{entry.author}, controller {context.controller},"
-    text = f"{entry.type.lower()} by {author}{f' at {place}' if place else ''}"
+    if context is None:
+        return entry.author, place
+    of = "" if context.object.uid == entry.uid else f" for {type(context.object).__name__} {context.object.key}"
+    return f"controller {context.controller}{of}", place
+
+
+def _join(author: tuple[str, str]) -> str:
+    return " at ".join(filter(None, author))
+
+
+def _text_of(entry: Entry, author: tuple[str, str]) -> str:
+    """The author of a change, and the fields that were changed."""
+    text = f"{entry.type.lower()} by {_join(author)}"
     diff = "" if entry.type == "DELETED" else describe_diff(entry.previous, entry.value)
     return f"{text} ({diff})" if diff else text

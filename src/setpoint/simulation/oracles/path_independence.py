@@ -36,7 +36,7 @@ def compare_steps(baseline: Result, reference: Reference) -> list[Finding]:
         earlier = first.setdefault(desired, step)
         if earlier == step:
             continue
-        traces = _Traces(baseline, step, reference)
+        traces = _Traces(baseline, step, reference, reference.passing_masks)
         for difference in traces.between(*_rests(baseline, earlier, step)):
             return [
                 Finding(
@@ -169,9 +169,9 @@ class _Traces:
     the control plane makes for the whole cluster when they are first needed (a default storage class).
     """
 
-    def __init__(self, baseline: Result, step: int, reference: Reference) -> None:
+    def __init__(self, baseline: Result, step: int, reference: Reference, masks: frozenset[str] = frozenset()) -> None:
         self._baseline = baseline
-        self._masks = reference.masks
+        self._masks = reference.masks | masks
         self._logs = reference.logs
         self._exchanges = reference.exchanges
         self._come_and_go = len({tuple(paths) for paths in baseline.desired_paths if paths}) > 1

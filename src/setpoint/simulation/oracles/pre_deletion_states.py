@@ -38,7 +38,7 @@ class PreDeletionCheck:
             differences = find_differences(
                 add_unchanged(expected, actual, baseline.initial, object_counts),
                 add_unchanged(actual, expected, baseline.initial, result.object_counts[: step + 1]),
-                self._reference.masks,
+                self._reference.masks | self._reference.passing_masks,
             )
             if not differences:
                 continue

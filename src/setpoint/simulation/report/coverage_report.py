@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from setpoint.simulation.comparison.differences import mask_of_object
+from setpoint.simulation.comparison.differences import is_of_object, mask_of_object
 from setpoint.simulation.faults.catalog import switch_of
 from setpoint.simulation.faults.plan import Plan
 from setpoint.simulation.trace.result import Point, Result
@@ -52,7 +52,7 @@ class Report:
         """The objects whose existence is not compared, since it differs between runs without faults, unless `ignore`
         names them.
         """
-        return sorted(mask[:-1] for mask in self.masks if mask.endswith(" ") and mask[:-1] not in self.ignore)
+        return sorted(mask[:-1] for mask in self.masks if is_of_object(mask) and mask[:-1] not in self.ignore)
 
     def warnings(self) -> list[str]:
         """Sentences about parts of the world that a reader would take for tried or compared although they were not."""

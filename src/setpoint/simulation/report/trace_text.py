@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -43,8 +44,15 @@ def format_trace(trace: Sequence[Line]) -> list[str]:
 
 
 def _without_repetitions(lines: Sequence[Line]) -> Iterator[Line]:
-    """The lines, with one that counts them in the place of repetitions of the same few lines at other times."""
-    events = [msgspec.structs.replace(line, at=0.0, point="", content="", reads="") for line in lines]
+    """The lines, with one that counts them in the place of repetitions of the same few lines at other times, such as
+    those of a counter that grows.
+    """
+    events = [
+        msgspec.structs.replace(
+            line, at=0.0, point="", content="", reads="", change=re.sub(r"\d+ → \d+", "", line.change)
+        )
+        for line in lines
+    ]
     start = 0
     while start < len(lines):
         size, count = max(((size, _count(events, start, size)) for size in range(1, _LONGEST + 1)), key=_saved)

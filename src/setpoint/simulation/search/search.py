@@ -91,13 +91,16 @@ class Search:
             return None
         self.report.ended = FOUND
         calm = {
-            counterexample.findings[0].subject for counterexample in counterexamples if not counterexample.plan.faults
+            finding.subject
+            for counterexample in counterexamples
+            if not counterexample.plan.faults
+            for finding in counterexample.findings
         }
 
         def order(counterexample: Counterexample) -> tuple[bool, int]:
             """Those first that are not about what goes wrong without any fault, too: that is the same cause."""
-            first = counterexample.findings[0]
-            return bool(counterexample.plan.faults) and first.subject in calm, rank_of(first)
+            repeats = any(finding.subject in calm for finding in counterexample.findings)
+            return bool(counterexample.plan.faults) and repeats, rank_of(counterexample.findings[0])
 
         likeliest, *others = sorted(counterexamples, key=order)
         likeliest.add(others)

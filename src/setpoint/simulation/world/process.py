@@ -114,7 +114,7 @@ class Process(ProcessControl):
             self.manager = _ObservedManager(
                 self._listen,
                 client,
-                controllers=home,
+                controllers=home[::-1] if self.transport.reverses else home,  # no controller waits for another
                 fleet=fleet,
                 leader_election=election,
                 sharding=sharding,
