@@ -88,4 +88,5 @@ def _reads(context: Context) -> Iterator[str]:
         source = "from the server"
         if read.age is not None:
             source = f"from its cache, which was {round(read.age, 3 if read.age < 1 else 0):g} s old"
-        yield f"it had read {int(read.objects) or 'no'} {read.kind} {source}"
+        times = f" in {read.reads} reads" if read.reads > 1 else ""
+        yield f"it had read {int(read.objects) or 'no'} {read.kind}{times} {source}"
