@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import sys
 from pathlib import Path
 from types import FrameType
@@ -32,6 +33,20 @@ def find_user_line_of(problem: BaseException) -> str:
         place = f"{file}:{trace.tb_lineno}" if is_users_file(file) else place
         trace = trace.tb_next
     return place
+
+
+def find_line_of_bug(problem: BaseException) -> str:
+    """``file:line`` of the innermost call in the traceback; ``""`` if a ``raise`` statement outside this framework
+    raised the exception, which is on purpose.
+    """
+    trace = problem.__traceback__
+    if trace is None:
+        return ""
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    code = trace.tb_frame.f_code
+    is_raised = dis.opname[code.co_code[trace.tb_lasti]] in ("RAISE_VARARGS", "RERAISE")
+    return "" if is_raised and not code.co_filename.startswith(HOME) else f"{code.co_filename}:{trace.tb_lineno}"
 
 
 def is_users(frame: FrameType) -> bool:

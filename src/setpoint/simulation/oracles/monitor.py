@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import dis
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -24,7 +22,7 @@ from setpoint.simulation.trace.history import Entry, History, sketch
 from setpoint.simulation.trace.operation import Operation
 from setpoint.simulation.trace.result import Finding, Options, Point, Result
 from setpoint.simulation.trace.trace import Trace
-from setpoint.testing.user_code import HOME, find_user_line
+from setpoint.testing.user_code import find_line_of_bug, find_user_line
 
 CIRCLES: Final = 12
 """An object that returns to an earlier state this many times within one step is in a hot loop."""
@@ -359,7 +357,7 @@ class Monitor:
             for inner in problem.exceptions:
                 self.report_exception(doing, inner)
             return
-        if isinstance(problem, BUGS) and (place := _mistake(problem.__traceback__)):
+        if isinstance(problem, BUGS) and (place := find_line_of_bug(problem)):
             text = f"{type(problem).__name__}: {problem}"
             self.report("error", place, f"{text} at {place}, {doing}")
 
@@ -377,23 +375,6 @@ def _leaves(value: Any, path: str = "") -> Counter[str]:
     elif isinstance(value, list):
         leaves.update(f"{path}: {msgspec.json.encode(item).decode()}" for item in value)
     return leaves
-
-
-def _mistake(trace: TracebackType | None) -> str:
-    """``file:line`` of the code that raised the exception; ``""`` if a ``raise`` statement outside this framework
-    raised it.
-    """
-    last, place = None, ""
-    while trace is not None:
-        last = trace
-        code = trace.tb_frame.f_code
-        place = f"{code.co_filename}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    if last is None:
-        return ""
-    code = last.tb_frame.f_code
-    raised = dis.opname[code.co_code[last.tb_lasti]] in ("RAISE_VARARGS", "RERAISE")
-    return "" if raised and not code.co_filename.startswith(HOME) else place
 
 
 def _content(value: bytes) -> bytes:
