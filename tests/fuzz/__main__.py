@@ -58,6 +58,7 @@ def main() -> int:
                         traceback.print_exception(problem.__cause__, limit=-6)
             # Servers do this once they serve. The heap of hypothesis is larger than theirs, and grows.
             gc.unfreeze()
+            gc.collect()
             freeze_heap()
             rounds += 1
             if rounds % _MEASURED == 0:
