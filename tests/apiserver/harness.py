@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import fields
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
@@ -130,7 +129,7 @@ class Events:
 @asynccontextmanager
 async def serving(storage: Storage | None = None, **options: Any) -> AsyncIterator[Api]:
     options.setdefault("now", lambda: NOW)
-    access = Access(**{field.name: options.pop(field.name) for field in fields(Access) if field.name in options})
+    access = Access(**{name: options.pop(name) for name in Access.__struct_fields__ if name in options})
     async with ApiServer(storage=storage, random=Random(7), access=access, **options) as server:
         yield Api(server)
 

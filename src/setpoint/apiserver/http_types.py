@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 
 class HungUp(ConnectionError):
@@ -13,14 +14,13 @@ class HungUp(ConnectionError):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class UserInfo:
+class UserInfo(msgspec.Struct, frozen=True):
     """The user who makes a request."""
 
     name: str
     uid: str = ""
     groups: tuple[str, ...] = ()
-    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    extra: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
 
 SYSTEM_ADMIN = UserInfo("system:admin", groups=("system:masters", "system:authenticated"))
@@ -29,8 +29,7 @@ clients.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(msgspec.Struct, frozen=True):
     """The other end of a connection: its address, and the ``user`` of its certificate if the certificate
     was verified.
     """
@@ -67,8 +66,7 @@ class IncomingRequest(Protocol):
     def body(self) -> bytes | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """One request; see `IncomingRequest`. A request from the network has a ``peer``, and is authenticated if the server
     authenticates its clients. In all other cases, the sender is the user of the request's bearer token or, without a
     token, ``user``; a ``user`` of None stands for the server's ``admin``. An invalid token is refused if the server
@@ -78,7 +76,7 @@ class Request:
     method: str
     path: str
     query: tuple[tuple[str, str], ...] = ()
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     body: bytes | None = None
     user: UserInfo | None = None
     peer: Peer | None = None
@@ -96,8 +94,7 @@ class Socket(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Upgrade:
+class Upgrade(msgspec.Struct, frozen=True):
     """The use of a connection after a response with status 101: a WebSocket with the subprotocol ``protocol``, which
     ``serve`` handles.
     """
@@ -106,8 +103,7 @@ class Upgrade:
     serve: Callable[[Socket], Awaitable[None]]
 
 
-@dataclass(slots=True)
-class Response:
+class Response(msgspec.Struct):
     """One response. A ``body`` that is a stream is an async generator; its reader must call ``aclose()``."""
 
     status: int

@@ -8,11 +8,12 @@ import logging
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from random import Random
 from types import TracebackType
 from typing import Final
+
+import msgspec
 
 from setpoint.apiserver.admission.admission import Admission
 from setpoint.apiserver.admission.configurations import Configurations
@@ -79,8 +80,7 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Access:
+class Access(msgspec.Struct, frozen=True, kw_only=True):
     """The users of a server, what they may do, and what is recorded of it.
 
     ``authentication`` says how users are authenticated; without it, every client is accepted: the bearer of a service
@@ -97,8 +97,8 @@ class Access:
     account_tokens: AccountTokens | None = None
     access_record: AccessRecord | None = None
     audit: AuditLog | None = None
-    admin: UserInfo = field(default_factory=lambda: SYSTEM_ADMIN)
-    webhook_users: Mapping[str, WebhookUsers] = field(default_factory=dict)
+    admin: UserInfo = msgspec.field(default_factory=lambda: SYSTEM_ADMIN)
+    webhook_users: Mapping[str, WebhookUsers] = msgspec.field(default_factory=dict)
 
 
 class ApiServer:

@@ -17,7 +17,8 @@ def freeze_heap() -> None:
 
     A request of a few megabytes creates enough objects to trigger many collections. Without this function, each of them
     would traverse the whole server or all objects of the request, and no other request would be answered for almost a
-    tenth of a second. The garbage of a start is frozen, too: it is less than 1 MB, which is not worth a full collection.
+    tenth of a second. The garbage of a start is frozen, too: less than 1 MB, which is not worth a full
+    collection.
     """
     gc.freeze()
     gc.set_threshold(*_THRESHOLDS)

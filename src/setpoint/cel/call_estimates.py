@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from setpoint.cel.nodes import Literal, Node
 from setpoint.cel.runtime_cost import CHECK_COST, LIST_COST, REGEX_FACTOR, STRUCT_COST, TEXT_FACTOR
@@ -14,8 +16,7 @@ from setpoint.cel.types import Type
 from setpoint.cel.values import MAX_UINT
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(msgspec.Struct, frozen=True):
     """An argument of a call, or its receiver."""
 
     node: Node | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from setpoint.cel.declarations import Environment, Overload
 from setpoint.cel.errors import CompileError, Issue
@@ -37,19 +37,18 @@ from setpoint.cel.types import (  # fmt: skip
 from setpoint.cel.values import type_of_value
 
 
-@dataclass(slots=True)
-class Checked:
+class Checked(msgspec.Struct):
     """An expression with the checker's results."""
 
     source: str
     root: Node
     environment: Environment
-    types: dict[int, Type] = field(default_factory=dict)
-    overloads: dict[int, list[Overload]] = field(default_factory=dict)
+    types: dict[int, Type] = msgspec.field(default_factory=dict)
+    overloads: dict[int, list[Overload]] = msgspec.field(default_factory=dict)
     """The possible overloads of each call, by the call's id; several if types are not known."""
-    names: dict[int, Type] = field(default_factory=dict)
+    names: dict[int, Type] = msgspec.field(default_factory=dict)
     """The types that nodes name, by the ids of these nodes."""
-    used: set[str] = field(default_factory=set)
+    used: set[str] = msgspec.field(default_factory=set)
     """The environment's variables that the expression uses."""
 
     @property

@@ -7,8 +7,9 @@ The rules are those of API servers, which reject an expression whose highest cos
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from setpoint.cel.call_estimates import ESTIMATES, Operand
 from setpoint.cel.checker import Checked
@@ -44,8 +45,7 @@ def estimate_cost(checked: Checked, sizes: Callable[[Path], Span | None]) -> Spa
     return _Estimator(checked, sizes).cost(checked.root)
 
 
-@dataclass(slots=True)
-class _Inside:
+class _Inside(msgspec.Struct):
     """The sizes of the elements of a list or map."""
 
     container: str
@@ -58,8 +58,7 @@ class _Inside:
         return _Inside(self.container, self.key.either(other.key), self.value.either(other.value))
 
 
-@dataclass(slots=True)
-class _Local:
+class _Local(msgspec.Struct):
     path: Path
     size: Span | None
     inside: _Inside | None = None

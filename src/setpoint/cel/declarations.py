@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+import msgspec
 
 from setpoint.cel.types import (
     BOOL,
@@ -30,8 +31,7 @@ from setpoint.cel.values import LISTS, MapValue, Opaque, Optional, UInt, Value
 Implementation = Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Overload:
+class Overload(msgspec.Struct, frozen=True):
     """One signature of a function; with ``member``, the first argument is the receiver."""
 
     function: str
@@ -68,12 +68,11 @@ def method(name: str, id: str, arguments: Iterable[Type], result: Type, implemen
     return Overload(name, id, tuple(arguments), result, implementation, member=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
+class Library(msgspec.Struct, frozen=True):
     """A library: a set of related functions and types."""
 
     overloads: tuple[Overload, ...]
-    types: Mapping[str, Type] = field(default_factory=dict)
+    types: Mapping[str, Type] = msgspec.field(default_factory=dict)
     """The types that expressions can name."""
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 _WIDE_DOT, _WIDE_MARK = "\uff0e", "\uff3e"
 _MOST = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Issue:
+class Issue(msgspec.Struct, frozen=True):
     """One error in an expression's text, at an offset."""
 
     offset: int

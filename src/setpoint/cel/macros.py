@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from setpoint.cel.nodes import (
     ACCUMULATOR,
@@ -88,13 +89,13 @@ class Maker:
     def copy(self, node: Node) -> Node:
         """A copy of the tree with new numbers."""
         fields: dict[str, Any] = {"id": self.id()}
-        for field in dataclasses.fields(node):
-            value = getattr(node, field.name)
+        for name in node.__struct_fields__:
+            value = getattr(node, name)
             if isinstance(value, _NODES):
-                fields[field.name] = self.copy(value)
+                fields[name] = self.copy(value)
             elif isinstance(value, list):
-                fields[field.name] = [self._part(part) for part in value]
-        return dataclasses.replace(node, **fields)
+                fields[name] = [self._part(part) for part in value]
+        return replace(node, **fields)
 
     def _part(self, part: Any) -> Any:
         if not isinstance(part, Entry):

@@ -4,35 +4,32 @@ of each node.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+import msgspec
 
 ACCUMULATOR = "@result"
 """The variable that collects a comprehension's result; the text of an expression can't contain it."""
 
 
-@dataclass(slots=True, eq=False)
-class _Base:
+class _Base(msgspec.Struct, eq=False):
     id: int
     offset: int
 
 
-@dataclass(slots=True, eq=False)
-class Literal(_Base):
+class Literal(_Base, eq=False):
     """A constant."""
 
     value: Any
 
 
-@dataclass(slots=True, eq=False)
-class Ident(_Base):
+class Ident(_Base, eq=False):
     """An identifier."""
 
     name: str
 
 
-@dataclass(slots=True, eq=False)
-class Select(_Base):
+class Select(_Base, eq=False):
     """A field selection, ``operand.field``; with ``test``, ``has(operand.field)``."""
 
     operand: Node
@@ -40,8 +37,7 @@ class Select(_Base):
     test: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class Call(_Base):
+class Call(_Base, eq=False):
     """A call of a function or operator (``_+_``); ``target`` is the receiver before the dot."""
 
     function: str
@@ -49,16 +45,14 @@ class Call(_Base):
     arguments: list[Node]
 
 
-@dataclass(slots=True, eq=False)
-class ListLiteral(_Base):
+class ListLiteral(_Base, eq=False):
     """A list literal, ``[a, ?b]``; ``optional`` contains the indexes of the elements with a question mark."""
 
     items: list[Node]
     optional: frozenset[int]
 
 
-@dataclass(slots=True, eq=False)
-class Entry(_Base):
+class Entry(_Base, eq=False):
     """One entry of a map (``key`` is a node) or a struct (``key`` is a field's name)."""
 
     key: Any
@@ -66,23 +60,20 @@ class Entry(_Base):
     optional: bool
 
 
-@dataclass(slots=True, eq=False)
-class MapLiteral(_Base):
+class MapLiteral(_Base, eq=False):
     """A map literal, ``{k: v, ?k: v}``."""
 
     entries: list[Entry]
 
 
-@dataclass(slots=True, eq=False)
-class StructLiteral(_Base):
+class StructLiteral(_Base, eq=False):
     """A struct literal, ``Type{field: value}``."""
 
     name: str
     entries: list[Entry]
 
 
-@dataclass(slots=True, eq=False)
-class Comprehension(_Base):
+class Comprehension(_Base, eq=False):
     """A loop made by a macro: for each ``variable`` (and ``variable2``) in ``range``, while ``condition`` holds,
     ``step`` is the new value of ``accumulator``, which begins as ``start``; the value of the loop is ``result``.
     """

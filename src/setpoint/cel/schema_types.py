@@ -7,8 +7,9 @@ A schema is the plain JSON of ``openAPIV3Schema``. Expressions can't access the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from setpoint.cel.lexer import RESERVED
 from setpoint.cel.names import escaped
@@ -38,8 +39,7 @@ _TEXT: Final = {"type": "string"}
 _META: Final = {"type": "object", "properties": {"name": _TEXT, "generateName": _TEXT}}
 
 
-@dataclass(slots=True, eq=False)
-class Declared:
+class Declared(msgspec.Struct, eq=False):
     """A type, its parts, and the sizes of its values."""
 
     type: Type
@@ -49,7 +49,7 @@ class Declared:
     """The maximum size of a value: the bytes of a string, the elements of a list or the entries of a map; 0 for types
     without a size.
     """
-    fields: dict[str, Declared] = field(default_factory=dict)
+    fields: dict[str, Declared] = msgspec.field(default_factory=dict)
     """The fields by escaped name. A field whose name is a reserved word can also be found by its unescaped name."""
     item: Declared | None = None
     """The type of the elements of a list or map."""

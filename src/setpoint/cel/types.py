@@ -6,12 +6,12 @@ returns by the type's name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Protocol
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Type:
+
+class Type(msgspec.Struct, frozen=True):
     """A type. ``kind`` is ``int``, ``list``, ``struct`` and so on; ``name`` distinguishes structs, opaque types and
     type parameters; ``parameters`` are the types of the contents.
     """

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from setpoint.cel.errors import EvaluationError
 from setpoint.cel.types import (
@@ -42,15 +43,13 @@ class UInt(int):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Duration:
+class Duration(msgspec.Struct, frozen=True, order=True):
     """A span of time in nanoseconds."""
 
     nanoseconds: int
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Timestamp:
+class Timestamp(msgspec.Struct, frozen=True, order=True):
     """A moment in the years 1 to 9999, in nanoseconds since 1970 (UTC)."""
 
     nanoseconds: int
@@ -64,8 +63,7 @@ MISSING: Final = _Missing()
 """The result of looking up a missing key in a map."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Optional:
+class Optional(msgspec.Struct, frozen=True, eq=False):
     """A value, or its absence."""
 
     value: Value = MISSING

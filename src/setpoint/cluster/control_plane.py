@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from random import Random
 from types import TracebackType
 from typing import Any, Final, Literal, Self
+
+import msgspec
 
 from setpoint.apiserver import ApiServer
 from setpoint.apiserver.streams.kubelets import Kubelets
@@ -37,8 +38,7 @@ WATCH_SECONDS: Final = 12 * 3600.0
 """The minimum duration of a watch of the control plane, in seconds."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class HollowPods:
+class HollowPods(msgspec.Struct, frozen=True, kw_only=True):
     """The behaviour of the pods on hollow nodes.
 
     ``behaviour`` is a function that returns the behaviour of a pod (`PodBehaviour`), or None to leave it to the pod's
@@ -51,8 +51,7 @@ class HollowPods:
     stop_seconds: float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Credentials:
+class Credentials(msgspec.Struct, frozen=True, kw_only=True):
     """The certificates and kubeconfigs that a control plane hands out.
 
     ``ca`` is the certificate (PEM) in every namespace's ``kube-root-ca.crt``. ``signer`` is the authority that signs

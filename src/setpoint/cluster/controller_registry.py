@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final
+
+import msgspec
 
 from setpoint.cluster.autoscaling import Autoscalers
 from setpoint.cluster.certificates.csr_approval import KubeletRequests
@@ -68,8 +69,7 @@ class UnknownControllerError(ValueError):
     """The given name does not belong to any controller of the control plane."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(msgspec.Struct, frozen=True):
     """The parts from which controllers are made: the resources of the server, and the certificate (PEM) of the
     certificate authority.
     """
@@ -82,8 +82,7 @@ class Parts:
     """The queue through which the volume binder tells the scheduler about claims; None unless both run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One entry of the catalog: ``make`` returns all controllers that share the entry's name.
 
     They start when the first object of a kind in ``wakes`` appears, or immediately if ``wakes`` is empty.

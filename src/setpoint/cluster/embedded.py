@@ -6,10 +6,11 @@ import asyncio
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
+
+from msgspec.structs import replace
 
 from setpoint.apiserver import Access, ApiServer, HttpFront, MemoryStorage, Rbac, SqliteStorage
 from setpoint.apiserver.http.allowed_hosts import is_loopback

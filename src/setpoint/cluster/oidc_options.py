@@ -7,9 +7,10 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 from setpoint.apiserver.identity.keys import BadKeyError, PublicKey, keys_of_jwks
 from setpoint.apiserver.identity.oidc import OidcProvider
@@ -23,8 +24,7 @@ _ASYMMETRIC: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class OidcOptions:
+class OidcOptions(msgspec.Struct, frozen=True):
     """The settings of kube-apiserver's ``--oidc-…`` flags.
 
     The provider's keys come from ``jwks_file``; without it, they are fetched from ``issuer_url``, at startup, and again
@@ -40,7 +40,7 @@ class OidcOptions:
     username_prefix: str | None = None
     groups_claim: str = ""
     groups_prefix: str = ""
-    required_claims: Mapping[str, str] = field(default_factory=dict)
+    required_claims: Mapping[str, str] = msgspec.field(default_factory=dict)
     signing_algorithms: tuple[str, ...] = ("RS256",)
 
 

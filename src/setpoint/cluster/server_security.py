@@ -6,10 +6,11 @@ import logging
 import secrets
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from setpoint.apiserver import AccountTokens, Authentication, UserInfo
 from setpoint.apiserver.audit.log import AuditLog
@@ -37,8 +38,7 @@ _NAMES: Final = (
 _ADMIN: Final = "kubernetes-admin"
 
 
-@dataclass(frozen=True, slots=True)
-class Security:
+class Security(msgspec.Struct, frozen=True):
     """TLS and authentication of an `EmbeddedCluster`; each field has the meaning of kube-apiserver's flag of that name.
 
     ``auth`` says whether users are authenticated and restricted by roles; without it, every client that reaches the
@@ -68,8 +68,7 @@ class Security:
     plugins_on: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Secured:
+class Secured(msgspec.Struct, frozen=True):
     """The result of `secure`. ``authority`` (PEM) is the CA that clients trust. ``token`` is an administrator's token
     if users are authenticated; otherwise any token works. ``client_ca`` has the authorities of users, and ``signer`` is
     the server's own authority, unless its certificate comes from files.

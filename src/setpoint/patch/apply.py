@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from setpoint.schema.json_values import json_equal
 from setpoint.schema.schema_node import Schema
@@ -28,8 +29,7 @@ or None if the version is no longer served.
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(msgspec.Struct, frozen=True):
     """A field that ``owner`` owns and that the request would set to a different value."""
 
     owner: Owner
@@ -82,8 +82,7 @@ class InvalidApply(ValueError):
         super().__init__(f"failed to create typed patch object: {text}")
 
 
-@dataclass(frozen=True, slots=True)
-class ApplyResult:
+class ApplyResult(msgspec.Struct, frozen=True):
     """The result of an apply. ``object`` carries ``managed_fields`` in its metadata."""
 
     object: dict[str, Any]
@@ -92,8 +91,7 @@ class ApplyResult:
     """Whether anything differs from the live object, ownership included. If not, there is nothing to store."""
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(msgspec.Struct, frozen=True):
     """The endpoint that a request is sent to: a resource in one API version, or one of its subresources.
 
     ``ignored``: fields that requests to this endpoint cannot set (``status`` for the main resource); they are neither
@@ -104,7 +102,7 @@ class Endpoint:
     schema: Schema
     api_version: str
     subresource: str = ""
-    ignored: FieldSet = field(default_factory=lambda: EMPTY)
+    ignored: FieldSet = msgspec.field(default_factory=lambda: EMPTY)
     convert: Convert | None = None
 
     def view(self, value: dict[str, Any], api_version: str) -> tuple[Schema, dict[str, Any]] | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from setpoint.schema.json_values import json_equal
 from setpoint.schema.schema_node import ANYTHING, UNSET, Schema
@@ -12,15 +13,14 @@ from .fieldset import FieldSet
 from .typed import is_empty, is_granular, item_element, same
 
 
-@dataclass(slots=True)
-class Comparison:
+class Comparison(msgspec.Struct):
     """The difference between two values. No path is in more than one of the sets, except the path of list items with
     equal keys: it is in two sets if only one of the values repeats the keys.
     """
 
-    removed: FieldSet = field(default_factory=FieldSet)
-    modified: FieldSet = field(default_factory=FieldSet)
-    added: FieldSet = field(default_factory=FieldSet)
+    removed: FieldSet = msgspec.field(default_factory=FieldSet)
+    modified: FieldSet = msgspec.field(default_factory=FieldSet)
+    added: FieldSet = msgspec.field(default_factory=FieldSet)
 
     def __bool__(self) -> bool:
         return bool(self.removed) or bool(self.modified) or bool(self.added)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -144,8 +143,7 @@ class Owner:
         return f"<Owner {self}: {self.fields!r}>"
 
 
-@dataclass(slots=True)
-class Managed:
+class Managed(msgspec.Struct):
     """All entries of one object, by identity."""
 
     owners: dict[Identity, Owner]

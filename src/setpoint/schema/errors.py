@@ -8,7 +8,6 @@ import json
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from typing import Final
@@ -62,8 +61,7 @@ class _Omitted:
         return "OMITTED"
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(msgspec.Struct, frozen=True):
     """A text that the message shows in place of a bad value."""
 
     text: str

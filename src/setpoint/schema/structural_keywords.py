@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from .errors import FieldError, forbidden, invalid, not_supported, required
 from .json_values import repeats
@@ -30,8 +32,7 @@ def keyword_errors(definition: _Definition, path: str) -> list[FieldError]:
     return errors
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(msgspec.Struct, frozen=True):
     root: bool = False
     inside_meta: bool = False
     no_defaults: str | None = None

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from setpoint.apiserver import plugins
 from setpoint.apiserver.admission.configurations import Configurations
@@ -38,11 +38,10 @@ _WARNING: Final = 256
 _AT_ONCE: Final = 10
 
 
-@dataclass(slots=True)
-class _Outcome:
+class _Outcome(msgspec.Struct):
     obj: bytes = b"null"
     error: ApiStatusError | None = None
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = msgspec.field(default_factory=list)
 
 
 class Admission:

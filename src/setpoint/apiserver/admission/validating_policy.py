@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
@@ -37,8 +36,7 @@ _CODES: Final = {"Forbidden": 403, "RequestEntityTooLarge": 413}
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Denial:
+class _Denial(msgspec.Struct, frozen=True):
     """A denial by one validation; ``index`` is the position of the validation in the policy."""
 
     message: str
@@ -46,19 +44,17 @@ class _Denial:
     index: int = 0
 
 
-@dataclass(slots=True)
-class _Verdict:
+class _Verdict(msgspec.Struct):
     """The result of a policy. ``annotations`` are for the audit log; ``errors`` are failures to compute annotations,
     which deny the request whatever the binding's actions are.
     """
 
-    denials: list[_Denial] = field(default_factory=list)
-    annotations: list[tuple[str, str]] = field(default_factory=list)
-    errors: list[_Denial] = field(default_factory=list)
+    denials: list[_Denial] = msgspec.field(default_factory=list)
+    annotations: list[tuple[str, str]] = msgspec.field(default_factory=list)
+    errors: list[_Denial] = msgspec.field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class _Validation:
+class _Validation(msgspec.Struct, frozen=True):
     document: JsonObject
     expression: Expression
     message: Expression | None

@@ -6,8 +6,9 @@ import base64
 import binascii
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from setpoint.apiserver.admission.admission_review import request_document
 from setpoint.apiserver.admission.cel_variables import values_for

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
@@ -19,8 +18,7 @@ class AuditPolicyError(ValueError):
     """A policy file can't be used; the message names the file and gives the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(msgspec.Struct, frozen=True):
     """The decision on one request: the level at which it is logged, the stages to omit, and whether logged objects keep
     their managed fields.
     """

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from setpoint.apiserver.authorization.attributes import Attributes, requested
 from setpoint.apiserver.authorization.authorizer import Decision

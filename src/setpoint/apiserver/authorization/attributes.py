@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from setpoint.apiserver.errors import ApiStatusError
 from setpoint.apiserver.errors import forbidden as forbidden_object
@@ -25,8 +26,7 @@ _NAMESPACE_SUBRESOURCES: Final = frozenset({"status", "finalize"})
 _FALSE: Final = frozenset({"false", "0"})
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
+class Attributes(msgspec.Struct, frozen=True):
     """The attributes of one request. Only a non-resource request has a ``path``; its ``group`` and ``resource`` are
     empty.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from setpoint.apiserver.authorization.attributes import Attributes
 from setpoint.apiserver.authorization.role_rules import PolicyRule
@@ -13,8 +14,7 @@ SUPERUSERS = "system:masters"
 """The group whose members may do everything, whatever their roles allow."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """An authorizer's answer. ``reason`` names the binding that allows the request, or the missing
     roles to which the user is bound; it may be empty.
     """
@@ -23,8 +23,7 @@ class Decision:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(msgspec.Struct, frozen=True):
     """The rules that apply to a user. ``lost`` has the kind and the name of each role that is bound but does not
     exist.
     """

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Final, Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from setpoint.apiserver.discovery.openapi_details import parameters
 from setpoint.meta import GroupVersionKind, Resource
@@ -28,8 +30,7 @@ PATCH_TYPES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True):
     """One parameter of an operation; ``type`` is string, integer or boolean."""
 
     name: str
@@ -38,8 +39,7 @@ class Parameter:
     place: Literal["query", "path"] = "query"
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True):
     """One method on one path.
 
     ``kind`` is the kind on which the operation acts; clients look operations up by it. ``request`` and ``response`` are

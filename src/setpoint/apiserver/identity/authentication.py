@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from setpoint.apiserver.errors import ApiStatusError
 from setpoint.apiserver.http_types import IncomingRequest, UserInfo
@@ -19,8 +21,7 @@ from setpoint.apiserver.storage import Storage
 _INVALID: Final = "invalid bearer token"
 
 
-@dataclass(frozen=True, slots=True)
-class Authentication:
+class Authentication(msgspec.Struct, frozen=True):
     """The methods by which an `ApiServer` authenticates users.
 
     ``static``: users by token (`read_tokens`). ``bootstrap``: whether bootstrap tokens are accepted. ``oidc``:
@@ -29,7 +30,7 @@ class Authentication:
     verifies tokens of service accounts; valid certificates and tokens of service accounts are always accepted.
     """
 
-    static: Mapping[str, UserInfo] = field(default_factory=dict)
+    static: Mapping[str, UserInfo] = msgspec.field(default_factory=dict)
     bootstrap: bool = True
     oidc: Sequence[OidcProvider] = ()
     anonymous: bool = True

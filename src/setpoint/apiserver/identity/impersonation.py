@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 from urllib.parse import unquote
+
+from msgspec.structs import replace
 
 from setpoint.apiserver.authorization.attributes import Attributes, forbidden
 from setpoint.apiserver.authorization.authorizer import SUPERUSERS, Authorizer

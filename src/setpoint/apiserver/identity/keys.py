@@ -6,7 +6,6 @@ import base64
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -75,8 +74,7 @@ class SecretKey:
         return claims
 
 
-@dataclass(frozen=True, slots=True)
-class PublicKey:
+class PublicKey(msgspec.Struct, frozen=True):
     """A public key. ``key`` is a key object of the cryptography package, and ``id`` is the name of the
     key in tokens.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from setpoint.apiserver.http_types import UserInfo
 from setpoint.apiserver.identity.keys import BadTokenError, check_signature, claims_of
@@ -14,8 +15,7 @@ from setpoint.apiserver.identity.users import CREDENTIAL
 from setpoint.meta.text_escaping import quote
 
 
-@dataclass(frozen=True, slots=True)
-class OidcProvider:
+class OidcProvider(msgspec.Struct, frozen=True):
     """One provider, which accepts a token if ``issuer`` issued it for ``client_id`` and it is signed with one of
     ``keys``.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from setpoint.apiserver.authorization.attributes import Attributes, requested
 from setpoint.apiserver.http_types import IncomingRequest, UserInfo

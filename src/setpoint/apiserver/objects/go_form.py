@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import base64
 import re
-from dataclasses import dataclass, field, replace
 from decimal import ROUND_UP, Decimal
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec.structs import replace
 
 from setpoint.apiserver.objects.go_times import time_problem
 from setpoint.apiserver.objects.go_types import GoField, go_fields
@@ -66,14 +68,13 @@ _APART: Final = "+"
 """The separator in the names of plans that consist of a message name and list names (see `_TOLD_APART_IN`)."""
 
 
-@dataclass(slots=True)
-class _Plan:
+class _Plan(msgspec.Struct):
     """The plan for one struct: its fields, and the fields that are always written, with their zero values."""
 
-    fields: dict[str, tuple[int, str]] = field(default_factory=dict)
+    fields: dict[str, tuple[int, str]] = msgspec.field(default_factory=dict)
     """The treatment and the type of each field, by name."""
-    always: dict[str, Any] = field(default_factory=dict)
-    structs: dict[str, str] = field(default_factory=dict)
+    always: dict[str, Any] = msgspec.field(default_factory=dict)
+    structs: dict[str, str] = msgspec.field(default_factory=dict)
     """The types, by field name, of the fields whose structs contain a field that is always written."""
 
 

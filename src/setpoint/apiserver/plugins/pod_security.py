@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from setpoint.apiserver.errors import invalid as refused
 from setpoint.apiserver.objects.codec import decode
@@ -37,8 +38,7 @@ TEMPLATES: Final[dict[str, tuple[str, ...]]] = {
 """The path of the pod template in each kind that has one."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Standard:
+class _Standard(msgspec.Struct, frozen=True):
     """A level with its version, such as ``restricted:latest``."""
 
     level: str = "privileged"
@@ -53,8 +53,7 @@ class _Standard:
         return violations(self.level, minor, metadata, spec)
 
 
-@dataclass(frozen=True, slots=True)
-class _Policy:
+class _Policy(msgspec.Struct, frozen=True):
     """The labels of a namespace, parsed; ``errors`` are the errors in the labels."""
 
     enforce: _Standard

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from random import Random
 from typing import Any, Final, Protocol
+
+import msgspec
 
 from setpoint.apiserver import errors
 from setpoint.apiserver.http_types import UserInfo
@@ -46,8 +47,7 @@ class Asked(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class AdmissionAttributes:
+class AdmissionAttributes(msgspec.Struct):
     """A request as plugins, policies and webhooks see it; upstream's ``admission.Attributes``.
 
     ``obj`` and ``old`` are of the version of ``served``, unless ``kind`` (group, version, kind) says that they are of a

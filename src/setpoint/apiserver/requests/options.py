@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+import msgspec
 
 from setpoint.apiserver.errors import bad_request, invalid
 from setpoint.cel.library.times import parse_duration
@@ -68,8 +69,7 @@ class Query(Mapping[str, str]):
             raise bad_request(str(problem)) from None
 
 
-@dataclass(frozen=True, slots=True)
-class WriteOptions:
+class WriteOptions(msgspec.Struct, frozen=True):
     """The options of a write: CreateOptions, UpdateOptions and PatchOptions."""
 
     dry_run: bool = False
@@ -109,8 +109,7 @@ class WriteOptions:
 _PLAIN: Final = WriteOptions()
 
 
-@dataclass(slots=True)
-class DeleteOptions:
+class DeleteOptions(msgspec.Struct):
     """The options of a deletion, from the body or, without a body, from the query."""
 
     dry_run: bool = False
@@ -177,12 +176,11 @@ def _dry_run(values: list[str], errors: list[FieldError]) -> bool:
     return bool(values)
 
 
-@dataclass(frozen=True, slots=True)
-class ListOptions:
+class ListOptions(msgspec.Struct, frozen=True):
     """The options of lists, watches and deletions of whole collections."""
 
-    label_selector: Selector = field(default_factory=Selector)
-    field_selector: FieldSelector = field(default_factory=FieldSelector)
+    label_selector: Selector = msgspec.field(default_factory=Selector)
+    field_selector: FieldSelector = msgspec.field(default_factory=FieldSelector)
     limit: int = 0
     continue_: str = ""
     resource_version: str = ""

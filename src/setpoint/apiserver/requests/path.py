@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 # below /namespaces/NAME these are subresources of the namespace, everything else is a resource in it
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 
 
-@dataclass(frozen=True, slots=True)
-class ResourcePath:
+class ResourcePath(msgspec.Struct, frozen=True):
     """A path below ``/api/VERSION`` or ``/apis/GROUP/VERSION``. Parts that the path does not have are empty."""
 
     group: str

@@ -5,7 +5,6 @@ protobuf.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
 import msgspec
@@ -76,8 +75,7 @@ def _is_list(value: Raw) -> bool:
     return bytes(value).startswith(b"[")
 
 
-@dataclass(frozen=True, slots=True)
-class Representation:
+class Representation(msgspec.Struct, frozen=True):
     """The form of a response. ``version`` is the meta.k8s.io version of tables and metadata; ``include`` says how much
     of the object each row of a table contains (``None``, ``Metadata`` or ``Object``).
     """

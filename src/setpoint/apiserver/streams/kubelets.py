@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
+
+import msgspec
 
 from setpoint.apiserver.streams.pipes import Input, Output
 
@@ -22,8 +23,7 @@ class TerminalSize(NamedTuple):
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
-class LogRequest:
+class LogRequest(msgspec.Struct, frozen=True):
     """A request for the log of one container, such as one from ``kubectl logs``.
 
     ``previous``: whether the log is that of the run before the last restart. ``since``: the time of the oldest line.
@@ -40,8 +40,7 @@ class LogRequest:
     """The maximum length of the log in bytes; None means no limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandRequest:
+class CommandRequest(msgspec.Struct, frozen=True):
     """A request to run a command in a container (``kubectl exec``), or to attach to the container (``kubectl attach``)
     if there are no ``arguments``.
     """
@@ -51,14 +50,13 @@ class CommandRequest:
     tty: bool = False
 
 
-@dataclass(slots=True)
-class Streams:
+class Streams(msgspec.Struct):
     """The streams of a command, and the changing sizes of the client's terminal."""
 
-    stdin: Input = field(default_factory=Input)
-    stdout: Output = field(default_factory=Output)
-    stderr: Output = field(default_factory=Output)
-    sizes: asyncio.Queue[TerminalSize] = field(default_factory=asyncio.Queue)
+    stdin: Input = msgspec.field(default_factory=Input)
+    stdout: Output = msgspec.field(default_factory=Output)
+    stderr: Output = msgspec.field(default_factory=Output)
+    sizes: asyncio.Queue[TerminalSize] = msgspec.field(default_factory=asyncio.Queue)
 
 
 Run = Callable[[Streams], Awaitable[int]]

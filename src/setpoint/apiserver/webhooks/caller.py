@@ -8,9 +8,10 @@ import binascii
 import re
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
+
+import msgspec
 
 from setpoint.apiserver.webhooks.credentials import NO_CREDENTIALS, Credentials, CredentialsError
 from setpoint.meta.optional_dependencies import needs_extra
@@ -33,8 +34,7 @@ _SLASHES: Final = re.compile("(?<!:)//+")
 """Repeated slashes in a path, which upstream treats as one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """The address of a webhook. ``url`` is complete, with its query. ``service`` is ``(namespace, name, port)`` if the
     configuration names a service, whose name in the cluster is then the URL's host. ``ca_bundle`` is PEM; if it is
     empty, the system's authorities are used. ``credentials`` are those of the calling server.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,8 +15,7 @@ class CredentialsError(ValueError):
     """A file with credentials can't be used; the message names the file, the user and the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
+class Credentials(msgspec.Struct, frozen=True):
     """``authorization`` is the value of the header, or empty. ``certificate`` and ``key`` are PEM, or both empty."""
 
     authorization: str = ""

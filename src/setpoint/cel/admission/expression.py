@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import msgspec
+
 from setpoint.cel.admission.patches import PatchTypes
 from setpoint.cel.declarations import Environment
 from setpoint.cel.errors import CompileError, CostExceeded, EvaluationError
@@ -26,8 +28,7 @@ class BudgetSpent(Exception):
         super().__init__(_SPENT)
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(msgspec.Struct, frozen=True):
     """The result of compiling an expression: its ``program``, or None and the ``error``."""
 
     text: str
@@ -60,8 +61,7 @@ def _type_text(kind: Type) -> str:
     return kind.runtime_name if not kind.parameters else str(kind)
 
 
-@dataclass(slots=True)
-class Evaluation:
+class Evaluation(msgspec.Struct):
     """The state of the evaluations for one request: the variables and the remaining cost budget."""
 
     values: Mapping[str, Value]

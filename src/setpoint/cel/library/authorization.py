@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Protocol
+
+import msgspec
+from msgspec.structs import replace
 
 from setpoint.cel.declarations import Library, method
 from setpoint.cel.errors import EvaluationError
@@ -19,8 +22,7 @@ _RESOURCE: Final = struct("kubernetes.authorization.ResourceCheck")
 _DECISION: Final = struct("kubernetes.authorization.Decision")
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
+class Attributes(msgspec.Struct, frozen=True):
     """A permission check for ``path`` or for a resource. ``user`` is the full name of a service account, or empty for
     the user of the request.
     """

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+import msgspec
 
 from setpoint.cel.names import escaped
 from setpoint.cel.rules.compile import CompiledRule, compile_rules
@@ -77,8 +78,7 @@ def _path_errors(node: Definition, path: str) -> Iterator[FieldError]:
             yield invalid(f"{path}.{_RULES}[{index}].fieldPath", field, "must be a valid path")
 
 
-@dataclass(slots=True)
-class _Place:
+class _Place(msgspec.Struct):
     """A place in the schema, and how often it can occur in one object (None if there is no limit)."""
 
     path: str
@@ -88,11 +88,10 @@ class _Place:
     """The path of the outermost enclosing list whose items have no keys; empty if there is none."""
 
 
-@dataclass(slots=True)
-class _Checker:
-    errors: list[FieldError] = field(default_factory=list)
+class _Checker(msgspec.Struct):
+    errors: list[FieldError] = msgspec.field(default_factory=list)
     total: int = 0
-    expensive: list[tuple[int, str]] = field(default_factory=list)
+    expensive: list[tuple[int, str]] = msgspec.field(default_factory=list)
 
     def check(self, node: Definition, place: _Place) -> None:
         times = _product(place.times, _occurrences(node))

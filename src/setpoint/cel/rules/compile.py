@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
+
+import msgspec
 
 from setpoint.cel.checker import Checked
 from setpoint.cel.cost_estimate import Path, estimate_cost
@@ -22,8 +23,7 @@ from setpoint.cel.types import BOOL, STRING, optional_of
 _RULES: Final = "x-kubernetes-validations"
 
 
-@dataclass(slots=True)
-class CompiledRule:
+class CompiledRule(msgspec.Struct):
     """A rule and the programs compiled from it. ``program`` is None if the rule is empty or could not be compiled;
     ``error`` gives the reason if it could not be compiled.
     """

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+import msgspec
 
 from setpoint.cel.errors import CostExceeded, EvaluationError
 from setpoint.cel.names import escaped
@@ -69,12 +70,11 @@ class RuleValidator:
         return run.errors, run.warnings
 
 
-@dataclass(slots=True)
-class _Node:
+class _Node(msgspec.Struct):
     definition: Definition
     rules: list[CompiledRule]
     root: bool
-    properties: dict[str, _Node] = field(default_factory=dict)
+    properties: dict[str, _Node] = msgspec.field(default_factory=dict)
     additional: _Node | None = None
     items: _Node | None = None
 
@@ -110,8 +110,7 @@ def _child(definition: Any, declared: Declared | None) -> _Node | None:
     return _node(definition, declared, root=bool(definition.get("x-kubernetes-embedded-resource")))
 
 
-@dataclass(frozen=True, slots=True)
-class _Ratchet:
+class _Ratchet(msgspec.Struct, frozen=True):
     """The comparison with the old value at the current path or, if there is no old value, at the nearest enclosing path
     that has one.
     """

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+import msgspec
 
 from setpoint.models.core_v1 import ConfigMap, Container, Pod, Secret, Volume, VolumeProjection
 
@@ -26,13 +27,12 @@ class _Need(NamedTuple):
     keys: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Lack:
+class Lack(msgspec.Struct, frozen=True):
     """The missing Secrets, ConfigMaps and keys of a pod, in the words of a kubelet."""
 
     volume: str = ""
     """The reason why a volume can't be mounted, so no container starts; empty if all can be."""
-    containers: Mapping[str, str] = field(default_factory=dict)
+    containers: Mapping[str, str] = msgspec.field(default_factory=dict)
     """The reasons why containers can't be started, by container."""
 
 

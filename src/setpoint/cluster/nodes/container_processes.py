@@ -9,9 +9,10 @@ import signal
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
+
+import msgspec
 
 from setpoint.client import ApiError, TransportError
 from setpoint.cluster.nodes.hollow_nodes import HollowNode
@@ -41,17 +42,16 @@ class NotStarted(Exception):
     """The command of a container can't be started. The message names the program or the annotation at fault."""
 
 
-@dataclass(slots=True)
-class ProcessRun:
+class ProcessRun(msgspec.Struct):
     """One run of a container."""
 
     key: ObjectKey
-    lines: deque[tuple[datetime, bytes]] = field(default_factory=lambda: deque(maxlen=LINES))
+    lines: deque[tuple[datetime, bytes]] = msgspec.field(default_factory=lambda: deque(maxlen=LINES))
     line_count: int = 0
     """The number of lines written so far, including those that are no longer kept."""
     code: int | None = None
     """The exit code; None until the run has ended."""
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    changed: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     process: asyncio.subprocess.Process | None = None
     stopping: bool = False
 

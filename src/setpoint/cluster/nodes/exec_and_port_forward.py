@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+
+import msgspec
 
 from setpoint.apiserver.streams.kubelets import TerminalSize
 from setpoint.apiserver.streams.pipes import Input, Output
 from setpoint.models.core_v1 import Pod
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(msgspec.Struct, frozen=True):
     """A `kubectl exec` or `attach`: the pod, the container, the arguments (none for attach) and the streams.
 
     A function that answers it reads ``stdin``, writes to ``stdout`` and ``stderr``, and returns the exit code (None
@@ -29,8 +29,7 @@ class Command:
     """The sizes of the client's terminal, as they change."""
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(msgspec.Struct, frozen=True):
     """One connection to a port of a pod. It is closed when the function that answers it returns."""
 
     pod: Pod

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from setpoint.cluster.scheduling.resource_requests import LEAST, Amounts, amounts, host_ports, requests_of
 from setpoint.meta import ObjectKey, Selector
@@ -46,8 +48,7 @@ class Term:
         return self._of_namespace is not None and self._of_namespace.matches(namespaces(space))
 
 
-@dataclass(slots=True, eq=False)
-class PlacedPod:
+class PlacedPod(msgspec.Struct, eq=False):
     """The scheduler's record of a pod, whether it waits or is on a node."""
 
     key: ObjectKey
@@ -64,10 +65,10 @@ class PlacedPod:
     generation: int
     is_deleting: bool
     began: datetime | None
-    near: list[Term] = field(default_factory=list)
-    apart: list[Term] = field(default_factory=list)
-    would_be_near: list[Term] = field(default_factory=list)
-    would_be_apart: list[Term] = field(default_factory=list)
+    near: list[Term] = msgspec.field(default_factory=list)
+    apart: list[Term] = msgspec.field(default_factory=list)
+    would_be_near: list[Term] = msgspec.field(default_factory=list)
+    would_be_apart: list[Term] = msgspec.field(default_factory=list)
 
     @classmethod
     def of(cls, pod: Pod) -> PlacedPod:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
 from typing import Final, TypeVar
+
+import msgspec
 
 from setpoint.client import NotFound
 from setpoint.cluster.scheduling.unschedulable_reasons import Refusal
@@ -44,13 +45,12 @@ class Unusable(Exception):
     """The pod can't be on any node; the message is kube-scheduler's."""
 
 
-@dataclass
-class PodVolumes:
+class PodVolumes(msgspec.Struct):
     """The volumes to which a pod's claims are bound, and those of its claims that wait for their first consumer."""
 
-    bound: list[PersistentVolume] = field(default_factory=list)
-    waiting: list[tuple[PersistentVolumeClaim, StorageClass]] = field(default_factory=list)
-    free: list[PersistentVolume] = field(default_factory=list)
+    bound: list[PersistentVolume] = msgspec.field(default_factory=list)
+    waiting: list[tuple[PersistentVolumeClaim, StorageClass]] = msgspec.field(default_factory=list)
+    free: list[PersistentVolume] = msgspec.field(default_factory=list)
     """All volumes, ordered by name; empty if no claim waits."""
     exclusive: frozenset[str] = frozenset()
     """The names of the claims that only one pod may use at a time (ReadWriteOncePod)."""

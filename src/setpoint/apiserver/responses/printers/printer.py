@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any
+
+import msgspec
 
 from setpoint.apiserver.responses.printers.cells import Cells, Wire, age, name
 from setpoint.models import schemas
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """One column of a table. It is always shown if its ``priority`` is 0, otherwise only in wide output.
 
     The description is ``about``, or the OpenAPI description of the field that ``field`` names, such as
@@ -59,8 +59,7 @@ CONTAINERS = Column("Containers", priority=1, about="Names of each container in 
 IMAGES = Column("Images", priority=1, about="Images referenced by each container in the template.")
 
 
-@dataclass(frozen=True, slots=True)
-class Printer:
+class Printer(msgspec.Struct, frozen=True):
     """The columns of a resource's tables, the function that returns the cells of an object's row, and
     the function that returns the row's conditions (``Completed``, for pods only).
     """

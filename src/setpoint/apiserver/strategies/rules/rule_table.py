@@ -7,8 +7,9 @@ entry of the map. The last field is checked even if it is missing, provided that
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+import msgspec
 
 from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors, labels_errors
@@ -20,8 +21,7 @@ IMMUTABLE = "field is immutable"
 Found = TypeVar("Found")
 
 
-@dataclass(slots=True)
-class Place:
+class Place(msgspec.Struct):
     """A value (None: missing) with its path, its parent, and the whole object before and after the write."""
 
     value: Any
@@ -29,7 +29,7 @@ class Place:
     holder: JsonObject
     obj: JsonObject
     old: JsonObject | None
-    results: dict[Callable[[JsonObject], Any], Any] = field(default_factory=dict)
+    results: dict[Callable[[JsonObject], Any], Any] = msgspec.field(default_factory=dict)
     """The results of `of_old`; all places of an object share them."""
 
     def inner(self, value: Any, path: str, holder: JsonObject) -> Place:
@@ -66,19 +66,18 @@ class _Given:
         return [] if place.value is None else self.check(place)
 
 
-@dataclass(slots=True)
-class _Field:
+class _Field(msgspec.Struct):
     """The checks of one field, and of the fields, items or entries inside it."""
 
     name: str
-    checks: list[Check] = field(default_factory=list)
-    missing: list[Check] = field(default_factory=list)
+    checks: list[Check] = msgspec.field(default_factory=list)
+    missing: list[Check] = msgspec.field(default_factory=list)
     """The checks that also apply to a missing field."""
-    last: list[Check] = field(default_factory=list)
+    last: list[Check] = msgspec.field(default_factory=list)
     """The checks that follow those of the fields inside, because their row does."""
-    inner: list[_Field] = field(default_factory=list)
-    item_checks: list[Check] = field(default_factory=list)
-    item: list[_Field] = field(default_factory=list)
+    inner: list[_Field] = msgspec.field(default_factory=list)
+    item_checks: list[Check] = msgspec.field(default_factory=list)
+    item: list[_Field] = msgspec.field(default_factory=list)
 
 
 class Table:

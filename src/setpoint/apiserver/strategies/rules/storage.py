@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from setpoint.apiserver.strategies.claims import access_mode_errors, claim_errors
 from setpoint.apiserver.strategies.go_dump import dump
