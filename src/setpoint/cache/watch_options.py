@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 MIN_WATCH_TIMEOUT = 300.0
 IDLE_TIMEOUT = 330.0
@@ -12,8 +13,7 @@ FirstList = Literal["newest", "any"]
 """The version that the first list of a collection requests."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatchOptions:
+class WatchOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of lists and watches of a collection. The defaults suit every API server.
 
     ``streaming_lists``: lists are streamed as a part of the watch (KEP-3157) if the server supports it. ``page_size``:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 import msgspec
@@ -21,8 +20,7 @@ _FORM = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
 AGGREGATED = ",".join((_FORM.format("v2"), _FORM.format("v2beta1"), JSON))
 
 
-@dataclass(frozen=True, slots=True)
-class Discovered:
+class Discovered(msgspec.Struct, frozen=True):
     """The resources of a server.
 
     Attributes:
@@ -32,7 +30,7 @@ class Discovered:
     """
 
     resources: tuple[Resource, ...]
-    failed: dict[GroupVersion, str] = field(default_factory=dict)
+    failed: dict[GroupVersion, str] = msgspec.field(default_factory=dict)
 
 
 class _Kind(Struct):

@@ -62,8 +62,7 @@ class _Answer(msgspec.Struct):
     status: _Status | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Credential:
+class _Credential(msgspec.Struct, frozen=True):
     header: str
     certificate: ClientCertificate | None
     expires: datetime | None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from random import Random
 from typing import TypeVar
+
+import msgspec
 
 from setpoint.client.errors import Conflict
 from setpoint.client.transport import TransportError
@@ -14,8 +15,7 @@ from setpoint.client.transport import TransportError
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(msgspec.Struct, frozen=True):
     """The rules for the retries that callers don't see; they are those of client-go.
 
     - After a 429 or 5xx with ``Retry-After``, any verb is retried after exactly that many seconds. The header means
@@ -43,8 +43,7 @@ class RetryPolicy:
         return retry_after if code == 429 or code >= 500 else None
 
 
-@dataclass(frozen=True, slots=True)
-class Backoff:
+class Backoff(msgspec.Struct, frozen=True):
     """The delays between at most ``steps`` attempts: ``initial`` seconds, multiplied by ``factor`` each time, plus a
     random part of up to ``jitter`` times the delay.
     """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from random import Random
 from typing import Any, Final, Protocol, TypeVar
@@ -125,8 +124,7 @@ class Shard(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Process:
+class Process(msgspec.Struct, frozen=True, kw_only=True):
     """The things that one process provides to all runs of its controllers, in any cluster: ``now`` returns the time of
     day, ``random`` is for jitter and names, ``metrics`` take the figures of the runs, ``state`` has the object of the
     program's lifespan, ``paused`` the controllers that people have paused, and
@@ -134,15 +132,14 @@ class Process:
     """
 
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    random: Random = field(default_factory=Random)
+    random: Random = msgspec.field(default_factory=Random)
     metrics: ControllerMetrics | None = None
-    state: ProgramState = field(default_factory=lambda: ProgramState())
+    state: ProgramState = msgspec.field(default_factory=lambda: ProgramState())
     paused: PausedControllers | None = None
     resync: float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Host:
+class Host(msgspec.Struct, frozen=True, kw_only=True):
     """The things that are provided to one run: those of its process and those of its cluster.
 
     ``recorder`` sends events; without it they are only logged. ``shard`` is set if another process may take over keys

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from setpoint.crd.conversion import Change, Conversion, Whole
 from setpoint.crd.conversion_coverage import format_path
@@ -15,8 +16,7 @@ from setpoint.schema import copy_json
 JSON = Any
 
 
-@dataclass(frozen=True, slots=True)
-class Direction:
+class Direction(msgspec.Struct, frozen=True):
     """A conversion from one version to another. It is pure: its argument is not changed, but the result shares parts
     with it.
     """

@@ -11,14 +11,13 @@ import enum
 import types
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
-from msgspec.structs import FieldInfo
+from msgspec.structs import FieldInfo, replace
 
 from setpoint.crd.builtin_schemas import EMBEDDED_META, INT_OR_STRING, QUANTITY, builtin_schema, is_builtin
 from setpoint.crd.cel_rule import document_of, rules_of
@@ -54,8 +53,7 @@ _INSIDE = ("[]", "*")
 _OPEN: JSONSchema = {"x-kubernetes-preserve-unknown-fields": True}
 
 
-@dataclass
-class _Walk:
+class _Walk(msgspec.Struct):
     """The position in a type, for error messages and for the detection of types that contain themselves.
 
     With ``brief``, the walk only looks for errors: built-in types, which are always valid, get a schema that accepts
@@ -64,8 +62,8 @@ class _Walk:
 
     root: type
     brief: bool = False
-    path: list[str] = field(default_factory=list)
-    inside: list[Any] = field(default_factory=list)
+    path: list[str] = msgspec.field(default_factory=list)
+    inside: list[Any] = msgspec.field(default_factory=list)
 
     def error(self, problem: object) -> DefinitionError:
         return DefinitionError(f"{self.root.__name__}.{'.'.join(self.path) or '(itself)'}: {problem}")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 from zlib import crc32
+
+import msgspec
 
 from setpoint.meta import ObjectKey
 
 
-@dataclass(frozen=True, slots=True)
-class Partition:
+class Partition(msgspec.Struct, frozen=True):
     """The partition with number ``index`` out of ``count``: a `setpoint.controller.environment.Share` that never
     changes.
 

@@ -11,10 +11,11 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, Final, cast
+
+import msgspec
 
 from setpoint.concurrency import end
 from setpoint.serving.body_memory import BodyMemory
@@ -42,8 +43,7 @@ class Refused(Exception):
         self.reply = reply
 
 
-@dataclass(slots=True)
-class HttpService:
+class HttpService(msgspec.Struct):
     """The settings and callbacks that connections share.
 
     ``admit`` checks the head of a request and returns the maximum size of the body in bytes, or raises `Refused`.
@@ -62,11 +62,11 @@ class HttpService:
     complain: Callable[[int, str], Reply]
     read_timeout: float = 10.0
     idle_timeout: float = 120.0
-    connections: set[HttpConnection] = field(default_factory=set)
-    deserted: asyncio.Event = field(default_factory=asyncio.Event)
-    scratch: memoryview = field(default_factory=lambda: memoryview(bytearray(READ)))
-    memory: BodyMemory = field(default_factory=BodyMemory)
-    limit: ConnectionLimit = field(default_factory=ConnectionLimit)
+    connections: set[HttpConnection] = msgspec.field(default_factory=set)
+    deserted: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    scratch: memoryview = msgspec.field(default_factory=lambda: memoryview(bytearray(READ)))
+    memory: BodyMemory = msgspec.field(default_factory=BodyMemory)
+    limit: ConnectionLimit = msgspec.field(default_factory=ConnectionLimit)
 
     def __call__(self) -> HttpConnection:
         """The protocol of a new connection."""

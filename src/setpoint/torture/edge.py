@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Never, Protocol, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from setpoint.apiserver.http_types import HungUp, Request, Response
 from setpoint.apiserver.requests import protobuf

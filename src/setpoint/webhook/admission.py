@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Self, TypeVar, cast, get_args
 
+import msgspec
+
 from setpoint.meta import LabelSelector, Object, Resource, resource_of, to_wire
 from setpoint.meta.names import dns1123_label, qualified_name
 from setpoint.webhook.review import Operation, Review
@@ -23,8 +25,7 @@ class AdmissionError(TypeError):
     """A declaration is invalid; the message says where and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(msgspec.Struct, frozen=True):
     """A function of an admission and the operations for which it is called."""
 
     name: str

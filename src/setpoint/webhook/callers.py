@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from setpoint.serving import HttpRequest, Reply
 from setpoint.webhook.caller_tokens import CallerTokens
@@ -20,8 +21,7 @@ _NO_CREDENTIAL: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AllowedCallers:
+class AllowedCallers(msgspec.Struct, frozen=True, kw_only=True):
     """The clients whose AdmissionReviews a `WebhookServer` answers. By default, any client that reaches it.
 
     API servers send no credentials with ConversionReviews, and kubelets none with probes, so these are answered in

@@ -13,6 +13,8 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
 
+import msgspec
+
 from setpoint.trust import certificates_in, without_mark
 
 BACKDATE: Final = timedelta(hours=1)
@@ -37,8 +39,7 @@ class Pair:
     key: bytes = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """The names and times of a certificate: ``made`` is when it was issued, ``not_after`` when it expires (UTC)."""
 
     issued_at: datetime

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+import msgspec
 
 from setpoint.webhook.certificate_authority import (
     CertificateError,
@@ -21,8 +22,7 @@ _RENEW_AT: Final = 2 / 3
 """The fraction of a certificate's lifetime after which it is renewed."""
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateState:
+class CertificateState(msgspec.Struct, frozen=True):
     """The trusted CAs, newest first, and the certificate that is served."""
 
     authorities: tuple[Pair, ...]
@@ -34,8 +34,7 @@ class CertificateState:
         return b"".join(authority.certificate for authority in self.authorities)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rotation:
+class Rotation(msgspec.Struct, frozen=True, kw_only=True):
     """The lifetimes of the CA and of the serving certificate. Each is renewed when two thirds of its
     lifetime have passed.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
+
+import msgspec
 
 from setpoint.webhook import certificate_authority as parts
 from setpoint.webhook.certificate_authority import CertificateError, Pair
@@ -36,8 +37,7 @@ _EXTENDED: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RequestFacts:
+class RequestFacts(msgspec.Struct, frozen=True):
     """The subject and the names that a certificate signing request asks for."""
 
     common_name: str

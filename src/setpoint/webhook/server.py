@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from setpoint.concurrency import TaskScope, first
 from setpoint.serving import HttpRequest, HttpService, Listener, Refused, Reply
@@ -31,8 +32,7 @@ _REASONS: Final = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookLimits:
+class WebhookLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The limits of a `WebhookServer`: the maximum size of an AdmissionReview and of a ConversionReview, in bytes, and
     times in seconds.
 
