@@ -29,8 +29,6 @@ from setpoint.cel.types import (
     struct,
 )
 
-"""The number of bytes of JSON that take as long to process as one node."""
-
 Definition: TypeAlias = Mapping[str, Any]
 MAX_REQUEST: Final = 3 * 1024 * 1024
 """The maximum size of a request in bytes, and therefore of any part of an object."""

@@ -6,14 +6,13 @@ definition becomes a `Schema` once, when it is first read or referred to; a self
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, cast
 
+from msgspec.structs import force_setattr
+
 from .object_meta import with_object_meta
 from .schema_node import ANYTHING, GO_INT_OR_STRING, JSON, UNSET, ListType, MapType, Schema, Type
-
-"""The number of bytes of JSON that take as long to process as one node."""
 
 _EXTENSIONS_V1: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 _PROPS: Final = _EXTENSIONS_V1 + "JSONSchemaProps"
@@ -39,7 +38,7 @@ _KEY_DEFAULTS: Final[Mapping[tuple[str, str], JSON]] = {
 }
 _TYPED: Final = ("io.k8s.api.", _EXTENSIONS_V1)
 _ZEROS: Final[Mapping[str, JSON]] = {"string": "", "integer": 0}
-_FIELDS: Final = tuple(item.name for item in dataclasses.fields(Schema))
+_FIELDS: Final = Schema.__struct_fields__
 _TYPES: Final = frozenset({"object", "array", "string", "integer", "number", "boolean"})
 
 
@@ -212,7 +211,7 @@ def load_openapi(document: Mapping[str, JSON]) -> Schemas:
 
 def _fill(node: Schema, content: Mapping[str, Any]) -> None:
     for key, value in content.items():
-        object.__setattr__(node, key, value)
+        force_setattr(node, key, value)
 
 
 _PLAIN: Final = {

@@ -7,10 +7,10 @@ merge patch and server-side apply all follow one description.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
 
 JSON: TypeAlias = Any
 """A plain JSON value: dict with str keys, list, str, int, float, bool or None."""
@@ -46,8 +46,7 @@ GO_INT_OR_STRING: Final = "int32-or-string"
 _NOTHING: Final[Mapping[str, Any]] = {}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Schema:
+class Schema(msgspec.Struct, frozen=True, eq=False):
     """The values that a field may hold, and how they merge. Immutable; compared by identity, because schemas may refer
     to themselves.
 
@@ -59,7 +58,7 @@ class Schema:
     type: Type = ""
     format: str = ""
     description: str = ""
-    properties: Mapping[str, Schema] = field(default_factory=lambda: _NOTHING)
+    properties: Mapping[str, Schema] = msgspec.field(default_factory=lambda: _NOTHING)
     required: tuple[str, ...] = ()
     additional: Schema | None = None
     """The schema of every field that is not in ``properties`` (OpenAPI's ``additionalProperties``), for example of the
@@ -118,7 +117,7 @@ class Schema:
 
     def replace(self, **changes: Any) -> Schema:
         """A copy with some attributes changed; children are shared."""
-        return dataclasses.replace(self, **changes)
+        return msgspec.structs.replace(self, **changes)
 
     def __repr__(self) -> str:
         parts: list[str] = [self.type or "any"]

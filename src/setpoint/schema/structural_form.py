@@ -13,8 +13,6 @@ from .builtin_patterns import OWN_PATTERNS
 from .errors import FieldError, forbidden, invalid, required
 from .schema_node import JSON
 
-"""The number of bytes of JSON that take as long to process as one node."""
-
 _Definition = Mapping[str, JSON]
 _INT_OR_STRING: Final = [{"type": "integer"}, {"type": "string"}]
 _TYPE_MISSING: Final = {
