@@ -75,7 +75,7 @@ async def test_run_with_metrics_and_health(tmp_path: Path) -> None:
         async with started(tmp_path, str(APP), *words, *health) as running:
             await running.until(lambda p: any("controller started" in line for line in p.err), "controller")
             assert await running.signalled(signal.SIGTERM) == 0, running.printed()
-    check(tmp_path, modules=335, megabytes=58)
+    check(tmp_path, modules=322, megabytes=55)
 
 
 async def test_webhook(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ async def test_webhook(tmp_path: Path) -> None:
         async with started(tmp_path, *words, "--drain-delay", "0") as running:
             await running.until(lambda p: any("webhooks are served" in line for line in p.err), "server")
             assert await running.signalled(signal.SIGTERM) == 0, running.printed()
-    check(tmp_path, modules=332, megabytes=56)
+    check(tmp_path, modules=320, megabytes=52)
 
 
 @pytest.mark.parametrize(
@@ -111,4 +111,4 @@ async def test_webhook(tmp_path: Path) -> None:
 async def test_commands_that_end(words: list[str], status: int, tmp_path: Path) -> None:
     async with started(tmp_path, *words) as running:
         assert await running.ended() == status, running.printed()
-    check(tmp_path, modules=335, megabytes=60)
+    check(tmp_path, modules=332, megabytes=58)

@@ -12,15 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from cyclopts import App
 
 from setpoint.apps.error_reports import EXIT_STATUSES, UsageError, reported
-from setpoint.cli.check_command import check_command
-from setpoint.cli.manifests import manifests_command
 from setpoint.cli.option_sources import OptionSources, hidden_fields
 from setpoint.cli.program_arguments import Parts
 from setpoint.cli.program_loader import SourceError, being_loaded
 from setpoint.cli.program_options import flags_of
 from setpoint.cli.run import run_command
-from setpoint.cli.simulate_command import simulate_command
-from setpoint.cli.uninstall import uninstall_command
 from setpoint.controller import Controller
 from setpoint.manager import Runnable
 from setpoint.operator import Operator, ProgramLifespan
@@ -115,8 +111,8 @@ def main(
             )
         )
         sources = OptionSources(operator.prefix, hidden_fields(operator.options))
-        app = program(command, operator, sources)
         words = list(sys.argv[1:] if argv is None else argv)
+        app = program(command, operator, sources, all_commands=words[:1] != ["run"])
         if operator.options is not None:
             try:
                 app.parse_args(words)
@@ -126,8 +122,11 @@ def main(
         app(words)
 
 
-def program(command: str, operator: Operator[Any], sources: OptionSources | None = None) -> App:
-    """The commands of a program; see `main`. ``sources`` provide values of the flags of ``run``.
+def program(
+    command: str, operator: Operator[Any], sources: OptionSources | None = None, *, all_commands: bool = True
+) -> App:
+    """The commands of a program; see `main`. ``sources`` provide values of the flags of ``run``. Without
+    ``all_commands``, ``run`` is the only one: a process in a cluster calls no other, and imports the code of none.
 
     Raises:
         UsageError: there is neither a controller nor an admission, or an option has no default but is needed for one.
@@ -151,9 +150,19 @@ def program(command: str, operator: Operator[Any], sources: OptionSources | None
     )
     sources = sources or OptionSources(operator.prefix, hidden_fields(operator.options))
     app.command(run_command(parts, sources), name="run", config=[sources])
+    if all_commands:
+        _add_others(app, parts)
+    return app
+
+
+def _add_others(app: App, parts: Parts) -> None:
+    from setpoint.cli.check_command import check_command
+    from setpoint.cli.manifests import manifests_command
+    from setpoint.cli.simulate_command import simulate_command
+    from setpoint.cli.uninstall import uninstall_command
+
     app.command(manifests_command(parts), name="manifests")
     app.command(uninstall_command(parts), name="uninstall")
     app.command(check_command(parts), name="check")
-    if controllers:
+    if parts.controllers:
         app.command(simulate_command(parts), name="simulate")
-    return app
