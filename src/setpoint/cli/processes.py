@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from setpoint.manager import Manager
@@ -59,6 +58,8 @@ def shared_with(launch: Launcher | None, cluster: EmbeddedCluster | None) -> Ite
     if launch is None or cluster is None:
         yield
         return
+    from tempfile import TemporaryDirectory
+
     with TemporaryDirectory(prefix="setpoint-") as folder:
         file = Path(folder) / "kubeconfig"
         cluster.write_kubeconfig(file)

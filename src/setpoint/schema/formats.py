@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import calendar
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
+from datetime import date
 from typing import Final
 
 from setpoint.meta.duration import parse_nanoseconds
@@ -46,7 +46,11 @@ def _is_date(text: str) -> bool:
     if match is None:
         return False
     year, month, day = (int(part) for part in match.groups())
-    return 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]
+    try:
+        date(2000 + year % 400, month, day)  # Python has no year 0; leap years repeat
+    except ValueError:
+        return False
+    return True
 
 
 def _is_date_time(text: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.resources import files
 from types import MappingProxyType
 from typing import Final
 
@@ -38,6 +37,8 @@ def assets(path: str, _query: Mapping[str, list[str]], _headers: Mapping[str, st
     name = path or "index.html"
     if name not in _TYPES:
         return Answer(404, b"not found\n")
+    from importlib.resources import files  # with tempfile and shutil: half a megabyte of every operator
+
     body = (files(__name__) / "assets" / name).read_bytes()
     return Answer(200, body, _TYPES[name], _HEADERS)
 
