@@ -1,9 +1,9 @@
-"""The cost of a simulation: every single fault of two scenarios, on all cores.
+"""The cost of a simulation: every single fault of three scenarios, on all cores.
 
-    python benchmarks/simulation.py [--workers N]
+    python benchmarks/simulation.py [--workers N] [--scenarios Mykind Five Database]
 
 *Mykind* is the example of the documentation: three pods, then one. *Five* is a controller with five kinds of children
-and about 60 writes.
+and about 60 writes. *Database* is that of `examples/database`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from setpoint.models.core_v1 import ConfigMap, Container, Pod, PodSpec, Secret, 
 from setpoint.models.core_v1 import ServiceSpec as PortsSpec
 from setpoint.simulation import Budget, Report, Search, Setup
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
+sys.path += [str(Path(__file__).parent.parent / "examples" / folder) for folder in ("", "database")]
+import test_database
+from database import admission, controller_of
 from mykind import Mykind, MykindSpec, controller
 
 
@@ -54,6 +56,18 @@ async def life(cluster: sp.testing.Cluster) -> None:
         await cluster.settle()
 
 
+SCENARIOS = {
+    "Mykind": Setup(scenario=mykind, factory=lambda: [controller]),
+    "Five": Setup(scenario=life, factory=five),
+    "Database": Setup(
+        scenario=test_database.scenario,
+        factory=lambda: [controller_of(lambda: "a password")],
+        control_plane=["statefulset", "job", "garbage-collector", "persistentvolumeclaim-protection"],
+        webhooks=[admission],
+    ),
+}
+
+
 class Done(Exception):
     """All single faults have been tried."""
 
@@ -66,14 +80,12 @@ def stop(report: Report, _what: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=None, help="processes; default: one a core")
+    parser.add_argument("--scenarios", nargs="+", choices=[*SCENARIOS], default=[*SCENARIOS])
     output_options(parser, "simulation")
     options = parser.parse_args()
     figures = {}
-    for name, setup in (
-        ("Mykind", Setup(scenario=mykind, factory=lambda: [controller])),
-        ("Five", Setup(scenario=life, factory=five)),
-    ):
-        search = Search(setup, budget=Budget(), workers=options.workers, progress=stop)
+    for name in options.scenarios:
+        search = Search(SCENARIOS[name], budget=Budget(), workers=options.workers, progress=stop)
         began = time.perf_counter()
         try:
             for problem in search.findings():

@@ -1,12 +1,13 @@
-"""The cost of an operator's process until its caches have synced, beside another checkout.
+"""The cost of an operator's process until its caches have synced, and of a server's, beside another checkout.
 
     git clone . ../before && git -C ../before checkout COMMIT && make -C ../before .venv/.dev
     python benchmarks/startup.py --before ../before
 
 The process is ``python examples/mykind.py run``, with health checks, against ``setpoint server`` with one node; with
-``webhooks``, a program with an admission, which serves it over HTTPS, too. CPU seconds and the peak of the resident
-memory are read from ``/proc`` when ``/readyz`` answers. Checkouts take turns; the figures are medians. Bytecode is
-compiled before anything is measured, as it is in an image.
+``webhooks``, a program with an admission, which serves it over HTTPS, too; ``server`` is ``setpoint server``. CPU
+seconds and the peak of the resident memory are read from ``/proc`` when ``/readyz`` answers, or when the server has
+printed its address. Checkouts take turns; the figures are medians. Bytecode is compiled before anything is measured, as
+it is in an image.
 """
 
 from __future__ import annotations
@@ -102,11 +103,28 @@ def measure(checkout: Path, program: Path, words: list[str], folder: Path) -> Co
             if time.monotonic() > end or process.poll() is not None:
                 raise SystemExit(f"{checkout}: not ready")
             time.sleep(0.05)
-        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-        status = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+        return cost_of(process.pid)
     finally:
         process.terminate()
         process.wait()
+
+
+def measure_server(checkout: Path, folder: Path) -> Cost:
+    command = [str(checkout / ".venv" / "bin" / "python"), "-m", "setpoint", "server", "--port", "0"]
+    pipe, null = subprocess.PIPE, subprocess.DEVNULL
+    with subprocess.Popen(command, env=environment(checkout, folder), cwd=folder, stdout=pipe, stderr=null) as process:
+        assert process.stdout is not None
+        try:
+            if b"serving" not in process.stdout.readline():
+                raise SystemExit(f"{checkout}: the server is not ready")
+            return cost_of(process.pid)
+        finally:
+            process.terminate()
+
+
+def cost_of(process: int) -> Cost:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    status = Path(f"/proc/{process}/status").read_text().splitlines()
     peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
     return Cost((int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), peak / 1024)
 
@@ -136,7 +154,7 @@ def main() -> None:
         (folder / "tls.crt").write_bytes(pair.certificate)
         (folder / "tls.key").write_bytes(pair.key)
         with cluster(folder) as kubeconfig:
-            for work in ("controller", "webhooks"):
+            for work in ("controller", "webhooks", "server"):
                 costs: dict[str, list[Cost]] = {label: [] for label in checkouts}
                 for turn in range(options.runs + 1):  # the first turn compiles the bytecode
                     for label, checkout in checkouts.items():
@@ -145,7 +163,10 @@ def main() -> None:
                             program = folder / f"{label}.py"
                             program.write_bytes(PROGRAM.format(examples=str(checkout / "examples")).encode())
                             words += ["--webhook-cert-dir", str(folder), "--webhook-port", str(free_port())]
-                        cost = measure(checkout, program, words, folder)
+                        if work == "server":
+                            cost = measure_server(checkout, folder)
+                        else:
+                            cost = measure(checkout, program, words, folder)
                         if turn:
                             costs[label].append(cost)
                 for label, measured in costs.items():
