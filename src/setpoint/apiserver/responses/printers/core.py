@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
 from datetime import datetime
 from typing import Any
+
+from msgspec.structs import replace
 
 from setpoint.apiserver.responses.printers.cells import Wire, age, condition, get, name, text
 from setpoint.apiserver.responses.printers.printer import AGE, NAME, NAME_AND_AGE, Column, Printer, counting
