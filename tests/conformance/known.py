@@ -48,7 +48,7 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
     },
     "deployments": {10: GO_EMPTY},
     "documents": {0: ANSWERS, **dict.fromkeys((7, 13, 15), DISCOVERY)},
-    "every_patch": {**dict.fromkeys((8, 18), BLAME), 19: WORDS},
+    "every_patch": dict.fromkeys((8, 18), BLAME),
     "lists": {32: TIMING, 39: WORDS},
     "objects_come_and_go": {14: BLAME},
     "pods": {

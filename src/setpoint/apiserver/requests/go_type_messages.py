@@ -18,6 +18,8 @@ _NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _DECODER = re.compile(r"json: cannot unmarshal (\w+)(?: (\S+))? into Go struct field \S+ of type (.+)")
 _PARSED = {"IntOrString": "int32", "Time": "string", "MicroTime": "string", "Duration": "string"}
 """Go types that decode a number or a text themselves."""
+_UNION = re.compile(r"(?<=JSONSchemaProps)Or\w+")
+"""In the names of types that are a schema or something else."""
 _SOURCES = {"array": "slice", "object": "map"}
 _STEP = re.compile(r"[^.\[\]]+|\[[^\]]*\]")
 _BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
@@ -64,15 +66,16 @@ def restored(problem: str, *, whole: bool = True) -> str:
     source, number, wanted = _SOURCES.get(match[1], match[1]), match[2] or "", match[3]
     if source == "number" and wanted.startswith("int") and not number.lstrip("-").isdecimal():
         return f"cannot convert float64 to {wanted}"
+    sort = source if source != "number" else "int64" if whole else "float64"
     if wanted.startswith("[]"):
-        return f"cannot restore slice from {source}"
+        return f"cannot restore slice from {sort}"
     if wanted.startswith("map["):
-        return f"cannot restore map from {source}"
+        return f"cannot restore map from {sort}"
     if source == "number" and whole and wanted in ("string", _UID):
         return f"cannot convert int64 to {wanted}"
     if wanted in ("bool", "string", _UID) or wanted.startswith("int"):
         return f"unrecognized type: {'string' if wanted == _UID else wanted}"
-    return f"cannot restore struct from: {source}"
+    return f"cannot restore struct from: {sort}"
 
 
 def _as_written(number: float, raw: bytes) -> str:
@@ -197,7 +200,7 @@ def _described(kind: GroupVersionKind | None, steps: list[str]) -> tuple[str, st
             node = node.get("properties", {}).get(step) or node.get("additionalProperties") or {}
         reference = node.get("$ref") or next((item["$ref"] for item in node.get("allOf", ()) if "$ref" in item), "")
         if reference:
-            name = reference.rpartition("/")[2]
+            name = _UNION.sub("", reference.rpartition("/")[2])
             package, _, short = name.rpartition(".")
             wanted = _PARSED.get(short) or f"{package.rpartition('.')[2]}.{short}"
             node = definitions.get(name, {})
