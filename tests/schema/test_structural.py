@@ -199,3 +199,8 @@ def test_a_keyword_that_no_structural_schema_has_hides_what_else_is_not_structur
 ) -> None:
     errors = structural.check({"type": "object", "properties": {"a": {keyword: value}}})
     assert [error.detail for error in errors] == [reason]
+
+
+def test_schemas_in_keywords_that_are_not_supported_are_checked_too() -> None:
+    errors = structural.check({"type": "object", "definitions": {"x": {"uniqueItems": True, "patternProperties": {}}}})
+    assert [error.field.removeprefix(AT) for error in errors] == [".definitions", ".definitions[x].uniqueItems"]

@@ -183,6 +183,13 @@ def test_formats_of_integers_that_definitions_can_not_have_are_ignored(name: str
     assert not texts(-1, type="integer", format=name)
 
 
+def test_of_the_length_and_the_pattern_of_a_text_the_first_error_is_named() -> None:
+    too_long = "spec: Too long: may not be more than 3 bytes"
+    assert texts("ABCDE", type="string", maxLength=3, pattern="^[a-z]*$") == [too_long]
+    (error,) = texts("A", type="string", minLength=3, pattern="^[a-z]*$")
+    assert error.endswith("should be at least 3 chars long")
+
+
 def test_a_format_makes_no_text_a_number() -> None:
     wanted = TYPED + '"integer": spec in body must be of type string: "integer"'
     assert texts(5, type="string", format="int-or-string") == [wanted]

@@ -75,6 +75,9 @@ def _check(node: JSON, path: str, place: _Place, errors: list[FieldError]) -> No
                 _check(part, f"{path}.{keyword}[{index}]", inner, errors)
     if "items" in node:
         _check(node["items"], f"{path}.items", inner, errors)
+    for keyword in _UNSUPPORTED_NAMES & {"definitions", "patternProperties", "dependencies"} & node.keys():
+        for name, part in (node[keyword] or {}).items():
+            _check(part, f"{path}.{keyword}[{name}]", inner, errors)
 
 
 def _keywords(node: _Definition, path: str, place: _Place, errors: list[FieldError]) -> None:

@@ -133,11 +133,11 @@ class _Checker:
             self.errors.append(not_supported(self.at(path), value, names))
 
     def _text(self, schema: Schema, value: str, path: str) -> None:
-        if schema.max_length is not None and len(value) > schema.max_length:
+        if schema.max_length is not None and len(value) > schema.max_length:  # servers name the first of these three
             self.errors.append(too_long(self.at(path), schema.max_length))
-        if schema.min_length is not None and len(value) < schema.min_length:
+        elif schema.min_length is not None and len(value) < schema.min_length:
             self.fail(path, value, f"should be at least {schema.min_length} chars long")
-        if schema.pattern:
+        elif schema.pattern:
             self._pattern(schema.pattern, value, path)
         if schema.format and schema.type in ("", "string") and not matches_format(schema.format, value):
             detail = f"{path} in body must be of type {schema.format}: {quote(value)}"
