@@ -158,6 +158,11 @@ async def test_the_replicas_of_a_custom_object_are_named_by_their_path() -> None
         answer = await api.put(scale, {"metadata": {"name": "one"}, "spec": {"replicas": -1}})
         answer.failed(422, "Invalid", ".spec.numpods: Invalid value: -1: should be a non-negative integer")
         (await api.patch(f"{MYKINDS}/one", {"spec": {"numpods": None}}, dryRun="All")).ok()
+        answer = await api.patch(f"{MYKINDS}/one/status", {"status": {"ready": 2**31}})
+        answer.failed(422, "Invalid", ".status.ready: Invalid value: 2147483648: should be less than or equal to 2147")
+        answer = await api.patch(f"{MYKINDS}/one", {"spec": {"numpods": True}})
+        words = ".spec.numpods accessor error: true is of the type bool, expected int64"
+        answer.failed(422, "Invalid", f".spec.numpods: Invalid value: 0: {words}")
         (await api.patch(scale, {}, STRATEGIC)).failed(415, "UnsupportedMediaType", "accepted media types include")
         (await api.delete(scale)).failed(405, "MethodNotAllowed", "delete is not supported on resources of kind")
         (await api.get(f"{MYKINDS}/one/odd")).failed(404, "NotFound", '"one" not found')

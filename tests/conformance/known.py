@@ -23,7 +23,6 @@ WARNING: Final = "a warning about a deprecated kind or an unwise field"
 TIMING: Final = "upstream's controllers take their time; here a deletion is over when it is answered"
 LATER: Final = "follows from a request before it that was answered differently"
 VERSIONS: Final = "upstream loses all managedFields of an object that another version's schema has no place for"
-SCALARS: Final = "upstream complains again where the scale's path leads to"
 
 BLAME: Final = "the client's mistake, so 400; upstream takes it for a fault of its own (500), in the same words"
 
@@ -41,7 +40,6 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
     "custom_resources": {
         **dict.fromkeys((1, 2), BOOKKEEPING),
         4: DISCOVERY,
-        **dict.fromkeys((13, 15, 19, 71, 73), SCALARS),
         **dict.fromkeys((67, 83), WORDS),
         **dict.fromkeys((97, 98, 99, 100), BLAME),
         106: TIMING,

@@ -265,11 +265,7 @@ def _check_replicas(served: ServedResource, record: Record, replicas: Any) -> No
     if not isinstance(replicas, int) or isinstance(replicas, bool):
         error = type_invalid("spec.replicas", replicas, "must be an integer")
         raise invalid(GroupKind("autoscaling", "Scale"), record.name, [error])
-    if replicas < 0 and served.custom:
-        path = ".".join(("", *(served.scale or ScalePaths()).replicas))
-        error = invalid_field(path, replicas, "should be a non-negative integer")
-        raise invalid(GroupKind(served.resource.group, served.resource.kind), record.name, [error])
-    if replicas < 0:
+    if replicas < 0 and not served.custom:  # those are refused with the object
         error = invalid_field("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid(GroupKind("autoscaling", "Scale"), record.name, [error])
 

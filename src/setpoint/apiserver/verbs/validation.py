@@ -16,6 +16,7 @@ from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.strategies.addresses import LOOPBACK
 from setpoint.apiserver.strategies.rules import has_rules, rule_errors, status_errors
 from setpoint.apiserver.strategies.warnings import status_warnings, warnings_of
+from setpoint.apiserver.verbs.scale_fields import scale_errors
 from setpoint.cel.rules import object_errors
 from setpoint.meta import GroupKind, GroupResource
 from setpoint.schema import FieldError
@@ -160,7 +161,7 @@ def _schema_errors(
         return [] if served.strategy.says_required or has_rules(str(served.group_resource)) else call.missing
     errors, texts = object_errors(served.schema, served.rules, obj, old)
     warnings += texts
-    return errors
+    return errors + (scale_errors(served.scale, obj) if served.scale is not None else [])
 
 
 def _any_finalizer(served: ServedResource) -> bool:
