@@ -150,6 +150,23 @@ def test_an_object_that_users_hold_and_let_go_is_no_trace() -> None:
     check(held_for_a_while, controllers, budget=Budget(runs=10))
 
 
+async def held_to_the_end(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(App.named("one", spec=AppSpec()))
+    await cluster.settle()
+    held = App.named("two", spec=AppSpec())
+    held.metadata.finalizers = ["example.com/hold"]
+    await cluster.create(held)
+    await cluster.settle()
+    await cluster.delete(await cluster.get(App, "two"))
+    await cluster.settle()
+    await cluster.apply(App.named("three", spec=AppSpec()))
+    await cluster.settle()
+
+
+def test_an_object_that_users_hold_to_the_end_is_no_trace() -> None:
+    check(held_to_the_end, controllers, budget=Budget(runs=8))
+
+
 async def keeps_what_it_made(app: App, ctx: sp.Context) -> None:
     with suppress(AlreadyExists):
         await ctx.client.create(ConfigMap.named(f"of-{app.name}", "default"))

@@ -6,6 +6,8 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from setpoint.meta import Quantity
 from setpoint.simulation.comparison.differences import ABSENT, Difference, find_differences, format_value
 from setpoint.simulation.comparison.name_equivalence import (
@@ -15,6 +17,7 @@ from setpoint.simulation.comparison.name_equivalence import (
     split_words,
 )
 from setpoint.simulation.comparison.snapshot import TIME, Snapshot, add_unchanged, find_records
+from setpoint.simulation.scenario.desired_state import HELD
 from setpoint.simulation.trace.result import Finding, Result
 
 if TYPE_CHECKING:
@@ -78,8 +81,12 @@ def compare_speeds(reference: Reference, slow: Result) -> list[Finding]:
 
 
 def list_direct_objects(baseline: Result) -> tuple[dict[str, Any], ...]:
-    """The objects that users ask for at the end; empty if the scenario asks for all of them in one step."""
+    """The objects that users ask for at the end; empty if the scenario asks for all of them in one step, or if users
+    have deleted an object and still hold it then.
+    """
     if len(set(baseline.desired_states)) <= 2 or not baseline.desired_objects:
+        return ()
+    if any(document == HELD for _, document in msgspec.json.decode(baseline.desired_states[-1])):
         return ()
     return tuple(baseline.desired_objects)
 

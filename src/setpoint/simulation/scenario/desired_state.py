@@ -16,6 +16,9 @@ _DESIRED: Final = ("name", "namespace", "labels", "annotations", "ownerReference
 _NAMESPACES: Final = ("", "namespaces")
 _DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
 
+HELD: Final = "deleted"
+"""The place of an object's content if users have deleted the object, and a finalizer of theirs holds it."""
+
 
 class DesiredState:
     """The objects that users currently ask for, by the path of the object.
@@ -87,7 +90,7 @@ class DesiredState:
         """The requested objects as text, and those that users hold; ``alive`` has the uids of all objects. It does not
         depend on the order in which users asked for them.
         """
-        leaving = [(path, "deleted") for path in self._leaving if self._uids[path] in alive]
+        leaving = [(path, HELD) for path in self._leaving if self._uids[path] in alive]
         return msgspec.json.encode(sorted([*self._documents.items(), *leaving]), order="sorted").decode()
 
 
