@@ -100,6 +100,9 @@ async def test_yaml_is_bounded_while_it_is_read(api: Api, body: bytes, words: st
             {"a": {"x": 1, "z": 2}, "b": {"x": 3, "z": 2}, "c": {"x": 1, "z": 2}},
         ),
         (b"b: {<<: [{x: 1}, {x: 2, z: 2}]}", {"b": {"x": 1, "z": 2}}),
+        (b"b: {x: 0, z: 0, <<: {x: 1}, z: 3}", {"b": {"x": 1, "z": 3}}),
+        (b"a: !!set {b}\nc: !!map [1]\nd: !e {}\nf: !!omap [<<]", {"a": {"b": None}, "c": [1], "d": {}, "f": ["<<"]}),
+        (b"<<", "<<"),
         (
             b"[0x1f, 017, 1_000, 1.5, .5, -0b11, yes, ~, null, 1:30, 2001-01-01, '1', !!str 2]",
             [31, 15, 1000, 1.5, 0.5, -3, True, None, None, "1:30", "2001-01-01", "1", "2"],
@@ -109,10 +112,15 @@ async def test_yaml_is_bounded_while_it_is_read(api: Api, body: bytes, words: st
         (b"", None),
         (b"# nothing", None),
     ],
-    ids=range(7),
+    ids=range(10),
 )
 def test_yaml_means_what_it_means_to_kubectl(body: bytes, value: Any) -> None:
-    assert parse_yaml(body) == (value, [])
+    assert parse_yaml(body)[0] == value
+
+
+@pytest.mark.parametrize("body", [b"a: 1\na: 2", b"a: 1\n<<: {a: 2}", b"<<: {a: 2}\na: 1", b"<<: [{a: 1}, {a: 2}]"])
+def test_a_key_that_a_merge_repeats_counts_as_repeated(body: bytes) -> None:
+    assert [str(key).split(": ")[1] for key in parse_yaml(body)[1]] == ['key "a" already set in map']
 
 
 def test_what_an_alias_repeats_is_nobody_elses() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from setpoint.meta.time_format import format_time, parse_time
+from setpoint.meta.time_format import format_time, nearest_time, parse_time
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,23 @@ def test_times_are_those_of_go(text: str, utc: str) -> None:
 def test_other_forms_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse_time(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "nearest"),
+    [
+        ("2020-01-01t00:00:00z", "2020-01-01T00:00:00.000000Z"),
+        ("0000-02-29T00:00:00Z", "0001-01-01T00:00:00.000000Z"),
+        ("0001-01-01T00:00:00+99:00", "0001-01-01T00:00:00.000000Z"),
+        ("9999-12-31T00:00:00-99:00", "9999-12-31T23:59:59.999999Z"),
+    ],
+)
+def test_times_that_only_servers_accept_are_the_nearest(text: str, nearest: str) -> None:
+    assert nearest_time(text) == nearest
+
+
+@pytest.mark.parametrize(
+    "text", ["2020-02-30T00:00:00Z", "9999-12-31T24:00:00Z", "0000-13-01T00:00:00Z", "2020-01-01T00:00:60z", "soon"]
+)
+def test_what_is_not_a_time_does_not_become_one(text: str) -> None:
+    assert nearest_time(text) == text

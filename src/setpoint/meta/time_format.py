@@ -78,12 +78,15 @@ def nearest_time(text: str) -> str:
         return text
     day, time, fraction, sign, hours, minutes = match.groups()
     offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
-    try:
-        moment = datetime.fromisoformat(f"{day}T{time}.{fraction or 0}+00:00")
+    zeroth = day.startswith("0000")
+    try:  # the year 0, which Python lacks, has the days of the year 2000
+        moment = datetime.fromisoformat(f"{'2000' + day[4:] if zeroth else day}T{time}.{fraction or 0}+00:00")
         utc = moment + offset if sign == "-" else moment - offset
-    except (ValueError, OverflowError):
-        utc = datetime.max if day.startswith("9999") else datetime.min
-    return format_micro_time(utc)
+    except ValueError:
+        return text
+    except OverflowError:
+        utc = datetime.max if sign == "-" else datetime.min
+    return format_micro_time(datetime.min if zeroth else utc)
 
 
 def _utc(moment: datetime, precision: str) -> str:

@@ -85,7 +85,7 @@ def _read(body: bytes, read: Callable[[_Reader], T]) -> tuple[T, list[str]]:
 class _Open:
     """A list or map that has not ended yet."""
 
-    __slots__ = ("anchor", "key", "line", "merges", "size", "value")
+    __slots__ = ("anchor", "key", "line", "size", "value")
 
     def __init__(self, value: dict[str, Any] | list[Any], anchor: str | None) -> None:
         self.value = value
@@ -93,7 +93,6 @@ class _Open:
         self.key: str | _Merge | None = None
         self.line = 0
         """The line of the key, counted from 1."""
-        self.merges: list[Any] = []
         self.size = 1
         """The number of nodes in the list or map, including itself."""
 
@@ -148,7 +147,6 @@ class _Reader:
             elif kind is yaml.AliasEvent:
                 value, size = self.alias(event)
             elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
-                _check_tag(event, "map" if kind is yaml.MappingStartEvent else "seq")
                 if len(stack) >= _MAX_DEPTH:
                     raise _problem(event, _TOO_DEEP)
                 if event.anchor:
@@ -158,17 +156,14 @@ class _Reader:
                 continue
             else:
                 collection = stack.pop()
-                value = collection.value
-                if collection.merges:
-                    self.merge(collection, event)
-                size = collection.size
+                value, size = collection.value, collection.size
                 if collection.anchor:
                     self.anchors[collection.anchor] = (value, size)
             if kind is yaml.ScalarEvent:
                 self.count(event)
             if not stack:
                 _check_finite(value, event)
-                return None if value is _MERGE else value
+                return "<<" if value is _MERGE else value
             self.add(stack[-1], value, size, event)
 
     def add(self, into: _Open, value: Any, size: int, event: Any) -> None:
@@ -185,25 +180,27 @@ class _Reader:
                 value = "<<"
             _check_finite(value, event)
             if isinstance(key, _Merge):
-                into.merges.append(value)
-                return
-            if key in into.value:
-                self.duplicates.append(RepeatedKey(f'line {into.line}: key "{key}" already set in map'))
-            into.value[key] = value
+                self.merge(into, value, event)
+            else:
+                self.put(into, key, value)
 
-    def merge(self, collection: _Open, event: Any) -> None:
-        """Adds the keys of the maps named by ``<<``, except for keys that the map itself has; if several of the maps
-        have a key, its value comes from the first one.
+    def put(self, into: _Open, key: str, value: Any) -> None:
+        content: Any = into.value
+        if key in content:
+            self.duplicates.append(RepeatedKey(f'line {into.line}: key "{key}" already set in map'))
+        content[key] = value
+
+    def merge(self, into: _Open, value: Any, event: Any) -> None:
+        """Adds the keys of the maps named by ``<<``, in place of equal keys that stand before it in the map, as Go's
+        reader does; if several of the maps have a key, its value comes from the first one.
         """
-        content: Any = collection.value
-        for value in collection.merges:
-            for source in value if isinstance(value, list) else [value]:
-                if not isinstance(source, dict):
-                    raise _problem(event, "map merge requires map or sequence of maps as the value")
-                for key, item in source.items():
-                    if key not in content:
-                        content[key], size = self.copy(item, event)
-                        collection.size += size + 1
+        for source in reversed(value) if isinstance(value, list) else [value]:
+            if not isinstance(source, dict):
+                raise _problem(event, "map merge requires map or sequence of maps as the value")
+            for key, item in source.items():
+                copied, size = self.copy(item, event)
+                self.put(into, key, copied)
+                into.size += size + 1
 
     def alias(self, event: Any) -> tuple[Any, int]:
         if event.anchor not in self.anchors:
@@ -260,11 +257,6 @@ def _key(value: Any, event: Any) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return {math.inf: ".inf", -math.inf: "-.inf"}.get(value, ".nan")
     return json.dumps(value)
-
-
-def _check_tag(event: Any, name: str) -> None:
-    if event.tag not in (None, "!", _TAG + name):
-        raise _problem(event, f"could not determine a constructor for the tag {event.tag[:100]!r}")
 
 
 def _check_finite(value: Any, event: Any) -> None:
