@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import math
 import uuid
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
@@ -13,9 +13,12 @@ import pytest
 from pydantic import (
     AliasChoices,
     AnyUrl,
+    Base64Bytes,
+    Base64Str,
     BaseModel,
     ConfigDict,
     Field,
+    Json,
     PlainSerializer,
     PrivateAttr,
     RootModel,
@@ -221,6 +224,30 @@ class Serialized(BaseModel):
     a: Annotated[int, PlainSerializer(str)] = 1
 
 
+class SerializedItems(BaseModel):
+    a: dict[str, list[Annotated[int, PlainSerializer(str)]]] = {}
+
+
+class EncodedBytes(BaseModel):
+    a: Base64Bytes
+
+
+class EncodedTexts(BaseModel):
+    a: list[Base64Str] | None = None
+
+
+class Parsed(BaseModel):
+    a: Json[list[int]]
+
+
+class Moment(BaseModel):
+    at: datetime = Field(ge=datetime(2020, 1, 1, tzinfo=UTC))
+
+
+class Changing(BaseModel):
+    key: uuid.UUID = Field(default_factory=uuid.uuid4)
+
+
 class Excluded(BaseModel):
     a: int = Field(1, exclude=True)
 
@@ -297,7 +324,13 @@ class Data:
         (Computed, "Thing.spec: Computed has the computed field twice"),
         (FieldSerialized, "Thing.spec: FieldSerialized has a serializer"),
         (ModelSerialized, "Thing.spec: ModelSerialized has a serializer"),
-        (Serialized, "Thing.spec: Serialized.a has a serializer"),
+        (Serialized, "Thing.spec: Serialized.a has the encoder PlainSerializer"),
+        (SerializedItems, "Thing.spec: SerializedItems.a has the encoder PlainSerializer"),
+        (EncodedBytes, "Thing.spec: EncodedBytes.a has the encoder EncodedBytes"),
+        (EncodedTexts, "Thing.spec: EncodedTexts.a has the encoder EncodedStr"),
+        (Parsed, "Thing.spec: Parsed.a has the encoder Json"),
+        (Moment, "Thing.spec.at: `ge` must be an int or float"),
+        (Changing, "Thing.spec.key: its default is another one each time"),
         (Excluded, "Thing.spec: Excluded.a has exclude=True"),
         (Strict, "Thing.spec: Strict.at is strict"),
         (StrictField, "Thing.spec: StrictField.color is strict"),
@@ -325,3 +358,22 @@ def test_infinite_numbers_of_other_classes_are_refused_by_name_too() -> None:
 
     with pytest.raises(DefinitionError, match=r"Thing\.spec\.ratio: its default contains -inf"):
         resource(Spec)
+
+
+class ByName(BaseModel):
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=False)
+    pod_cidr: str = Field("", alias="podCIDR")
+
+
+def test_a_model_that_is_validated_by_name_is_read_by_its_alias() -> None:
+    kind = resource(ByName)
+    assert to_wire(from_wire(kind, {"spec": {"podCIDR": "x"}}))["spec"] == {"podCIDR": "x"}
+
+
+class Chosen(BaseModel):
+    colors: set[str] = {"red", "green", "blue"}
+
+
+def test_a_set_is_written_in_the_same_order_by_every_process() -> None:
+    schema = crd_for(resource(Chosen))["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    assert schema["properties"]["spec"]["properties"]["colors"]["default"] == ["blue", "green", "red"]

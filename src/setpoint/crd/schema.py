@@ -229,17 +229,22 @@ def _default(item: FieldInfo, walk: _Walk) -> Any:
         return UNSET
     if not walk.path[1:] and item.name in ("spec", "status") and _is_foreign(walk.root):
         return UNSET
-    value = item.default
+    value = other = item.default
     if item.default_factory is not msgspec.NODEFAULT:
         try:
-            value = item.default_factory()
+            value, other = item.default_factory(), item.default_factory()
         except TypeError as problem:
             raise walk.error(f"its default can't be created: {problem}") from None
     if is_status:
         return {"observedGeneration": -1} if getattr(value, "observed_generation", None) == -1 else UNSET
     if value is None or isinstance(value, Object | ObjectMeta | UnsetType | type(msgspec.NODEFAULT)):
         return UNSET
-    return UNSET if value in ([], {}, set()) else to_wire(value)
+    if value in ([], {}, set()):
+        return UNSET
+    default = to_wire(value)
+    if default != to_wire(other):
+        raise walk.error("its default is another one each time, and a definition has one; use X | None = None")
+    return default
 
 
 def _is_foreign(kind: type) -> bool:
@@ -270,7 +275,7 @@ def _type(annotation: Any, walk: _Walk, described: str = "") -> JSONSchema:
             extras = [*annotated_extras, *extras]
     try:
         metas = list(metas_of(extras))
-    except ValueError as problem:
+    except (TypeError, ValueError) as problem:
         raise walk.error(problem) from None
     options = list(options_of(metas))
     for option in options:

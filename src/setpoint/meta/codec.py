@@ -123,8 +123,10 @@ def _to_wire(value: Any) -> Any:
         return _struct_to_wire(value)
     if isinstance(value, Mapping):
         return {key: _to_wire(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, list | tuple):
         return [_to_wire(item) for item in value]
+    if isinstance(value, set | frozenset):
+        return sorted((_to_wire(item) for item in value), key=str)  # its own order differs between processes
     return msgspec.to_builtins(value, enc_hook=_encode_hook)
 
 

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Final, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo
+
+_ENCODERS: Final = frozenset(("PlainSerializer", "WrapSerializer", "EncodedBytes", "EncodedStr", "Json"))
+"""The classes of metadata with which pydantic gives values another JSON form."""
 
 
 def wire_name(attribute: str) -> str:
@@ -62,7 +65,10 @@ def key_of(kind: type, name: str) -> str:
     """The keyword for the field ``name`` in the constructor of a dataclass or pydantic model."""
     if not is_pydantic(kind):
         return name
-    item = cast("Any", kind).model_fields[name]
+    model = cast("Any", kind)
+    if not model.model_config.get("validate_by_alias", True):
+        return name
+    item = model.model_fields[name]
     return cast("str", item.validation_alias or item.alias or name)
 
 
@@ -131,14 +137,23 @@ def _field_unlike_its_json(kind: Any, item: Any) -> str:
     """The reason why a field of a pydantic model is not read or written as its type is; empty if it is."""
     if item.exclude:
         return "has exclude=True, and fields of objects are always written; use a PrivateAttr or a property"
-    if any(type(extra).__name__ in ("PlainSerializer", "WrapSerializer") for extra in item.metadata):
-        return "has a serializer, which would be ignored; declare the field as it is on the wire"
+    for extra in (*item.metadata, *_metadata_in(item.annotation)):
+        if (name := type(extra).__name__) in _ENCODERS:
+            return f"has the encoder {name}, which would be ignored; declare the field as it is on the wire"
     strict = next(
         (extra.strict for extra in item.metadata if hasattr(extra, "strict")), kind.model_config.get("strict")
     )
     if strict and not _is_plain(item.annotation):
         return "is strict, so pydantic refuses the JSON form of its type; leave out strict=True"
     return ""
+
+
+def _metadata_in(annotation: Any) -> Iterator[Any]:
+    """The metadata of a type and of the types inside it."""
+    annotation = getattr(annotation, "__value__", annotation)
+    yield from getattr(annotation, "__metadata__", ())
+    for argument in get_args(annotation):
+        yield from _metadata_in(argument)
 
 
 def _is_plain(annotation: Any) -> bool:
