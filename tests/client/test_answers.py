@@ -130,8 +130,23 @@ async def test_only_the_list_that_was_asked_for_is_taken_for_it(document: Any) -
     async with asking(document) as client:
         with pytest.raises(TransportError, match="the answer is not a list"):
             await client.list(Pod)
+        with pytest.raises(Forbidden if document is STATUS else TransportError):
+            await client.delete_all(Pod)
     async with asking({"kind": "PodList", "apiVersion": "v1", "items": None}) as client:
         assert len(await client.list(Pod)) == 0
+        await client.delete_all(Pod)
+    async with asking({"kind": "Status", "apiVersion": "v1", "status": "Success"}) as client:
+        await client.delete_all(Pod)
+
+
+@pytest.mark.parametrize("item", [None, {}, {"metadata": {}}, {"metadata": {"namespace": "default"}}])
+async def test_an_item_without_a_name_is_left_out_of_a_list(item: Any) -> None:
+    async with asking({"kind": "ConfigMapList", "apiVersion": "v1", "items": [item, CONFIG_MAP]}) as client:
+        config_maps = await client.list(ConfigMap)
+        assert [config_map.name for config_map in config_maps] == ["a"]
+        assert [str(problem).partition(":")[0] for problem in config_maps.broken] == [
+            "it is no object of the list, since it has no name"
+        ]
 
 
 async def test_an_event_of_a_watch_with_another_kind_cant_be_decoded() -> None:

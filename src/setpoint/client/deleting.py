@@ -7,6 +7,7 @@ from typing import Any, TypeVar, overload
 from setpoint.client.base import ClientBase, accept_of, readable
 from setpoint.client.dynamic import DynamicObject
 from setpoint.client.errors import error_from_status
+from setpoint.client.object_list import decode_list
 from setpoint.client.request_info import RequestInfo
 from setpoint.client.requester import MAX_OBJECT, build_request
 from setpoint.client.response_checks import kind_of
@@ -101,10 +102,7 @@ class Deleting(ClientBase):
         body = await self._requester.request(
             build_request("DELETE", path, body=options, accept=accept_of(kind)), info, limit=MAX_OBJECT
         )
-        if _is_status(body):
-            status = readable(Status, body, info)
-            if status.status == "Failure":
-                raise error_from_status(status, verb="delete", resource=str(resource), key=key)
+        if (status := _status_in(body, info)) is not None:
             if not dry_run:
                 gone_uid = uid or (status.details.uid if status.details else "")
                 self.note_write(WriteRecord(resource, key, gone_uid, "", "delete"))
@@ -136,11 +134,13 @@ class Deleting(ClientBase):
         objects may already be deleted.
 
         Raises:
+            TransportError: the answer is neither a list of the kind nor a Status: it is hardly the API server's.
             TypeError: ``field_selector`` is `ShardRanges`, which many servers ignore: they would delete all objects.
         """
         if isinstance(field_selector, ShardRanges):
             raise TypeError("delete_all can't take ShardRanges: a server that ignores them would delete all objects")
-        resource = resource_of(await self._kind(kind) if isinstance(kind, str) else kind)
+        kind = await self._kind(kind) if isinstance(kind, str) else kind
+        resource = resource_of(kind)
         place = self._namespace_of(resource, namespace)
         request = build_request(
             "DELETE",
@@ -149,11 +149,20 @@ class Deleting(ClientBase):
             body=delete_options(None, None, propagation, grace_period_seconds, dry_run),
             timeout=timeout,
         )
-        await self._requester.request(request, RequestInfo("deletecollection", resource, f"{place}/" if place else ""))
+        info = RequestInfo("deletecollection", resource, f"{place}/" if place else "")
+        body = await self._requester.request(request, info)
+        if _status_in(body, info) is None:
+            decode_list(kind, body)
 
 
-def _is_status(body: bytes) -> bool:
+def _status_in(body: bytes, info: RequestInfo) -> Status | None:
+    """The Status that ``body`` is, or None if it is something else. Raises the error of a Status that is a Failure."""
     try:
-        return kind_of(body) == ("v1", "Status")  # another group may have a kind of that name
+        if kind_of(body) != ("v1", "Status"):  # another group may have a kind of that name
+            return None
     except DecodeError:
-        return False  # and no object either, as its reading will say
+        return None  # and no object either, as its reading will say
+    status = readable(Status, body, info)
+    if status.status == "Failure":
+        raise error_from_status(status, verb=info.verb, resource=str(info.resource), key=info.key)
+    return status

@@ -127,10 +127,13 @@ class ObjectList(Sequence[K], Generic[K]):
         if place in self._broken:
             return None
         try:
-            item = self._items[place] = decode(self._kind, raw)
+            item = decode(self._kind, raw)
+            if not item.metadata.name:
+                raise DecodeError(f"it is no object of the list, since it has no name: {excerpt(bytes(raw))}")
         except DecodeError as problem:
             self._is_broken(place, problem)
             return None
+        self._items[place] = item
         return item
 
     def _head(self, place: int) -> Head:
