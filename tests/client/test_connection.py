@@ -459,11 +459,11 @@ async def test_a_proxy_of_an_http_server_gets_the_whole_url_and_its_own_credenti
             writer.write(FINE)
 
     async with talking(talk) as proxy:
-        config = ClientConfig(server="http://192.0.2.1:8080/base", proxy_url=proxy.replace("//", "//me:pw@"))
+        config = ClientConfig(server="http://192.0.2.1:8080/a%20b/%C3%BC/", proxy_url=proxy.replace("//", "//me:pw@"))
         async with Client.from_config(config) as client:
             await client.request("GET", "/x", query=(("a", "b c"),))
     (head,) = heads
-    assert head.startswith(b"GET http://192.0.2.1:8080/base/x?a=b+c HTTP/1.1\r\n")
+    assert head.startswith(b"GET http://192.0.2.1:8080/a%20b/%C3%BC/x?a=b+c HTTP/1.1\r\n")
     assert b"\r\nhost: 192.0.2.1:8080\r\n" in head
     assert head.count(b"Proxy-Authorization: Basic bWU6cHc=") == 1
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import chain
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from setpoint.client.config import ClientConfig
 from setpoint.client.dialer import Dialer, host_header
@@ -23,7 +23,7 @@ class RequestHead:
 
     def __init__(self, config: ClientConfig) -> None:
         url = urlsplit(config.server)
-        self._path = url_of(url.path.rstrip("/"), ())
+        self._path = url_of(unquote(url.path).rstrip("/"), ())
         self._origin = f"{url.scheme}://{host_header(url)}"
         own = [("user-agent", config.user_agent or "setpoint")]
         own.append(("accept-encoding", "gzip" if config.compression else "identity"))
