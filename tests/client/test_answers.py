@@ -145,7 +145,7 @@ async def test_an_item_without_a_name_is_left_out_of_a_list(item: Any) -> None:
         config_maps = await client.list(ConfigMap)
         assert [config_map.name for config_map in config_maps] == ["a"]
         assert [str(problem).partition(":")[0] for problem in config_maps.broken] == [
-            "it is no object of the list, since it has no name"
+            "it is not an object of the list, because it has no name"
         ]
 
 

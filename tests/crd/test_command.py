@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import mykinds as installed
 import pytest
@@ -61,6 +62,45 @@ def test_a_break_is_named_and_ends_with_1(old: Path, tmp_path: Path, capsys: pyt
     assert "[stored objects and writers break]" in out
     assert run(str(old), str(app), "-o", "json") == 1
     assert {"version-removed", "field-removed"} <= {change["code"] for change in json.loads(capsys.readouterr().out)}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "metadata",
+        "metadata.labels",
+        "spec",
+        "spec.names",
+        "spec.names.shortNames",
+        "spec.conversion",
+        "spec.versions",
+        "spec.versions.0",
+        "spec.versions.0.name",
+        "spec.versions.0.schema",
+        "spec.versions.0.schema.openAPIV3Schema.properties.spec",
+        "spec.versions.0.schema.openAPIV3Schema.properties.spec.properties",
+        "spec.versions.0.schema.openAPIV3Schema.properties.spec.properties.replicas",
+        "spec.versions.0.schema.openAPIV3Schema.properties.spec.properties.replicas.maximum",
+        "spec.versions.0.schema.openAPIV3Schema.properties.spec.required",
+        "spec.versions.0.schema.openAPIV3Schema.x-kubernetes-validations",
+        "spec.versions.0.additionalPrinterColumns",
+    ],
+)
+def test_a_definition_of_any_form_is_compared_or_refused_with_its_file(
+    old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], path: str
+) -> None:
+    definition = crd_for(Mykind)
+    part: Any = definition
+    *parents, last = path.split(".")
+    for step in parents:
+        part = part[int(step)] if isinstance(part, list) else part[step]
+    file = tmp_path / "new.json"
+    for wrong in (None, "x", 5, True, [1], {"z": 1}, [None]):
+        part[int(last) if isinstance(part, list) else last] = wrong
+        file.write_text(json.dumps(definition))
+        for arguments in ((str(old), str(file)), (str(file), str(old))):
+            if run(*arguments) == 2:
+                assert capsys.readouterr().err.startswith(f"setpoint crd diff: {file}: ")
 
 
 def test_files_are_read_as_kubectl_reads_them(tmp_path: Path) -> None:

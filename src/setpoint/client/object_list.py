@@ -129,7 +129,7 @@ class ObjectList(Sequence[K], Generic[K]):
         try:
             item = decode(self._kind, raw)
             if not item.metadata.name:
-                raise DecodeError(f"it is no object of the list, since it has no name: {excerpt(bytes(raw))}")
+                raise DecodeError(f"it is not an object of the list, because it has no name: {excerpt(bytes(raw))}")
         except DecodeError as problem:
             self._is_broken(place, problem)
             return None

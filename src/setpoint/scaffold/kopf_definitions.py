@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from setpoint.crd.files import DefinitionFileError, parse_definitions
+from setpoint.crd.files import DefinitionFileError, unchecked_definitions
 from setpoint.meta.yaml_files import SUFFIXES
 from setpoint.scaffold.kopf_handlers import Handler
 
@@ -24,7 +24,7 @@ def definitions_beside(path: Path) -> list[Document]:
     definitions: list[Document] = []
     for file in files:
         try:
-            definitions += parse_definitions(file.read_bytes(), str(file), needed=False)
+            definitions += unchecked_definitions(file.read_bytes(), str(file))
         except (DefinitionFileError, OSError):
             continue
     return [

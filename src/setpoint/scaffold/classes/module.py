@@ -5,20 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from keyword import iskeyword
 from typing import Any, Final
 
-from setpoint.crd.builtin_schemas import builtin_schema
 from setpoint.crd.custom_resource import plural_of
 from setpoint.crd.declared_paths import column_type
+from setpoint.crd.files import checked_definition, name_of
 from setpoint.meta import wire_name
-from setpoint.meta.names import dns1035_label, dns1123_subdomain
-from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.scaffold.classes.attributes import attributes_of
 from setpoint.scaffold.classes.record import Field, Record, Records, SchemaProblem, rules_source
 from setpoint.scaffold.classes.text import call, class_head, docstring, field_lines, literal
-from setpoint.schema import Schema, copy_json, drop_nulls, structural, validate
 
 Document = Mapping[str, Any]
 _RESERVED: Final = frozenset({"Annotated", "Any", "Literal", "None", "True", "False"})
@@ -53,7 +49,7 @@ def definitions_to_source(definitions: Iterable[Document], *, own: bool = False,
     for kind in kinds:
         schema = kind.version.get("schema", {}).get("openAPIV3Schema")
         if not isinstance(schema, Mapping):
-            raise SchemaProblem(f"{_name_of(kind.definition)}: version {kind.version['name']} has no openAPIV3Schema")
+            raise SchemaProblem(f"{name_of(kind.definition)}: version {kind.version['name']} has no openAPIV3Schema")
         kind.fields = records.kind_fields(schema, (kind.name,))
     names = _class_names(records.all, {kind.name for kind in kinds})
     modules = {module for _, module in records.modules}
@@ -75,7 +71,7 @@ def _kinds(definitions: Iterable[Document]) -> list[_Kind]:
     kinds: list[_Kind] = []
     used: set[str] = set(_RESERVED)
     checked = [_checked(definition) for definition in definitions]
-    for definition in sorted(checked, key=lambda document: (document["spec"]["names"]["kind"], _name_of(document))):
+    for definition in sorted(checked, key=lambda document: (document["spec"]["names"]["kind"], name_of(document))):
         spec = definition["spec"]
         kind = spec["names"]["kind"].replace("-", "")
         name = _free(kind.capitalize() if iskeyword(kind) else kind, spec["group"], used)
@@ -90,45 +86,11 @@ def _kinds(definitions: Iterable[Document]) -> list[_Kind]:
     return kinds
 
 
-def _name_of(definition: Document) -> str:
-    metadata = definition.get("metadata")
-    return str(metadata.get("name", "")) if isinstance(metadata, Mapping) else ""
-
-
 def _checked(definition: Document) -> Document:
-    """The definition, without nulls, as a server stores it.
-
-    Raises:
-        SchemaProblem: the document is not a definition, or a field of its spec has a wrong type or is missing.
-    """
-    name = _name_of(definition)
-    api_version, kind = definition.get("apiVersion"), definition.get("kind")
-    if (api_version, kind) != ("apiextensions.k8s.io/v1", "CustomResourceDefinition"):
-        raise SchemaProblem(f"{name}: is {api_version} {kind}, not apiextensions.k8s.io/v1")
-    spec: dict[str, Any] = {"spec": copy_json(definition.get("spec"))}
-    drop_nulls(_schema(), spec)
-    if problems := validate(_schema(), spec):
-        raise SchemaProblem(f"{name}: {problems[0]}")
-    named = spec["spec"]["names"]
-    for field, value, wrong in (
-        ("group", spec["spec"]["group"], dns1123_subdomain(spec["spec"]["group"])),
-        ("names.kind", named["kind"], dns1035_label(named["kind"].lower())),
-        ("names.plural", named["plural"], dns1035_label(named["plural"])),
-        *(("versions", version["name"], dns1035_label(version["name"])) for version in spec["spec"]["versions"]),
-    ):
-        if wrong:
-            raise SchemaProblem(f"{name}: spec.{field}: {value!r}: {wrong[0]}")
-    if not any(version["storage"] for version in spec["spec"]["versions"]):
-        raise SchemaProblem(f"{name}: spec.versions: none of them has storage: true")
-    return {**definition, **spec}
-
-
-@cache
-def _schema() -> Schema:
-    """The schema of a definition."""
-    schema = builtin_schema(CustomResourceDefinition)
-    assert schema is not None
-    return structural.load(schema)
+    try:
+        return checked_definition(definition)
+    except ValueError as problem:
+        raise SchemaProblem(str(problem)) from None
 
 
 def _free(kind: str, group: str, used: set[str]) -> str:
