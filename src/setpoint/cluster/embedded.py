@@ -41,7 +41,9 @@ _AUTHENTICATION: Final = "extension-apiserver-authentication"
 ESTABLISHED_WITHIN = 10.0
 """Seconds within which the server has to serve a CustomResourceDefinition that was just installed."""
 _WITH_ACCOUNTS: Final = NEEDING_CONTROLLERS - {TOKENS}
-"""What is disabled of the plugins if users are authenticated and the control plane makes ServiceAccounts."""
+"""The plugins, and parts of plugins, that are off if users are authenticated and the control plane makes
+ServiceAccounts.
+"""
 
 
 class EmbeddedCluster:

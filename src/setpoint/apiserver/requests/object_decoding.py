@@ -74,7 +74,7 @@ def _unrecognized(kind: str, problem: str, body: bytes) -> ApiStatusError:
 
 
 def head_problem(value: Any) -> str:
-    """What keeps Go's decoder from reading ``apiVersion`` and ``kind`` of a document; empty if nothing does."""
+    """The reason for which Go's decoder can't read ``apiVersion`` and ``kind`` of a document; empty if it can."""
     if value is None:
         return ""
     if not isinstance(value, dict):

@@ -180,14 +180,16 @@ def _version_errors(spec: JsonObject, before: JsonObject) -> list[FieldError]:
         own = {key: value for key, value in version.items() if key not in shared}
         errors += _part_errors(own, version, path, f"{path}.schema", index in status, before, old_schemas)
     if len({*names}) < len(names):
-        errors.append(invalid("spec.versions", _shown(versions, shared), "must contain unique version names"))
+        errors.append(
+            invalid("spec.versions", _versions_in_message(versions, shared), "must contain unique version names")
+        )
     if sum(bool(version.get("storage")) for version in versions) != 1:
         text = "must have exactly one version marked as storage version"
-        errors.append(invalid("spec.versions", _shown(versions, shared), text))
+        errors.append(invalid("spec.versions", _versions_in_message(versions, shared), text))
     return errors
 
 
-def _shown(versions: list[JsonObject], shared: set[str]) -> Any:
+def _versions_in_message(versions: list[JsonObject], shared: set[str]) -> Any:
     """The versions as upstream's messages show them; only their names if they do not share all parts."""
     if shared < {*_SHARED}:
         return [version.get("name", "") for version in versions]

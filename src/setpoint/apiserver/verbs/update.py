@@ -37,7 +37,7 @@ _PLACES: Final = {
     "replicationcontrollers": "controllers",
     "services": "services/specs",
 }
-"""Where upstream's storage keeps resources, if not at their names."""
+"""The places of resources in upstream's storage that are not their names."""
 
 
 def update(call: Call) -> Response:

@@ -38,7 +38,7 @@ LATENCIES: Final = (1, 2, 3, 5, 8, 13, 21)
 FOREVER: Final = str(10**9)
 ASIDE: Final = frozenset({"events", "events.events.k8s.io", "leases.coordination.k8s.io"})
 """Collections to which the framework itself sends requests, for reports and elections. Faults hit only a cache's
-requests for them, since caches belong to controllers, and those of a reconcile for a lease that is no election's.
+requests for them, since caches belong to controllers, and those of a reconcile for a lease that belongs to no election.
 """
 
 

@@ -74,10 +74,10 @@ class Reference:
                 at_rest |= self._learned(ours, theirs)
             self.allow(other)
         self.masks = frozenset({*masks, *(mask for mask in at_rest if not is_of_object(mask))})
-        """What is never compared: fields, and objects that exist by chance."""
+        """Fields that are never compared, and objects that exist by chance."""
         self.passing_masks = frozenset(filter(is_of_object, at_rest))
-        """What is not compared at the ends of steps, or counted, either: objects that come or go with time, and that
-        all runs without faults have, or have not, when the scenario has been over for a while.
+        """Objects that are neither compared at the ends of steps nor counted: objects that come or go with time, and
+        that all runs without faults have, or have not, when the scenario has been over for a while.
         """
         self.stays = self._stays()
         """The number of objects with each label that have to exist at the end of each step: the smallest number until
