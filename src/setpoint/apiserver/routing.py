@@ -70,7 +70,7 @@ def _collection(call: Call) -> Response | Awaitable[Response]:
         return (list_usage if resource.group else list_component_statuses)(call, ListOptions.parse(call.query))
     if method == "POST":
         _require(call, "create")
-        maker = ACTIONS.get((str(call.served.group_resource), ""))
+        maker = ACTIONS.get((call.served.name, ""))
         if maker is not None:
             return maker(call)
         if resource.namespaced and not call.path.namespace:
@@ -100,7 +100,7 @@ def _watch(call: Call) -> Response:
 
 def _subresource(call: Call) -> Response:
     name, method = call.path.subresource, call.request.method
-    connection = CONNECTIONS.get((str(call.served.group_resource), name))
+    connection = CONNECTIONS.get((call.served.name, name))
     if connection is not None:
         if method not in ("GET", "POST"):
             raise _method_not_allowed(call)
@@ -115,7 +115,7 @@ def _subresource(call: Call) -> Response:
     elif name in PARTIAL:
         handler = _PARTIAL.get(method)
     elif method == ("PUT" if name == "finalize" else "POST"):
-        handler = ACTIONS.get((str(call.served.group_resource), name))
+        handler = ACTIONS.get((call.served.name, name))
     else:
         handler = None
     if handler is None:

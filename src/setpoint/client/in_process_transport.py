@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from msgspec.structs import replace
 
@@ -90,10 +90,41 @@ class InProcessTransport:
         Raises:
             TransportError: there was no answer before the deadline, or the transport is closed.
         """
+        if self._waits.closed:
+            raise TransportError("the transport is closed", sent=False)
+        if request.allowed is not None:
+            request.allowed()
+        # Nearly all answers are there after the first step, which no deadline can interrupt.
+        steps = self._handler(request).__await__()
+        try:
+            step = steps.send(None)
+        except StopIteration as end:
+            return cast("Answer", end.value)
         async with self._waits.until(deadline, f"no answer to {request.method} {request.path} in time"):
-            if request.allowed is not None:
-                request.allowed()
-            return await self._handler(request)
+            return await _Started(steps, step)
+
+
+class _Started:
+    """An awaitable whose first step was taken outside, which led to ``step``; awaiting this one takes the others."""
+
+    __slots__ = ("_step", "_steps")
+
+    def __init__(self, steps: Generator[Any, None, Answer], step: Any) -> None:
+        self._steps = steps
+        self._step = step
+
+    def __await__(self) -> Generator[Any, None, Answer]:
+        step = self._step
+        while True:
+            try:
+                try:
+                    yield step
+                except BaseException as error:  # noqa: BLE001 - it is for the awaitable
+                    step = self._steps.throw(error)
+                else:
+                    step = self._steps.send(None)
+            except StopIteration as end:
+                return cast("Answer", end.value)
 
 
 class _Pair:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -68,10 +68,7 @@ class GroupVersionResource(NamedTuple):
         return f"{GroupVersion(self.group, self.version)}, Resource={self.resource}"
 
 
-_gvr = lru_cache(maxsize=1024)(GroupVersionResource)  # a look-up takes a third of the time of making one
-
-
-class Resource(Struct, frozen=True, kw_only=True):
+class Resource(Struct, frozen=True, kw_only=True, dict=True):
     """A REST resource in one version: its names, scope, verbs and subresources.
 
     ``plural`` is the path segment. ``subresources`` maps the name of each subresource to the kind of its objects, e.g.
@@ -90,23 +87,23 @@ class Resource(Struct, frozen=True, kw_only=True):
     verbs: tuple[str, ...] = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
     subresources: dict[str, GroupVersionKind] = {}
 
-    @property
+    @cached_property
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
 
-    @property
+    @cached_property
     def gvk(self) -> GroupVersionKind:
         return GroupVersionKind(self.group, self.version, self.kind)
 
-    @property
+    @cached_property
     def gvr(self) -> GroupVersionResource:
-        return _gvr(self.group, self.version, self.plural)
+        return GroupVersionResource(self.group, self.version, self.plural)
 
-    @property
+    @cached_property
     def group_resource(self) -> GroupResource:
         return GroupResource(self.group, self.plural)
 
-    @property
+    @cached_property
     def root(self) -> str:
         """The path of the group version: ``/api/v1`` or ``/apis/GROUP/VERSION``."""
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"

@@ -118,12 +118,12 @@ class Endpoint(msgspec.Struct, frozen=True):
         comparison: Comparison,
         before: dict[str, Any],
         after: dict[str, Any],
-    ) -> list[Conflict]:
-        """Removes changed and removed fields from all other owners; returns the changed fields that these owners lost,
-        sorted by owner. ``comparison`` compares ``before`` with ``after``, without the ignored fields.
+    ) -> list[tuple[Owner, FieldSet]]:
+        """Removes changed and removed fields from all other owners; returns these owners, as they were, with the
+        changed fields that they lost. ``comparison`` compares ``before`` with ``after``, without the ignored fields.
         """
         comparisons: dict[str, Comparison | None] = {self.api_version: comparison}
-        conflicts: list[Conflict] = []
+        losses: list[tuple[Owner, FieldSet]] = []
         for identity in sorted(managed.owners):
             if identity == own:
                 continue
@@ -137,11 +137,11 @@ class Endpoint(msgspec.Struct, frozen=True):
                 continue
             if not difference:
                 continue
-            conflicting = owner.fields & (difference.modified | difference.added)
-            if conflicting or difference.removed:
-                managed.owners[identity] = owner.with_fields(owner.fields - conflicting - difference.removed)
-            conflicts.extend(Conflict(owner, path) for path in conflicting)
-        return conflicts
+            lost = owner.fields & (difference.modified | difference.added)
+            if lost or difference.removed:
+                managed.owners[identity] = owner.with_fields(owner.fields - lost - difference.removed)
+            losses.append((owner, lost))
+        return losses
 
     def _compare_at(self, version: str, before: dict[str, Any], after: dict[str, Any]) -> Comparison | None:
         old, new = self.view(before, version), self.view(after, version)
@@ -253,8 +253,9 @@ def apply(
     if last is not None and not same:
         merged = endpoint.prune(merged, managed, last)
     comparison = compare(schema, before, merged)
-    conflicts = endpoint.take(managed, own.identity, comparison.without(endpoint.ignored), before, merged)
-    if conflicts and not force:
+    losses = endpoint.take(managed, own.identity, comparison.without(endpoint.ignored), before, merged)
+    conflicts = [] if force else [Conflict(owner, path) for owner, lost in losses for path in lost]
+    if conflicts:
         if own.manager == "kubectl":
             allowed = _last_applied_fields(schema, before, api_version)
             conflicts = [conflict for conflict in conflicts if conflict.path not in allowed]

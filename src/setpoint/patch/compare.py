@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from setpoint.schema.json_values import json_equal
 from setpoint.schema.schema_node import ANYTHING, UNSET, Schema
 
-from .fieldset import FieldSet
+from .fieldset import EMPTY, FieldSet
 from .typed import is_empty, is_granular, item_element, same
 
 
-class Comparison(msgspec.Struct):
+class Comparison:
     """The difference between two values. No path is in more than one of the sets, except the path of list items with
     equal keys: it is in two sets if only one of the values repeats the keys.
     """
 
-    removed: FieldSet = msgspec.field(default_factory=FieldSet)
-    modified: FieldSet = msgspec.field(default_factory=FieldSet)
-    added: FieldSet = msgspec.field(default_factory=FieldSet)
+    __slots__ = ("added", "modified", "removed")
+
+    def __init__(self, removed: FieldSet = EMPTY, modified: FieldSet = EMPTY, added: FieldSet = EMPTY) -> None:
+        self.removed = removed
+        self.modified = modified
+        self.added = added
 
     def __bool__(self) -> bool:
         return bool(self.removed) or bool(self.modified) or bool(self.added)
@@ -34,7 +35,7 @@ class Comparison(msgspec.Struct):
 
 def compare(schema: Schema, old: Any, new: Any) -> Comparison:
     """The fields that were removed, modified and added between two objects, ``old`` and ``new``."""
-    result = Comparison()
+    result = Comparison(FieldSet(), FieldSet(), FieldSet())
     _compare_maps(schema, old if isinstance(old, dict) else {}, new if isinstance(new, dict) else {}, result)
     return result
 
@@ -52,35 +53,57 @@ def _compare_maps(schema: Schema, old: dict[str, Any], new: dict[str, Any], resu
 
 
 def _compare(element: str, schema: Schema, old: Any, new: Any, result: Comparison) -> None:
+    if old is UNSET:
+        _put_all(element, schema, new, result.added)
+        return
+    if new is UNSET:
+        _put_all(element, schema, old, result.removed)
+        return
     old_full = bool(old) and is_granular(schema, old)
     new_full = bool(new) and is_granular(schema, new)
     if not old_full and not new_full:  # a leaf, or both are empty
-        if old is UNSET:
-            result.added.members.add(element)
-        elif new is UNSET:
-            result.removed.members.add(element)
-        elif not json_equal(old, new):
+        if not json_equal(old, new):
             result.modified.members.add(element)
         return
-    if old is UNSET:
-        result.added.members.add(element)
-    elif new is UNSET:
-        result.removed.members.add(element)
-    elif (old_full and not new_full and not is_empty(schema, new)) or (
+    if (old_full and not new_full and not is_empty(schema, new)) or (
         new_full and not old_full and not is_empty(schema, old)
     ):
         result.modified.members.add(element)  # from a leaf to a tree or back
-    inner = Comparison()
+    inner = Comparison(FieldSet(), FieldSet(), FieldSet())
     if isinstance(old if old_full else new, dict):
         _compare_maps(schema, old if old_full else {}, new if new_full and isinstance(new, dict) else {}, inner)
     else:
         _compare_lists(schema, old if old_full else [], new if new_full and isinstance(new, list) else [], inner)
-    if inner.removed:
-        result.removed.children[element] = inner.removed
-    if inner.modified:
-        result.modified.children[element] = inner.modified
-    if inner.added:
-        result.added.children[element] = inner.added
+    for below, fields in (
+        (inner.removed, result.removed),
+        (inner.modified, result.modified),
+        (inner.added, result.added),
+    ):
+        if below.members or below.children:
+            fields.children[element] = below
+
+
+def _put_all(element: str, schema: Schema, value: Any, fields: FieldSet) -> None:
+    """Adds the element, and each part of its value, to ``fields``."""
+    fields.members.add(element)
+    if not value or not is_granular(schema, value):
+        return
+    below = FieldSet()
+    if isinstance(value, dict):
+        properties, other = schema.properties, schema.additional or ANYTHING
+        for name, item in value.items():
+            if isinstance(item, (dict, list)):
+                _put_all("f:" + name, properties.get(name) or other, item, below)
+            else:
+                below.members.add("f:" + name)
+    else:
+        items = schema.items or ANYTHING
+        for part, group in _grouped(schema, value).items():
+            if len(group) == 1:
+                _put_all(part, items, group[0], below)
+            else:
+                below.members.add(part)
+    fields.children[element] = below
 
 
 def _compare_lists(schema: Schema, old: list[Any], new: list[Any], result: Comparison) -> None:

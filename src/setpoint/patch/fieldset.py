@@ -100,7 +100,7 @@ class FieldSet:
             if "." in inner:
                 members.add(element)
             child = cls.from_fields_v1(inner)
-            if child:
+            if child.members or child:
                 children[element] = child
         return result
 
@@ -193,9 +193,9 @@ class FieldSet:
 
     def __or__(self, other: FieldSet) -> FieldSet:
         """The union of both sets."""
-        if not other:
+        if not (other.members or other):
             return self
-        if not self:
+        if not (self.members or self):
             return other
         children = dict(self.children)
         for element, right in other.children.items():
@@ -223,25 +223,25 @@ class FieldSet:
             right = other.children.get(element)
             if right is not None:
                 common = left & right
-                if common:
+                if common.members or common:
                     children[element] = common
         return FieldSet(self.members & other.members, children)
 
     def __sub__(self, other: FieldSet) -> FieldSet:
         """The difference by exact path: removing a parent keeps the paths below it, and vice versa."""
-        if not other:
+        if not (other.members or other):
             return self
         children: dict[str, FieldSet] = {}
         for element, left in self.children.items():
             right = other.children.get(element)
             rest = left if right is None else left - right
-            if rest:
+            if rest.members or rest:
                 children[element] = rest
         return FieldSet(self.members - other.members, children)
 
     def without(self, other: FieldSet) -> FieldSet:
         """The paths that are neither in ``other`` nor below one of its members."""
-        if not other:
+        if not (other.members or other) or not (self.members or self.children):
             return self
         children: dict[str, FieldSet] = {}
         for element, left in self.children.items():
@@ -249,7 +249,7 @@ class FieldSet:
                 continue
             right = other.children.get(element)
             rest = left if right is None else left.without(right)
-            if rest:
+            if rest.members or rest:
                 children[element] = rest
         return FieldSet(self.members - other.members, children)
 

@@ -281,8 +281,13 @@ def reconcile(schema: Schema, fields: FieldSet) -> FieldSet:
     changed: dict[str, FieldSet] | None = None
     members = fields.members
     for element, below in fields.children.items():
-        child = (schema.field(element[2:]) if element[0] == "f" else schema.items) or ANYTHING
+        if element[0] == "f":
+            child = schema.properties.get(element[2:]) or schema.additional or ANYTHING
+        else:
+            child = schema.items or ANYTHING
         atomic = child.map_type == "atomic" or (child.type == "array" and child.list_type not in _GRANULAR)
+        if not atomic and not below.children:
+            continue
         inner = EMPTY if atomic else reconcile(child, below)
         if inner is not below:
             if changed is None:

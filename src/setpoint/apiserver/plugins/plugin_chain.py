@@ -75,7 +75,7 @@ _NAMES: Final[Mapping[Plugin, str]] = {
 def mutates(attributes: AdmissionAttributes) -> bool:
     """Whether any plugin may change the object."""
     off = attributes.call.plugins_off
-    return any(_NAMES[plugin] not in off for plugin in MUTATING.get(str(attributes.resource), ()))
+    return any(_NAMES[plugin] not in off for plugin in MUTATING.get(attributes.served.name, ()))
 
 
 def mutate(attributes: AdmissionAttributes) -> None:
@@ -102,6 +102,6 @@ def charge_quotas(attributes: AdmissionAttributes) -> None:
 
 def _run(plugins: Mapping[str, tuple[Plugin, ...]], attributes: AdmissionAttributes) -> None:
     off = attributes.call.plugins_off
-    for plugin in plugins.get(str(attributes.resource), ()):
+    for plugin in plugins.get(attributes.served.name, ()):
         if _NAMES[plugin] not in off:
             plugin(attributes)

@@ -171,7 +171,7 @@ def check_template(attributes: AdmissionAttributes) -> None:
     if policy is None:
         return
     template = attributes.new
-    for step in TEMPLATES[str(attributes.resource)]:
+    for step in TEMPLATES[attributes.served.name]:
         template = template.get(step) or {}
     _evaluate(attributes, policy, template.get("metadata") or {}, template.get("spec") or {}, enforce=False)
 

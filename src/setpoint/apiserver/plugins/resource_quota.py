@@ -29,7 +29,7 @@ def check_quotas(attributes: AdmissionAttributes) -> None:
     quotas = list(attributes.stored(_QUOTAS, attributes.namespace))
     if not quotas:
         return
-    collection, obj = str(attributes.resource), attributes.new
+    collection, obj = attributes.served.name, attributes.new
     interesting: list[tuple[JsonObject, dict[str, str]]] = []
     for quota in quotas:
         hard: dict[str, str] = (quota.get("status") or {}).get("hard") or {}
@@ -57,7 +57,7 @@ def check_quotas(attributes: AdmissionAttributes) -> None:
 
 def _counts(attributes: AdmissionAttributes) -> bool:
     """Whether the request can increase the usage of a quota."""
-    collection, old = str(attributes.resource), attributes.old
+    collection, old = attributes.served.name, attributes.old
     if old is None:
         return not attributes.subresource
     if collection == "pods":
@@ -74,7 +74,7 @@ def _added(attributes: AdmissionAttributes) -> Amounts:
     """The amounts by which the request increases the usage of quotas. For an update, these are only the amounts that
     grow.
     """
-    collection, now = str(attributes.resource), attributes.call.now()
+    collection, now = attributes.served.name, attributes.call.now()
     new_usage = usage(collection, attributes.new, now)
     if attributes.old is None:
         return new_usage

@@ -21,7 +21,7 @@ def protect(attributes: AdmissionAttributes) -> None:
     if attributes.old is not None or attributes.subresource:
         return
     metadata = attributes.new["metadata"]
-    finalizer = PROTECTED[str(attributes.resource)]
+    finalizer = PROTECTED[attributes.served.name]
     finalizers = metadata.get("finalizers") or []
     if finalizer not in finalizers:
         metadata["finalizers"] = [*finalizers, finalizer]

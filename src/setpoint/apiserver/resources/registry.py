@@ -63,10 +63,11 @@ class ServedResource:
     ) -> None:
         self.resource = resource
         self.group_resource: GroupResource = resource.group_resource
+        self.name = str(self.group_resource)
         self.schema = schema
         self.strategy = strategy
         self.stored_as: ServedResource = stored_as or self
-        self.collection = collection or str(resource.group_resource)
+        self.collection = collection or self.name
         parts = custom if custom is not None else CustomParts()
         self.custom = custom is not None
         self.schema_document = parts.schema_document

@@ -88,7 +88,7 @@ def insert(
     if track_fields:
         track(call, served, None, obj, options.field_manager)
     if not served.custom:
-        drop_disabled(str(served.group_resource), obj)
+        drop_disabled(served.name, obj)
     metadata["uid"] = new_uid(call.random)
     metadata["creationTimestamp"] = call.timestamp()
     strategy.prepare_create(call, obj)

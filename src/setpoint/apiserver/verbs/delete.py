@@ -205,7 +205,7 @@ def _question(call: Call, served: ServedResource, record: Record, options: Delet
 
 def _check_preconditions(served: ServedResource, record: Record, metadata: JsonObject, options: DeleteOptions) -> None:
     resource = served.resource
-    group = "" if str(served.group_resource) == "events.events.k8s.io" else resource.group
+    group = "" if served.name == "events.events.k8s.io" else resource.group
     kind = GroupResource(group, resource.kind)  # upstream names the kind here, of Events that of the core group
     if served.strategy.begins_deletion:  # in whose storages upstream checks it itself
         for field, wanted, current in (

@@ -150,7 +150,7 @@ def _prepared(call: Call, served: ServedResource, old: JsonObject, new: JsonObje
             new.pop("status", None)
     dropped = strategy.counts_dropped and strategy.wants_something_else(new, old)
     if not served.custom:
-        drop_disabled(str(served.group_resource), new)
+        drop_disabled(served.name, new)
     _keep_system_fields(new["metadata"], old["metadata"])
     new["metadata"].pop("resourceVersion", None)  # a strategy that keeps the old metadata keeps this, too
     if not partial:

@@ -94,7 +94,7 @@ def _errors_of_update(
     if not errors or not served.custom:
         if subresource in PARTIAL:
             if subresource in ("status", "approval"):  # an approval is a part of the status
-                errors += status_errors(str(served.group_resource), new, old)
+                errors += status_errors(served.name, new, old)
             errors += strategy.validate_subresource(subresource, new, old)
         else:
             errors += _rule_errors(call, served, new, old)
@@ -140,7 +140,7 @@ def check_defaulted_size(call: Call, served: ServedResource, obj: JsonObject) ->
 
 
 def _rule_errors(call: Call, served: ServedResource, new: JsonObject, old: JsonObject | None) -> list[FieldError]:
-    errors = rule_errors(str(served.group_resource), new, old)
+    errors = rule_errors(served.name, new, old)
     if call.state.loopback_endpoints and served.resource.plural in _ENDPOINTS:
         return [error for error in errors if error.detail != LOOPBACK]
     return errors
@@ -158,7 +158,7 @@ def _schema_errors(
     decoded.
     """
     if not served.custom:
-        return [] if served.strategy.says_required or has_rules(str(served.group_resource)) else call.missing
+        return [] if served.strategy.says_required or has_rules(served.name) else call.missing
     errors, texts = object_errors(served.schema, served.rules, obj, old)
     warnings += texts
     return errors + (scale_errors(served.scale, obj) if served.scale is not None else [])
@@ -170,12 +170,12 @@ def _any_finalizer(served: ServedResource) -> bool:
     """
     if served.custom or served.resource.group in _GENERIC_GROUPS or "metadata." in served.strategy.checked_last:
         return True
-    return str(served.group_resource) == "events"
+    return served.name == "events"
 
 
 def _warnings(served: ServedResource, new: JsonObject, old: JsonObject | None, subresource: str = "") -> Iterator[str]:
     if not served.custom:
-        name = str(served.group_resource)
+        name = served.name
         if subresource == "status":
             yield from status_warnings(name, new)
         elif not subresource:

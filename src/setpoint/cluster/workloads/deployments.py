@@ -293,4 +293,5 @@ def _is_saturated(deployment: Deployment, current: ReplicaSet) -> bool:
 async def _annotate(deployment: Deployment, revision: str, ctx: Context) -> None:
     if deployment.annotations.get(REVISION) != revision:  # with the status: another write would count as a generation
         body = {"metadata": {"annotations": {REVISION: revision}}}
-        await ctx.patch(deployment, body, subresource="status")
+        stored = await ctx.patch(deployment, body, subresource="status")
+        deployment.metadata = stored.metadata  # the status is written onto this version
