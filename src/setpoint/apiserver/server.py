@@ -346,7 +346,7 @@ class ApiServer:
                 return await self._replayed(request)
             try:
                 answer = self._at_once(request)
-                return await answer if isinstance(answer, Awaitable) else answer
+                return answer if isinstance(answer, Response) else await answer
             except Suspended:
                 return await self._replayed(request)
         except ApiStatusError as error:
@@ -402,8 +402,9 @@ class ApiServer:
         if not state.running:
             raise ApiStatusError(503, "ServiceUnavailable", "the server is not running")
         user = self._requesters.user_of(request)
-        if request.query:
-            check_timeout(request.query)
+        query = Query(request.query)
+        if query:
+            check_timeout(query.get("timeout", ""))
         path = parse_path(request.path)
         if path is None:
             return nonresource.answer(state, request)
@@ -417,7 +418,7 @@ class ApiServer:
         resource = served.resource
         if path.namespace and not resource.namespaced:
             raise no_such_path()
-        call = Call(state, request, path, served, Query(request.query), user, replay)
+        call = Call(state, request, path, served, query, user, replay)
         if replay is not None and self.hooks.active:
             call.admission = Admission(call, replay, self.hooks)
         if served.warning:

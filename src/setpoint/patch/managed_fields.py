@@ -230,8 +230,8 @@ def managers_of_request(
     They are taken from the request's managedFields, so clients can edit these; ``[]`` or ``[{}]`` resets them. If the
     request has none, has malformed ones, or is for a subresource, the owners are those of the live object.
     """
-    if not subresource:
-        if requested is not None and not any(requested) and len(requested) < 2:
+    if requested is not None and not subresource:
+        if len(requested) < 2 and not any(requested):
             return Managed({})
         managed = _valid(requested)
         if managed.owners:

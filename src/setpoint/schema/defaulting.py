@@ -29,7 +29,7 @@ def drop_nulls(schema: Schema | None, value: JSON) -> None:
                 if child is not None and not child.nullable and child.default is UNSET:
                     doomed.append(key)
             elif isinstance(item, (dict, list)) and schema is not None:
-                child = schema.field(key)
+                child = schema.properties.get(key) or schema.additional
                 if child is not None:
                     drop_nulls(child, item)
         for key in doomed:

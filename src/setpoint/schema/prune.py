@@ -22,7 +22,8 @@ def prune(schema: Schema, value: JSON) -> list[str]:
     and ``metadata`` of embedded resources are kept, too. Paths look like ``spec.containers[0].foo``; a removed field is
     listed once, without the fields in it.
     """
-    return [path.removeprefix(".") for path in _walk(schema, value, True) or ()]
+    paths = _walk(schema, value, True)
+    return [path.removeprefix(".") for path in paths] if paths else []
 
 
 def unknown_fields(schema: Schema, value: JSON) -> list[str]:

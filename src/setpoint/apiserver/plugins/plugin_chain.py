@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from setpoint.apiserver.plugins.default_classes import default_ingress_class, default_storage_class, resize_claim
@@ -19,7 +19,8 @@ from setpoint.apiserver.plugins.signers import check_approval, check_attestation
 from setpoint.apiserver.plugins.storage_protection import PROTECTED, protect
 from setpoint.apiserver.plugins.taint_nodes import taint
 from setpoint.apiserver.plugins.topology_labels import copy_topology
-from setpoint.apiserver.requests.admission import AdmissionAttributes
+from setpoint.apiserver.requests.admission import AdmissionAttributes, Asked
+from setpoint.apiserver.resources.registry import ServedResource
 
 Plugin = Callable[[AdmissionAttributes], None]
 
@@ -72,23 +73,24 @@ _NAMES: Final[Mapping[Plugin, str]] = {
 """The names of the plugins in upstream, by which they can be turned off."""
 
 
-def mutates(attributes: AdmissionAttributes) -> bool:
-    """Whether any plugin may change the object."""
-    off = attributes.call.plugins_off
-    return any(_NAMES[plugin] not in off for plugin in MUTATING.get(attributes.served.name, ()))
+def mutates(call: Asked, served: ServedResource) -> bool:
+    """Whether any plugin may change an object of the resource."""
+    chain = MUTATING.get(served.name)
+    return chain is not None and any(_NAMES[plugin] not in call.plugins_off for plugin in chain)
 
 
 def mutate(attributes: AdmissionAttributes) -> None:
     """Runs the mutating plugins, before the mutating webhooks. Raises ApiStatusError."""
-    _run(MUTATING, attributes)
+    _run(MUTATING, attributes, attributes.call.plugins_off)
 
 
 def validate(attributes: AdmissionAttributes) -> None:
     """Runs the validating plugins, after all mutation and before validating policies and webhooks. Raises
     ApiStatusError.
     """
-    _run(VALIDATING, attributes)
-    if OWNER_REFERENCES not in attributes.call.plugins_off:
+    off = attributes.call.plugins_off
+    _run(VALIDATING, attributes, off)
+    if OWNER_REFERENCES not in off:
         check_owner_references(attributes)
 
 
@@ -100,8 +102,7 @@ def charge_quotas(attributes: AdmissionAttributes) -> None:
         check_quotas(attributes)
 
 
-def _run(plugins: Mapping[str, tuple[Plugin, ...]], attributes: AdmissionAttributes) -> None:
-    off = attributes.call.plugins_off
+def _run(plugins: Mapping[str, tuple[Plugin, ...]], attributes: AdmissionAttributes, off: Collection[str]) -> None:
     for plugin in plugins.get(attributes.served.name, ()):
         if _NAMES[plugin] not in off:
             plugin(attributes)

@@ -83,7 +83,7 @@ def _json(body: bytes) -> tuple[Any, list[str]]:
         raise ValueError(TOO_DEEP) from None
     except ValueError as error:
         raise ValueError(str(error)) from None
-    return value, [f'duplicate field "{path}"' for path in repeated]
+    return value, [f'duplicate field "{path}"' for path in repeated] if repeated else []
 
 
 def _yaml(body: bytes) -> tuple[Any, list[str]]:

@@ -41,7 +41,19 @@ class Call:
     """
 
     __slots__ = (
-        *("_cutting", "_room", "_warned", "admission", "missing", "path", "query", "replay", "request", "served"),
+        *(
+            "_cutting",
+            "_room",
+            "_timestamp",
+            "_warned",
+            "admission",
+            "missing",
+            "path",
+            "query",
+            "replay",
+            "request",
+            "served",
+        ),
         *("state", "storage", "user", "versions", "warnings"),
     )
 
@@ -65,6 +77,7 @@ class Call:
         self._warned: set[str] = set()
         self._room = _WARNINGS
         self._cutting = False
+        self._timestamp = ""
         self.missing: list[FieldError] = []
         self.admission: Admission | None = None
         self.replay = replay
@@ -123,7 +136,10 @@ class Call:
         return self.state.now() if self.replay is None else self.replay.moment
 
     def timestamp(self) -> str:
-        return format_time(self.now())
+        """The time of the request's first question for it."""
+        if not self._timestamp:
+            self._timestamp = format_time(self.now())
+        return self._timestamp
 
     def annotate(self, key: str, value: str) -> None:
         """Adds an annotation to the request's event in the audit log, if there is one."""

@@ -7,7 +7,8 @@ schemas (pruning, then defaulting).
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any, Final, cast
 
 import msgspec
@@ -164,7 +165,8 @@ def read_object(call: Call, served: ServedResource, validation: str) -> JsonObje
     check_kind(call, served, obj)
     if served.custom and may_have_floats(call.request.body or b""):
         whole_numbers(obj)
-    return coerced(call, served, obj, lambda obj: coerce(call, served, obj, validation, duplicates))
+    coercion = partial(coerce, call, served, validation=validation, duplicates=duplicates)
+    return coerced(call, served, obj, coercion)
 
 
 def check_kind(call: Call, served: ServedResource, obj: JsonObject) -> None:
@@ -244,12 +246,14 @@ def coerce(
     patch: bool = False,
     strategic: bool = False,
     applied: bool = False,
+    settled: Collection[str] = (),
 ) -> None:
     """Brings ``obj`` (in place) into the form that handlers work with. Unknown and repeated fields are dropped;
     ``validation`` says whether they are errors (``Strict``), lead to warnings (``Warn``), or are ignored (``Ignore``).
 
     Raises ApiStatusError (400; 422 if the object is the result of a ``patch``, which may be a ``strategic`` merge
-    patch). ``applied``: the object is the result of a server-side apply.
+    patch). ``applied``: the object is the result of a server-side apply. The fields ``settled`` are as they are stored,
+    so only defaults are missing in them.
     """
     resource = served.resource
     prefix, raw = not_handled(resource.gvk), call.request.body or b""
@@ -263,10 +267,13 @@ def coerce(
         problem, call.missing = type_errors(None if served.custom else resource.gvk, served.schema, obj, raw)
     if problem:
         raise mistyped(prefix, problem, raw, patch, strategic)
+    rest = {name: obj.pop(name) for name in settled}
     check_fields(call, served.schema, obj, validation, duplicates, prefix, patch=patch)
     if served.custom and applied:
+        obj.update(rest)
         fill_defaults(served.schema, obj)  # as upstream, which refuses the nulls that an apply may leave
     elif served.custom:
+        obj.update(rest)
         apply_defaults(served.schema, obj)
     else:
         try:
@@ -274,6 +281,7 @@ def coerce(
                 drop_nulls(OBJECT_META, metadata)
             else:
                 drop_nulls(served.schema, obj)
+            obj.update(rest)
             served.strategy.read(obj)
         except ValueError as wrong:
             raise malformed(prefix, str(wrong), patch) from None
@@ -301,6 +309,8 @@ def check_fields(
     Raises ApiStatusError (400; 422 if the object is the result of a ``patch``).
     """
     unknown = prune(schema, obj)
+    if not unknown and not duplicates:
+        return
     if patch:  # whose result upstream reads in the order of the alphabet
         unknown.sort()
     elif call.served.custom:  # whose metadata are decoded first

@@ -17,35 +17,26 @@ from setpoint.schema.errors import forbidden, not_supported, required, too_long
 from setpoint.schema.errors import invalid as invalid_field
 
 META_GROUP: Final = "meta.k8s.io"
+_LONGEST_MANAGER: Final = 128
 _POLICIES: Final = ("Foreground", "Background", "Orphan")
 
 
-def check_timeout(pairs: Sequence[tuple[str, str]]) -> None:
-    """Raises ApiStatusError (400) if ``timeout`` is given but is not a duration, such as ``30s``. A valid value has no
+def check_timeout(timeout: str) -> None:
+    """Raises ApiStatusError (400) if ``timeout`` is neither empty nor a duration, such as ``30s``. A valid value has no
     effect, because no request takes longer than this server's own limits.
     """
-    timeout = next((value for name, value in pairs if name == "timeout"), "")
     if timeout and parse_duration(timeout) is None:
         raise bad_request(f"invalid timeout specified in the request URL - time: invalid duration {quote(timeout)}")
 
 
-class Query(Mapping[str, str]):
+class Query(dict[str, str]):
     """The parameters of one request; if a parameter occurs more than once, the first value is used, as in Go."""
 
-    def __init__(self, pairs: tuple[tuple[str, str], ...]) -> None:
-        self._values: dict[str, str] = {}
+    __slots__ = ("pairs",)
+
+    def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
+        super().__init__(reversed(pairs))
         self.pairs = pairs
-        for name, value in pairs:
-            self._values.setdefault(name, value)
-
-    def __getitem__(self, name: str) -> str:
-        return self._values[name]
-
-    def __iter__(self) -> Any:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
 
     def all(self, name: str) -> list[str]:
         return [value for key, value in self.pairs if key == name]
@@ -54,13 +45,13 @@ class Query(Mapping[str, str]):
         """The value of a boolean parameter; None if it is missing. Only ``false`` and ``0`` count as false, so a
         parameter without a value is true.
         """
-        value = self._values.get(name)
+        value = self.get(name)
         if value is None:
             return None
         return value.lower() not in ("false", "0")
 
     def integer(self, name: str) -> int | None:
-        value = self._values.get(name)
+        value = self.get(name)
         if not value:
             return None
         try:
@@ -85,6 +76,13 @@ class WriteOptions(msgspec.Struct, frozen=True):
         if not query.pairs and not apply:
             return _PLAIN
         manager = query.get("fieldManager", "")
+        if (
+            len(query.pairs) == 1
+            and 0 < len(manager) <= _LONGEST_MANAGER
+            and manager.isascii()
+            and manager.isprintable()
+        ):
+            return cls(field_manager=manager)
         validation = query.get("fieldValidation", "")
         force = query.flag("force") if kind == "PatchOptions" else None
         errors: list[FieldError] = []
@@ -92,8 +90,8 @@ class WriteOptions(msgspec.Struct, frozen=True):
             errors.append(required("fieldManager", "is required for apply patch"))
         if force is not None and not apply:
             errors.append(forbidden("force", "may not be specified for non-apply patch"))
-        if len(manager.encode()) > 128:
-            errors.append(too_long("fieldManager", 128))
+        if len(manager.encode()) > _LONGEST_MANAGER:
+            errors.append(too_long("fieldManager", _LONGEST_MANAGER))
         for position, character in enumerate(manager):
             if not character.isprintable():
                 text = f"invalid character U+{ord(character):04X} (at position {position})"

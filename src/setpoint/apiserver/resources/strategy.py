@@ -4,6 +4,7 @@ it; `setpoint.apiserver.strategies` has the subclasses.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
 from setpoint.apiserver.resources.write_context import WriteContext
@@ -17,6 +18,13 @@ JsonObject = dict[str, Any]
 METADATA: Final = ("annotations", "finalizers", "labels", "ownerReferences")
 """The fields of the metadata that clients set."""
 _NOTHING = FieldSet()
+
+
+@cache
+def _beside_status(keeps: tuple[str, ...]) -> FieldSet:
+    """The fields that requests to ``/status`` can't set if they leave the fields ``keeps`` of the metadata alone."""
+    metadata = [("f:metadata",)] if keeps == METADATA else [("f:metadata", f"f:{name}") for name in keeps]
+    return FieldSet.of(("f:spec",), *metadata)
 
 
 class Strategy:
@@ -152,9 +160,7 @@ class Strategy:
         """The fields that requests to the main resource or to a subresource can't set and therefore don't own."""
         if subresource != "status":
             return _NOTHING
-        if self.status_keeps == METADATA:
-            return FieldSet.of(("f:spec",), ("f:metadata",))
-        return FieldSet.of(("f:spec",), *(("f:metadata", f"f:{name}") for name in self.status_keeps))
+        return _beside_status(self.status_keeps)
 
     def convert(self, obj: JsonObject, target: Resource) -> JsonObject:
         """``obj`` in the version of ``target``; ``obj`` itself may be changed."""

@@ -41,8 +41,8 @@ class MemoryStorage:
         self._collections: dict[str, _Collection] = {}
         self._window: deque[tuple[_Collection, Change]] = deque()
         self._window_bytes = 0
-        self._pending: _Pending | None = None
-        """The state of the open transaction; None if there is no transaction."""
+        self._pending: _Transaction | None = None
+        """The open transaction; None if there is no transaction."""
 
     @property
     def revision(self) -> int:
@@ -72,9 +72,7 @@ class MemoryStorage:
         revision = self._revision + 1
         record = Record(namespace, name, revision, encode(revision))
         change = Change("MODIFIED" if previous else "ADDED", record, previous)
-        with self.transaction():
-            self._append(resource, collection, change)
-            collection.set(record)
+        self._add(resource, collection, change)
         return record
 
     def delete(self, resource: str, namespace: str, name: str, encode: Encode, *, expected: int) -> Record:
@@ -85,9 +83,7 @@ class MemoryStorage:
         revision = self._revision + 1
         record = Record(namespace, name, revision, encode(revision))
         change = Change("DELETED", record, previous)
-        with self.transaction():
-            self._append(resource, collection, change)
-            collection.remove(namespace, name)
+        self._add(resource, collection, change)
         return record
 
     def scan(self, resource: str, namespace: str | None = None, *, at: int | None = None) -> list[Record]:
@@ -166,13 +162,21 @@ class MemoryStorage:
         if revision is not None and revision < compacted:
             raise Compacted(revision, compacted)
 
-    def _append(self, resource: str, collection: _Collection, change: Change) -> None:
-        assert self._pending is not None
+    def _add(self, resource: str, collection: _Collection, change: Change) -> None:
+        if self._pending is None:
+            with _Transaction(self):
+                self._add(resource, collection, change)
+            return
+        record = change.record
         self._pending.writes.append(_Write(resource, collection, change))
-        self._revision = change.record.revision
+        self._revision = record.revision
         collection.note(change)
+        if change.type == "DELETED":
+            collection.remove(record.namespace, record.name)
+        else:
+            collection.set(record)
 
-    def _finish(self, pending: _Pending, *, stored: bool) -> None:
+    def _finish(self, pending: _Transaction, *, stored: bool) -> None:
         self._pending = None
         if not stored:
             self._undo(pending)
@@ -185,7 +189,7 @@ class MemoryStorage:
                 raise
         self._publish(pending)
 
-    def _undo(self, pending: _Pending) -> None:
+    def _undo(self, pending: _Transaction) -> None:
         for write in reversed(pending.writes):
             collection, change = write.collection, write.change
             collection.log.pop()
@@ -197,7 +201,7 @@ class MemoryStorage:
             collection.pasts.clear()
         self._revision = pending.revision
 
-    def _publish(self, pending: _Pending) -> None:
+    def _publish(self, pending: _Transaction) -> None:
         for work in pending.works:
             try:
                 work()
@@ -229,19 +233,21 @@ class MemoryStorage:
 
 
 class _Transaction:
-    """A context that stores all writes inside it, or undoes all of them."""
+    """A context that stores all writes inside it, or undoes all of them. ``revision`` is the last one before it."""
 
-    __slots__ = ("_pending", "_storage")
+    __slots__ = ("_storage", "revision", "works", "writes")
 
     def __init__(self, storage: MemoryStorage) -> None:
         self._storage = storage
-        self._pending = _Pending(storage.revision)
+        self.revision = storage._revision
+        self.writes: list[_Write] = []
+        self.works: list[Callable[[], None]] = []
 
     def __enter__(self) -> None:
-        self._storage._pending = self._pending
+        self._storage._pending = self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        self._storage._finish(self._pending, stored=kind is None)
+        self._storage._finish(self, stored=kind is None)
 
 
 _JOINED: Final = nullcontext()
@@ -255,17 +261,6 @@ class _Write:
         self.collection = collection
         self.change = change
         self.last = collection.last
-
-
-class _Pending:
-    """The writes of a transaction so far; ``revision`` is the last revision before the transaction."""
-
-    __slots__ = ("revision", "works", "writes")
-
-    def __init__(self, revision: int) -> None:
-        self.revision = revision
-        self.writes: list[_Write] = []
-        self.works: list[Callable[[], None]] = []
 
 
 class _Past:

@@ -53,13 +53,14 @@ def insert(
             405, "MethodNotAllowed", "create not allowed while custom resource definition is terminating"
         )
     admission = call.admission
-    attributes = AdmissionAttributes.of(call, served, "CREATE", obj, None, options)
-    if plugins.mutates(attributes):
+    if plugins.mutates(call, served):
         if track_fields:  # what plugins and webhooks set belongs to no manager, as upstream
             track(call, served, None, obj, options.field_manager)
             track_fields = False
-        plugins.mutate(attributes)
-    if admission is not None and admission.mutates(attributes):
+        plugins.mutate(AdmissionAttributes.of(call, served, "CREATE", obj, None, options))
+    if admission is not None and admission.mutates(
+        attributes := AdmissionAttributes.of(call, served, "CREATE", obj, None, options)
+    ):
         if track_fields:
             track(call, served, None, obj, options.field_manager)
             track_fields = False

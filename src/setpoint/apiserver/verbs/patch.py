@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any, Final
 
 from setpoint.apiserver.depth_limit import TOO_DEEP, is_too_deep
@@ -70,6 +71,7 @@ _NAMELESS: Final = "the name of the object (%s based on URL) was undeterminable:
 _KUBECTL: Final = "kubectl"
 """The field manager of ``kubectl apply --server-side``."""
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_HEAD: Final = ("apiVersion", "kind", "metadata")
 APPLY: Final = "application/apply-patch+yaml"
 _JSON: Final = "application/json-patch+json"
 _MERGE: Final = "application/merge-patch+json"
@@ -99,24 +101,29 @@ def patch(call: Call) -> Response:
     change, repeated = read_patch(call, served.schema, kind, options.field_validation)
     record = call.existing()
     old = call.versions.decoded(served, record)
-
-    def patched() -> JsonObject:
-        """The result, from another copy of the object: what comes out shares parts with it, and is changed."""
-        return change(call.versions.decoded(served, record))
-
+    base = call.versions.decoded(served, record)  # another copy: what comes out shares parts with it, and is changed
+    new = change(base)
+    settled = [name for name in new if name not in _HEAD and new[name] is base.get(name)] if kind == _MERGE else ()
     try:
-        new = _checked(call, kind, patched(), old, options.field_validation, repeated)
+        new = _checked(call, kind, new, old, options.field_validation, repeated, settled)
     except PatchedWrong as wrong:
-        raise quoted(call, kind, wrong, None if served.custom else served.resource.gvk, patched, old) from None
+        gvk = None if served.custom else served.resource.gvk
+        raise quoted(call, kind, wrong, gvk, lambda: change(call.versions.decoded(served, record)), old) from None
     _same_identity(call, new)
     return shape.single(call, modify(call, served, record, old, new, options, subresource=path.subresource))
 
 
 def _checked(
-    call: Call, kind: str, new: JsonObject, old: JsonObject, validation: str, repeated: list[str]
+    call: Call,
+    kind: str,
+    new: JsonObject,
+    old: JsonObject,
+    validation: str,
+    repeated: list[str],
+    settled: Collection[str],
 ) -> JsonObject:
-    """``new``, the result of a patch of the type ``kind``, in the form that handlers work with. Raises
-    ApiStatusError.
+    """``new``, the result of a patch of the type ``kind``, in the form that handlers work with. The patch did not touch
+    the fields ``settled``. Raises ApiStatusError.
     """
     served = call.served
     if kind == _STRATEGIC:  # whose result is converted to the kind that it had
@@ -129,12 +136,17 @@ def _checked(
         convert_numbers(served.schema, new, raw)
     elif served.custom and may_have_floats(raw):
         whole_numbers(new)
-    return coerced(
+    coercion = partial(
+        coerce,
         call,
         served,
-        new,
-        lambda obj: coerce(call, served, obj, validation, repeated, patch=True, strategic=strategic),
+        validation=validation,
+        duplicates=repeated,
+        patch=True,
+        strategic=strategic,
+        settled=settled,
     )
+    return coerced(call, served, new, coercion)
 
 
 def quoted(

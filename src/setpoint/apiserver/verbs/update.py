@@ -105,9 +105,8 @@ def modify(
         track(call, served, old, new, options.field_manager, subresource=subresource)
     admission = call.admission
     attributes_of = partial(AdmissionAttributes.of, call, served, "UPDATE", options=options, subresource=subresource)
-    attributes = attributes_of(new, old)
-    if plugins.mutates(attributes):
-        plugins.mutate(attributes)
+    if plugins.mutates(call, served):
+        plugins.mutate(attributes_of(new, old))
         _count(served, old, new, subresource)
     if admission is not None and part_of is None:
         new["metadata"]["resourceVersion"] = str(record.revision)

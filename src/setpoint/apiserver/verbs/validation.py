@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -58,7 +59,7 @@ def check_namespace(call: Call, name: str) -> None:
 
 def check_new(call: Call, served: ServedResource, obj: JsonObject) -> None:
     """Validates a new object, and adds warnings to the response. Raises ApiStatusError (422)."""
-    _check(call, served, obj, None, lambda warnings: _errors_of_new(call, served, obj, warnings))
+    _check(call, served, obj, None, partial(_errors_of_new, call, served, obj))
 
 
 def _errors_of_new(call: Call, served: ServedResource, obj: JsonObject, warnings: list[str]) -> list[FieldError]:
@@ -72,7 +73,7 @@ def _errors_of_new(call: Call, served: ServedResource, obj: JsonObject, warnings
         errors += strategy.validate(obj, None)
     if not errors:
         warnings += _warnings(served, obj, None)
-    return [error for error in errors if not error.field.startswith(strategy.checked_last)] or errors
+    return errors and ([error for error in errors if not error.field.startswith(strategy.checked_last)] or errors)
 
 
 def check_update(
@@ -80,7 +81,7 @@ def check_update(
 ) -> None:
     """Validates a changed object, and adds warnings to the response. Raises ApiStatusError (422)."""
     check_defaulted_size(call, served, new)
-    _check(call, served, new, old, lambda warnings: _errors_of_update(call, served, new, old, subresource, warnings))
+    _check(call, served, new, old, partial(_errors_of_update, call, served, new, old, subresource))
 
 
 def _errors_of_update(
@@ -116,14 +117,16 @@ def _check(
     If others would have to wait for it, it is called in a thread. It depends on nothing but the objects.
     """
 
-    def check() -> tuple[list[FieldError], list[str]]:
-        warnings: list[str] = []
-        return errors_of(warnings), warnings
-
+    warnings: list[str] = []
     if call.replay is not None and delays_others(call.request):
+
+        def check() -> tuple[list[FieldError], list[str]]:
+            texts: list[str] = []
+            return errors_of(texts), texts
+
         errors, warnings = call.replay.apart((served, msgspec.json.encode((new, old))), check)
     else:
-        errors, warnings = check()
+        errors = errors_of(warnings)
     for text in warnings:
         call.warn(text)
     if errors:
