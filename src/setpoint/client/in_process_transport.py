@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec.structs import replace
 
@@ -99,7 +99,8 @@ class InProcessTransport:
         try:
             step = steps.send(None)
         except StopIteration as end:
-            return cast("Answer", end.value)
+            answer: Answer = end.value
+            return answer
         async with self._waits.until(deadline, f"no answer to {request.method} {request.path} in time"):
             return await _Started(steps, step)
 
@@ -124,7 +125,8 @@ class _Started:
                 else:
                     step = self._steps.send(None)
             except StopIteration as end:
-                return cast("Answer", end.value)
+                answer: Answer = end.value
+                return answer
 
 
 class _Pair:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from enum import Enum
+from enum import StrEnum
 from typing import Any, Literal
 
 import msgspec
@@ -21,7 +21,7 @@ AnySelector = str | Mapping[str, str] | LabelSelector | Selector | None
 AnyFieldSelector = str | Mapping[str, str] | FieldSelector | ShardRanges | None
 
 
-class PatchType(Enum):
+class PatchType(StrEnum):
     """The type of a patch; the value is its media type."""
 
     JSON = "application/json-patch+json"

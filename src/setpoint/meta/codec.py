@@ -37,7 +37,8 @@ def decode(kind: type[M], raw: bytes | memoryview | msgspec.Raw) -> M:
         DecodeError: ``raw`` is not JSON, or a value is not valid for its field.
     """
     raw = bytes(raw)  # its own copy: an object must not keep alive the whole list that it came in
-    decoder = _decoder(cast("Hashable", kind))
+    hashable: Any = kind
+    decoder = _decoder(hashable)
     decoded: M
     try:
         decoded = decoder.decode(raw)
@@ -196,12 +197,12 @@ def _is_unicode(text: str) -> bool:
 
 
 def _struct_to_wire(value: Any) -> dict[str, Any]:
-    kind = type(value)
-    if _by_msgspec(cast("Hashable", kind)):
+    kind: Any = type(value)
+    if _by_msgspec(kind):
         plain: dict[str, Any] = msgspec.to_builtins(value, enc_hook=_encode_hook)
         return plain
     document: dict[str, Any] = {}
-    for attribute, name, nullable in _fields(cast("Hashable", kind)):
+    for attribute, name, nullable in _fields(kind):
         content = getattr(value, attribute)
         if content is UNSET or (content is None and not nullable):
             continue

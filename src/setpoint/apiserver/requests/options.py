@@ -76,12 +76,8 @@ class WriteOptions(msgspec.Struct, frozen=True):
         if not query.pairs and not apply:
             return _PLAIN
         manager = query.get("fieldManager", "")
-        if (
-            len(query.pairs) == 1
-            and 0 < len(manager) <= _LONGEST_MANAGER
-            and manager.isascii()
-            and manager.isprintable()
-        ):
+        plain = 0 < len(manager) <= _LONGEST_MANAGER and manager.isascii() and manager.isprintable()
+        if plain and len(query.pairs) == 1:
             return cls(field_manager=manager)
         validation = query.get("fieldValidation", "")
         force = query.flag("force") if kind == "PatchOptions" else None

@@ -116,7 +116,6 @@ def _check(
 
     If others would have to wait for it, it is called in a thread. It depends on nothing but the objects.
     """
-
     warnings: list[str] = []
     if call.replay is not None and delays_others(call.request):
 

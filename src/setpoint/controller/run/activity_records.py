@@ -4,7 +4,7 @@ about Secrets that are cached and, by these records, not needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any, Final
 
 import msgspec
@@ -13,6 +13,7 @@ from setpoint.cache import Informer
 from setpoint.cache.barriers import Barrier
 from setpoint.client import WriteRecord
 from setpoint.client.changed_fields import changed_fields, sent_fields
+from setpoint.controller.context import current
 from setpoint.controller.context_reads import ContextReads
 from setpoint.controller.declaration import Declaration, WatchedKind
 from setpoint.controller.environment import Environment
@@ -55,6 +56,7 @@ class Activity:
         "_env",
         "_memory",
         "_reports",
+        "_stop_observing",
         "causes",
         "events",
         "hot_loops",
@@ -77,12 +79,29 @@ class Activity:
         self.metrics = metrics
         self.running: dict[ObjectKey, ContextReads] = {}
         """The reconciles under way."""
+        self._stop_observing: Callable[[], None] | None = None
         self.paused: dict[ObjectKey, str] = {}
         """The keys that wait for people to resume them, and the reasons."""
 
-    def is_running(self, context: ContextReads) -> bool:
-        """Whether the context is that of a reconcile of this run that is under way."""
-        return self.running.get(context.key) is context
+    def begin(self, context: ContextReads) -> None:
+        """Notes that a reconcile is under way. Writes are observed only while any is."""
+        if self._stop_observing is None:
+            self._stop_observing = self._env.client.on_write(self._observe)
+        self.running[context.key] = context
+
+    def close(self) -> None:
+        """Notes that no reconcile is under way any more."""
+        if self._stop_observing is not None:
+            self._stop_observing()
+            self._stop_observing = None
+
+    def _observe(self, record: WriteRecord) -> None:
+        """Notes a write of the reconcile that the current task belongs to. It makes no difference whether the write
+        goes through the context's client or the manager's: all copies of a client have the same observers.
+        """
+        context = current.get()
+        if context is not None and self.running.get(context.key) is context:
+            self.add_write(context, record)
 
     def add_write(self, context: ContextReads, record: WriteRecord) -> None:
         """Notes that a reconcile wrote an object. The factory of the caches has noted before what they have to show."""
@@ -122,6 +141,8 @@ class Activity:
     def add_end(self, key: ObjectKey, end: End) -> None:
         """Notes the end of an attempt of the key."""
         context = self.running.pop(key, None)
+        if not self.running:
+            self.close()
         if context is not None:
             if context._trace:
                 self.metrics.note_trace(context._trace, end.duration, self._env.now().timestamp())

@@ -149,7 +149,7 @@ class Reconciler(Generic[K]):
             return Paused(why)
         start = AttemptStart(causes, self._failures(key), age, cache_wait)
         context = Context(self._env, self._writer, obj, start)
-        activity.running[key] = context
+        activity.begin(context)
         token: Token[Context | None] | None = current.set(context)
         span = (
             _UNTRACED

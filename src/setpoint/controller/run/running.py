@@ -14,10 +14,8 @@ from typing import Any, Final, Generic, TypeVar
 from setpoint.cache import HandlerRegistration, Head, Informer
 from setpoint.cache.key_shard import KeyShard
 from setpoint.cache.namespace_shard import NamespaceShard
-from setpoint.client import WriteRecord
 from setpoint.concurrency import first
 from setpoint.controller.cache_reader import CacheReader, KeyStream, synced_by, why_not
-from setpoint.controller.context import current
 from setpoint.controller.declaration import Declaration
 from setpoint.controller.environment import Environment, Host
 from setpoint.controller.history import Cause, Timeline
@@ -165,7 +163,7 @@ class RunningController(Generic[K]):
         self.prepare()
         try:
             with ExitStack() as stack:
-                stack.callback(self.env.client.on_write(self._add_write))
+                stack.callback(self.activity.close)
                 stack.callback(self.env.on_controller_pause(self._reconsider_paused))
                 wants = self.guard.wants if self.guard is not None else None
                 for watch in self.controller.watched:
@@ -221,14 +219,6 @@ class RunningController(Generic[K]):
         self._stopping.set()
         self.loop.stop()
         self.memory.barriers.abandon()
-
-    def _add_write(self, record: WriteRecord) -> None:
-        """Notes a write of the reconcile that the current task belongs to. It makes no difference whether the write
-        goes through the context's client or the manager's: all copies of a client have the same observers.
-        """
-        context = current.get()
-        if context is not None and self.activity.is_running(context):
-            self.activity.add_write(context, record)
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, Any]) -> None:
         """Waits for the coroutine; returns early if this controller is stopped meanwhile."""
