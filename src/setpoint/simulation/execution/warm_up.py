@@ -7,10 +7,13 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import cache
 
+from setpoint.client import dynamic
 from setpoint.controller import Context, Controller, Outcome, done
-from setpoint.meta import DecodeError, decode
+from setpoint.meta import DecodeError, decode, resource_of
 from setpoint.models.apps_v1 import Deployment
 from setpoint.models.core_v1 import ConfigMap, Container, Pod, PodSpec, Secret
+from setpoint.regexp import compile_pattern
+from setpoint.schema.builtin_patterns import OWN_PATTERNS
 from setpoint.simulation.execution.in_process import run_in_process
 from setpoint.simulation.faults.plan import Plan, fault
 from setpoint.simulation.scenario.simulation_options import Setup
@@ -25,6 +28,8 @@ def warm_up() -> None:
 
     It does not run the user's code, whose state has to start afresh in every run.
     """
+    for pattern in OWN_PATTERNS:
+        compile_pattern(pattern)
     run_in_process(
         Setup(scenario=_scenario, factory=_factory, is_rehearsal=True), Plan((fault("restart", "step 1"),)), Options()
     )
@@ -34,8 +39,9 @@ def prepare_decoders(setup: Setup) -> None:
     """Makes the decoders of the kinds that a setup's controllers watch, so that forked processes need not make them."""
     for controller in setup.controllers():
         for watch in controller.watched:
-            with suppress(DecodeError):  # it is made even if there is nothing that it could read
-                decode(watch.kind, b"{}")
+            for kind in (watch.kind, dynamic(resource_of(watch.kind))):  # statuses are written with the second
+                with suppress(DecodeError):  # it is made even if there is nothing that it could read
+                    decode(kind, b"{}")
 
 
 async def _scenario(cluster: Cluster) -> None:

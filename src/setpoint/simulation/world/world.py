@@ -393,6 +393,9 @@ class World:
         return self.cluster.describe()
 
     def _explain(self) -> None:
+        """Only runs that may be shown are explained: it takes longer than ten writes."""
+        if not (self.options.trace or self.options.rest_states):
+            return
         self._result.explanation = "\n".join(
             line for running in self.supervisor.last.runs() for line in explain_controller(running)
         )
