@@ -85,8 +85,12 @@ def _take_zero(schema: Schema, fields: Fields, new: dict[str, Any], zero: dict[s
     for name, before in zero.items():
         if name not in new:
             continue
-        element, after, below = "f:" + name, new[name], schema.field(name) or ANYTHING
+        element, after = "f:" + name, new[name]
         inner = fields[element]
+        if before is after and not inner:
+            del fields[element]
+            continue
+        below = schema.field(name) or ANYTHING
         if not inner:
             if is_empty(below, after) if before and is_granular(below, before) else json_equal(before, after):
                 del fields[element]
