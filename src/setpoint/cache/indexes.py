@@ -94,7 +94,7 @@ class Indexes:
 
     def _build(self, index: Index, records: Mapping[str, Record]) -> None:
         for key, record in records.items():
-            for value in self._values(index, *self._read(record)):
+            for value in self._values(index, *self._read(record), {}):
                 index.add(value, key)
         # The fingerprints of records are out of date now: the next change of each compares with the old state.
         self.epoch += 1
@@ -106,11 +106,12 @@ class Indexes:
         """The values of an object in every index."""
         if not self.epoch:  # only the index of owners, whose function raises nothing
             return (by_owner(head),)
-        return tuple([self._values(index, head, document) for index in self._all])
+        decoded: dict[type[Any], Any] = {}
+        return tuple([self._values(index, head, document, decoded) for index in self._all])
 
     def values_of(self, index: Index, record: Record) -> tuple[str, ...]:
         """The values that an object has in one index, in the state that ``record`` holds."""
-        return self._values(index, *self._read(record))
+        return self._values(index, *self._read(record), {})
 
     def fingerprint(self, head: Head, values: Values) -> int:
         """A hash that shows, without decoding, whether an object's identity, owners or index values have changed."""
@@ -129,8 +130,10 @@ class Indexes:
                     index.add(value, key)
             return
         head, document = self._read(old)
+        decoded: dict[type[Any], Any] = {}
         for place, index in enumerate(self._all):
-            old_values, new_values = self._values(index, head, document), values[place] if values is not None else ()
+            old_values = self._values(index, head, document, decoded)
+            new_values = values[place] if values is not None else ()
             if old_values != new_values:
                 for value in old_values:
                     if value not in new_values:
@@ -138,9 +141,15 @@ class Indexes:
                 for value in new_values:
                     index.add(value, key)
 
-    def _values(self, index: Index, head: Head, document: bytes) -> tuple[str, ...]:
+    def _values(self, index: Index, head: Head, document: bytes, decoded: dict[type[Any], Any]) -> tuple[str, ...]:
+        """The object's values in one index. ``decoded`` keeps what was decoded for other indexes, by class."""
+        projection = index.projection
         try:
-            return index.values_of(head if index.projection is None else decode(index.projection, document))
+            if projection is None:
+                return index.values_of(head)
+            if projection not in decoded:
+                decoded[projection] = decode(projection, document)
+            return index.values_of(decoded[projection])
         except Exception as problem:  # one object that a function can't read must not end the watch
             name = name_of(index.function)
             logger.exception("index function %s failed for %s: it is not indexed", name, head.key)

@@ -7,6 +7,7 @@ from typing import Final
 
 from setpoint.cache import Head
 from setpoint.client import NotFound
+from setpoint.cluster.node_index import NODE_INDEX, PlacedSpec, node_of
 from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.controller.cache_reader import CacheReader
 from setpoint.models.core_v1 import Node, Pod, PodCondition
@@ -14,7 +15,6 @@ from setpoint.models.core_v1 import Node, Pod, PodCondition
 QUARANTINE: Final = 40.0
 """Seconds for which a node has to be missing before its pods are deleted."""
 OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
-_BY_NODE: Final = "node"
 _GONE: Final = "PodGC: node no longer exists"
 
 
@@ -41,7 +41,7 @@ class PodGarbage:
                 predicates=[_may_be_garbage],
             )
             .watches(Node, self._pods_of)
-            .index(_BY_NODE, lambda pod: pod.spec.node_name)
+            .index(NODE_INDEX, node_of, as_=PlacedSpec)
         )
 
     async def _reconcile(self, pod: Pod, ctx: Context) -> Outcome:
@@ -70,7 +70,7 @@ class PodGarbage:
         """The keys of the pods on the node. A node that exists has no quarantine, even if it has no pods."""
         if caches.lister(Node).head(node.name) is not None:
             self._missing.pop(node.name, None)
-        return caches.lister(Pod).keys(index=(_BY_NODE, node.name))
+        return caches.lister(Pod).keys(index=(NODE_INDEX, node.name))
 
     async def _end(self, pod: Pod, why: str, ctx: Context) -> None:
         """Marks the pod as failed, and then deletes it. A crash after either step does no harm."""

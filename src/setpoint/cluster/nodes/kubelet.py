@@ -10,6 +10,7 @@ from typing import Final
 
 from setpoint.cache import Head
 from setpoint.client import NotFound
+from setpoint.cluster.node_index import NODE_INDEX, PlacedSpec, node_of
 from setpoint.cluster.nodes.behaviour import DEAD, NODE, Behaviours, Habits, as_annotated
 from setpoint.cluster.nodes.config_references import KINDS, NOTHING, ConfigReference, Lack, lack_of, sources_of
 from setpoint.cluster.nodes.container_processes import Processes
@@ -22,7 +23,6 @@ from setpoint.meta import ObjectKey, encode
 from setpoint.models.core_v1 import ConfigMap, HostIP, Node, Pod, PodIP, Secret
 
 NO_PORTS: Final = "node(s) didn't have free ports for the requested pod ports"
-_NODE_INDEX: Final = "node"
 
 
 class HollowKubelet:
@@ -81,7 +81,7 @@ class HollowKubelet:
                 leader_only=False,
                 predicates=[self._note],
             )
-            .index(_NODE_INDEX, lambda pod: pod.spec.node_name)
+            .index(NODE_INDEX, node_of, as_=PlacedSpec)
             .watches(Node, self._pods_of, metadata_only=True)
         )
         for kind in KINDS:
@@ -132,7 +132,7 @@ class HollowKubelet:
         if is_dead == (node.name in self._dead):
             return ()
         (self._dead.add if is_dead else self._dead.discard)(node.name)
-        return caches.lister(Pod).keys(index=(_NODE_INDEX, node.name))
+        return caches.lister(Pod).keys(index=(NODE_INDEX, node.name))
 
     def _pods_waiting(self, kind: type[Secret | ConfigMap], head: Head, _caches: CacheReader) -> Iterable[ObjectKey]:
         return self._waiting.get((ConfigReference(kind, head.name), head.namespace), ())
@@ -224,7 +224,7 @@ async def _lacks_ports(pod: Pod, ctx: Context) -> bool:
     wanted = host_ports(pod.spec.containers)
     if not wanted:
         return False
-    others = await ctx.list(Pod, namespace="*", index=(_NODE_INDEX, pod.spec.node_name or ""))
+    others = await ctx.list(Pod, namespace="*", index=(NODE_INDEX, pod.spec.node_name or ""))
     return any(
         ports_clash(wanted, host_ports(other.spec.containers))
         for other in others

@@ -9,6 +9,7 @@ from typing import Final
 from setpoint.cache import Head
 from setpoint.client import NotFound
 from setpoint.cluster.conditions import node_condition, pod_condition, set_node_condition, set_pod_condition
+from setpoint.cluster.node_index import NODE_INDEX, PlacedSpec, node_of
 from setpoint.cluster.node_matching import covers
 from setpoint.cluster.nodes.behaviour import DEAD, NODE
 from setpoint.cluster.nodes.hollow_nodes import PROVIDER, conditions, renew_lease
@@ -30,7 +31,6 @@ _PRESSURES: Final = {
 }
 _OWN: Final = frozenset([_UNREACHABLE, _NOT_READY, _UNSCHEDULABLE, *_PRESSURES.values()])
 _SILENT: Final = "Kubelet stopped posting node status."
-_NODE_INDEX: Final = "node"
 
 
 class NodeLifecycle:
@@ -48,7 +48,7 @@ class NodeLifecycle:
         self.controller = (
             Controller(Node, self._reconcile, name="node-controller", owns_status=False, leader_only=False)
             .reads(Pod)
-            .index(_NODE_INDEX, lambda pod: pod.spec.node_name, of=Pod)
+            .index(NODE_INDEX, node_of, of=Pod, as_=PlacedSpec)
         )
 
     async def _reconcile(self, node: Node, ctx: Context) -> Outcome:
@@ -121,7 +121,7 @@ class NodeLifecycle:
 
     async def _mark_pods(self, node: Node, ctx: Context) -> None:
         """Marks the pods of a node that is not ready as not ready."""
-        for pod in ctx.lister(Pod).list(index=(_NODE_INDEX, node.name)):
+        for pod in ctx.lister(Pod).list(index=(NODE_INDEX, node.name)):
             ready = pod_condition(pod, "Ready")
             if ready is None or ready.status != "True" or pod.is_finished:
                 continue
@@ -154,7 +154,7 @@ class TaintEvictions:
                 predicates=[self._forget_deleted],
             )
             .watches(Pod, self._node_of)
-            .index(_NODE_INDEX, lambda pod: pod.spec.node_name, of=Pod)
+            .index(NODE_INDEX, node_of, of=Pod, as_=PlacedSpec)
         )
 
     def _forget_deleted(self, old: Head | None, new: Head | None) -> bool:
@@ -182,7 +182,7 @@ class TaintEvictions:
         now = asyncio.get_running_loop().time()
         began = {}
         waits = []
-        for pod in ctx.lister(Pod).list(index=(_NODE_INDEX, node.name)):
+        for pod in ctx.lister(Pod).list(index=(NODE_INDEX, node.name)):
             if pod.is_deleting:
                 continue
             seconds = tolerated(pod, taints)
