@@ -57,7 +57,7 @@ class ClientBase:
                     obj.key,
                     obj.uid,
                     obj.metadata.resource_version,
-                    "apply" if content_type == PatchType.APPLY else info.verb,  # type: ignore[arg-type]
+                    "apply" if content_type == PatchType.APPLY.value else info.verb,  # type: ignore[arg-type]
                     obj.labels,
                     before,
                     answer,

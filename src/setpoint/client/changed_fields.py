@@ -19,7 +19,7 @@ def sent_fields(content_type: str, body: bytes) -> tuple[str, ...]:
     """The paths that a patch names, at most `MAX_FIELDS`; () for a body that is not a patch, and for a patch that names
     more fields than it changes (server-side apply).
     """
-    if content_type == PatchType.JSON:
+    if content_type == PatchType.JSON.value:
         operations: list[dict[str, Any]] = msgspec.json.decode(body)
         return tuple(
             dict.fromkeys(
@@ -28,7 +28,7 @@ def sent_fields(content_type: str, body: bytes) -> tuple[str, ...]:
                 if operation["op"] != "test" and not _bookkept(operation["path"])
             )
         )[:MAX_FIELDS]
-    if content_type in (PatchType.MERGE, PatchType.STRATEGIC):
+    if content_type in (PatchType.MERGE.value, PatchType.STRATEGIC.value):
         patch = msgspec.json.decode(body)
         if isinstance(patch, dict) and isinstance(metadata := patch.get("metadata"), dict):
             rest = {name: value for name, value in metadata.items() if ("metadata", name) not in _PRECONDITIONS}

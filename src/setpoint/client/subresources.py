@@ -80,7 +80,7 @@ class Subresources(ClientBase):
             resource.path(namespace=key.namespace, name=key.name, subresource="scale"),
             query=write_query(dry_run, self.field_manager, None),
             body=msgspec.json.encode(patch),
-            content_type=PatchType.MERGE,
+            content_type=PatchType.MERGE.value,
         )
         info = RequestInfo("patch", resource, key, "scale")
         scale = readable(Scale, await self._requester.request(request, info, limit=MAX_OBJECT), info)

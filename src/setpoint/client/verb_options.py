@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
+from enum import Enum
 from typing import Any, Literal
 
 import msgspec
@@ -21,7 +21,7 @@ AnySelector = str | Mapping[str, str] | LabelSelector | Selector | None
 AnyFieldSelector = str | Mapping[str, str] | FieldSelector | ShardRanges | None
 
 
-class PatchType(StrEnum):
+class PatchType(Enum):
     """The type of a patch; the value is its media type."""
 
     JSON = "application/json-patch+json"

@@ -213,7 +213,7 @@ class Writing(ClientBase):
             resource.path(namespace=key.namespace, name=key.name, subresource=subresource),
             query=query,
             body=body if isinstance(body, bytes) else json_of(body, "the patch of", resource.kind, key),
-            content_type=patch.type,
+            content_type=patch.type.value,
             accept=accept_of(kind),
         )
         info = RequestInfo("patch", resource, key, subresource)
@@ -252,7 +252,7 @@ class Writing(ClientBase):
             resource.path(namespace=key.namespace, name=key.name, subresource=subresource),
             query=query,
             body=json_of(configuration_of(obj, key.namespace, subresource), resource.kind, key),
-            content_type=PatchType.APPLY,
+            content_type=PatchType.APPLY.value,
             accept=accept_of(type(obj)),
         )
         info = RequestInfo("patch", resource, key, subresource)

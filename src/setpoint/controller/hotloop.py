@@ -309,7 +309,7 @@ def is_beyond_status(write: WriteRecord) -> bool:
     """Whether a write contained more than the metadata and status of an object."""
     if not write.body:
         return False
-    if write.content_type == PatchType.JSON:
+    if write.content_type == PatchType.JSON.value:
         operations = msgspec.json.decode(write.body)
         names = {
             operation["path"].split("/")[1]
@@ -338,7 +338,7 @@ def _undone(document: dict[str, Any], write: WriteRecord | None) -> list[str]:
     """
     if write is None:
         return []
-    if write.content_type in (PatchType.MERGE, PatchType.APPLY):
+    if write.content_type in (PatchType.MERGE.value, PatchType.APPLY.value):
         return changed_fields(document, merge_patch.apply(document, msgspec.json.decode(write.body)))
     return list(sent_fields(write.content_type, write.body))
 
