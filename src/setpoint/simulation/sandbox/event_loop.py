@@ -40,6 +40,7 @@ class SimulationLoop(VirtualTimeLoop):
     *Caveats*: synchronous code that is running when its actor is killed continues until its next await.
     """
 
+    _closed: bool
     _ready: deque[asyncio.Handle]
     _thread_id: int | None
 
@@ -60,10 +61,13 @@ class SimulationLoop(VirtualTimeLoop):
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
         actor = ACTOR.get() if context is None else context.get(ACTOR)
-        if actor is None or actor.state == "running":
-            return super().call_soon(callback, *args, context=context)
+        if self._closed:
+            return super().call_soon(callback, *args, context=context)  # raises
         handle = asyncio.Handle(callback, args, self, context)
-        (actor.parked if actor.state == "paused" else self._graveyard).append(handle)
+        if actor is None or actor.state == "running":
+            self._ready.append(handle)  # as asyncio does, by way of two more methods
+        else:
+            (actor.parked if actor.state == "paused" else self._graveyard).append(handle)
         return handle
 
     def create_task(  # type: ignore[override]
