@@ -13,7 +13,7 @@ from setpoint.cache import Informer
 from setpoint.cache.barriers import Barrier
 from setpoint.client import WriteRecord
 from setpoint.client.changed_fields import changed_fields, sent_fields
-from setpoint.controller.context import current
+from setpoint.client.write_record import WriteObserver
 from setpoint.controller.context_reads import ContextReads
 from setpoint.controller.declaration import Declaration, WatchedKind
 from setpoint.controller.environment import Environment
@@ -49,12 +49,14 @@ _FEW: Final = 10
 class Activity:
     """Records the causes, the writes and the ends of reconciles, and which reconciles are under way. With ``reports``,
     each failed reconcile is reported as an event about its object, with the reason of the condition and its message,
-    which does not repeat the reason; equal failures are one event with a count.
+    which does not repeat the reason; equal failures are one event with a count. ``observer`` is called with each write
+    of the client while a reconcile is under way.
     """
 
     __slots__ = (
         "_env",
         "_memory",
+        "_observer",
         "_reports",
         "_stop_observing",
         "causes",
@@ -67,10 +69,18 @@ class Activity:
     )
 
     def __init__(
-        self, env: Environment, memory: Memory, metrics: LoopMetrics, limits: HotLoopLimits | None, *, reports: bool
+        self,
+        env: Environment,
+        memory: Memory,
+        metrics: LoopMetrics,
+        limits: HotLoopLimits | None,
+        observer: WriteObserver,
+        *,
+        reports: bool,
     ) -> None:
         self._env = env
         self._memory = memory
+        self._observer = observer
         self._reports = reports
         self.hot_loops = HotLoopDetector(env.log, env.read_document, limits)
         self.causes = CauseLog()
@@ -86,7 +96,7 @@ class Activity:
     def begin(self, context: ContextReads) -> None:
         """Notes that a reconcile is under way. Writes are observed only while any is."""
         if self._stop_observing is None:
-            self._stop_observing = self._env.client.on_write(self._observe)
+            self._stop_observing = self._env.client.on_write(self._observer)
         self.running[context.key] = context
 
     def close(self) -> None:
@@ -95,13 +105,9 @@ class Activity:
             self._stop_observing()
             self._stop_observing = None
 
-    def _observe(self, record: WriteRecord) -> None:
-        """Notes a write of the reconcile that the current task belongs to. It makes no difference whether the write
-        goes through the context's client or the manager's: all copies of a client have the same observers.
-        """
-        context = current.get()
-        if context is not None and self.running.get(context.key) is context:
-            self.add_write(context, record)
+    def is_running(self, context: ContextReads) -> bool:
+        """Whether the context is that of a reconcile of this run that is under way."""
+        return self.running.get(context.key) is context
 
     def add_write(self, context: ContextReads, record: WriteRecord) -> None:
         """Notes that a reconcile wrote an object. The factory of the caches has noted before what they have to show."""

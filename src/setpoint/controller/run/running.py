@@ -14,8 +14,10 @@ from typing import Any, Final, Generic, TypeVar
 from setpoint.cache import HandlerRegistration, Head, Informer
 from setpoint.cache.key_shard import KeyShard
 from setpoint.cache.namespace_shard import NamespaceShard
+from setpoint.client import WriteRecord
 from setpoint.concurrency import first
 from setpoint.controller.cache_reader import CacheReader, KeyStream, synced_by, why_not
+from setpoint.controller.context import current
 from setpoint.controller.declaration import Declaration
 from setpoint.controller.environment import Environment, Host
 from setpoint.controller.history import Cause, Timeline
@@ -63,7 +65,12 @@ class RunningController(Generic[K]):
         if metrics is not None:
             metrics.add(self.metrics)
         self.activity = Activity(
-            env, self.memory, self.metrics, controller.hot_loop, reports=controller.reports_failures
+            env,
+            self.memory,
+            self.metrics,
+            controller.hot_loop,
+            self._add_write,
+            reports=controller.reports_failures,
         )
         self.state = "new"
         self.problem = ""
@@ -219,6 +226,14 @@ class RunningController(Generic[K]):
         self._stopping.set()
         self.loop.stop()
         self.memory.barriers.abandon()
+
+    def _add_write(self, record: WriteRecord) -> None:
+        """Notes a write of the reconcile that the current task belongs to. It makes no difference whether the write
+        goes through the context's client or the manager's: all copies of a client have the same observers.
+        """
+        context = current.get()
+        if context is not None and self.activity.is_running(context):
+            self.activity.add_write(context, record)
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, Any]) -> None:
         """Waits for the coroutine; returns early if this controller is stopped meanwhile."""
