@@ -287,6 +287,28 @@ def test_an_index_follows_updates_and_deletions_before_and_after_objects_are_the
     assert store.index_values("node") == ["node-1"]
 
 
+def test_an_object_is_decoded_once_for_all_indexes_of_a_class() -> None:
+    store = make_store()
+    arguments: list[SpecOnly] = []
+
+    def noted(spec: SpecOnly) -> list[str]:
+        arguments.append(spec)
+        return by_node(spec)
+
+    def noted_too(spec: SpecOnly) -> list[str]:
+        return noted(spec)
+
+    store.add_index("one", noted, projection=SpecOnly)
+    store.add_index("other", noted_too, projection=SpecOnly)
+    put(store, pod("a", version=1))
+    first, second = arguments
+    assert first is second
+    put(store, pod("a", version=2, node="node-2"))
+    assert len(arguments) == 6
+    assert len({id(argument) for argument in arguments}) == 3, "the state before, for its values, and the new one"
+    assert set(store.indexed("one", "node-2")) == set(store.indexed("other", "node-2")) == {"default/a"}
+
+
 def test_a_value_keeps_its_other_objects_when_one_goes() -> None:
     store = make_store()
     for number in range(20):

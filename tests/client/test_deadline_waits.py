@@ -40,6 +40,42 @@ async def test_closing_in_the_turn_in_which_a_deadline_passes_ends_all_waits(fir
 
 
 @virtual_time
+async def test_an_answer_in_the_process_may_take_many_steps_and_can_be_cancelled_in_each() -> None:
+    undone: list[str] = []
+
+    async def behave(request: Request) -> Answer:
+        try:
+            for _ in range(3):
+                await asyncio.sleep(1.0)
+        except asyncio.CancelledError:
+            await asyncio.sleep(0.5)
+            undone.append(request.path)
+            raise
+        if request.path == "/broken":
+            raise KeyError(request.path)
+        return answer({"path": request.path})
+
+    transport = InProcessTransport(Server(behave).handle)
+
+    async def ask(path: str, seconds: float | None = None) -> bytes:
+        async with transport.send(Request("GET", path, timeout=seconds)) as response:
+            return await response.read()
+
+    loop = asyncio.get_running_loop()
+    assert b"/whole" in await ask("/whole")
+    assert loop.time() == 3.0
+    with pytest.raises(KeyError):
+        await ask("/broken")
+    with pytest.raises(TransportError, match="no answer to GET /late in time"):
+        await ask("/late", 1.5)
+    cancelled = asyncio.ensure_future(ask("/cancelled"))
+    loop.call_later(2.0, cancelled.cancel)
+    with pytest.raises(asyncio.CancelledError):
+        await cancelled
+    assert undone == ["/late", "/cancelled"]
+
+
+@virtual_time
 async def test_a_transport_can_be_closed_in_the_turn_in_which_a_request_is_late() -> None:
     async def never(request: Request) -> Answer:
         await asyncio.Event().wait()
