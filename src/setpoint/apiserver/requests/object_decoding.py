@@ -267,7 +267,7 @@ def coerce(
         problem, call.missing = type_errors(None if served.custom else resource.gvk, served.schema, obj, raw)
     if problem:
         raise mistyped(prefix, problem, raw, patch, strategic)
-    rest = {name: obj.pop(name) for name in settled}
+    rest = {name: obj.pop(name) for name in settled if name in obj}  # nulls are gone by now
     check_fields(call, served.schema, obj, validation, duplicates, prefix, patch=patch)
     if served.custom and applied:
         obj.update(rest)
