@@ -123,8 +123,9 @@ async def test_unknown_fields_are_refused_with_their_path(custom: Kubectl) -> No
 async def test_values_that_do_not_fit_are_refused_with_their_path(custom: Kubectl) -> None:
     refused = await custom("apply", "-f", "-", stdin=mykind("m", numpods=-1), fails=True)
     assert refused.err == (
-        'The Mykind "m" is invalid: spec.numpods: Invalid value: -1: spec.numpods in body should be greater than or '
-        "equal to 0"
+        'The Mykind "m" is invalid: \n'
+        "* spec.numpods: Invalid value: -1: spec.numpods in body should be greater than or equal to 0\n"
+        "* .spec.numpods: Invalid value: -1: should be a non-negative integer"
     )
     refused = await custom("apply", "-f", "-", stdin=mykind("m"), fails=True)
     assert refused.err == 'The Mykind "m" is invalid: spec.numpods: Required value'

@@ -41,8 +41,9 @@ async def test_patches_that_do_not_fit_are_refused(custom: Kubectl) -> None:
     )
     refused = await custom("patch", "mk", "m", "--type=merge", "-p", '{"spec":{"numpods":"many"}}', fails=True)
     assert refused.err == (
-        'The Mykind "m" is invalid: spec.numpods: Invalid value: "string": spec.numpods in body must be of type '
-        'integer: "string"'
+        'The Mykind "m" is invalid: \n'
+        '* spec.numpods: Invalid value: "string": spec.numpods in body must be of type integer: "string"\n'
+        "* .spec.numpods: Invalid value: 0: .spec.numpods accessor error: many is of the type string, expected int64"
     )
     refused = await custom("patch", "cm", "gone", "--type=merge", "-p", "{}", fails=True)
     assert refused.err == 'Error from server (NotFound): configmaps "gone" not found'
