@@ -149,7 +149,7 @@ def test_the_command_line_ends_with_1_on_a_finding_and_replays_it(tmp_path: Path
     again = run("--replay", str(file))
     assert again.returncode == 1, again.stdout + again.stderr
     wrong = run("--faults", "crush")
-    assert wrong.returncode == 1
+    assert wrong.returncode == 2
     assert "there is no fault 'crush'" in wrong.stderr
 
 
