@@ -28,6 +28,10 @@ from setpoint.models.apps_v1 import (
 from setpoint.models.batch_v1 import CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec
 from setpoint.models.core_v1 import (
     Container,
+    EndpointAddress,
+    EndpointPort,
+    Endpoints,
+    EndpointSubset,
     Namespace,
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
@@ -145,6 +149,18 @@ async def services(cluster: sp.testing.Cluster) -> None:
     await cluster.settle()
 
 
+async def endpoints(cluster: sp.testing.Cluster) -> None:
+    def outside(*ips: str) -> Endpoints:
+        addresses = [EndpointAddress(ip=ip) for ip in ips]
+        subset = EndpointSubset(addresses=addresses, ports=[EndpointPort(port=80)])
+        return Endpoints.named("outside", "default", subsets=[subset])
+
+    service = Service.named("outside", "default", spec=ServiceSpec(ports=[ServicePort(port=80)]))
+    await change(cluster, service, outside("10.1.2.3"), outside("10.1.2.3", "fd00::1"), outside("fd00::1"))
+    await cluster.delete(await cluster.get(Endpoints, "outside"))
+    await cluster.settle()
+
+
 async def budgets(cluster: sp.testing.Cluster) -> None:
     spec = PodDisruptionBudgetSpec(min_available=1, selector=SELECTOR)
     await cluster.apply(PodDisruptionBudget.named("web", "default", spec=spec))
@@ -166,6 +182,7 @@ SCENARIOS: dict[str, Scenario] = {
     "deployment-controller": deployments,
     "disruption-controller": budgets,
     "endpointslice-controller": services,
+    "endpointslice-mirroring-controller": endpoints,
     "job-controller": jobs,
     "replicaset-controller": replicasets,
     "replicationcontroller-controller": replicationcontrollers,

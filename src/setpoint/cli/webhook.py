@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
+from setpoint.apps.heap_freezing import freeze_heap
 from setpoint.cache import InformerFactory
 from setpoint.cli.default_names import webhook_name
 from setpoint.cli.program_declarations import served_by
@@ -200,6 +201,7 @@ def serve(
             goes = client if url is not None else None
             beside.append(_Stopping(stopping, server, goes, served, configuration))
             with stopping_on_signals(stopping.set, waits_for=lambda: ["the answers in progress"]):
+                freeze_heap()
                 await serve_webhooks(server, factory=factory, beside=beside)
 
     with reported_trouble(), loaded(app) as program:
