@@ -137,10 +137,10 @@ class Endpoint(msgspec.Struct, frozen=True):
                 continue
             if not difference:
                 continue
-            lost = owner.fields & (difference.modified | difference.added)
-            if lost or difference.removed:
-                managed.owners[identity] = owner.with_fields(owner.fields - lost - difference.removed)
-            losses.append((owner, lost))
+            fields_lost = owner.fields & (difference.modified | difference.added)
+            if fields_lost or difference.removed:
+                managed.owners[identity] = owner.with_fields(owner.fields - fields_lost - difference.removed)
+            losses.append((owner, fields_lost))
         return losses
 
     def _compare_at(self, version: str, before: dict[str, Any], after: dict[str, Any]) -> Comparison | None:
@@ -254,7 +254,7 @@ def apply(
         merged = endpoint.prune(merged, managed, last)
     comparison = compare(schema, before, merged)
     losses = endpoint.take(managed, own.identity, comparison.without(endpoint.ignored), before, merged)
-    conflicts = [] if force else [Conflict(owner, path) for owner, lost in losses for path in lost]
+    conflicts = [] if force else [Conflict(owner, path) for owner, fields_lost in losses for path in fields_lost]
     if conflicts:
         if own.manager == "kubectl":
             allowed = _last_applied_fields(schema, before, api_version)
