@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import operator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -181,3 +184,10 @@ def test_micro_times_keep_their_microseconds_in_any_year(year: int) -> None:
 def test_quantities_are_added_and_subtracted_exactly(one: str, other: str, total: str, left: str) -> None:
     assert str(Quantity(one) + Quantity(other)) == total
     assert str(Quantity(one) - Quantity(other)) == left
+
+
+@pytest.mark.parametrize("operation", [operator.lt, operator.ge, operator.add, operator.sub])
+def test_a_quantity_and_a_text_have_no_order_and_no_sum(operation: Callable[[Any, Any], Any]) -> None:
+    for left, right in ((Quantity("1G"), "2G"), ("2G", Quantity("1G")), (Quantity("1"), 1)):
+        with pytest.raises(TypeError):
+            operation(left, right)

@@ -52,6 +52,12 @@ def test_an_address_that_the_server_gave_out_becomes_its_owner() -> None:
     assert headless.text("None") == "None"
 
 
+def test_the_id_of_a_container_is_that_of_any_other() -> None:
+    words = stand_ins(pods={"metadata": {"uid": ONE, "name": "a"}})
+    assert words.text("containerd://" + "0a" * 32) == words.text("hollow://" + "9f" * 32) == "<id of a container>"
+    assert words.text("registry.example/web@sha256:" + "0a" * 32) != "<id of a container>"
+
+
 def services(first: str, second: str) -> Any:
     def one(name: str, address: str) -> dict[str, Any]:
         return {

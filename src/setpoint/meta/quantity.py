@@ -78,17 +78,21 @@ class Quantity:
         return isinstance(other, Quantity) and self.value == other.value
 
     def __lt__(self, other: Quantity) -> bool:
-        return self.value < other.value
+        return self.value < other.value if isinstance(other, Quantity) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.value)
 
     def __add__(self, other: Quantity) -> Quantity:
         """The sum. Its suffix belongs to the family of the first amount that is not 0."""
+        if not isinstance(other, Quantity):
+            return NotImplemented
         return self._with_value(_EXACT.add(self.value, other.value), other)
 
     def __sub__(self, other: Quantity) -> Quantity:
         """The difference. Its suffix belongs to the family of the first amount that is not 0."""
+        if not isinstance(other, Quantity):
+            return NotImplemented
         return self._with_value(_EXACT.subtract(self.value, other.value), other)
 
     def _with_value(self, value: Decimal, other: Quantity) -> Quantity:

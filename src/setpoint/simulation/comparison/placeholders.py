@@ -10,11 +10,13 @@ _UID: Final = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){0,3}(?:-[0-9a-f]{12})?\
 """A uid, or as much of its beginning as programs put into names."""
 _VERSION: Final = re.compile(r"\b\d{10,}\b")
 _ADDRESS: Final = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
+_CONTAINER: Final = re.compile(r"[a-z-]+://[0-9a-f]{64}")
+"""The id of a container, which its runtime chooses."""
 
 
 class Placeholders:
-    """Replaces the uids, generated names, addresses and node ports of ``documents`` with texts, both where they are a
-    whole value and where they are part of a longer text.
+    """Replaces the uids, generated names, addresses, node ports and ids of containers of ``documents`` with texts: all
+    but the last two both where they are a whole value and where they are part of a longer text.
 
     ``called`` maps the uid of every object that has ever existed to the object's name; it may map versions to texts,
     too. An object that is gone and its successor of the same name have different texts for their uids. ``starred``
@@ -74,6 +76,8 @@ class Placeholders:
         placeholder = self._exact.get(value)
         if placeholder is not None:
             return placeholder
+        if _CONTAINER.fullmatch(value):
+            return "<id of a container>"
         if len(value) < 7:
             return value
         if self._generated is not None:
