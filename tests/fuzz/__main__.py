@@ -23,7 +23,7 @@ from tests.fuzz.raw_http import connections, raw_session
 from tests.fuzz.requests import requests
 from tests.ports import hold_unreachable_ports
 
-from setpoint.apps.heap_freezing import freeze_heap
+from setpoint.starting import freeze_heap
 
 _ROUND = 50
 _MEASURED = 10

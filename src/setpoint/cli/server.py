@@ -9,7 +9,6 @@ from pathlib import Path
 from setpoint.apiserver.resources.service_networks import service_networks
 from setpoint.apiserver.storage import back_up
 from setpoint.apps.error_reports import UsageError
-from setpoint.apps.heap_freezing import freeze_heap
 from setpoint.apps.program_runner import run
 from setpoint.cli.manifest_files import apply_manifests, manifests_in
 from setpoint.cli.server_flags import PlaneFlags
@@ -18,6 +17,7 @@ from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.cluster.server_security import Security
 from setpoint.manager.logging import configure
 from setpoint.models.history import VersionError
+from setpoint.starting import freeze_heap
 
 
 def serve(

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
-from setpoint.apps.heap_freezing import freeze_heap
 from setpoint.cache import InformerFactory
 from setpoint.cli.default_names import webhook_name
 from setpoint.cli.program_declarations import served_by
@@ -35,6 +34,7 @@ from setpoint.manager import stopping_on_signals
 from setpoint.manager.http_server import HttpServer
 from setpoint.manager.logging import configure
 from setpoint.manager.metrics import ProcessMetrics
+from setpoint.starting import freeze_heap
 from setpoint.webhook import (
     Admission,
     CertificateFiles,

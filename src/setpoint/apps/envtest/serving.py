@@ -30,7 +30,7 @@ from setpoint.apps.envtest.etcd import DIRECTORY
 from setpoint.apps.envtest.feature_gates import SHARDS, WEBHOOK_TOKENS, is_on
 from setpoint.apps.envtest.flags import FlagError, Flags, http_address
 from setpoint.apps.envtest.runtime_config import restrict
-from setpoint.apps.heap_freezing import freeze_heap
+from setpoint.starting import freeze_heap
 from setpoint.trust import trust
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import sys
 import threading
 import traceback
 import warnings
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import msgspec
 
@@ -112,7 +112,7 @@ class ForkServer:
         gc.collect()
         gc.freeze()
         gc.disable()
-        loop = asyncio.get_running_loop()
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
         while True:
             kind, raw = read(self._jobs)
             if not kind or kind == END:
@@ -124,12 +124,12 @@ class ForkServer:
                 try:
                     trunk = self._trunk(job)
                 except _Grow as grow:
-                    return self._begin(grow.job, loop)
+                    return self._begin(grow.job, loop, task)
                 if trunk is not None and trunk.run(raw):
                     continue
             pid = fork()
             if pid == 0:
-                return self._begin(job, loop)
+                return self._begin(job, loop, task)
             _, status = os.waitpid(pid, 0)
             if os.WIFSIGNALED(status):
                 died = os.WTERMSIG(status)
@@ -140,13 +140,13 @@ class ForkServer:
             if self._teller is not None:
                 os.write(self._teller, READY)
 
-    def _begin(self, job: Job, loop: asyncio.AbstractEventLoop) -> Job:
+    def _begin(self, job: Job, loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any] | None) -> Job:
         """Prepares a newly forked process for its own run: gives the loop its own selector and pipe, and the process a
-        time limit. Returns ``job``.
+        time limit. ``task`` is the task that forked. Returns ``job``.
         """
         assert isinstance(loop, SimulationLoop)
         asyncio.set_event_loop(loop)  # from Python 3.12 on a forked process has forgotten it
-        loop.after_fork()
+        loop.after_fork(task)
         for number in (signal.SIGALRM, signal.SIGPROF):
             signal.signal(number, signal.SIG_DFL)
         _limit(PATIENCE)

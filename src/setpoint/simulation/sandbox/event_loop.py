@@ -172,11 +172,13 @@ class SimulationLoop(VirtualTimeLoop):
             self._thread_id = owner
             asyncio._set_running_loop(before)
 
-    def after_fork(self) -> None:
-        """Gives the loop a selector and a self-pipe of its own, in a process that has just been forked. Otherwise it
-        would share them with its parent process.
+    def after_fork(self, task: asyncio.Task[Any] | None) -> None:
+        """Gives the loop a selector and a self-pipe of its own, in a process that ``task`` has just forked. Otherwise
+        it would share them with its parent process.
         """
         asyncio._set_running_loop(self)  # a running loop is known by its process, too
+        if task is not None and asyncio.current_task(self) is not task:  # forgotten by forked processes of Python 3.15
+            asyncio._enter_task(self, task)
         selector: Any = self._selector  # type: ignore[attr-defined]
         selector._real = selectors.DefaultSelector()
         self._internal_fds = 0
