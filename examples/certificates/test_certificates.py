@@ -341,7 +341,7 @@ async def test_a_signer_that_refuses_says_why_in_the_status() -> None:
             condition for condition in (await status(cluster, "jane")).conditions if condition.type == "Issuing"
         ]
         assert issuing.reason == "Failed"
-        assert "client auth" in issuing.message
+        assert "server auth" in issuing.message
 
 
 WRONG = [

@@ -90,7 +90,8 @@ SWITCHES: Final[dict[str, FaultKind]] = {
     ),
     "late": FaultKind(
         ("late-write",),
-        "a write that timed out is carried out after the next attempt, by the same process or by the next one",
+        "a write that timed out is carried out after the next attempt, by the same process or by the next one (not of "
+        "a lease, which ends by itself)",
         "requests wait in queues of proxies and servers after their sender has given up",
         "kubernetes.io/docs/concepts/cluster-administration/flow-control#queuing",
     ),
@@ -139,8 +140,9 @@ SWITCHES: Final[dict[str, FaultKind]] = {
     ),
     "order": FaultKind(
         ("reverse-lists", "shuffle"),
-        "lists and first events come in another order, for the whole run or at every second start of a process; so do "
-        "the keys of work queues, and requests take so long that concurrent reconciles overlap in another way",
+        "lists and first events come in another order, for the whole run or at every second start of a process, and "
+        "its controllers start in another order; so do the keys of work queues, and requests take so long that "
+        "concurrent reconciles overlap in another way",
         "the API promises no order for lists from a watch cache, nor for the initial events of a watch; work queues "
         "put keys together and have several workers; no request takes the same time twice",
         "kubernetes.io/docs/reference/using-api/api-concepts#semantics-for-watch; client-go util/workqueue",
