@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address, ip_network
 from typing import Any
+from uuid import UUID
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.cluster.workloads import service, stateful_set
 
 from setpoint.apiserver import ApiServer
 from setpoint.apiserver.resources.service_networks import service_networks
 from setpoint.client import Client, InProcessTransport
 from setpoint.cluster import ControlPlane
+from setpoint.cluster.nodes.node_networks import host_ips, pod_cidrs, pod_ips
 from setpoint.models.core_v1 import Container, ContainerPort, Endpoints, Node, Pod, PodSpec, Service, ServicePort
 from setpoint.models.discovery_v1 import EndpointSlice
 from setpoint.testing import advance, cluster, virtual_time
@@ -123,6 +128,20 @@ async def test_what_a_service_had_goes_with_it_and_others_stay() -> None:
         assert await world.find(Endpoints, "web") is None
         assert await world.list(EndpointSlice, namespace="default", selector={LABEL: "web"}) == []
         assert await world.find(Endpoints, "by-hand") is not None
+
+
+@given(number=st.integers(0, 2**14), uid=st.uuids())
+def test_the_addresses_of_nodes_and_pods_are_canonical(number: int, uid: UUID) -> None:
+    for text in (*host_ips(number, (4, 6)), *pod_ips(str(uid), (4, 6))):
+        assert str(ip_address(text)) == text
+    for text in pod_cidrs(number, (4, 6)):
+        assert str(ip_network(text)) == text
+
+
+def test_an_address_of_a_pod_in_the_first_network_is_canonical() -> None:
+    texts = [text for index in range(1000) for text in pod_ips(f"uid-{index}", (6,))]
+    assert any(text.startswith("fd00:10:64::") for text in texts)
+    assert [str(ip_address(text)) for text in texts] == texts
 
 
 @virtual_time
