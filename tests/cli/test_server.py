@@ -34,6 +34,13 @@ async def test_it_says_where_it_serves_and_ends_cleanly(tmp_path: Path, number: 
     assert not (tmp_path / ".kube").exists()
 
 
+async def test_the_kubeconfig_may_be_given_by_the_flag_of_kind(tmp_path: Path) -> None:
+    file = tmp_path / "kubeconfig"
+    async with program("-m", "setpoint", "server", "--port", "0", "--kubeconfig", file, home=tmp_path) as running:
+        await running.until(lambda seen: bool(seen.out), "the line about the server")
+        assert "server: https://127.0.0.1:" in file.read_text()
+
+
 async def test_it_says_how_to_get_a_kubeconfig_when_it_writes_none(tmp_path: Path) -> None:
     async with program("-m", "setpoint", "server", "--port", "0", "--no-control-plane", home=tmp_path) as running:
         await running.until(lambda seen: len(seen.out) == 2, "the line about the kubeconfig")

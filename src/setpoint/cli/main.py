@@ -39,7 +39,7 @@ def server(
     *,
     host: str = "127.0.0.1",
     port: Port = 6443,
-    write_kubeconfig: Path | None = None,
+    write_kubeconfig: Annotated[Path | None, Parameter(name=["--write-kubeconfig", "--kubeconfig"])] = None,
     objects: ObjectFlags = _DEFAULT_OBJECTS,
     plane: PlaneFlags = _DEFAULT_PLANE,
     ui: Annotated[bool, Parameter(negative="")] = False,
