@@ -11,8 +11,6 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from setpoint.apps.error_reports import EXIT_STATUSES, reported
-from setpoint.cli.pause_flags import PauseFlags
-from setpoint.cli.run_flags import KubeconfigFlags
 from setpoint.cli.security_flags import SecurityFlags
 from setpoint.cli.server_flags import ObjectFlags, PlaneFlags
 from setpoint.cli.torture_flags import TortureFlags
@@ -21,8 +19,6 @@ Port = Annotated[int, Parameter(validator=Number(gte=0, lte=65535))]
 
 _DEFAULT_ACCESS = SecurityFlags()
 _DEFAULT_TORTURE = TortureFlags()
-_DEFAULT_CLUSTER = KubeconfigFlags()
-_DEFAULT_PLACE = PauseFlags()
 _DEFAULT_PLANE = PlaneFlags()
 _DEFAULT_OBJECTS = ObjectFlags()
 
@@ -305,112 +301,26 @@ def top(
     )
 
 
-@app.command
-def pause(
-    kind: str,
-    name: str,
-    *,
-    reason: str = "",
-    place: PauseFlags = _DEFAULT_PLACE,
-    cluster: KubeconfigFlags = _DEFAULT_CLUSTER,
-) -> None:
-    """Stop the reconciles of one object, or of a whole controller (pause controller NAME), until resume.
-
-    Parameters
-    ----------
-    kind
-        The kind of the object, as in kubectl get; or the word controller.
-    name
-        The name of the object (NAME or NAMESPACE/NAME) or of the controller, as in its metrics and logs.
-    reason
-        The reason, which the object's condition, explain and top show.
-    """
-    from setpoint.cli.pause import Target
-    from setpoint.cli.pause import pause as stop
-
-    stop(Target.of(kind, name, place), reason, cluster)
-
-
-@app.command
-def resume(
-    kind: str,
-    name: str,
-    *,
-    place: PauseFlags = _DEFAULT_PLACE,
-    cluster: KubeconfigFlags = _DEFAULT_CLUSTER,
-) -> None:
-    """Go on with an object or a controller that was paused.
-
-    Parameters
-    ----------
-    kind
-        The kind of the object, as in kubectl get; or the word controller.
-    name
-        The name of the object (NAME or NAMESPACE/NAME) or of the controller.
-    """
-    from setpoint.cli.pause import Target
-    from setpoint.cli.pause import resume as go_on
-
-    go_on(Target.of(kind, name, place), cluster)
-
-
-@app.command(name="step-down")
-def step_down(
-    lease: str,
-    *,
-    namespace: Annotated[str | None, Parameter(name=["--namespace", "-n"])] = None,
-    timeout: Annotated[float, Parameter(validator=Number(gt=0))] = 60.0,
-    cluster: KubeconfigFlags = _DEFAULT_CLUSTER,
-) -> None:
-    """Ask the leader of an election to finish its reconciles and to hand over; it goes on as a standby.
-
-    Parameters
-    ----------
-    lease
-        The name of the election's Lease: NAME or NAMESPACE/NAME. The leader must run with --lost-lease standby.
-    namespace
-        The Lease's namespace; default: that of the context.
-    timeout
-        Seconds to wait for the next leader.
-    """
-    from setpoint.cli.step_down import step_down as hand_over
-
-    hand_over(lease, namespace, cluster, timeout)
-
-
-@app.command
-def reconcile(
-    kind: str,
-    name: str,
-    *,
-    wait: Annotated[bool, Parameter(negative="")] = False,
-    timeout: Annotated[float, Parameter(validator=Number(gt=0))] = 300.0,
-    namespace: Annotated[str | None, Parameter(name=["--namespace", "-n"])] = None,
-    annotation: str = "",
-    cluster: KubeconfigFlags = _DEFAULT_CLUSTER,
-) -> None:
-    """Request a reconcile of one object now, before all others and whatever it waits for.
-
-    Parameters
-    ----------
-    kind
-        The kind of the object, as in kubectl get.
-    name
-        The name of the object: NAME or NAMESPACE/NAME.
-    wait
-        Wait until the reconcile has ended; the exit status is 1 if a condition says that it failed.
-    timeout
-        With --wait: the number of seconds after which the command gives up.
-    namespace
-        The object's namespace; default: that of the context.
-    annotation
-        The annotation that the controller declares (request_annotation=), if it is not GROUP/reconcile-at.
-    """
-    from setpoint.cli.pause import Target
-    from setpoint.cli.reconcile import reconcile as request
-
-    target = Target(kind=kind, name=name, namespace=namespace, annotation=annotation)
-    request(target, cluster, timeout if wait else None)
+app.command(
+    "setpoint.cli.interventions:pause",
+    name="pause",
+    help="Stop the reconciles of one object, or of a whole controller (pause controller NAME), until resume.",
+)
+app.command(
+    "setpoint.cli.interventions:resume",
+    name="resume",
+    help="Go on with an object or a controller that was paused.",
+)
+app.command(
+    "setpoint.cli.interventions:step_down",
+    name="step-down",
+    help="Ask the leader of an election to finish its reconciles and to hand over; it goes on as a standby.",
+)
+app.command(
+    "setpoint.cli.interventions:reconcile",
+    name="reconcile",
+    help="Request a reconcile of one object now, before all others and whatever it waits for.",
+)
 
 
 @app.command

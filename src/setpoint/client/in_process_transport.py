@@ -120,7 +120,7 @@ class _Started:
             try:
                 try:
                     yield step
-                except BaseException as error:  # noqa: BLE001 - it is for the awaitable
+                except BaseException as error:  # noqa: BLE001 - as with "yield from", also a cancellation
                     step = self._steps.throw(error)
                 else:
                     step = self._steps.send(None)
