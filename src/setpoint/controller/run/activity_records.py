@@ -50,7 +50,7 @@ class Activity:
     """Records the causes, the writes and the ends of reconciles, and which reconciles are under way. With ``reports``,
     each failed reconcile is reported as an event about its object, with the reason of the condition and its message,
     which does not repeat the reason; equal failures are one event with a count. ``observer`` is called with each write
-    of the client while a reconcile is under way.
+    of the client from the first reconcile on, until `close`.
     """
 
     __slots__ = (
@@ -94,13 +94,15 @@ class Activity:
         """The keys that wait for people to resume them, and the reasons."""
 
     def begin(self, context: ContextReads) -> None:
-        """Notes that a reconcile is under way. Writes are observed only while any is."""
+        """Notes that a reconcile is under way, and observes writes from now on."""
         if self._stop_observing is None:
             self._stop_observing = self._env.client.on_write(self._observer)
         self.running[context.key] = context
 
     def close(self) -> None:
-        """Notes that no reconcile is under way any more."""
+        """Observes no more writes, until the next reconcile begins. The observer calls this at a write while no reconcile
+        is under way: a client with many controllers would otherwise call all their observers for each write.
+        """
         if self._stop_observing is not None:
             self._stop_observing()
             self._stop_observing = None
@@ -147,8 +149,6 @@ class Activity:
     def add_end(self, key: ObjectKey, end: End) -> None:
         """Notes the end of an attempt of the key."""
         context = self.running.pop(key, None)
-        if not self.running:
-            self.close()
         if context is not None:
             if context._trace:
                 self.metrics.note_trace(context._trace, end.duration, self._env.now().timestamp())

@@ -231,9 +231,13 @@ class RunningController(Generic[K]):
         """Notes a write of the reconcile that the current task belongs to. It makes no difference whether the write
         goes through the context's client or the manager's: all copies of a client have the same observers.
         """
+        activity = self.activity
+        if not activity.running:
+            activity.close()
+            return
         context = current.get()
-        if context is not None and self.activity.is_running(context):
-            self.activity.add_write(context, record)
+        if context is not None and activity.is_running(context):
+            activity.add_write(context, record)
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, Any]) -> None:
         """Waits for the coroutine; returns early if this controller is stopped meanwhile."""
