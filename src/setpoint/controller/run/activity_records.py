@@ -100,8 +100,8 @@ class Activity:
         self.running[context.key] = context
 
     def close(self) -> None:
-        """Observes no more writes, until the next reconcile begins. The observer calls this at a write while no reconcile
-        is under way: a client with many controllers would otherwise call all their observers for each write.
+        """Observes no more writes, until the next reconcile begins. The observer calls this at a write while no
+        reconcile is under way: a client with many controllers would otherwise call all their observers for each write.
         """
         if self._stop_observing is not None:
             self._stop_observing()
