@@ -144,6 +144,19 @@ def test_a_struct_default_is_never_shared() -> None:
     assert two.inner.replicas == 1
 
 
+def test_a_default_with_items_is_never_shared() -> None:
+    class Holder(Model):
+        names: list[str] = ["a"]
+        parts: dict[str, list[UserSpec]] = {"x": [UserSpec()]}
+        tags: set[str] = {"t"}
+
+    one, two = Holder(), Holder()
+    one.names.append("b")
+    one.parts["x"][0].replicas = 9
+    one.tags.clear()
+    assert (two.names, two.parts["x"][0].replicas, two.tags) == (["a"], 1, {"t"})
+
+
 def test_a_struct_default_is_never_shared_in_a_module_without_the_annotations_of_the_future() -> None:
     """From Python 3.14 on such a module has its annotations as functions."""
     source = """

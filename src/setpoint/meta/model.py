@@ -66,7 +66,8 @@ class ClassKeywords(TypedDict, total=False):
 
 
 class ModelMeta(msgspec.StructMeta):
-    """Makes keyword-only structs, and gives each instance its own copy of a default that is a struct.
+    """Makes keyword-only structs, and gives each instance its own copy of a default that can be changed: a struct,
+    a list, a dict or a set.
 
     The class keyword ``rules`` (CEL rules, see `setpoint.crd.ValidationRule`) is kept as ``__rules__``, for the schema
     builder.
@@ -114,8 +115,8 @@ def made_by(
         namespace["__rules__"] = options.pop("rules")
     annotated = _annotations(namespace)
     for attribute, default in list(namespace.items()):
-        record = isinstance(default, Struct) or is_foreign(type(default))
-        if record and "ClassVar" not in str(annotated.get(attribute, "ClassVar")):
+        is_mutable = (isinstance(default, list | dict | set) and default) or isinstance(default, Struct)
+        if (is_mutable or is_foreign(type(default))) and "ClassVar" not in str(annotated.get(attribute, "ClassVar")):
             namespace[attribute] = field(default_factory=_copier(default))
     return msgspec.StructMeta.__new__(metaclass, name, bases, namespace, **options)
 
