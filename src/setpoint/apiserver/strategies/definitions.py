@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from setpoint.apiserver.objects.codec import metadata_of
 from setpoint.apiserver.resources.strategy import METADATA, JsonObject, Strategy
 from setpoint.apiserver.storage import Record
+from setpoint.apiserver.strategies.definition_versions import shared_errors, version_errors
 from setpoint.apiserver.strategies.webhooks import (
     client_config_errors,
     default_client_config,
     review_version_errors,
 )
 from setpoint.apiserver.webhooks.responses import REVIEW_VERSIONS
-from setpoint.cel.rules import default_errors, rule_errors
-from setpoint.cel.rules.field_path import resolve_path
 from setpoint.meta.names import dns1035_label, dns1123_subdomain
-from setpoint.schema import FieldError, json_equal, structural
-from setpoint.schema.errors import Shown, duplicate, forbidden, invalid, not_supported, required, too_many
+from setpoint.schema import FieldError
+from setpoint.schema.errors import forbidden, invalid, not_supported, required
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.write_context import WriteContext
@@ -28,18 +26,11 @@ if TYPE_CHECKING:
 CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
 _APPROVED: Final = "api-approved.kubernetes.io"
 _NAMES: Final = ("plural", "singular", "kind", "listKind")
-_SHARED: Final = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
-_COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
-_COLUMN_FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
-_MOST_SELECTABLE: Final = 8
-_LONGEST_WARNING: Final = 256
-"""The length of the longest warning of a deprecated version, in bytes."""
 
 
 class Definitions(Strategy):
     """CRDs. After each write, `setpoint.apiserver.custom_resources.definitions.CustomResources` serves the resources
-    that the CRD
-    defines, or deletes them along with the CRD.
+    that the CRD defines, or deletes them along with the CRD.
     """
 
     status_keeps = METADATA
@@ -87,9 +78,9 @@ class Definitions(Strategy):
             return []  # the schema has said so
         before: JsonObject = (old or {}).get("spec") or {}
         errors = _group_errors(obj["metadata"].get("name", ""), spec)
-        errors += _version_errors(spec, before)
+        errors += version_errors(spec, before)
         errors += _name_errors(spec["names"])
-        errors += _shared_errors(spec, before)
+        errors += shared_errors(spec, before)
         errors += _conversion_errors(spec, before)
         errors += _stored_errors(spec.get("versions") or ()) if old is None else _update_errors(spec, old)
         errors += _approval_errors(obj, old)
@@ -148,214 +139,6 @@ def _name_errors(names: JsonObject) -> list[FieldError]:
     ]
     if names.get("kind") and names["kind"] == names.get("listKind"):
         errors.append(invalid("spec.names.listKind", names["listKind"], "kind and listKind may not be the same"))
-    return errors
-
-
-def _version_errors(spec: JsonObject, before: JsonObject) -> list[FieldError]:
-    versions = spec.get("versions") or []
-    old_schemas = [version.get("schema") for version in before.get("versions") or ()]
-    errors: list[FieldError] = []
-    # API servers keep what all versions share in one place, and name that place in messages.
-    shared = {part for part in _SHARED if all(json_equal(item.get(part), versions[0].get(part)) for item in versions)}
-    status = {
-        index for index, item in enumerate(versions) if (item.get("subresources") or {}).get("status") is not None
-    }
-    errors += [
-        required(f"spec.versions[{index}].schema.openAPIV3Schema")
-        for index, version in enumerate(versions)
-        if (version.get("schema") or {}).get("openAPIV3Schema") is None
-    ]
-    if spec.get("preserveUnknownFields") and _has_defaults(versions):
-        text = "must be false in order to use defaults in the schema"
-        errors.append(invalid("spec.preserveUnknownFields", True, text))
-    names: list[str] = []
-    for index, version in enumerate(versions):
-        path, name = f"spec.versions[{index}]", version.get("name", "")
-        names.append(name)
-        if wrong := dns1035_label(name):
-            errors.append(invalid(f"{path}.name", name, ",".join(wrong)))
-            if name and not index:  # upstream keeps the first version's name in an older field, too
-                errors.append(invalid("spec.version", name, ",".join(wrong)))
-        errors += _deprecation_errors(version, f"{path}.deprecationWarning")
-        own = {key: value for key, value in version.items() if key not in shared}
-        errors += _part_errors(own, version, path, f"{path}.schema", index in status, before, old_schemas)
-    if len({*names}) < len(names):
-        errors.append(
-            invalid("spec.versions", _versions_in_message(versions, shared), "must contain unique version names")
-        )
-    if sum(bool(version.get("storage")) for version in versions) != 1:
-        text = "must have exactly one version marked as storage version"
-        errors.append(invalid("spec.versions", _versions_in_message(versions, shared), text))
-    return errors
-
-
-def _versions_in_message(versions: list[JsonObject], shared: set[str]) -> Any:
-    """The versions as upstream's messages show them; only their names if they do not share all parts."""
-    if shared < {*_SHARED}:
-        return [version.get("name", "") for version in versions]
-    parts: JsonObject = dict.fromkeys(("Schema", "Subresources", "AdditionalPrinterColumns", "SelectableFields"))
-    flags = ("Served", "Storage", "Deprecated")
-    items = [
-        {
-            "Name": version.get("name", ""),
-            **{flag: bool(version.get(flag.lower())) for flag in flags},
-            "DeprecationWarning": version.get("deprecationWarning"),
-            **parts,
-        }
-        for version in versions
-    ]
-    return Shown(json.dumps(items, ensure_ascii=False, separators=(",", ":")))
-
-
-def _shared_errors(spec: JsonObject, before: JsonObject) -> list[FieldError]:
-    """The errors in those parts that all versions have in common."""
-    versions = spec.get("versions") or []
-    if not versions:
-        return []
-    first, old_schemas = versions[0], [version.get("schema") for version in before.get("versions") or ()]
-    common = {
-        part: first[part]
-        for part in _SHARED
-        if first.get(part) is not None and all(json_equal(item.get(part), first[part]) for item in versions)
-    }
-    has_status = any((item.get("subresources") or {}).get("status") is not None for item in versions)
-    return _part_errors(common, first, "spec", "spec.validation", has_status, before, old_schemas)
-
-
-def _part_errors(
-    parts: JsonObject,
-    version: JsonObject,
-    path: str,
-    schema_path: str,
-    has_status: bool,
-    before: JsonObject,
-    old_schemas: list[Any],
-) -> list[FieldError]:
-    """The errors in the schema, subresources, columns and selectable fields among ``parts`` of a version."""
-    errors: list[FieldError] = []
-    document = (version.get("schema") or {}).get("openAPIV3Schema")
-    if parts.get("schema") is not None and document is not None:
-        errors += _schema_errors(document, f"{schema_path}.openAPIV3Schema", has_status, old_schemas)
-    errors += _scale_errors((parts.get("subresources") or {}).get("scale"), f"{path}.subresources.scale")
-    errors += _column_errors(parts.get("additionalPrinterColumns") or (), f"{path}.additionalPrinterColumns")
-    fields = parts.get("selectableFields") or ()
-    if fields and path != "spec" and parts.get("schema") is None:  # a schema that all versions share is not theirs
-        text = "may only be set when `version.schema.openAPIV3Schema` is not included"
-        errors.append(invalid(f"{path}.selectableFields", "", text))
-    elif fields and isinstance(document, dict):
-        is_stored = any(json_equal(item.get("selectableFields"), fields) for item in before.get("versions") or ())
-        errors += _selectable_errors(fields, document, f"{path}.selectableFields", is_stored=is_stored)
-    return errors
-
-
-def _has_defaults(value: Any) -> bool:
-    if isinstance(value, dict):
-        return value.get("default") is not None or any(_has_defaults(item) for item in value.values())
-    return isinstance(value, list) and any(_has_defaults(item) for item in value)
-
-
-def _deprecation_errors(version: JsonObject, path: str) -> list[FieldError]:
-    text = version.get("deprecationWarning")
-    if text is None:
-        return []
-    if not version.get("deprecated"):
-        return [invalid(path, text, "can only be set for deprecated versions")]
-    errors: list[FieldError] = []
-    if len(text.encode()) > _LONGEST_WARNING:
-        errors.append(invalid(path, text, f"must be <= {_LONGEST_WARNING} characters long"))
-    if not text:
-        errors.append(invalid(path, text, "must not be an empty string"))
-    odd = next((index for index, character in enumerate(text) if not character.isprintable()), None)
-    if odd is not None:
-        position = len(text[:odd].encode())
-        reason = f"must only contain printable UTF-8 characters; non-printable character found at index {position}"
-        errors.append(invalid(path, text, reason))
-    return errors
-
-
-def _schema_errors(document: JsonObject, path: str, has_status: bool, old_schemas: list[Any]) -> list[FieldError]:
-    """The errors in a schema. ``old_schemas``: earlier schemas; if the schema is one of them, defaults and rules are
-    not checked again.
-    """
-    errors = structural.check(document, path, status_subresource=has_status)
-    if errors or any(json_equal((schema or {}).get("openAPIV3Schema"), document) for schema in old_schemas):
-        return errors
-    return list(default_errors(document, path, root=True)) or rule_errors(document, path)
-
-
-def _scale_errors(scale: Any, path: str) -> list[FieldError]:
-    if scale is None:
-        return []
-    errors: list[FieldError] = []
-    for key, roots, text in (
-        ("specReplicasPath", (".spec.",), "should be a json path under .spec"),
-        ("statusReplicasPath", (".status.",), "should be a json path under .status"),
-        ("labelSelectorPath", (".spec.", ".status."), "should be a json path under either .spec or .status"),
-    ):
-        value = scale.get(key) or ""
-        if not value:
-            if key != "labelSelectorPath":
-                errors.append(required(f"{path}.{key}"))
-            continue
-        wrong = _path_errors(value, f"{path}.{key}")
-        errors += wrong
-        if not wrong and not value.startswith(roots):
-            errors.append(invalid(f"{path}.{key}", value, text))
-    return errors
-
-
-def _path_errors(value: str, path: str) -> list[FieldError]:
-    return [] if value.startswith(".") else [invalid(path, value, "must be a simple json path starting with .")]
-
-
-def _column_errors(columns: Any, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    types, formats = (f"must be one of {','.join(names)}" for names in (_COLUMN_TYPES, _COLUMN_FORMATS))
-    for index, column in enumerate(columns):
-        field_path = f"{path}[{index}]"
-        if not column.get("name"):
-            errors.append(required(f"{field_path}.name"))
-        if not column.get("type"):
-            errors.append(required(f"{field_path}.type", types))
-        elif column["type"] not in _COLUMN_TYPES:
-            errors.append(invalid(f"{field_path}.type", column["type"], types))
-        if column.get("format") and column["format"] not in _COLUMN_FORMATS:
-            errors.append(invalid(f"{field_path}.format", column["format"], formats))
-        if not column.get("jsonPath"):
-            errors.append(required(f"{field_path}.JSONPath"))
-        else:
-            errors += _path_errors(column["jsonPath"], f"{field_path}.JSONPath")
-    return errors
-
-
-def _selectable_errors(fields: Any, schema: JsonObject, path: str, *, is_stored: bool) -> list[FieldError]:
-    """The errors in selectable fields; ``is_stored``: the CRD had them before, and may have too many of them."""
-    errors: list[FieldError] = []
-    paths: set[str] = set()
-    for index, field in enumerate(fields):
-        field_path, value = f"{path}[{index}].jsonPath", field.get("jsonPath") or ""
-        if not value:
-            errors.append(required(field_path))
-            continue
-        try:
-            if "[" in value:
-                raise ValueError("array notation is not allowed")
-            path_text, node = resolve_path(value, schema)
-        except ValueError as problem:
-            errors.append(invalid(field_path, value, f"is an invalid path: {problem}"))
-            continue
-        if path_text.partition(".")[0] == "metadata":
-            errors.append(invalid(field_path, value, "must not point to fields in metadata"))
-        if node.get("type") not in ("string", "boolean", "integer"):
-            text = "must point to a field of type string, boolean or integer."
-            errors.append(
-                invalid(field_path, value, f"{text} Enum string fields and strings with formats are allowed.")
-            )
-        if path_text in paths:
-            errors.append(duplicate(field_path, value))
-        paths.add(path_text)
-    if len(paths) > _MOST_SELECTABLE and not is_stored:
-        errors.append(too_many(path, len(paths), _MOST_SELECTABLE))
     return errors
 
 
