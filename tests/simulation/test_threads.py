@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import Any
+
 import pytest
 from tests.simulation.kinds import App, AppSpec
 
@@ -10,6 +17,7 @@ from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.simulation import SWITCHES, Budget, Counterexample, External, Setup, call, check
 from setpoint.simulation.execution.worker_pool import WorkerPool
 from setpoint.simulation.faults.plan import Plan, fault
+from setpoint.simulation.sandbox.event_loop import SimulationLoop
 from setpoint.simulation.trace.result import Options
 
 ONLY_CRASHES = {name: "this is about crashes" for name in SWITCHES if name != "crash"}
@@ -84,3 +92,55 @@ def test_a_process_that_dies_in_a_call_of_a_thread_starts_again(
     crash = Plan((fault(kind, f"call dns.{at} #1"),))
     result = sp.Controller(App, put).finalize(remove)
     check(come_and_go, lambda: [result], externals=[dns], replay=crash.token(), workers=0)
+
+
+class EagerThreads(Executor):
+    """Goes on only when the job has ended or its thread waits: as where threads are faster than the loop."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        result: Future[Any] = Future()
+        result.set_running_or_notify_cancel()
+        thread = threading.Thread(target=lambda: result.set_result(fn(*args, **kwargs)), daemon=True)
+        thread.start()
+        while thread.is_alive() and not waits(thread):
+            pass
+        return result
+
+
+def waits(thread: threading.Thread) -> bool:
+    frame = sys._current_frames().get(thread.ident or 0)
+    while frame is not None and frame.f_code is not threading.Condition.wait.__code__:
+        frame = frame.f_back
+    return frame is not None
+
+
+def test_a_job_begins_only_when_the_loop_has_come_to_wait_for_it() -> None:
+    events: list[str] = []
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        pool = EagerThreads()
+        job = loop.run_in_executor(pool, lambda: 1)
+        assert not job.done(), "its result has to come as a callback of the loop, however fast the thread is"
+        job.add_done_callback(lambda _: events.append("job"))
+        loop.call_soon(events.append, "callback")
+        await job
+
+    loop = SimulationLoop()
+    loop.run_until_complete(main())
+    loop.close()
+    assert events == ["callback", "job"]
+
+
+def test_a_job_that_an_executor_refuses_stops_nothing() -> None:
+    async def main() -> int:
+        loop = asyncio.get_running_loop()
+        pool = ThreadPoolExecutor(1)
+        pool.shutdown()
+        with pytest.raises(RuntimeError, match="after shutdown"):
+            await loop.run_in_executor(pool, len, "")
+        return await asyncio.to_thread(lambda: 7)
+
+    loop = SimulationLoop()
+    assert loop.run_until_complete(main()) == 7
+    loop.close()

@@ -88,7 +88,8 @@ class SimulationLoop(VirtualTimeLoop):
         """
         turns = self._turns_of_threads
         job = Job()
-        result = super().run_in_executor(executor, turns.begin(job, func), *args)
+        result = super().run_in_executor(executor, turns.waiting_function(job, func), *args)
+        turns.begin(job)
         result.add_done_callback(lambda _: turns.jobs.discard(job))
         turns.stand_still()
         return result

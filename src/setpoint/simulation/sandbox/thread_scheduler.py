@@ -28,19 +28,27 @@ class ThreadScheduler:
         self.jobs: set[Job] = set()
         self._changed = threading.Condition()
         self._running = 0
+        self._stands = False
         self._over = False
         self._local = threading.local()
 
-    def begin(self, job: Job, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Counts the job as running. Returns the function that the thread has to run instead of ``function``."""
-        self.jobs.add(job)
-        self._running += 1
+    def waiting_function(self, job: Job, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function that the thread has to run instead of ``function``. It begins when the loop stands still: from
+        Python 3.14 on, asyncio sets the result of a job that has ended already at once, and of others by a callback.
+        """
 
         def run(*args: Any) -> Any:
             self._local.job = job
+            with self._changed:
+                self._changed.wait_for(lambda: self._stands)
             return function(*args)
 
         return run
+
+    def begin(self, job: Job) -> None:
+        """Counts the job as running."""
+        self.jobs.add(job)
+        self._running += 1
 
     def waits(self, callback: Callable[..., Any]) -> None:
         """If the calling thread waits for the result of ``callback``, counts its job as waiting so that the loop can
@@ -61,7 +69,10 @@ class ThreadScheduler:
     def stand_still(self) -> None:
         """Blocks its caller, the loop, until every thread waits for the loop or has ended."""
         with self._changed:
+            self._stands = True
+            self._changed.notify_all()
             self._changed.wait_for(lambda: self._running == 0)
+            self._stands = False
 
     def end(self) -> None:
         """Cancels the futures for which threads wait, so that all threads end, including those of killed processes."""
@@ -76,7 +87,6 @@ class ThreadScheduler:
         """
         if self._over:
             return
-        job.waits_for = None
         with self._changed:
             self._running += 1
         self.stand_still()
