@@ -87,7 +87,7 @@ lint: $(VENV)/.dev ## ruff, the order of the packages, no circles of imports, an
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
-	$(BIN)/lint-imports --config .importlinter-circles --no-cache
+	$(BIN)/lint-imports .importlinter-circles --no-cache
 	$(BIN)/python tools/words.py
 
 types: mypy basedpyright ## mypy --strict and basedpyright

@@ -23,7 +23,7 @@ def judged(config_parser: ConfigParser, folder: Path) -> subprocess.CompletedPro
     with (folder / "contracts").open("w") as file:
         config_parser.write(file)
     linter = Path(sys.executable).with_name("lint-imports")
-    command = [linter, "--config", folder / "contracts", "--no-cache"]
+    command = [linter, folder / "contracts", "--no-cache"]
     return subprocess.run(command, cwd=folder, text=True, capture_output=True, check=False)
 
 
