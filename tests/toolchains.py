@@ -1,4 +1,6 @@
-"""Toolchains of other languages, for tests marked ``peers``: what is missing or can't be fetched skips a test."""
+"""Toolchains of other languages, for tests marked ``peers`` or ``generated``: what is missing or can't be fetched skips
+a test.
+"""
 
 from __future__ import annotations
 
@@ -29,3 +31,16 @@ def run_offline(command: Sequence[str], folder: Path) -> str:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def program_of_go(package: str, inside: str, folder: Path) -> Path:
+    """The program of a Go package, PATH@VERSION, which is at the path ``inside`` of its module."""
+    needs("go")
+    program = folder / package.partition("@")[0].rpartition("/")[2]
+    if not program.exists():
+        folder.mkdir(exist_ok=True)
+        module = package.replace(inside, "")
+        (folder / "go.mod").write_text("module setpoint.dev/tools\n")
+        fetched(["go", "mod", "download", module], folder)
+        run_offline(["env", f"GOBIN={folder}", "GOFLAGS=-mod=mod", "go", "install", package], folder)
+    return program

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.clients.test_clients import LIMIT, PROGRAMS, built, serving_at
-from tests.clients.test_tools import kubectl_of, program_of_go, runner
-from tests.toolchains import needs
+from tests.clients.test_tools import kubectl_of, runner
+from tests.toolchains import needs, program_of_go
 from tools.docs.navigation import ROOT
 
 pytestmark = pytest.mark.peers

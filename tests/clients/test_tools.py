@@ -18,7 +18,8 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.clients.test_clients import LIMIT, built, fetched, kubeconfig, needs, run_offline
+from tests.clients.test_clients import LIMIT, built, kubeconfig
+from tests.toolchains import fetched, program_of_go
 
 pytestmark = pytest.mark.peers
 __all__ = ["built", "kubeconfig"]
@@ -132,19 +133,6 @@ def test_kubectl_does_its_everyday_work(version: str, kubeconfig: Path, built: P
 
 def helm_of(major: int, built: Path) -> Path:
     return program_of_go(HELM[major], "/cmd/helm", built / f"helm-{major}")
-
-
-def program_of_go(package: str, inside: str, folder: Path) -> Path:
-    """The program of a Go package, PATH@VERSION, which is at the path ``inside`` of its module."""
-    needs("go")
-    program = folder / package.partition("@")[0].rpartition("/")[2]
-    if not program.exists():
-        folder.mkdir(exist_ok=True)
-        module = package.replace(inside, "")
-        (folder / "go.mod").write_text("module setpoint.dev/tools\n")
-        fetched(["go", "mod", "download", module], folder)
-        run_offline(["env", f"GOBIN={folder}", "GOFLAGS=-mod=mod", "go", "install", package], folder)
-    return program
 
 
 @pytest.mark.parametrize("major", HELM)
