@@ -55,12 +55,12 @@ wheels: $(VENV)/.made ## that nothing needs a compiler, on any Python and platfo
 	$(BIN)/python tools/wheels.py $(ARGS)
 
 test-peers: $(VENV)/.dev ## programs of other people: torture of controllers, envtest, clients in five languages; needs registries
-	$(BIN)/python -m pytest -q -m peers tests/torture tests/envtest tests/clients tests/docs
+	$(BIN)/python -m pytest -q -m peers tests/torture tests/envtest tests/clients tests/deploy tests/docs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group peers
 	$(BIN)/python -m pytest -q tests/docs/test_coming_from.py
 
 test-generated: $(VENV)/.dev ## projects of setpoint init in environments of their own, charts with helm: needs Go, and registries
-	$(BIN)/python -m pytest -q -m generated tests/scaffold tests/deploy tests/docs examples
+	$(BIN)/python -m pytest -q -m generated tests/scaffold tests/cluster tests/deploy tests/docs examples
 
 test-browser: $(VENV)/.dev ## the pages of operators and clusters in Chromium, with axe: needs Chromium, and registries
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group browser
