@@ -39,13 +39,13 @@ def main() -> int:
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            lines.append((time.monotonic(), _short(line.rstrip("\n"))))
+            lines.append((time.monotonic(), short(line.rstrip("\n"))))
     if process.returncode == 0:
         TARGET.write_text(picture(lines), "utf-8")
     return process.returncode
 
 
-def _short(line: str) -> str:
+def short(line: str) -> str:
     """The line without what would be another one in the next run, and a result without the words before it."""
     if line.startswith("demo:") and not line.endswith(" ...") and ": " in line.removeprefix("demo: "):
         return f"demo:    {line.rpartition(': ')[2]}"
