@@ -70,6 +70,16 @@ def test_clusters_of_a_folder_and_an_embedded_one_exclude_each_other() -> None:
         app(["run", "--clusters", "folder", "--embedded"])
 
 
+@pytest.mark.parametrize("name", ["missing", "file"])
+def test_clusters_without_a_folder_are_refused_by_the_flags_name(name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    app = program("mykind.py", sp.Operator([sp.Controller(ConfigMap, reconcile)]))
+    with pytest.raises(
+        UsageError, match=f"--clusters: .*{name} is not a folder; name one that has a kubeconfig of each"
+    ):
+        app(["run", "--clusters", str(tmp_path / name)])
+
+
 @pytest.mark.parametrize("flag", ["--kubeconfig", "--context"])
 def test_a_cluster_that_is_named_and_an_embedded_one_exclude_each_other(flag: str) -> None:
     app = program("mykind.py", sp.Operator([sp.Controller(ConfigMap, reconcile)]))

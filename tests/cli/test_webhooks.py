@@ -253,7 +253,7 @@ async def test_a_manager_serves_its_webhooks_when_it_has_a_certificate(tmp_path:
             assert await running.signalled(signal.SIGTERM) == 0
 
 
-@pytest.mark.parametrize("more", [("--embedded",), ("--clusters", "/nowhere")])
+@pytest.mark.parametrize("more", [("--embedded",), ("--clusters", str(Path(__file__).parent))])
 def test_webhooks_are_served_over_https_only_where_that_makes_sense(more: tuple[str, ...]) -> None:
     app = controller_program("mykinds.py", sp.Operator([controller], [admission]))
     with pytest.raises(

@@ -70,12 +70,16 @@ class ClusterFlags:
     crds: Annotated[tuple[Path, ...], Parameter(negative="")] = ()
 
     def check(self) -> None:
-        """Raises `UsageError` if two of the flags exclude each other."""
+        """Raises `UsageError` if two of the flags exclude each other, or ``clusters`` is not a folder."""
         if not self.embedded and (self.port or self.write_kubeconfig or self.crds):
             raise UsageError("--port, --write-kubeconfig and --crds need --embedded")
         for flag, value in (("clusters", self.clusters), ("kubeconfig", self.kubeconfig), ("context", self.context)):
             if value is not None and self.embedded:
                 raise UsageError(f"--{flag} and --embedded exclude each other")
+        if self.clusters is not None and not self.clusters.is_dir():
+            raise UsageError(
+                f"--clusters: {self.clusters} is not a folder; name one that has a kubeconfig of each cluster"
+            )
 
     def of_child(self, kubeconfig: Path | None) -> ClusterFlags:
         """The flags of a child process, whose supervisor has the embedded server, with this kubeconfig."""
