@@ -60,6 +60,15 @@ def test_dictionaries_make_similar_documents_small(library: Library) -> None:
         assert codec.decompress(small) == samples[199]
 
 
+def test_all_of_a_large_dictionary_is_used(library: Library) -> None:
+    kinds = [random.Random(seed).randbytes(3000).hex().encode() for seed in range(16)]
+    samples = [b"%d %b" % (number, kinds[number % 16]) for number in range(120)]
+    plain = len(library.codec().compress(samples[0]))
+    for dictionary in library.dictionaries(samples, 112 * 1024):
+        codec = library.codec(dictionary)
+        assert sum(len(codec.compress(sample)) for sample in samples[-16:]) / 16 < plain / 10
+
+
 def test_samples_without_anything_in_common_make_no_unusable_dictionary(library: Library) -> None:
     samples = [random.Random(seed).randbytes(2000) for seed in range(4)]
     for dictionary in library.dictionaries(samples, 2000):

@@ -13,6 +13,10 @@ from importlib import import_module
 from typing import Any, Final, Protocol
 
 _LEVEL: Final = 1
+_HASH_LOG: Final = 14
+"""The binary logarithm of the entries of a compressor's hash table: the level's for long documents. The level's for
+short ones, 13, has no room for a large dictionary.
+"""
 _SEGMENT: Final = (256, 3072)
 _MAGIC: Final = (0xFD2FB528).to_bytes(4, "little")
 """The first bytes of a frame (RFC 8878, section 3.1.1)."""
@@ -118,7 +122,8 @@ class Standard:
 class _StandardCodec:
     def __init__(self, zstd: Any, dictionary: bytes | None) -> None:
         self._dictionary = None if dictionary is None else zstd.ZstdDict(dictionary)
-        options = {zstd.CompressionParameter.compression_level: _LEVEL, zstd.CompressionParameter.dict_id_flag: 0}
+        parameter = zstd.CompressionParameter
+        options = {parameter.compression_level: _LEVEL, parameter.hash_log: _HASH_LOG, parameter.dict_id_flag: 0}
         self._compressor = zstd.ZstdCompressor(options=options, zstd_dict=self._dictionary)
         self._decompressor = zstd.ZstdDecompressor
         self._error = zstd.ZstdError
