@@ -155,5 +155,10 @@ def test_deep_items_are_cut_where_they_end(levels: int, size: int) -> None:
     items, envelope = split(body, size)
     assert items == [deep, flat, deep]
     assert envelope.metadata.resource_version == "1"
+
+
+@pytest.mark.parametrize("size", [100, 1 << 20])
+def test_a_list_whose_own_metadata_nests_more_deeply_than_python_decodes_is_refused(size: int) -> None:
+    deep = b'{"a":' * 300_000 + b"0" + b"}" * 300_000
     with pytest.raises(WatchBroken, match="not a complete list"):
         split(b'{"kind":"PodList","metadata":%b,"items":[]}' % deep, size)

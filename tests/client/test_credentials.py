@@ -274,7 +274,7 @@ async def test_a_plugins_client_certificate_is_used(tmp_path: Path) -> None:
             "printed something other than an ExecCredential: .*(?i:utf-8)",
         ),
         ("print('{\"status\": ' + '[' * 100_000)", "printed something other than an ExecCredential"),
-        ("print('{\"more\": ' + '[' * 100_000)", "printed something other than an ExecCredential: nested too deeply"),
+        ("print('{\"more\": ' + '[' * 1_000_000)", "printed something other than an ExecCredential: nested too deeply"),
         ("say(version='v0', token='t')", "printed v0 ExecCredential; .* was expected"),
         ("say(kind='Pod')", "Pod; .* was expected"),
         ("say()", "printed neither a token nor a client certificate"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -62,8 +63,10 @@ def test_a_long_text_of_openings_fails_like_a_short_one(text: str) -> None:
     with pytest.raises((RecursionError, json.JSONDecodeError)) as long:
         parse_json(text)
     with pytest.raises((RecursionError, json.JSONDecodeError)) as short:
-        parse_json(text[:60_001])
-    assert str(long.value) == str(short.value)
+        parse_json(text[:400_001])
+    # From Python 3.14 on, a RecursionError says how large the stack is, in another number each time.
+    words = [re.sub(r"\d+ kB", "N kB", str(error.value)) for error in (long, short)]
+    assert words[0] == words[1]
 
 
 @pytest.mark.parametrize("text", ['{"data": {"a": "%s", "a": "b"}}', '{"data": {"%s": "1", "b": "2", "b" : "3"}}'])
