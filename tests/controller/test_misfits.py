@@ -286,6 +286,40 @@ async def test_a_misfit_without_the_finalizer_gets_none() -> None:
         assert seen.finalized == {}
 
 
+@pytest.mark.parametrize("in_thread", [False, True])
+@virtual_time
+async def test_a_program_that_removes_its_finalizer_by_itself_gets_a_misfit_that_is_deleted(in_thread: bool) -> None:
+    calls: list[tuple[bool, Any]] = []
+
+    def default(thing: Thing, check: Check) -> None:
+        thing.spec.every = sp.Duration.of(thing.spec.every * 2)
+
+    async def reconcile(thing: Thing, ctx: sp.Context) -> None:
+        calls.append((thing.is_deleting, thing.spec.every))
+        if thing.is_deleting:
+            await ctx.patch(thing, {"metadata": {"finalizers": None}})
+
+    def reconcile_in_thread(thing: Thing, ctx: sp.SyncContext) -> None:
+        calls.append((thing.is_deleting, thing.spec.every))
+        if thing.is_deleting:
+            ctx.patch(thing, {"metadata": {"finalizers": None}})
+
+    function: Any = reconcile_in_thread if in_thread else reconcile
+    controller = sp.Controller(Thing, function, reconcile_deleting=True).defaults(default)
+    async with cluster(controller, control_plane=False, rbac=False) as world:
+        await define(world, Loose)
+        things = dynamic(resource_of(Thing))
+        metadata = {"name": "odd", "namespace": "default", "finalizers": ["example.com/own"]}
+        await world.create(things.of({"metadata": metadata, "spec": {"every": "1d"}}))
+        await define(world, Thing)
+        await world.settle(failing=True)
+        assert calls == []
+        await world.client.delete("things", "odd")
+        await world.settle(failing=True)
+        assert calls == [(True, "1d")]
+        assert await world.list(Thing) == []
+
+
 @virtual_time
 async def test_a_namespace_with_a_misfit_can_be_deleted() -> None:
     seen = Observed()

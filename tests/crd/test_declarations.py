@@ -262,6 +262,17 @@ class Tagged(Model, tag=True):
 
 
 @dataclass
+class Thawed:
+    value: int = 1
+
+
+@dataclass(frozen=True)
+class Frozen:
+    value: int = 1
+    values: tuple[int, ...] = ()
+
+
+@dataclass
 class Both:
     from_: int = 1
     from__: int = 1
@@ -282,12 +293,21 @@ class Both:
         (list, r"a list must have one item type"),
         (timedelta, r"timedelta has no JSON form that API servers accept; use Duration, "),
         (Decimal, r"use Quantity"),
+        (set[Any], r"a set of Python can't hold Any, which is not hashable; use list\[\.\.\.\] with Field\(list_type"),
+        (set[list[int]], r"can't hold list"),
+        (dict[str, frozenset[msgspec.Raw]], r"\*: a set of Python can't hold Raw"),
+        (set[Annotated[Thawed, Field(map_type="atomic")]], r"can't hold Thawed"),
         (Literal["a", 1], r"an enum must hold only strings or only integers"),
     ],
 )
 def test_what_can_not_be_names_class_field_and_what_to_do(kind: Any, message: str) -> None:
     with pytest.raises(DefinitionError, match=message):
         schema_of_type(kind)
+
+
+def test_a_set_holds_what_python_can_hash() -> None:
+    for item in (int, Quantity, tuple[str, ...], Annotated[Frozen, Field(map_type="atomic")]):
+        assert schema_of_type(set[item])["x-kubernetes-list-type"] == "set"  # type: ignore[valid-type]
 
 
 class Slow(Model):

@@ -12,7 +12,7 @@ from msgspec.structs import astuple
 from setpoint.cache.function_names import name_of, place_of
 from setpoint.cache.index import Index, IndexFunction, by_label, by_owner
 from setpoint.cache.object_record import Record
-from setpoint.meta import Selector, decode
+from setpoint.meta import Selector
 from setpoint.meta.object_head import Head
 
 logger = logging.getLogger("setpoint.cache")
@@ -30,14 +30,15 @@ _LABEL_INDEXES = 32
 class Indexes:
     """The named indexes of a store, and the indexes of labels, which are built on first use.
 
-    ``read`` returns the head and the document of a record. If a function raises for an object, the error is logged and
-    the object is left out of that index.
+    ``read`` returns the head and the document of a record, and ``decode`` an object of a class from a document. If a
+    function raises for an object, the error is logged and the object is left out of that index.
     """
 
-    __slots__ = ("_all", "_labels", "_named", "_read", "epoch", "problem")
+    __slots__ = ("_all", "_decode", "_labels", "_named", "_read", "epoch", "problem")
 
-    def __init__(self, read: Callable[[Record], tuple[Head, bytes]]) -> None:
+    def __init__(self, read: Callable[[Record], tuple[Head, bytes]], decode: Callable[[type[Any], bytes], Any]) -> None:
         self._read = read
+        self._decode = decode
         self._named: dict[str, Index] = {OWNER: Index(by_owner)}
         self._labels: dict[str, Index] = {}
         self._all: tuple[Index, ...] = tuple(self._named.values())
@@ -148,7 +149,7 @@ class Indexes:
             if projection is None:
                 return index.values_of(head)
             if projection not in decoded:
-                decoded[projection] = decode(projection, document)
+                decoded[projection] = self._decode(projection, document)
             return index.values_of(decoded[projection])
         except Exception as problem:  # one object that a function can't read must not end the watch
             name = name_of(index.function)

@@ -13,6 +13,7 @@ from setpoint.cache.index import IndexFunction
 from setpoint.cache.indexes import OWNER
 from setpoint.cache.lister import Lister
 from setpoint.cache.object_record import version_number
+from setpoint.cache.record_map import Readable
 from setpoint.cache.shared_informer import SharedInformer
 from setpoint.cache.snapshot import Snapshot
 from setpoint.cache.store import Store
@@ -47,7 +48,7 @@ class Informer(Generic[K]):
         self._registrations: list[HandlerRegistration] = []
         self._closed = False
         self._indexes: dict[str, str] = {}
-        self._lister = Lister(shared.store, kind, shared.scope.resource, indexes=self._indexes)
+        self._lister = self.lister_of(shared.store)
 
     @property
     def resource(self) -> Resource:
@@ -175,9 +176,10 @@ class Informer(Generic[K]):
         """A snapshot of the store as it is now; read it with `lister_of`, and close it when done."""
         return self._shared.store.snapshot()
 
-    def lister_of(self, snapshot: Snapshot) -> Lister[K]:
-        """Typed reads of a snapshot."""
-        return Lister(snapshot, self._kind, self.resource, indexes=self._indexes)
+    def lister_of(self, snapshot: Readable) -> Lister[K]:
+        """Typed reads of a snapshot, or of the store."""
+        decode = self._shared.store.parser.decode
+        return Lister(snapshot, self._kind, self.resource, indexes=self._indexes, decode=decode)
 
     async def observed(
         self,

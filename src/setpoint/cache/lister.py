@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar, overload
 
 from setpoint.cache.errors import NotFoundInCache
@@ -40,11 +40,18 @@ class Lister(Generic[K]):
     does not scan the cache. ``as_`` is a smaller struct to decode into; other fields are not decoded.
     """
 
-    __slots__ = ("_indexes", "_kind", "_readable", "_records", "_resource")
+    __slots__ = ("_decode", "_indexes", "_kind", "_readable", "_records", "_resource")
 
     def __init__(
-        self, readable: Readable, kind: type[K], resource: Resource, *, indexes: Mapping[str, str] = _AS_THEY_ARE
+        self,
+        readable: Readable,
+        kind: type[K],
+        resource: Resource,
+        *,
+        indexes: Mapping[str, str] = _AS_THEY_ARE,
+        decode: Callable[[type[Any], bytes], Any] = decode,
     ) -> None:
+        self._decode = decode
         self._readable = readable
         self._indexes = indexes
         self._kind = kind
@@ -67,7 +74,7 @@ class Lister(Generic[K]):
         record = self._readable.record(full)
         if record is None:
             raise NotFoundInCache(self._resource, full)
-        return decode(as_ or self._kind, self._readable.document(record))
+        return self._decode(as_ or self._kind, self._readable.document(record))
 
     @overload
     def try_get(self, key: str, namespace: str | None = None) -> K | None: ...
@@ -77,7 +84,7 @@ class Lister(Generic[K]):
     def try_get(self, key: str, namespace: str | None = None, *, as_: type[Any] | None = None) -> Any:
         """Like `get`, but returns None if the object is missing."""
         record = self._readable.record(_key(key, namespace))
-        return None if record is None else decode(as_ or self._kind, self._readable.document(record))
+        return None if record is None else self._decode(as_ or self._kind, self._readable.document(record))
 
     def head(self, key: str, namespace: str | None = None) -> Head | None:
         """The metadata of an object, or None if the object is missing."""
@@ -127,7 +134,7 @@ class Lister(Generic[K]):
             record = readable.record(key)
             if record is not None:
                 try:
-                    objects.append(decode(kind, readable.document(record)))
+                    objects.append(self._decode(kind, readable.document(record)))
                 except DecodeError as problem:
                     self._left_out(key, record, problem)
         return objects

@@ -13,16 +13,29 @@ is guessed: in front of the field that followed the metadata in the last object 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from setpoint.cache.object_record import version_number
-from setpoint.meta import DecodeError, Resource, TooDeep, decode, encode, head_in, members, mended, plain
+from setpoint.meta import (
+    DecodeError,
+    Resource,
+    TooDeep,
+    decode,
+    decode_as_read,
+    encode,
+    head_in,
+    members,
+    mended,
+    plain,
+)
 from setpoint.meta.json_document import excerpt
 from setpoint.meta.managed_fields import MANAGED_FIELDS, end_of_managed_fields, is_complete
 from setpoint.meta.object_head import Head
+
+P = TypeVar("P")
 
 Transform = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -89,6 +102,14 @@ class ObjectParser:
         self._transform = transform
         self._keep = keep_managed_fields
         self._fast = not (metadata_only or projection is not None or transform is not None or keep_managed_fields)
+
+    def decode(self, kind: type[P], document: bytes) -> P:
+        """The object in a document of the cache. Where only metadata is kept, other fields may be absent.
+
+        Raises:
+            DecodeError: the document does not fit ``kind``.
+        """
+        return decode_as_read(kind, document)[0] if self._metadata_only else decode(kind, document)
 
     def read(self, raw: bytes) -> Item:
         """The object in ``raw``. An object that is nested too deeply is neither transformed nor projected, and one that

@@ -61,7 +61,7 @@ class Store:
         self._compressor = Compressor()
         self._records: dict[str, Record] = {}
         self._namespaces: dict[str, dict[str, None]] = {}
-        self.indexes = Indexes(self._read)
+        self.indexes = Indexes(self._read, parser.decode)
         self._snapshots: list[weakref.ref[Snapshot]] = []
         self._training = Training(self._compressor)
         self._to_recompress: list[str] = []

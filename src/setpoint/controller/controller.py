@@ -68,10 +68,11 @@ class Controller(Declaration[K]):
         predicates: tests that must all accept an event of the object itself.
         namespace, selector, field_selector: the objects of the kind that are watched.
         metadata_only: whether only metadata is watched, for controllers that need no more; the object has no spec then.
-        reconcile_deleting: whether the function is called for objects that are being deleted, too.
+        reconcile_deleting: whether the function is called for objects that are being deleted, too, even for one that
+            does not fit its class (see `finalize`).
         owns_status: whether the status belongs to this controller, which then maintains ``observedGeneration`` and
             reports failures there (`failure_condition`). By default true for custom resources with a status and false
-            for built-in kinds, which never get additional conditions.
+            for built-in kinds, which never get additional conditions, and with ``metadata_only``.
         leader_only: whether only the elected leader may run it.
         sync_timeout: seconds that the caches may take to sync at the start.
         hot_loop: limits beyond which a key in a hot loop is slowed down: by default 30 changes of one object in 30 s,

@@ -155,8 +155,11 @@ class Declaration(Generic[K]):
         self._event_filter = check_predicates(chosen["event_filter"], "event_filter")
         self.rate_limiter = chosen["rate_limiter"]
         self.reconcile_deleting = chosen["reconcile_deleting"]
-        has_status, owns_status = "status" in kind.__struct_fields__, chosen["owns_status"]
-        self.owns_status = has_status and not issubclass(kind, ApiModel) if owns_status is None else owns_status
+        self.metadata_only = metadata_only = chosen["metadata_only"]
+        own = "status" in kind.__struct_fields__ and not issubclass(kind, ApiModel) and not metadata_only
+        self.owns_status = own if chosen["owns_status"] is None else chosen["owns_status"]
+        if self.owns_status and metadata_only:
+            raise ValueError(f"controller {self.name!r}: it can't own the status, which metadata_only hides")
         self.leader_only = chosen["leader_only"]
         self.sync_timeout = chosen["sync_timeout"]
         self.hot_loop = chosen["hot_loop"]
@@ -175,7 +178,7 @@ class Declaration(Generic[K]):
                 namespace=chosen["namespace"],
                 selector=chosen["selector"],
                 field_selector=chosen["field_selector"],
-                metadata_only=chosen["metadata_only"],
+                metadata_only=metadata_only,
             )
         ]
         self.indexes: list[DeclaredIndex] = []

@@ -28,7 +28,7 @@ from setpoint.crd.schema_descriptions import class_description, field_descriptio
 from setpoint.crd.schema_keywords import JSONSchema, apply, infinite_in, metas_of, options_of
 from setpoint.meta import Duration, MicroTime, Object, ObjectMeta, Quantity, to_wire
 from setpoint.meta.duration import DURATION_PATTERN
-from setpoint.meta.model_fields import alternatives, bare, fields_of, is_record
+from setpoint.meta.model_fields import alternatives, bare, fields_of, is_hashable, is_record
 from setpoint.schema import copy_json
 
 _SCALARS: dict[Any, JSONSchema] = {
@@ -422,6 +422,12 @@ def _array(target: type, arguments: tuple[Any, ...], walk: _Walk) -> JSONSchema:
     schema: JSONSchema = {"type": "array", "items": _type(items[0], walk)}
     walk.path.pop()
     if target in (set, frozenset):
+        if not is_hashable(items[0]):
+            item = bare(items[0])
+            name = getattr(item, "__name__", str(item))
+            raise walk.error(
+                f'a set of Python can\'t hold {name}, which is not hashable; use list[...] with Field(list_type="set")'
+            )
         schema["x-kubernetes-list-type"] = "set"
     return schema
 

@@ -196,6 +196,22 @@ def bare(annotation: Any) -> Any:
             return annotation
 
 
+def is_hashable(annotation: Any) -> bool:
+    """Whether every value of this type can be an item of a set."""
+    for choice in alternatives(annotation):
+        target = get_origin(choice) or choice
+        if target in (tuple, frozenset):
+            hashable = all(is_hashable(argument) for argument in get_args(choice) if argument is not Ellipsis)
+        elif is_record(target):
+            frozen = target.__struct_config__.frozen if issubclass(target, Struct) else target.__hash__ is not None
+            hashable = frozen and all(is_hashable(item.type) for item in fields_of(choice))
+        else:
+            hashable = target not in (Any, msgspec.Raw) and getattr(target, "__hash__", None) is not None
+        if not hashable:
+            return False
+    return True
+
+
 def has_foreign(annotation: Any) -> bool:
     """Whether this type contains a dataclass or a pydantic model at any depth."""
     if isinstance(annotation, type) and issubclass(annotation, Struct):

@@ -64,11 +64,12 @@ _UNTRACED = nullcontext()
 
 
 class Functions(NamedTuple, Generic[K]):
-    """The functions of a controller, as coroutine functions. ``finalize_misfit`` is called instead of ``finalize`` for
-    an object that does not fit its class.
+    """The functions of a controller, as coroutine functions. Those named ``misfit`` are called instead of the others
+    for an object that is being deleted and does not fit its class.
     """
 
     reconcile: Function[K]
+    reconcile_misfit: Function[K]
     finalize: Function[K] | None = None
     finalize_misfit: Function[K] | None = None
 
@@ -166,9 +167,14 @@ class Reconciler(Generic[K]):
                 if why:
                     await self._status.paused(obj, context, why)
                     return Paused(why)
+                if misfits and deleting:
+                    context.log.warning(
+                        "the object does not fit its class; cleaning up with its values as they were read",
+                        extra={"problem": _misfit_message(misfits)},
+                    )
                 if cleaning:
                     outcome = await self._clean_up(obj, context, misfits)
-                elif misfits:
+                elif misfits and not deleting:
                     await self._refuse(obj, context, misfits)
                 else:
                     if (
@@ -177,7 +183,8 @@ class Reconciler(Generic[K]):
                         and self._controller.finalizer not in metadata.finalizers
                     ):
                         obj = await self._add_finalizer(obj, context)
-                    outcome = await self._attempt(self._functions.reconcile, obj, context)
+                    function = self._functions.reconcile_misfit if misfits else self._functions.reconcile
+                    outcome = await self._attempt(function, obj, context)
                 if isinstance(outcome, After) and outcome.seconds < SOON and self._spun(obj):
                     activity.metrics.hot_loops += 1
                 return outcome
@@ -243,8 +250,13 @@ class Reconciler(Generic[K]):
     # -- the object ----------------------------------------------------------------------------------------------------
 
     def _decoded(self, document: bytes | None) -> tuple[K | None, Sequence[Misfit]]:
-        """The object, and its values that do not fit the class; None if there is no object."""
-        return (None, ()) if document is None else decode_as_read(self._controller.kind, document)
+        """The object, and its values that do not fit the class; None if there is no object. Where only metadata is
+        watched, no other field matters.
+        """
+        if document is None:
+            return None, ()
+        obj, misfits = decode_as_read(self._controller.kind, document)
+        return obj, () if self._controller.metadata_only else misfits
 
     async def _read_live(self, key: ObjectKey) -> tuple[K | None, Sequence[Misfit]]:
         try:
@@ -325,11 +337,6 @@ class Reconciler(Generic[K]):
         # Defaults are made for objects that fit their class, and must not keep another one from going.
         finalize = self._functions.finalize_misfit if misfits else self._functions.finalize
         assert finalize is not None
-        if misfits:
-            context.log.warning(
-                "the object does not fit its class; cleaning up with its values as they were read",
-                extra={"problem": _misfit_message(misfits)},
-            )
         draft = self._status.draft(obj)
         try:
             outcome = await self._call(finalize, obj, context)

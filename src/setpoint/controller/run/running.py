@@ -394,7 +394,7 @@ def _functions_of(declaration: Declaration[K], threads: FunctionThreads) -> Func
     """The functions that the reconciler calls, with the declared defaults and checks before them."""
     function = declaration.finalizer_function
     finalize = finalize_misfit = None if function is None else threads.coroutine_function(function)
-    reconcile = threads.coroutine_function(declaration.reconcile)
+    reconcile = reconcile_misfit = threads.coroutine_function(declaration.reconcile)
     defaulters, validators = declaration.defaulters, declaration.validators
     if defaulters or validators:
         from setpoint.controller.reconcile_admission import checked_first  # loads the schema package
@@ -402,4 +402,4 @@ def _functions_of(declaration: Declaration[K], threads: FunctionThreads) -> Func
         reconcile = checked_first(reconcile, defaulters, validators)
         if finalize is not None:
             finalize = checked_first(finalize, defaulters, validators)
-    return Functions(reconcile, finalize, finalize_misfit)
+    return Functions(reconcile, reconcile_misfit, finalize, finalize_misfit)

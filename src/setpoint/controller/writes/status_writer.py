@@ -169,6 +169,12 @@ class StatusWriter(Generic[K]):
             if patch is None:
                 self._check_contested(draft, refusal, context)
                 return
+            if onto is obj and self._controller.metadata_only:  # its cache has no status to compare with
+                live = await self._live(obj)
+                if live is None:
+                    return
+                onto = live
+                continue
             metadata = {"uid": onto.uid, "resourceVersion": onto.metadata.resource_version}
             try:
                 answer = await self._env.client.patch(
