@@ -45,6 +45,22 @@ async def test_ready_pods_are_called_in_turns_where_programs_answer_for_them() -
 
 
 @sp.testing.virtual_time
+async def test_turns_are_remembered_for_a_limited_number_of_services(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("setpoint.cluster.networking.service_resolver._MAX_TURNS", 3)
+    async with sp.testing.cluster() as cluster:
+        hooks = service()
+        hooks.spec.ports = [ServicePort(name=f"p{port}", port=port, target_port=9443) for port in range(440, 450)]
+        await cluster.create(hooks)
+        for name in "ab":
+            await cluster.create(pod(name, f"9443=127.0.0.1:{ord(name)}"))
+        await cluster.settle()
+        find = addresses(cluster)
+        for port in range(440, 450):
+            assert find(("default", "hooks", port)) != find(("default", "hooks", port))
+            assert len(find._turns) <= 3
+
+
+@sp.testing.virtual_time
 async def test_a_refusal_says_what_is_missing() -> None:
     async with sp.testing.cluster() as cluster:
         find = addresses(cluster)

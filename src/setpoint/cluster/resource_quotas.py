@@ -139,7 +139,10 @@ class ResourceQuotas:
 
     def _forget_deleted(self, old: Head | None, new: Head | None) -> bool:
         if new is None and old is not None:
-            self._quotas.get(old.namespace, set()).discard(old.key)
+            quotas = self._quotas.get(old.namespace, set())
+            quotas.discard(old.key)
+            if not quotas:
+                self._quotas.pop(old.namespace, None)
         return True
 
     async def _deletions(self, caches: CacheReader) -> AsyncIterator[ObjectKey]:

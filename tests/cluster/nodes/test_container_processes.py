@@ -5,18 +5,28 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import pytest
 import yaml
+from tests.tasks import stop
 
 from setpoint.apps.error_reports import UsageError
 from setpoint.cli.server import serve
 from setpoint.cli.server_flags import PlaneFlags
 from setpoint.client import Client, Invalid
 from setpoint.cluster.embedded import EmbeddedCluster
+from setpoint.cluster.nodes.container_processes import Processes
+from setpoint.cluster.nodes.pod_kubeconfigs import PodAccess
 from setpoint.meta import from_wire
-from setpoint.models.authentication_v1 import SelfSubjectReview
+from setpoint.models.authentication_v1 import (
+    SelfSubjectReview,
+    TokenRequest,
+    TokenRequestSpec,
+    TokenRequestStatus,
+)
 from setpoint.models.core_v1 import Container, EnvVar, Pod, PodSpec, ResourceRequirements, Service, ServiceAccount
 from setpoint.models.discovery_v1 import EndpointSlice
 
@@ -241,6 +251,31 @@ async def test_a_process_has_a_kubeconfig_with_the_service_account_of_its_pod(lo
         while Path(path).exists():  # noqa: ASYNC110 - nothing tells of it
             await asyncio.sleep(0.05)
     assert yaml.safe_load(text)["contexts"][0]["context"]["namespace"] == "default"
+
+
+async def test_a_pod_that_goes_while_its_token_is_made_leaves_no_kubeconfig() -> None:
+    class Server:
+        asked, answers = asyncio.Event(), asyncio.Event()
+
+        async def create_token(self, name: str, **options: object) -> TokenRequest:
+            self.asked.set()
+            await self.answers.wait()
+            return TokenRequest(spec=TokenRequestSpec(audiences=[]), status=TokenRequestStatus(token="t"))
+
+    server = Server()
+    access = PodAccess(cast("Client", server), lambda token: {"users": [{"token": token}], "contexts": []})
+    processes = Processes(now=lambda: datetime.now(UTC), access=access)
+    running = asyncio.create_task(processes.run())
+    pod = script("a", "exec sleep 100")
+    pod.metadata.uid = "u"
+    processes.begin(pod, pod.spec.containers[0], 0)
+    await server.asked.wait()
+    processes.forget("u")
+    server.answers.set()
+    assert await anext(processes.ended()) == "default/a"
+    assert access._directory is not None
+    assert os.listdir(access._directory.name) == []
+    await stop(running)
 
 
 async def test_a_pod_that_wants_no_token_gets_no_kubeconfig(local: EmbeddedCluster) -> None:

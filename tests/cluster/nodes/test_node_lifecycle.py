@@ -6,8 +6,10 @@ from tests.cluster.scheduling.pods import events_of, place, pod
 
 from setpoint.cluster import HollowNode
 from setpoint.models.coordination_v1 import Lease
-from setpoint.models.core_v1 import Node, Pod, Taint, Toleration
+from setpoint.models.core_v1 import Node, NodeCondition, NodeSpec, Pod, Taint, Toleration
+from setpoint.models.events_v1 import Event
 from setpoint.testing import Cluster, advance, cluster, virtual_time
+from setpoint.webhook import Admission, Review
 
 DEAD = "hollow.setpoint.io/node"
 
@@ -70,6 +72,65 @@ async def test_a_dead_node_is_unreachable_and_its_pods_move_after_five_minutes()
         left = await world.find(Pod, "a")
         assert left is None or left.is_deleting
         assert ("Normal", "TaintManagerEviction", "Marking for deletion Pod default/a") in await events_of(world, "a")
+
+
+@virtual_time
+async def test_a_node_that_never_reported_is_unknown_and_conditions_of_others_stay() -> None:
+    async with cluster(nodes=1) as world:
+        silent = Node.named("silent", annotations={DEAD: "dead"}, spec=NodeSpec(provider_id="hollow://silent"))
+        silent = await world.create(silent)
+        network = NodeCondition(type="NetworkUnavailable", status="False", reason="RouteCreated")
+        silent.status.conditions = [network]
+        await world.client.update_status(silent)
+        await advance(60)
+        await world.settle()
+        conditions = (await world.get(Node, "silent")).status.conditions
+        never = ("Unknown", "NodeStatusNeverUpdated", "Kubelet never posted node status.")
+        assert {
+            condition.type: (condition.status, condition.reason, condition.message) for condition in conditions
+        } == {
+            "NetworkUnavailable": ("False", "RouteCreated", None),
+            **dict.fromkeys(("Ready", "MemoryPressure", "DiskPressure", "PIDPressure"), never),
+        }
+        assert [event for event in await world.list(Event) if event.regarding.name == "silent"] == []
+        assert await taints(world, "silent") == [
+            "node.kubernetes.io/unreachable:NoExecute", "node.kubernetes.io/unreachable:NoSchedule",
+        ]  # fmt: skip
+
+
+@virtual_time
+async def test_a_node_of_the_name_of_a_dead_one_has_a_grace_period_of_its_own() -> None:
+    async with cluster(nodes=1) as world:
+        for _ in range(2):
+            silent = Node.named("silent", annotations={DEAD: "dead"}, spec=NodeSpec(provider_id="hollow://silent"))
+            silent = await world.create(silent)
+            silent.status.conditions = [NodeCondition(type="Ready", status="True", reason="KubeletReady")]
+            await world.client.update_status(silent)
+            await advance(40)
+            assert await ready(world, "silent") == ("True", "KubeletReady")
+            await world.delete(silent)
+            await advance(1)
+
+
+@virtual_time
+async def test_a_refused_eviction_prolongs_no_other_toleration() -> None:
+    refused: list[str] = []
+
+    def refuse(obj: Pod, review: Review[Pod]) -> None:
+        if obj.name == "a" and len(refused) < 3:
+            refused.append(obj.name)
+            review.deny("not yet")
+
+    async with cluster(nodes=1, webhooks=[Admission(Pod).validates(refuse, on=("delete",))]) as world:
+        for name, seconds in (("a", 20), ("b", 60)):
+            toleration = Toleration(key="broken", operator="Exists", effect="NoExecute", toleration_seconds=seconds)
+            await world.create(pod(name, tolerations=[toleration]))
+        await world.settle()
+        node = await world.get(Node, "hollow-0")
+        node.spec.taints = [Taint(key="broken", effect="NoExecute")]
+        await world.update(node)
+        await advance(61)
+        assert (len(refused), await world.list(Pod)) == (3, [])
 
 
 @virtual_time

@@ -52,6 +52,7 @@ class Autoscalers:
 
     async def _reconcile(self, autoscaler: HorizontalPodAutoscaler, ctx: Context) -> Outcome:
         target = autoscaler.spec.scale_target_ref
+        pace = self._paces.setdefault(autoscaler.key, Pace())  # before any request: the object may go meanwhile
         again = after(PERIOD, "the metrics are looked at from time to time")
         try:
             resource = await self._resources.find(ctx.client, target.api_version or "v1", target.kind)
@@ -70,7 +71,6 @@ class Autoscalers:
             "the HPA controller was able to get the target's current scale",
         )  # fmt: skip
         current = (scale.get("spec") or {}).get("replicas") or 0
-        pace = self._paces.setdefault(autoscaler.key, Pace())
         pace.begin(current, _clock())
         wanted, why = await self._desired(autoscaler, scale, current, pace, ctx)
         status = autoscaler.status

@@ -10,6 +10,7 @@ from setpoint.client import NotFound
 from setpoint.cluster.node_index import NODE_INDEX, PlacedSpec, node_of
 from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.controller.cache_reader import CacheReader
+from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import Node, Pod, PodCondition
 
 QUARANTINE: Final = 40.0
@@ -29,7 +30,8 @@ class PodGarbage:
     """
 
     def __init__(self) -> None:
-        self._missing: dict[str, float] = {}
+        self._orphaned: dict[ObjectKey, float] = {}
+        """The times at which pods were first seen without their node."""
         self.controller = (
             Controller(
                 Pod,
@@ -38,7 +40,7 @@ class PodGarbage:
                 reconcile_deleting=True,
                 owns_status=False,
                 leader_only=False,
-                predicates=[_may_be_garbage],
+                predicates=[self._may_be_garbage],
             )
             .watches(Node, self._pods_of)
             .index(NODE_INDEX, node_of, as_=PlacedSpec)
@@ -52,12 +54,12 @@ class PodGarbage:
             return done()
         node = await ctx.get(Node, name)
         if node is not None:
-            self._missing.pop(name, None)  # a reconcile that read before the node came may have added it
+            self._orphaned.pop(pod.key, None)  # a reconcile that read before the node came may have added it
             if pod.is_deleting and not pod.is_ready and _is_out_of_service(node):
                 await self._end(pod, f"PodGC: node {name} is out of service", ctx)
             return done()
         now = ctx.now().timestamp()
-        remaining = self._missing.setdefault(name, now) + QUARANTINE - now
+        remaining = self._orphaned.setdefault(pod.key, now) + QUARANTINE - now
         if remaining > 0:
             return after(remaining, "the node may come back")
         try:
@@ -67,10 +69,18 @@ class PodGarbage:
         return done()
 
     def _pods_of(self, node: Head, caches: CacheReader) -> Iterable[str]:
-        """The keys of the pods on the node. A node that exists has no quarantine, even if it has no pods."""
+        """The keys of the pods on the node. Their quarantine ends when it exists, even if it goes again at once."""
+        keys = caches.lister(Pod).keys(index=(NODE_INDEX, node.name))
         if caches.lister(Node).head(node.name) is not None:
-            self._missing.pop(node.name, None)
-        return caches.lister(Pod).keys(index=(NODE_INDEX, node.name))
+            for key in keys:
+                self._orphaned.pop(key, None)
+        return keys
+
+    def _may_be_garbage(self, old: Head | None, new: Head | None) -> bool:
+        """Whether the pod is new or being deleted. Changes to its node are reported by the node."""
+        if new is None and old is not None:
+            self._orphaned.pop(old.key, None)
+        return new is not None and (old is None or new.is_deleting)
 
     async def _end(self, pod: Pod, why: str, ctx: Context) -> None:
         """Marks the pod as failed, and then deletes it. A crash after either step does no harm."""
@@ -86,11 +96,6 @@ class PodGarbage:
             pod.status.phase = "Failed"
             pod = await ctx.client.update_status(pod)
         await ctx.delete(pod, grace_period_seconds=0)
-
-
-def _may_be_garbage(old: Head | None, new: Head | None) -> bool:
-    """Whether the pod is new or being deleted. Changes to its node are reported by the node."""
-    return new is not None and (old is None or new.is_deleting)
 
 
 def _is_out_of_service(node: Node) -> bool:

@@ -22,6 +22,8 @@ such as ``9443=127.0.0.1:54321``, separated by commas.
 _SERVICES: Final = "services"
 _SLICES: Final = "endpointslices.discovery.k8s.io"
 _PODS: Final = "pods"
+_MAX_TURNS: Final = 1000
+"""The number of Services whose rotations are remembered; then all begin again."""
 
 
 class ServiceAddresses:
@@ -63,6 +65,8 @@ class ServiceAddresses:
             real = self._real(address, number, namespace, pod)
             (addresses if real else hollow).append(real or _at(address, number))
         if addresses:
+            if len(self._turns) >= _MAX_TURNS and service not in self._turns:
+                self._turns.clear()
             self._turns[service] += 1
             return addresses[self._turns[service] % len(addresses)]
         if hollow:

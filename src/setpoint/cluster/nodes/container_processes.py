@@ -173,6 +173,8 @@ class Processes:
             self._write(run, str(problem).encode(errors="replace"))
             run.code = _NOT_STARTED
         finally:
+            if self._access is not None and not any(uid == pod.uid for uid, _, _ in self._runs):
+                self._access.forget(pod.uid)  # it has gone, and may have got its kubeconfig only then
             run.changed.set()
             self._ended.put_nowait(run.key)
 

@@ -161,8 +161,13 @@ class HollowKubelet:
         if pod.is_finished:
             self._stopwatch.forget(pod.uid)
             return done()
-        life = self._life(pod, ctx, await self._lack(pod, ctx))
-        if pod.status.start_time is None and await _lacks_ports(pod, ctx):
+        lack = await self._lack(pod, ctx)
+        lacks_ports = pod.status.start_time is None and await _lacks_ports(pod, ctx)
+        head = ctx.lister(Pod).head(pod.key)
+        if head is None or head.uid != pod.uid:
+            return done()  # it went meanwhile, and is forgotten already
+        life = self._life(pod, ctx, lack)
+        if lacks_ports:
             life.reject("NodePorts", "Predicate NodePorts failed: " + NO_PORTS)
             return done()
         wait = life.advance()

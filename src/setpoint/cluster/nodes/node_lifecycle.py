@@ -30,7 +30,10 @@ _PRESSURES: Final = {
     "NetworkUnavailable": f"{_PREFIX}network-unavailable",
 }
 _OWN: Final = frozenset([_UNREACHABLE, _NOT_READY, _UNSCHEDULABLE, *_PRESSURES.values()])
+_REPORTED: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
+"""The conditions that kubelets report; those of other programs stay as they are."""
 _SILENT: Final = "Kubelet stopped posting node status."
+_NEVER_HEARD: Final = "Kubelet never posted node status."
 
 
 class NodeLifecycle:
@@ -46,10 +49,22 @@ class NodeLifecycle:
         self._silent: dict[str, float] = {}
         """The times at which the kubelets of nodes died, by the loop's clock."""
         self.controller = (
-            Controller(Node, self._reconcile, name="node-controller", owns_status=False, leader_only=False)
+            Controller(
+                Node,
+                self._reconcile,
+                name="node-controller",
+                owns_status=False,
+                leader_only=False,
+                predicates=[self._forget_deleted],
+            )
             .reads(Pod)
             .index(NODE_INDEX, node_of, of=Pod, as_=PlacedSpec)
         )
+
+    def _forget_deleted(self, old: Head | None, new: Head | None) -> bool:
+        if new is None and old is not None:
+            self._silent.pop(old.name, None)
+        return True
 
     async def _reconcile(self, node: Node, ctx: Context) -> Outcome:
         """Writes the conditions first, and then the taints and the readiness of the pods, which follow from the
@@ -87,16 +102,20 @@ class NodeLifecycle:
             return True
         if remaining is None or remaining > 0 or not is_known:
             return False
-        for entry in list(node.status.conditions):
+        for type in _REPORTED:
+            entry = node_condition(node, type)
+            if entry is not None and entry.status == "Unknown":
+                continue
             silent = NodeCondition(
-                type=entry.type,
+                type=type,
                 status="Unknown",
-                reason="NodeStatusUnknown",
-                message=_SILENT,
-                last_heartbeat_time=entry.last_heartbeat_time,
+                reason="NodeStatusNeverUpdated" if entry is None else "NodeStatusUnknown",
+                message=_NEVER_HEARD if entry is None else _SILENT,
+                last_heartbeat_time=node.metadata.creation_timestamp if entry is None else entry.last_heartbeat_time,
             )
             set_node_condition(node, silent, ctx.now())
-        ctx.event("Normal", "NodeNotReady", f"Node {node.name} status is now: NodeNotReady")
+        if ready is not None and ready.status == "True":
+            ctx.event("Normal", "NodeNotReady", f"Node {node.name} status is now: NodeNotReady")
         return True
 
     async def _taint(self, node: Node, ctx: Context) -> None:
@@ -172,7 +191,7 @@ class TaintEvictions:
 
     async def _reconcile(self, node: Node, ctx: Context) -> Outcome:
         taints = [taint for taint in node.spec.taints if taint.effect == "NoExecute"]
-        began_before = self._began.pop(node.name, {})
+        began_before = self._began.get(node.name, {})
         if taints:
             self._tainted.add(node.name)
         else:
@@ -182,6 +201,7 @@ class TaintEvictions:
         now = asyncio.get_running_loop().time()
         began = {}
         waits = []
+        due = []
         for pod in ctx.lister(Pod).list(index=(NODE_INDEX, node.name)):
             if pod.is_deleting:
                 continue
@@ -195,9 +215,12 @@ class TaintEvictions:
             if remaining > 0:
                 waits.append(remaining)
             else:
-                await self._evict(pod, ctx)
-        if began:
-            self._began[node.name] = began
+                due.append(pod)
+        self._began[node.name] = began  # before the requests: one may fail, and the node may go meanwhile
+        if not began:
+            del self._began[node.name]
+        for pod in due:
+            await self._evict(pod, ctx)
         return after(min(waits), "pods tolerate a taint for some time") if waits else done()
 
     @staticmethod

@@ -232,7 +232,10 @@ class Occupancy:
         if place is not None:
             place.remove(key)
         else:
-            self._homeless.get(last.node, {}).pop(key, None)
+            pods = self._homeless.get(last.node, {})
+            pods.pop(key, None)
+            if not pods:
+                self._homeless.pop(last.node, None)
         return True
 
     def assume(self, key: ObjectKey, node: str) -> None:
