@@ -196,6 +196,8 @@ async def test_clusters_come_and_go_and_nothing_stays_of_those_that_have_gone() 
             await advance(1)
             assert await new_world.marked("east") == "3"
             await fleet.disengage("nowhere")
+            await fleet.disengage("east")
+            assert not {*fleet._locks} | {*fleet._waiting} | {*fleet._caches}
 
 
 @virtual_time

@@ -155,6 +155,16 @@ async def shards(*, knows: bool = True) -> AsyncIterator[Shards]:
             await stop(*(replica.task for replica in new_shards.replicas if not replica.task.done()))
 
 
+def test_the_slots_of_a_limited_number_of_namespaces_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("setpoint.manager.sharding.rendezvous_hashing._MAX_NAMESPACES", 10)
+    ids = ["a@n1", "b@n2"]
+    members = Members(ids)
+    for number in range(50):
+        key = f"space-{number}/a"
+        assert members.owner("c", key) == Members(ids).owner("c", key)
+        assert len(members._places or ()) <= 10
+
+
 @pytest.mark.parametrize("knows", [True, False])
 @virtual_time
 async def test_caches_divide_and_follow_the_shares_also_where_the_server_does_not_know_shards(knows: bool) -> None:

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
+from weakref import WeakValueDictionary
 
 from setpoint.client import Client
 from setpoint.concurrency import end, every
@@ -79,7 +79,7 @@ class Fleet:
         self._host: Host | None = None
         self._clusters: dict[str, FleetCluster] = {}
         self._caches: dict[FleetCluster, asyncio.Task[None]] = {}
-        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._listeners: list[FleetListener] = []
         self._started = False
         self._working: set[bool] = set()
@@ -165,7 +165,7 @@ class Fleet:
         if not self._started:
             self._waiting[name] = client
             return
-        async with self._locks[name]:
+        async with self._locks.setdefault(name, asyncio.Lock()):
             present = self._clusters.get(name)
             if present is not None:
                 if present.client_given is client:
@@ -188,7 +188,7 @@ class Fleet:
             RuntimeError: the caller is a reconcile in that cluster, whose end this method waits for.
         """
         self._waiting.pop(name, None)
-        async with self._locks[name]:
+        async with self._locks.setdefault(name, asyncio.Lock()):
             if (cluster := self._clusters.get(name)) is not None:
                 await self._remove(cluster)
                 logger.info("cluster left", extra={"fields": {"cluster": name}})

@@ -21,6 +21,8 @@ BY_NAMESPACE: Final = "n"
 letter from a to f.
 """
 SLOTS: Final = 64
+_MAX_NAMESPACES: Final = 10_000
+"""The number of namespaces whose slots are remembered; then they are computed again."""
 _MASK: Final = (1 << 64) - 1
 
 
@@ -49,6 +51,8 @@ class Members:
         if self._places is not None and (namespace := key.partition("/")[0]) != key:
             slot_place = self._places.get(namespace, -1)
             if slot_place < 0:
+                if len(self._places) >= _MAX_NAMESPACES:
+                    self._places.clear()
                 slot_place = self._places[namespace] = _place_of(hash_of(namespace) * SLOTS // HASHES)
         return self._best(place, slot_place)
 
