@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -407,3 +408,39 @@ async def test_the_stack_of_a_task_names_the_lines_it_waits_at() -> None:
     assert task_report(task).splitlines()[0] == "  reader"
     await end([task])
     assert stack_of(task) == []
+
+
+async def _innermost() -> None:
+    await asyncio.sleep(1e6)
+
+
+async def _by_await(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        await task
+
+
+async def _by_wait(*tasks: asyncio.Task[None]) -> None:
+    await asyncio.wait(tasks)
+
+
+@pytest.mark.parametrize("waits", [_by_await, _by_wait])
+async def test_the_stack_goes_on_in_the_only_task_that_is_waited_for(waits: Callable[..., Any]) -> None:
+    inner = [asyncio.create_task(_innermost()) for _ in range(2)]
+    outer = asyncio.create_task(waits(inner[0]))
+    both = asyncio.create_task(_by_wait(*inner))
+    await asyncio.sleep(0)
+    assert [line.rpartition(" in ")[2] for line in stack_of(outer)][-2:] == ["_innermost", "sleep"]
+    assert "_innermost" not in "".join(stack_of(both))
+    await end([outer, both, *inner])
+
+
+async def test_tasks_that_wait_for_each_other_have_stacks_that_end() -> None:
+    tasks: list[asyncio.Task[None]] = []
+
+    async def wait_for(number: int) -> None:
+        await asyncio.wait([tasks[number]])
+
+    tasks += [asyncio.create_task(wait_for(1)), asyncio.create_task(wait_for(0))]
+    await asyncio.sleep(0)
+    assert len(stack_of(tasks[0])) < 8
+    await end(tasks)

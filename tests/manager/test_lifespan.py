@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 import setpoint as sp
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport
-from setpoint.models.core_v1 import ConfigMap
+from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.testing import advance, cluster, virtual_time
 
 
@@ -212,3 +213,67 @@ async def test_it_is_left_in_the_same_way_however_the_manager_ends(ending: str) 
             assert notes == ["and afterwards ConnectionError: while closing"]
         elif ending == "failure":
             assert notes == ["and afterwards ZeroDivisionError: "]
+
+
+@pytest.mark.parametrize("late", ["begun", "ended"])
+@virtual_time
+async def test_one_that_takes_long_is_logged_with_the_line_at_which_it_waits(
+    late: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    @asynccontextmanager
+    async def slow(manager: sp.Manager) -> AsyncIterator[App]:
+        if late == "begun":
+            await asyncio.sleep(60)
+        yield App()
+        if late == "ended":
+            await asyncio.sleep(60)
+
+    with caplog.at_level(logging.WARNING, "setpoint.manager"):
+        async with cluster(sp.Controller(ConfigMap, use), lifespan=slow, objects=[ConfigMap.named("a")]) as world:
+            await advance(70)
+            await world.settle()
+    (record,) = caplog.records
+    assert record.getMessage().startswith(f"has not {late} within 10 s; it is at\n")
+    assert "slow" in record.getMessage()
+    assert record.fields["what"] == "lifespan"  # type: ignore[attr-defined]
+
+
+async def _source() -> AsyncIterator[sp.ObjectKey]:
+    await _stubborn()
+    yield sp.ObjectKey("default/a")
+
+
+async def _mapping(head: sp.Head) -> list[sp.ObjectKey]:
+    await _stubborn()
+    return []
+
+
+async def _stubborn() -> None:
+    loop = asyncio.get_running_loop()
+    while loop.time() < 8:
+        try:
+            await asyncio.sleep(8 - loop.time())
+        except asyncio.CancelledError:
+            """As programs do that must not be interrupted."""
+
+
+@pytest.mark.parametrize("part", ["_source", "_mapping"])
+@virtual_time
+async def test_a_source_or_a_mapping_that_does_not_end_is_logged_with_its_line(
+    part: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    controller = sp.Controller(ConfigMap, use)
+    if part == "_source":
+        controller.source(_source)
+    else:
+        controller.watches(Secret, _mapping)
+    options = sp.ManagerOptions(shutdown_timeout=5.0)
+    async with ApiServer() as server, Client(InProcessTransport(server.handle)) as client:
+        await client.create(Secret.named("s"))
+        with caplog.at_level(logging.WARNING, "setpoint.manager"):
+            async with sp.Manager(client, controllers=[controller], options=options):
+                await advance(1)
+    first = caplog.records[0]
+    assert first.getMessage().startswith("has not ended within 5 s and is being cancelled; it is at\n")
+    assert f"in {part}\n" in first.getMessage()
+    assert first.fields["what"] == "configmap"  # type: ignore[attr-defined]

@@ -4,11 +4,18 @@ ended.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from typing import Any, Final
 
+from setpoint.concurrency import stack_of
 from setpoint.controller import ProgramState
+
+logger = logging.getLogger("setpoint.manager")
+REPORT_AFTER: Final = 10.0
+"""Seconds after which a lifespan that has not begun or ended is logged, with the line at which it waits."""
 
 
 @asynccontextmanager
@@ -24,7 +31,9 @@ async def opened(
         yield
         return
     lifespan = factory()
-    state.open(await lifespan.__aenter__())
+    with _reported("begun"):
+        entered = await lifespan.__aenter__()
+    state.open(entered)
     try:
         yield
     except BaseException as problem:
@@ -39,4 +48,22 @@ async def opened(
 
 async def _close(lifespan: AbstractAsyncContextManager[Any], state: ProgramState) -> None:
     state.close()
-    await lifespan.__aexit__(None, None, None)
+    with _reported("ended"):
+        await lifespan.__aexit__(None, None, None)
+
+
+@contextmanager
+def _reported(participle: str) -> Iterator[None]:
+    """Logs where the current task waits if the block takes longer than `REPORT_AFTER`."""
+    loop = asyncio.get_running_loop()
+    report = loop.call_later(REPORT_AFTER, _report, asyncio.current_task(), participle)
+    try:
+        yield
+    finally:
+        report.cancel()
+
+
+def _report(task: asyncio.Task[Any] | None, participle: str) -> None:
+    frames = "\n".join(f"  {line}" for line in stack_of(task))
+    text = "has not %s within %g s; it is at\n%s"
+    logger.warning(text, participle, REPORT_AFTER, frames, extra={"fields": {"what": "lifespan"}})

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from operator import itemgetter
 from typing import Any, Final, Protocol, runtime_checkable
 
-from setpoint.concurrency import end, stack_of, until
+from setpoint.concurrency import end, stack_of, task_report, until
 from setpoint.controller import UnderWay
 
 logger = logging.getLogger("setpoint.manager")
@@ -163,11 +164,20 @@ def _log_work(runnable: Runnable, task: asyncio.Task[Any], problem: str, *, leve
     if isinstance(runnable, Busy):
         stacks = {f"{runnable.name} {work.key}": work.stack() for work in runnable.under_way()}
     if not stacks:
-        stacks = {_name(runnable): stack_of(task)}
+        stacks = {_name(runnable): [*stack_of(task), *_parts_of(_name(runnable), task)]}
     for name, stack in stacks.items():
         frames = "\n".join(f"  {line}" for line in stack)
         logger.log(level, "%s; it is at\n%s", problem, frames, extra={"fields": {"what": name}})
     return list(stacks)
+
+
+def _parts_of(name: str, task: asyncio.Task[Any]) -> list[str]:
+    """The names and stacks of the sources and handlers of a runnable, which are tasks of their own: the stack of
+    ``task``, the runnable's own, ends at the line that waits for them.
+    """
+    named = sorted(((other.get_name(), other) for other in asyncio.all_tasks() if other is not task), key=itemgetter(0))
+    parts = [part for text, part in named if text.startswith(f"{name} ") or text.endswith(f": {name}")]
+    return [line for part in parts for line in task_report(part).splitlines()]
 
 
 def _name(runnable: Runnable) -> str:
