@@ -82,6 +82,34 @@ async def test_a_failure_that_comes_with_a_200_is_the_error_of_a_deletion() -> N
             await client.delete(ConfigMap, "a")
 
 
+@pytest.mark.parametrize("document", [None, {}, 5, CONFIG_MAP, {**STATUS, "apiVersion": "x.example.com/v1"}])
+async def test_an_action_is_done_when_a_status_says_so(document: Any) -> None:
+    pod = Pod.named("a", "default")
+    async with asking(document) as client:
+        for action in (client.evict(pod), client.bind(pod, "node")):
+            with pytest.raises(
+                UnreadableAnswer, match=r"create pods/(eviction|binding) default/a: .*not a Status of v1"
+            ):
+                await action
+    async with asking(STATUS) as client:
+        for action in (client.evict(pod), client.bind(pod, "node")):
+            with pytest.raises(Forbidden, match="the proxy says no"):
+                await action
+
+
+@pytest.mark.parametrize("document", [{}, {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1"}])
+async def test_a_token_that_is_empty_is_none(document: Any) -> None:
+    async with asking(document) as client:
+        with pytest.raises(UnreadableAnswer, match="it has no token"):
+            await client.create_token("robot")
+
+
+async def test_a_discovery_without_content_does_not_mean_that_there_are_no_resources() -> None:
+    async with asking({}) as client:
+        with pytest.raises(TransportError, match="not a discovery document: it has no kind and no content"):
+            await client.discovery.resources()
+
+
 async def test_a_scale_is_one_and_has_its_objects_name() -> None:
     scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "d", "namespace": "default"}}
     async with asking(scale) as client:

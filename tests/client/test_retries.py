@@ -141,7 +141,7 @@ async def test_a_stream_whose_refusal_breaks_off_is_one_answer() -> None:
 @virtual_time
 async def test_the_discovery_of_a_copy_shares_retries_and_answers_with_the_original() -> None:
     events: list[str] = []
-    empty = Answer(200, {"warning": '299 - "old"'}, b"{}")
+    empty = Answer(200, {"warning": '299 - "old"'}, b'{"kind":"APIGroupDiscoveryList"}')
     answers = [busy(429), empty, empty]
     client = Client(Breaking(0), on_warning=events.append, retry=RetryPolicy(attempts=0))
     copy = client.over(InProcessTransport(Server(lambda request: answers.pop(0)).handle))

@@ -6,14 +6,14 @@ from random import Random
 from typing import Any, Protocol, TypeVar
 
 from setpoint.client.dynamic import dynamic
-from setpoint.client.errors import UnreadableAnswer
+from setpoint.client.errors import UnreadableAnswer, error_from_status
 from setpoint.client.request_info import RequestInfo
 from setpoint.client.requester import JSON, MAX_OBJECT, Requester
-from setpoint.client.response_checks import beginnings_of, check_key, check_kind
+from setpoint.client.response_checks import beginnings_of, check_key, check_kind, kind_of
 from setpoint.client.transport import Request, Transport
 from setpoint.client.verb_options import PatchType, checked_name
 from setpoint.client.write_record import WriteObserver, WriteRecord
-from setpoint.meta import DecodeError, Object, ObjectKey, Resource, decode, resource_of
+from setpoint.meta import DecodeError, Object, ObjectKey, Resource, Status, decode, resource_of
 
 K = TypeVar("K", bound=Object)
 M = TypeVar("M")
@@ -115,6 +115,19 @@ def readable(
     except DecodeError as problem:
         raise UnreadableAnswer(problem, verb=info.verb, resource=info.target, key=info.key) from None
     return model
+
+
+def status_in(body: bytes, info: RequestInfo) -> Status | None:
+    """The Status that ``body`` is, or None if it is something else. Raises the error of a Status that is a Failure."""
+    try:
+        if kind_of(body) not in (("v1", "Status"), ("", "Status")):  # another group may have a kind of that name
+            return None
+    except DecodeError:
+        return None  # and no object either, as its reading will say
+    status = readable(Status, body, info)
+    if status.status == "Failure":
+        raise error_from_status(status, verb=info.verb, resource=str(info.resource), key=info.key)
+    return status
 
 
 def scope_of(namespace: str | None) -> str:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any, TypeVar, overload
 
-from setpoint.client.base import ClientBase, accept_of, readable
+from setpoint.client.base import ClientBase, accept_of, readable, status_in
 from setpoint.client.dynamic import DynamicObject
-from setpoint.client.errors import error_from_status
 from setpoint.client.object_list import decode_list
 from setpoint.client.request_info import RequestInfo
 from setpoint.client.requester import MAX_OBJECT, build_request
-from setpoint.client.response_checks import kind_of
 from setpoint.client.verb_options import AnyFieldSelector, AnySelector, Propagation, delete_options, list_query
 from setpoint.client.write_record import WriteRecord
-from setpoint.meta import DecodeError, Object, Status, resource_of
+from setpoint.meta import Object, Status, resource_of
 from setpoint.meta.shard_ranges import ShardRanges
 
 K = TypeVar("K", bound=Object)
@@ -102,7 +100,7 @@ class Deleting(ClientBase):
         body = await self._requester.request(
             build_request("DELETE", path, body=options, accept=accept_of(kind)), info, limit=MAX_OBJECT
         )
-        if (status := _status_in(body, info)) is not None:
+        if (status := status_in(body, info)) is not None:
             if not dry_run:
                 gone_uid = uid or (status.details.uid if status.details else "")
                 self.note_write(WriteRecord(resource, key, gone_uid, "", "delete"))
@@ -151,18 +149,5 @@ class Deleting(ClientBase):
         )
         info = RequestInfo("deletecollection", resource, f"{place}/" if place else "")
         body = await self._requester.request(request, info)
-        if _status_in(body, info) is None:
+        if status_in(body, info) is None:
             decode_list(kind, body)
-
-
-def _status_in(body: bytes, info: RequestInfo) -> Status | None:
-    """The Status that ``body`` is, or None if it is something else. Raises the error of a Status that is a Failure."""
-    try:
-        if kind_of(body) != ("v1", "Status"):  # another group may have a kind of that name
-            return None
-    except DecodeError:
-        return None  # and no object either, as its reading will say
-    status = readable(Status, body, info)
-    if status.status == "Failure":
-        raise error_from_status(status, verb=info.verb, resource=str(info.resource), key=info.key)
-    return status

@@ -195,6 +195,8 @@ class Discovery:
             document = msgspec.json.decode(body, type=kind)
             if document.kind not in _KINDS:
                 raise msgspec.DecodeError(f"it is a {document.kind}")
+            if document == kind():
+                raise msgspec.DecodeError("it has no kind and no content")
             return document
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             excerpt = body[:200].decode("utf-8", "replace")

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from setpoint.client.base import ClientBase, readable
-from setpoint.client.errors import BadRequest
+from setpoint.client.base import ClientBase, readable, status_in
+from setpoint.client.errors import BadRequest, UnreadableAnswer
 from setpoint.client.request_info import RequestInfo
 from setpoint.client.requester import MAX_OBJECT, build_request, build_stream_request
 from setpoint.client.transport import Response
 from setpoint.client.verb_options import PatchType, write_query
 from setpoint.client.write_record import WriteRecord
-from setpoint.meta import Object, Resource, Status, resource_of, to_wire
+from setpoint.meta import DecodeError, Object, Resource, Status, resource_of, to_wire
 
 if TYPE_CHECKING:
     from setpoint.models.authentication_v1 import TokenRequest
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 K = TypeVar("K", bound=Object)
 S = TypeVar("S", bound=Object)
-M = TypeVar("M")
 _NO_EVICTION = 'no kind "Eviction" is registered for version "policy/v1"'
 LOG_IDLE = 3600.0
 """Seconds without output after which the connection of a followed log counts as dead. The limit is high because a
@@ -118,12 +117,12 @@ class Subresources(ClientBase):
         if options:
             body["deleteOptions"] = options
         try:
-            return await self._post(Status, _POD, *_named_by(pod, namespace), "eviction", body)
+            return await self._acted(_POD, *_named_by(pod, namespace), "eviction", body)
         except BadRequest as problem:
             if _NO_EVICTION not in problem.message:
                 raise
             body["apiVersion"] = "policy/v1beta1"
-            return await self._post(Status, _POD, *_named_by(pod, namespace), "eviction", body)
+            return await self._acted(_POD, *_named_by(pod, namespace), "eviction", body)
 
     async def bind(self, pod: Pod | str, node: str, *, namespace: str | None = None) -> Status:
         """Assigns a pod to a node, as a scheduler does.
@@ -138,7 +137,7 @@ class Subresources(ClientBase):
         }
         if not isinstance(pod, str) and pod.uid:
             body["metadata"] = {"uid": pod.uid}
-        return await self._post(Status, _POD, *_named_by(pod, namespace), "binding", body)
+        return await self._acted(_POD, *_named_by(pod, namespace), "binding", body)
 
     async def create_token(
         self,
@@ -155,7 +154,13 @@ class Subresources(ClientBase):
         if expiration_seconds is not None:
             spec["expirationSeconds"] = expiration_seconds
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
-        return await self._post(TokenRequest, _SERVICE_ACCOUNT, *_named_by(service_account, namespace), "token", body)
+        place = _named_by(service_account, namespace)
+        answer, info = await self._post(_SERVICE_ACCOUNT, *place, "token", body)
+        granted = readable(TokenRequest, answer, info, named_by_server=True)  # older servers leave out its name
+        if not granted.status.token:
+            problem = DecodeError("it has no token")
+            raise UnreadableAnswer(problem, verb=info.verb, resource=info.target, key=info.key)
+        return granted
 
     async def approve(self, request: CertificateSigningRequest) -> CertificateSigningRequest:
         """Writes the conditions of ``request`` (``Approved`` or ``Denied``) through its subresource ``approval``."""
@@ -215,13 +220,12 @@ class Subresources(ClientBase):
 
     async def _post(
         self,
-        answered: type[M],
         resource: Resource,
         namespace: str | None,
         name: str,
         subresource: str,
         body: dict[str, Any],
-    ) -> M:
+    ) -> tuple[bytes, RequestInfo]:
         key = self._key(resource, namespace, name)
         metadata = {"name": key.name, "namespace": key.namespace, **body.get("metadata", {})}
         request = build_request(
@@ -231,9 +235,19 @@ class Subresources(ClientBase):
             body=msgspec.json.encode({**body, "metadata": metadata}),
         )
         info = RequestInfo("create", resource, key, subresource)
-        answer = await self._requester.request(request, info, limit=MAX_OBJECT)
-        # Older servers answer with a TokenRequest without a name.
-        return readable(answered, answer, info, named_by_server=True)
+        return await self._requester.request(request, info, limit=MAX_OBJECT), info
+
+    async def _acted(
+        self, resource: Resource, namespace: str | None, name: str, subresource: str, body: dict[str, Any]
+    ) -> Status:
+        """The Status with which the server answers that it has carried out an action. Raises the error of a Status
+        that is a Failure, which a proxy may send with the code 200.
+        """
+        answer, info = await self._post(resource, namespace, name, subresource, body)
+        if (status := status_in(answer, info)) is None:
+            problem = DecodeError("it is not a Status of v1")
+            raise UnreadableAnswer(problem, verb=info.verb, resource=info.target, key=info.key)
+        return status
 
 
 _POD = Resource(group="", version="v1", kind="Pod", plural="pods")
