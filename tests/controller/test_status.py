@@ -54,6 +54,14 @@ class Rack(sp.CustomResource, group="rack.example.com", version="v1"):
     status: RackStatus = RackStatus()
 
 
+class ParentsStatus(sp.Model):
+    parents: list[dict[str, str]] = []
+
+
+class Route(sp.CustomResource, group="route.example.com", version="v1"):
+    status: ParentsStatus = ParentsStatus()
+
+
 BY_HAND = {
     "type": "Ready", "status": "True", "reason": "ByHand", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z",
 }  # fmt: skip
@@ -518,6 +526,24 @@ async def test_a_reconcile_that_writes_its_status_before_the_end_contests_nothin
         await world.settle()
         assert (await world.get(Widget, "a")).status.ready == 2
         assert world.running("widget").metrics.conflicts == 0
+
+
+@virtual_time
+async def test_a_list_that_a_reconcile_writes_by_itself_is_not_mixed_with_the_one_that_it_has_read() -> None:
+    mesh, tunnel = {"gateway": "mesh", "by": "others"}, {"gateway": "tunnel", "by": "us"}
+
+    async def reconcile(obj: Route, ctx: sp.Context) -> None:
+        others = [parent for parent in obj.status.parents if parent["by"] != "us"]
+        if obj.status.parents != [*others, tunnel]:
+            obj.status.parents = [*others, tunnel]
+            await ctx.client.update_status(obj)
+
+    async with bare(sp.Controller(Route, reconcile).needs(Route, "patch", subresource="status")) as world:
+        route = await world.create(Route.named("a", "default"))
+        await world.settle()
+        await world.client.patch(Route, "a", {"status": {"parents": [tunnel, mesh]}}, subresource="status")
+        await world.settle()
+        assert (await world.get(Route, route.name)).status.parents == [mesh, tunnel]
 
 
 @virtual_time

@@ -168,13 +168,14 @@ class StatusDraft:
             _settle_conditions(original, status, generation if self._owned else 0, now().replace(microsecond=0))
         if observed and tracks and self._owned:
             status.observed_generation = generation
-        read = _status_of(onto if onto is not None else self._obj)
+        base = _status_of(self._obj)
+        read = base if onto is None else _status_of(onto)
         before: Json = to_wire(original) if original is not None else {}
-        wanted = _edited(read, before, to_wire(status))
+        ours = _edited(base, before, to_wire(status), edited)
+        wanted = ours if onto is None else _edited(read, base, ours, _rebased)
         self.contested = []
         if yields:
-            base = _status_of(self._obj)
-            for path in _contested(base, read, _edited(base, before, to_wire(status))):
+            for path in _contested(base, read, ours):
                 wanted = _yielding(wanted, read, path)
                 self.contested.append(".".join(path))
         if self._owned:
@@ -222,18 +223,35 @@ def _as_read(obj: Object) -> Object:
     return decode_as_read(type(obj), raw)[0]
 
 
-def _edited(read: Json, before: Json, after: Json) -> Json:
-    """``read`` with the edit that led from ``before`` to ``after``; conditions are identified by their types."""
+def _edited(read: Json, before: Json, after: Json, edit: Callable[[Any, Any, Any], Any]) -> Json:
+    """``read`` with the edit that led from ``before`` to ``after``; conditions are identified by their types, and
+    ``edit`` does the same for everything else.
+    """
     conditions = read.get(_CONDITIONS) or []
     merged = _merged(conditions, before.get(_CONDITIONS) or [], after.get(_CONDITIONS) or [])
     if merged is None:
-        wanted: Json = edited(read, before, after)
+        wanted: Json = edit(read, before, after)
         return wanted
     rest = [{name: value for name, value in status.items() if name != _CONDITIONS} for status in (read, before, after)]
-    wanted = dict(edited(*rest))
+    wanted = dict(edit(*rest))
     if merged or (not conditions and _CONDITIONS in read):
         wanted[_CONDITIONS] = merged
     return wanted
+
+
+def _rebased(theirs: Any, base: Any, ours: Any) -> Any:
+    """``theirs`` with the changes that lead from ``base`` to ``ours``. A list is one value: another writer may have put
+    anything at its places.
+    """
+    if ours == base:
+        return theirs
+    if not (isinstance(theirs, dict) and isinstance(ours, dict)):
+        return ours
+    was = base if isinstance(base, dict) else {}
+    values = {
+        key: _rebased(theirs.get(key, _GONE), was.get(key, _GONE), ours.get(key, _GONE)) for key in {**theirs, **ours}
+    }
+    return {key: value for key, value in values.items() if value is not _GONE}
 
 
 def _merged(conditions: list[Any], before: list[Any], after: list[Any]) -> list[Any] | None:
