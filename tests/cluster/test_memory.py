@@ -102,7 +102,7 @@ async def fill(world: Cluster) -> None:
 
 
 def parts(value: Any) -> Iterator[tuple[str, Any]]:
-    """What a value holds: items, attributes, the variables of closures and of suspended coroutines."""
+    """The parts of a value: items, attributes, the variables of closures and of suspended coroutines."""
     if isinstance(value, dict):
         for key, item in [*value.items()]:
             yield "(key)", key

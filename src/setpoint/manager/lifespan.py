@@ -55,15 +55,16 @@ async def _close(lifespan: AbstractAsyncContextManager[Any], state: ProgramState
 @contextmanager
 def _reported(participle: str) -> Iterator[None]:
     """Logs where the current task waits if the block takes longer than `REPORT_AFTER`."""
-    loop = asyncio.get_running_loop()
-    report = loop.call_later(REPORT_AFTER, _report, asyncio.current_task(), participle)
+    task = asyncio.current_task()
+    assert task is not None
+    report = asyncio.get_running_loop().call_later(REPORT_AFTER, _report, task, participle)
     try:
         yield
     finally:
         report.cancel()
 
 
-def _report(task: asyncio.Task[Any] | None, participle: str) -> None:
+def _report(task: asyncio.Task[Any], participle: str) -> None:
     frames = "\n".join(f"  {line}" for line in stack_of(task))
     text = "has not %s within %g s; it is at\n%s"
     logger.warning(text, participle, REPORT_AFTER, frames, extra={"fields": {"what": "lifespan"}})

@@ -103,15 +103,15 @@ class NodeLifecycle:
         if remaining is None or remaining > 0 or not is_known:
             return False
         for type in _REPORTED:
-            entry = node_condition(node, type)
-            if entry is not None and entry.status == "Unknown":
+            last = node_condition(node, type)
+            if last is not None and last.status == "Unknown":
                 continue
             silent = NodeCondition(
                 type=type,
                 status="Unknown",
-                reason="NodeStatusNeverUpdated" if entry is None else "NodeStatusUnknown",
-                message=_NEVER_HEARD if entry is None else _SILENT,
-                last_heartbeat_time=node.metadata.creation_timestamp if entry is None else entry.last_heartbeat_time,
+                reason="NodeStatusNeverUpdated" if last is None else "NodeStatusUnknown",
+                message=_NEVER_HEARD if last is None else _SILENT,
+                last_heartbeat_time=node.metadata.creation_timestamp if last is None else last.last_heartbeat_time,
             )
             set_node_condition(node, silent, ctx.now())
         if ready is not None and ready.status == "True":
