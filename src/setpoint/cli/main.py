@@ -13,12 +13,10 @@ from cyclopts.validators import Number
 from setpoint.apps.error_reports import EXIT_STATUSES, reported
 from setpoint.cli.security_flags import SecurityFlags
 from setpoint.cli.server_flags import ObjectFlags, PlaneFlags
-from setpoint.cli.torture_flags import TortureFlags
 
 Port = Annotated[int, Parameter(validator=Number(gte=0, lte=65535))]
 
 _DEFAULT_ACCESS = SecurityFlags()
-_DEFAULT_TORTURE = TortureFlags()
 _DEFAULT_PLANE = PlaneFlags()
 _DEFAULT_OBJECTS = ObjectFlags()
 
@@ -368,31 +366,18 @@ def record(
     )
 
 
-@app.command
-def torture(
-    *command: Annotated[str, Parameter(allow_leading_hyphen=True)],
-    scenario: str,
-    flags: TortureFlags = _DEFAULT_TORTURE,
-) -> int:
-    """Run a controller, written in any language, under the faults of a real cluster: crashes, lost answers, late
-    watches.
+app.command(
+    "setpoint.cli.torture_command:torture_command",
+    name="torture",
+    help="""Run a controller, written in any language, under the faults of a real cluster: crashes, lost answers, late
+watches.
 
-    For each fault the program is started with a fresh embedded server, the scenario's users act, and the final state is
-    compared with that of an undisturbed run. Each finding is tried again several times, to see how often it occurs.
+For each fault the program is started with a fresh embedded server, the scenario's users act, and the final state is
+compared with that of an undisturbed run. Each finding is tried again several times, to see how often it occurs.
 
-    The exit status is 0 without findings, 1 with one, 2 if the command fails.
-
-    Parameters
-    ----------
-    command
-        After --: the program and its arguments. {kubeconfig}, {server} and {port} (a free one) are filled in.
-    scenario
-        What users do: FILE.yaml with steps, or FILE.py or FILE.py:FUNCTION as in simulate.
-    """
-    from setpoint.cli.torture import torture as run
-
-    with reported("setpoint torture", 2):
-        return run(command, scenario, flags)
+The exit status is 0 without findings, 1 with one, 2 if the command fails.
+""",
+)
 
 
 @app.command
