@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import multiprocessing
 import os
+import shutil
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -120,9 +123,20 @@ def test_subprocesses_are_refused(tmp_path: Path) -> None:
         lambda: subprocess.run([sys.executable, "-c", touch], check=False),
         lambda: os.system(f"touch {trace}"),
         lambda: os.posix_spawn(sys.executable, [sys.executable, "-c", touch], {}),
+        lambda: multiprocessing.get_context("spawn").Process(target=os.mkdir, args=(trace,)).start(),
+        lambda: multiprocessing.get_context("fork").Process(target=os.mkdir, args=(trace,)).start(),
     ):
         assert "starts a subprocess" in refusal
     assert not trace.exists()
+
+
+def test_signals_to_real_processes_are_refused() -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        terminate = lambda: os.kill(process.pid, signal.SIGTERM)  # noqa: E731
+        for refusal in refusals(terminate, lambda: os.killpg(0, signal.SIGCONT)):
+            assert "sends a signal to a process" in refusal
+        assert process.poll() is None
+        process.kill()
 
 
 def test_files_outside_of_the_project_are_left_alone(tmp_path: Path) -> None:
@@ -139,6 +153,9 @@ def test_files_outside_of_the_project_are_left_alone(tmp_path: Path) -> None:
         lambda: kept.unlink(),
         lambda: kept.rename(fresh),
         lambda: os.close(os.open(fresh, os.O_CREAT | os.O_WRONLY)),
+        lambda: os.unlink("kept", dir_fd=os.open(tmp_path, os.O_RDONLY)),
+        lambda: os.mkdir("fresh", dir_fd=os.open(tmp_path, os.O_RDONLY)),
+        lambda: os.setxattr(kept, "user.kept", b"no"),
         database,
     ):
         assert "outside of the project" in refusal
@@ -157,6 +174,11 @@ def test_reading_files_and_writing_in_the_project_is_no_mistake(
     def reconcile(app: App, ctx: sp.SyncContext) -> None:
         Path("cache").write_text(other.read_text())
         Path(os.devnull).write_text("")
+        Path("folder").mkdir(exist_ok=True)
+        Path("folder", "link").symlink_to(other)
+        os.chdir("/")
+        shutil.rmtree(project / "folder")
+        os.chdir(project)
         with sqlite3.connect(":memory:") as memory:
             memory.execute("create table t (a)")
         ctx.apply(ConfigMap.named(app.name, data={"settings": other.read_text()}))

@@ -6,9 +6,10 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final
 
 from setpoint.simulation.sandbox.actor import ACTOR
@@ -21,29 +22,39 @@ _CONNECTS: Final = frozenset(
         "socket.getaddrinfo",
         "socket.gethostbyaddr",
         "socket.gethostbyname",
+        "socket.getnameinfo",
         "socket.sendmsg",
         "socket.sendto",
+        "syslog.openlog",
+        "syslog.syslog",
     }
 )
 _STARTS: Final = frozenset(
     {"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "pty.spawn", "subprocess.Popen"}
 )
+_SIGNALS: Final = frozenset({"os.kill", "os.killpg"})
 _CHANGES: Final = {
-    "os.chmod": 1,
-    "os.chown": 1,
-    "os.link": 2,
-    "os.mkdir": 1,
-    "os.remove": 1,
-    "os.rename": 2,
-    "os.rmdir": 1,
-    "os.symlink": 2,
-    "os.truncate": 1,
-    "os.utime": 1,
-    "shutil.rmtree": 1,
-    "sqlite3.connect": 1,
+    "os.chmod": ((0, 2),),
+    "os.chown": ((0, 3),),
+    "os.link": ((0, 2), (1, 3)),
+    "os.mkdir": ((0, 2),),
+    "os.remove": ((0, 1),),
+    "os.removexattr": ((0, None),),
+    "os.rename": ((0, 2), (1, 3)),
+    "os.rmdir": ((0, 1),),
+    "os.setxattr": ((0, None),),
+    "os.symlink": ((1, 2),),
+    "os.truncate": ((0, None),),
+    "os.utime": ((0, 3),),
+    "shutil.rmtree": ((0, 1),),
+    "sqlite3.connect": ((0, None),),
 }
-"""Audit events of changes to files, each with the number of its arguments that are paths."""
-_WATCHED: Final = frozenset({"open", *_CONNECTS, *_STARTS, *_CHANGES})
+"""Audit events of changes to files: the places of the paths among their arguments, each with the place of the
+descriptor of the folder to which the path is relative, if there may be one.
+"""
+_ENTRIES: Final = frozenset({"os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink"})
+"""Those that change the entries of folders, and do not follow a link."""
+_WATCHED: Final = frozenset({"open", *_CONNECTS, *_STARTS, *_SIGNALS, *_CHANGES})
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _OURS: Final = (HOME, "<frozen importlib")
 """Files whose code may write: this framework's, and Python's own import, which keeps what it has compiled."""
@@ -62,7 +73,7 @@ class Isolation:
     sentence, once for every attempt. Files below ``projects`` may be written.
 
     *Caveats*: only what Python's audit events show is refused. A library in another language that opens sockets by
-    itself is not seen.
+    itself is not seen, and neither is what goes over a connection or into a file that was open before the run.
     """
 
     def __init__(self, refused: Callable[[str, str], None], projects: Iterable[Path]) -> None:
@@ -80,23 +91,28 @@ class Isolation:
         self._refused(place or action, message)
         return NotSimulated(message)
 
-    def judge(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Raises `NotSimulated` if a simulated process may not do what the audit event is about."""
+    def judge(self, event: str, arguments: tuple[Any, ...], frame: FrameType) -> None:
+        """Raises `NotSimulated` if a simulated process may not do what the audit event is about. ``frame`` is that of
+        the code that acts.
+        """
         if event == "open":
             path, _, flags = arguments
             if not flags & _WRITING or self._may_write(path):
                 return
             action = f"writes the file {os.fsdecode(path)} outside of the project"
         elif event in _CHANGES:
-            foreign = [path for path in arguments[: _CHANGES[event]] if not self._may_write(path)]
+            paths = [_path_of(arguments, place, folder) for place, folder in _CHANGES[event]]
+            foreign = [path for path in paths if not self._may_write(path, is_entry=event in _ENTRIES)]
             if not foreign:
                 return
             action = f"changes the file {os.fsdecode(foreign[0])} outside of the project ({event})"
         elif event in _CONNECTS:
             action = f"opens a connection ({event} {arguments[-1] if event != 'socket.getaddrinfo' else arguments[0]})"
+        elif event in _SIGNALS:
+            action = f"sends a signal to a process ({event} {arguments[0]})"
         else:
             action = f"starts a subprocess ({event} {arguments[0] if arguments else ''})".replace(" )", ")")
-        if self._is_simulated() and not _acting_file().startswith(_OURS):
+        if self._is_simulated() and not _acting_file(frame).startswith(_OURS):
             raise self.refuse(action)
 
     def _is_simulated(self) -> bool:
@@ -105,16 +121,31 @@ class Isolation:
         """
         return ACTOR.get() is not None or threading.get_ident() not in self._others
 
-    def _may_write(self, path: Any) -> bool:
+    def _may_write(self, path: Any, *, is_entry: bool = False) -> bool:
+        """Whether a file may be written or, with ``is_entry``, the entry of a folder, which may be a link to a file."""
         if isinstance(path, int) or path is None:
             return True
         name = os.fsdecode(path).removeprefix("file:").partition("?")[0]  # SQLite takes URIs
-        return name in ("", ":memory:") or os.path.realpath(name).startswith((*self._projects, "/dev/", "/proc/"))
+        if name in ("", ":memory:"):
+            return True
+        folder, last = os.path.split(name.rstrip(os.sep)) if is_entry else (name, "")
+        return os.path.join(os.path.realpath(folder), last).startswith((*self._projects, "/dev/", "/proc/"))
 
 
-def _acting_file() -> str:
+def _path_of(arguments: tuple[Any, ...], place: int, folder: int | None) -> Any:
+    """A path among the arguments of an audit event, joined with the folder to which it is relative."""
+    path = arguments[place]
+    descriptor = arguments[folder] if folder is not None and folder < len(arguments) else None
+    if not isinstance(descriptor, int) or descriptor < 0 or isinstance(path, int):
+        return path
+    try:
+        return os.path.join(os.readlink(f"/proc/self/fd/{descriptor}"), os.fsdecode(path))
+    except OSError:  # no Linux
+        return path
+
+
+def _acting_file(frame: FrameType) -> str:
     """The file of the code that acts. It is not that of pathlib, which opens files for others."""
-    frame = sys._getframe(3)  # beyond the hook and `Isolation.judge`
     while frame.f_globals.get("__name__", "").partition(".")[0] == "pathlib" and frame.f_back is not None:
         frame = frame.f_back
     return frame.f_code.co_filename
@@ -126,13 +157,26 @@ _active: list[Isolation] = []
 
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:
     if event in _WATCHED and _active:
-        _active[-1].judge(event, arguments)
+        _active[-1].judge(event, arguments, sys._getframe(1))
 
 
 @cache
 def _listen() -> None:
-    """Adds the hook that all runs of this process share, since Python can't remove one."""
+    """Adds the hook that all runs of this process share, since Python can't remove one; and one for what
+    `multiprocessing` starts anew, of which there is no audit event.
+    """
     sys.addaudithook(_audit)
+    with suppress(ImportError):  # which is there on POSIX systems only
+        import _posixsubprocess
+
+        start = _posixsubprocess.fork_exec
+
+        def fork_exec(arguments: Any, *others: Any) -> Any:
+            if _active:
+                _active[-1].judge("subprocess.Popen", tuple(arguments), sys._getframe(1))
+            return start(arguments, *others)
+
+        _posixsubprocess.fork_exec = fork_exec
 
 
 @contextmanager
