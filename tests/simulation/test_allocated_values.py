@@ -93,6 +93,30 @@ def test_the_wrong_one_of_several_members_is_a_difference() -> None:
     assert not explained(members(0, 1), members(0, 2), members(0, 1, 2), members(0, 1))
 
 
+def test_of_two_objects_that_are_alike_either_may_get_the_last_of_a_pool() -> None:
+    def services(**addresses: str) -> Snapshot:
+        return {
+            f"services default/{name}": [{"spec": {"app": name}, "status": {"address": address} if address else {}}]
+            for name, address in addresses.items()
+        } | {f"configmaps default/{name}-dns": [{}] for name, address in addresses.items() if address}
+
+    def explained_for(*wished: str, expected: Snapshot, actual: Snapshot, alike: bool = True) -> bool:
+        left = find_differences(expected, actual)
+        values = AllocatedValues([expected], [f"services default/{name}" for name in wished])
+        ways = values.of(expected, actual, left, alike=alike)
+        return bool(left) and any(not find_differences(way, actual) for _, way in ways)
+
+    first, second = services(one=FIRST, two=""), services(one="", two=FIRST)
+    assert explained_for("one", "two", expected=first, actual=second)
+    assert not explained_for("one", "two", expected=first, actual=second, alike=False)
+    assert not explained_for(expected=first, actual=second), "names that the program has given"
+    assert not explained_for("one", "two", expected=first, actual=services(one="", two="")), "it is lost"
+    assert not explained_for("one", "two", expected=first, actual=services(one=FIRST, two=FIRST))
+    other = {"services default/two": [{"spec": {"app": "two", "port": 80}, "status": {}}]}
+    gets_it = {"services default/two": [{"spec": {"app": "two", "port": 80}, "status": {"address": FIRST}}]}
+    assert not explained_for("one", "two", expected=first | other, actual=second | gets_it), "another wish"
+
+
 def child(owner: str, **data: str) -> list[Any]:
     return [{"metadata": {"ownerReferences": [{"uid": owner, "controller": True}]}, "data": data}]
 

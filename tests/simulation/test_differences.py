@@ -36,6 +36,20 @@ def test_an_empty_value_outside_of_a_status_is_a_difference() -> None:
     )
 
 
+def test_the_order_of_a_list_in_a_status_says_nothing_and_its_items_do() -> None:
+    def entry(name: str, port: int) -> dict[str, Any]:
+        return {"name": name, "ports": [port, 443]}
+
+    assert not find_differences(of_apps(names=["a", "b", "a"]), of_apps(names=["a", "a", "b"]))
+    assert find_differences(of_apps(names=["a", "b", "a"]), of_apps(names=["a", "b", "b"]))
+    ours, theirs = [entry("a", 80), entry("b", 81)], [entry("b", 82), entry("a", 80)]
+    (difference,) = find_differences(of_apps(entries=ours), of_apps(entries=theirs))
+    assert (difference.path, difference.expected, difference.actual) == ("status.entries[1].ports[0]", 81, 82)
+    assert not find_differences(of_apps(entries=ours), of_apps(entries=[*reversed(ours)]))
+    arguments = [{"configmaps default/one": [{"args": [*order]}]} for order in ("ab", "ba")]
+    assert len(find_differences(*arguments)) == 2, "outside of a status, order may say something"
+
+
 SUSPENDED = "jobs.batch default/one status.conditions.Suspended"
 
 

@@ -134,6 +134,45 @@ def test_what_the_control_plane_makes_for_the_whole_cluster_is_no_trace() -> Non
     assert accused_with(), "a controller that makes one leaves it behind"
 
 
+def job(name: str, *, ended: bool) -> Snapshot:
+    conditions = [{"type": "Complete", "status": "True"}] if ended else [{"type": "Suspended", "status": "True"}]
+    return {f"jobs.batch default/{name}": [{"kind": "Job", "status": {"conditions": conditions}}]}
+
+
+def test_work_that_has_ended_under_an_earlier_wish_is_no_trace_and_is_told() -> None:
+    def accused_with(ended: Snapshot, direct: Snapshot) -> tuple[list[Finding], Reference]:
+        baseline = Result(end=state() | ended, rest_states=[{}, state() | ended], desired_states=["", "1"])
+        reference = Reference(baseline, [])
+        return compare_with_direct(baseline, Result(end=state() | direct), reference), reference
+
+    queue: Snapshot = {"queues default/one": [{"status": {"pending": 1}}]}
+    findings, reference = accused_with(job("a", ended=True), job("a", ended=False) | queue)
+    assert findings == []
+    assert "jobs.batch default/a ended in only one of them" in reference.notes[0]
+    assert "queues default/one" in reference.path_objects, "not compared either where a fault hides a wish"
+    findings, reference = accused_with(job("a", ended=True) | job("b", ended=True), job("a", ended=True) | queue)
+    assert [finding.subject for finding in findings] == ["queues default/one"], "all that both have ended alike"
+    assert 'ignore={"queues default/one": "..."}' in findings[0].message
+    assert not reference.notes
+
+
+def test_work_that_has_ended_between_two_steps_with_the_same_wish_is_no_trace() -> None:
+    def found(*rests: Snapshot) -> tuple[list[Finding], list[str]]:
+        baseline = Result(rest_states=[{}, *rests], desired_states=["", "1", "2", "1"])
+        reference = Reference(baseline, [])
+        return compare_steps(baseline, reference), reference.notes
+
+    suspended, ended = job("a", ended=False), job("a", ended=True)
+    assert found(suspended, ended, ended) == (
+        [],
+        [
+            "the states after the steps 1 and 3 were not compared: jobs.batch default/a ended in only one of them, "
+            "and jobs.batch default/a: status.conditions.Suspended differs"
+        ],
+    )
+    assert found(ended, ended | {"apps default/b": [{}]}, ended | {"apps default/b": [{}]})[0]
+
+
 def test_wishes_that_are_taken_back_are_compared_in_the_same_way() -> None:
     def found(*rests: Snapshot) -> list[Finding]:
         baseline = Result(rest_states=list(rests), desired_states=["", "1", "2", "1", "1"][: len(rests)])

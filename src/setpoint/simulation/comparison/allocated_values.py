@@ -5,7 +5,7 @@ merely got each other's.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Final, Literal, NamedTuple
@@ -42,25 +42,27 @@ class _Group(NamedTuple):
 
 class AllocatedValues:
     """Finds the exchanges that make one state of another. ``rests`` are the states of the undisturbed run at the ends
-    of its steps.
+    of its steps, and ``wished`` has the objects (collection and label) that users ask for in any of them.
     """
 
-    def __init__(self, rests: Sequence[Snapshot]) -> None:
+    def __init__(self, rests: Sequence[Snapshot], wished: Collection[str] = ()) -> None:
         self._rests = rests
+        self._wished = wished
 
     def of(
-        self, expected: Snapshot, actual: Snapshot, differences: list[Difference]
+        self, expected: Snapshot, actual: Snapshot, differences: list[Difference], *, alike: bool = False
     ) -> Iterator[tuple[Permutation, Snapshot]]:
         """The ways in which values may have been given out otherwise, as ``differences`` suggests (those between
         ``expected`` and ``actual``), and what ``expected`` is then. An exchange applies to the whole state: to values,
         to parts of texts, to keys, and to the names of objects, so that only what is used alike in both states becomes
         equal.
 
-        Names alone are not exchanged: an object of another name may be the wrong one. A value that was nowhere before
-        has to be reserved by an object that is named after it.
+        Names alone are not exchanged: an object of another name may be the wrong one. With ``alike``, those of objects
+        that users ask for in the same way are: of two that came at once, either may get the last of a pool or quota. A
+        value that was nowhere before has to be reserved by an object that is named after it.
         """
         groups = self._of_fields(expected, actual, differences)
-        if not groups:
+        if not groups and not alike:
             return
         groups += [_Group("names", words) for words in _of_names(expected, actual, differences)]
         sizes = range(1, len(groups) + 1) if len(groups) <= _MOST else (1, len(groups))
@@ -68,8 +70,20 @@ class AllocatedValues:
             for several in combinations(groups, size):
                 kinds = {group.of for group in several}
                 exchange = _merged(group.words for group in several)
-                if exchange and kinds != {"names"} and ("new" not in kinds or "names" in kinds):
+                if not exchange or kinds == {"new"} or kinds == {"new", "field"}:
+                    continue
+                if kinds != {"names"} or (alike and self._are_alike(exchange, expected)):
                     yield exchange, permute(expected, exchange)
+
+    def _are_alike(self, names: Permutation, expected: Snapshot) -> bool:
+        """Whether the names are those of objects that users ask for, and what they ask for is the same afterwards."""
+        users = {
+            subject: [{key: value for key, value in item.items() if key != "status"} for item in items]
+            for subject, items in expected.items()
+            if subject in self._wished
+        }
+        words = {word for subject in users for word in _TOKEN.findall(subject.partition(" ")[2])}
+        return words.issuperset(names) and permute(users, names) == users
 
     def _of_fields(self, expected: Snapshot, actual: Snapshot, differences: list[Difference]) -> list[_Group]:
         """A group for each field whose values stand in one another's places. The objects may not have the same owner:

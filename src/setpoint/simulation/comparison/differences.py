@@ -147,10 +147,33 @@ def diff_values(wanted: JSON, actual: JSON, path: str = "") -> Iterator[tuple[st
         elif len(wanted) != len(actual):
             yield path, wanted, actual
         else:
-            for place, (left, right) in enumerate(zip(wanted, actual, strict=True)):
+            for place, left, right in _pairs(wanted, actual, path):
                 yield from diff_values(left, right, f"{path}[{place}]")
     elif wanted != actual or type(wanted) is not type(actual):
         yield path, wanted, actual
+
+
+def _pairs(wanted: list[JSON], actual: list[JSON], path: str) -> Iterator[tuple[int, JSON, JSON]]:
+    """The items that are compared with each other, with their places in ``wanted``. In a status, the order of a list
+    says nothing: the reconciles of several objects have no order, nor have the events that one reconcile waits for.
+    There, an item that both lists have is left out, and another one compared with that from which it differs in the
+    fewest fields.
+    """
+    if not path.startswith("status."):
+        for place, (left, right) in enumerate(zip(wanted, actual, strict=True)):
+            yield place, left, right
+        return
+    rest = [*actual]
+    unlike = []
+    for place, item in enumerate(wanted):
+        if item in rest:
+            rest.remove(item)
+        else:
+            unlike.append((place, item))
+    for place, item in unlike:
+        closest = min(rest, key=lambda other: sum(1 for _ in diff_values(item, other, path)))
+        rest.remove(closest)
+        yield place, item, closest
 
 
 def format_value(value: JSON, most: int = 100) -> str:

@@ -48,7 +48,8 @@ SWITCHES: Final[dict[str, FaultKind]] = {
     ),
     "lag": FaultKind(
         ("lag",),
-        "changes of one kind are seen later than those of other kinds: seconds, minutes, or over the user's next step",
+        "changes of one kind are seen later than those of other kinds: seconds, minutes, or over the user's next step "
+        "(an hour at most)",
         "each resource has a watch, and a watch cache, of its own; nothing orders one against another",
         "kubernetes.io/docs/reference/using-api/api-concepts#efficient-detection-of-changes; Kamera (SOSP'26)",
     ),

@@ -17,6 +17,8 @@ from setpoint.simulation.trace.trace import Trace
 
 DELAYS: Final = ("slow-request", "slow-answer", "freeze")
 """The kinds of faults that delay a call to an external system."""
+LONGEST_LAG: Final = 3600.0
+"""The seconds after which a watch has caught up, however long the user's step is."""
 
 
 class InjectorHost(Protocol):
@@ -106,7 +108,7 @@ class FaultInjector:
 
     def _hold(self, gate: WatchGate, revision: int, fault: Fault) -> None:
         gate.shut(revision)
-        self._world.steps.begin(fault, lambda: gate.open(expired=bool(fault.get("relist"))))
+        self._world.steps.begin(fault, lambda: gate.open(expired=bool(fault.get("relist"))), most=LONGEST_LAG)
 
     # -- external systems ----------------------------------------------------------------------------------------------
 

@@ -70,10 +70,15 @@ class Steps:
 
     # -- lasting faults ------------------------------------------------------------------------------------------------
 
-    def begin(self, fault: Fault, release: Release) -> None:
-        """Calls ``release`` when the fault is over."""
+    def begin(self, fault: Fault, release: Release, *, most: float = 0.0) -> None:
+        """Calls ``release`` when the fault is over. One that lasts over steps ends after ``most`` seconds in any case,
+        unless that is 0.
+        """
         if fault.get("until") == "step":
-            self.over(self.number + 1 + int(fault.get("more", 0)), release)
+            step = self.number + 1 + int(fault.get("more", 0))
+            self.over(step, release)
+            if most:
+                self._world.call_later(most, lambda: self._end([(step, release)]))
         else:
             self.after(float(fault.get("seconds", 0.0)), release)
 
@@ -155,10 +160,15 @@ class Steps:
     async def over_steps(self, patience: float) -> None:
         """Ends the faults that last until the end of this step, and waits until everything has settled again."""
         while due := [lasting for lasting in self._at_end if lasting[0] <= self.number]:
-            self._at_end = [lasting for lasting in self._at_end if lasting not in due]
-            for _, release in due:
-                self._release(release)
+            self._end(due)
             await self._world.quiescence.reach(patience)
+
+    def _end(self, due: list[tuple[int, Release]]) -> None:
+        """Ends those of the lasting faults that have not ended yet."""
+        ending = [lasting for lasting in self._at_end if lasting in due]
+        self._at_end = [lasting for lasting in self._at_end if lasting not in due]
+        for _, release in ending:
+            self._release(release)
 
     async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None:
         """Waits until the condition holds, and ends the step. If the condition does not hold within ``within`` seconds,

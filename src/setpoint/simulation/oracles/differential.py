@@ -23,6 +23,7 @@ from setpoint.simulation.comparison.name_equivalence import (
 from setpoint.simulation.comparison.snapshot import Snapshot, add_unchanged
 from setpoint.simulation.faults.plan import Fault, Plan
 from setpoint.simulation.oracles.append_only_logs import AppendOnlyLogs
+from setpoint.simulation.scenario.desired_state import subject_of
 from setpoint.simulation.trace.result import Finding, Result
 
 _UNANSWERED: Final = ("lost-answer", "late-write", "slow-answer", "slow-request")
@@ -58,6 +59,9 @@ class Reference:
     alternates: bool = False
     """Whether names depend on the number of changes that the controller saw, as in blue-green deployments."""
 
+    notes: list[str] = field(default_factory=list)
+    """Sentences about states that are not compared."""
+
     def __post_init__(self) -> None:
         masks = {*self.ignore, *map(mask_of_object, self.ignore)}
         self.created, self.deleted = dict(self.baseline.created), dict(self.baseline.deleted)
@@ -66,7 +70,8 @@ class Reference:
             subject for subject in last if subject in self.deleted and subject not in self.baseline.end
         )
         """Objects that disappear by themselves some time after the user's last step. A fault may shorten that time."""
-        self.exchanges = AllocatedValues(self.baseline.rest_states)
+        wished = {subject_of(path) for paths in self.baseline.desired_paths for path in paths}
+        self.exchanges = AllocatedValues(self.baseline.rest_states, wished)
         at_rest: set[str] = set()
         for other in self.others:
             masks |= self._learned(self.baseline.end, other.end)
@@ -164,7 +169,9 @@ class Reference:
                 return [], [{}]
         ways = [
             exchange
-            for exchange, way in self.exchanges.of(expected, actual, find_differences(expected, actual, self.masks))
+            for exchange, way in self.exchanges.of(
+                expected, actual, find_differences(expected, actual, self.masks), alike=hides
+            )
             if not self._differences(result, way, actual, less=less, hides=hides)
         ]
         if ways:

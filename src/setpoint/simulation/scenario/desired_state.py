@@ -11,6 +11,7 @@ import msgspec
 
 from setpoint.apiserver.requests.path import parse_path
 from setpoint.patch import merge_patch
+from setpoint.simulation.trace.history import label_of
 
 _DESIRED: Final = ("name", "namespace", "labels", "annotations", "ownerReferences")
 _NAMESPACES: Final = ("", "namespaces")
@@ -92,6 +93,15 @@ class DesiredState:
         """
         leaving = [(path, HELD) for path in self._leaving if self._uids[path] in alive]
         return msgspec.json.encode(sorted([*self._documents.items(), *leaving]), order="sorted").decode()
+
+
+def subject_of(path: str) -> str:
+    """The collection and the label of the object at the path, as states have them."""
+    parsed = parse_path(path)
+    if parsed is None:
+        return ""
+    collection = f"{parsed.resource}.{parsed.group}" if parsed.group else parsed.resource
+    return f"{collection} {label_of(parsed.namespace, parsed.name, '')}"
 
 
 def _finalizers(document: dict[str, Any]) -> set[str]:

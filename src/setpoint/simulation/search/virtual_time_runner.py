@@ -112,6 +112,7 @@ class VirtualTimeRunner:
             findings += compare_steps(baseline, reference) if held else []
             findings += compare_speeds(Reference(baseline, others[:1], self.ignore), others[1]) if held else []
             findings += self._directly(reference)
+            self.notes += reference.notes
         baseline.findings = [finding for finding in findings if finding.oracle not in self.off]
         return reference
 
