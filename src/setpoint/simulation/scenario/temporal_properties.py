@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 
 from setpoint.meta import Object, Selector, decode, resource_of
 from setpoint.simulation.trace.history import History
+from setpoint.testing.user_code import find_user_line_of
 
 K = TypeVar("K", bound=Object)
 
@@ -53,13 +54,16 @@ class Predicate:
             result: Any = self.holds(objects)
         except AssertionError as problem:
             return f"{self.why}: {problem}" if str(problem) else self.why
+        except Exception as problem:  # noqa: BLE001 - it is in the finding
+            place = find_user_line_of(problem)
+            return f"{self.why} (the predicate raised {type(problem).__name__}: {problem} at {place})"
         wrong = bool(result) if self.mode == "never" else not result
         return self.why if wrong else ""
 
 
 def always(holds: Callable[[Objects], bool], why: str = "") -> Predicate:
-    """A predicate: ``holds(objects)`` must be true after every write and every external call. An AssertionError counts
-    as false.
+    """A predicate: ``holds(objects)`` must be true after every write and every external call. An exception counts as
+    false; the finding tells which one it was, and where.
 
     ``why`` is the text in a finding; by default it is the function's name or the first line of its docstring.
     """
@@ -67,7 +71,7 @@ def always(holds: Callable[[Objects], bool], why: str = "") -> Predicate:
 
 
 def never(holds: Callable[[Objects], bool], why: str = "") -> Predicate:
-    """A predicate: ``holds(objects)`` must not be true after any write or external call. An AssertionError breaks the
+    """A predicate: ``holds(objects)`` must not be true after any write or external call. An exception breaks the
     predicate, too.
 
     ``why`` is the text in a finding; by default it is the function's name or the first line of its docstring.
