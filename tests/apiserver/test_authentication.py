@@ -103,6 +103,28 @@ async def test_a_request_from_the_network_without_credentials_is_anonymous_or_re
         assert status["message"] == "Unauthorized"
 
 
+@pytest.mark.parametrize(
+    ("form", "accepted"),
+    [
+        ("Bearer {}", True),
+        ("bEARER {}", True),
+        (" Bearer {}\t", True),
+        ("Bearer {} more", True),
+        ("Bearer  {}", False),
+        ("Bearer\t{}", False),
+        ("Token {}", False),
+        ("{}", False),
+    ],
+)
+async def test_the_token_is_the_second_word_of_the_header_as_for_a_kube_apiserver(form: str, accepted: bool) -> None:
+    async with serving(authentication=Authentication()) as api:
+        await api.post(ACCOUNTS, account())
+        headers = {"authorization": form.format(await token_for(api))}
+        response = await api.server.handle(Request("POST", WHO_AM_I, (), headers, b"{}", peer=Peer("192.0.2.1")))
+        user = Answer(response.status, response.headers, response.body).ok()["status"]["userInfo"]["username"]
+        assert user == ("system:serviceaccount:default:robot" if accepted else "system:anonymous")
+
+
 async def test_a_wrong_token_is_refused_and_never_anonymous() -> None:
     async with serving(authentication=Authentication()) as api:
         for token in ("nonsense", "a.b.c", "x" * 5000, "é"):
