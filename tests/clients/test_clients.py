@@ -44,9 +44,11 @@ def serving_at(file: Path, *flags: str) -> Iterator[Path]:
             if "serving Kubernetes" in line:
                 break
         assert file.exists(), "".join(lines)
-        yield file
-        server.send_signal(signal.SIGTERM)
-        server.communicate(timeout=LIMIT)
+        try:
+            yield file
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.communicate(timeout=LIMIT)
 
 
 @pytest.fixture
