@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -294,6 +295,23 @@ async def test_large_bodies_wait_for_room_until_others_are_answered(chunked: boo
     assert memory.used == 0
     for peer in (first, second, small):
         peer.lose()
+
+
+@virtual_time
+async def test_a_body_in_small_chunks_takes_no_more_memory_than_its_bytes() -> None:
+    peer = Peer(limit=1_000_000)
+    await peer.send(b"POST /c HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n")
+    tracemalloc.start()
+    try:
+        for _ in range(100):
+            await peer.send(b"2\r\ncc\r\n" * 500)
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert taken < 5 * 100_000
+    await peer.send(b"0\r\n\r\n")
+    assert peer.wire.sent.endswith(b"/c|" + b"c" * 100_000)
+    peer.lose()
 
 
 @virtual_time

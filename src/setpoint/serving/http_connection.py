@@ -136,7 +136,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._size = 0
         self._accounted = 0  # bytes of the body that count in the memory
         self._starved = False  # whether the body waits for memory
-        self._body: list[bytes] = []
+        self._body = bytearray()  # the data of its chunks: as objects of their own, small ones would take much more
         self._deadline: float | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport | None = None
@@ -339,7 +339,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         if self._remaining > self._limit:
             raise Malformed(413, f"the body is larger than {self._limit} bytes")
         self._size = 0
-        self._body = []
+        self._body = bytearray()
         self._request = request
         self._deadline = None
         if self._transport is not None:
@@ -386,7 +386,7 @@ class HttpConnection(asyncio.BufferedProtocol):
                 return None
             if buffer[line + 2 + size : line + 4 + size] != b"\r\n":
                 raise Malformed(400, "malformed chunk")
-            self._body.append(bytes(buffer[line + 2 : line + 2 + size]))
+            self._body += buffer[line + 2 : line + 2 + size]
             self._size += size
             del buffer[: line + 4 + size]
 
@@ -402,7 +402,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._hurry()
             return None
         del buffer[: end + (2 if end == start else 4)]
-        return b"".join(self._body)
+        return bytes(self._body)
 
     def _hurry(self) -> None:
         """Sets the deadline for the rest of a request that has begun. More input does not extend the deadline."""
