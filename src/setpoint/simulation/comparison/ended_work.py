@@ -10,12 +10,12 @@ _WORK: Final = ("jobs.batch ", "pods ")
 _ENDS: Final = ("Complete", "Failed")
 
 
-def find_ended_in_one(one: Snapshot, other: Snapshot) -> str:
-    """A Job or pod of both states that has run to its end in only one of them; ``""`` if there is none. What follows
-    from its end can't be the same in the other state.
+def find_ended_in_one(left: Snapshot, right: Snapshot) -> str:
+    """A Job or pod of both states that has run to its end in only one of them; ``""`` if there is none. The
+    consequences of its end can't be the same in the other state.
     """
-    both = sorted(subject for subject in one.keys() & other.keys() if subject.startswith(_WORK))
-    return next((subject for subject in both if _count(one[subject]) != _count(other[subject])), "")
+    both = sorted(subject for subject in left.keys() & right.keys() if subject.startswith(_WORK))
+    return next((subject for subject in both if _count(left[subject]) != _count(right[subject])), "")
 
 
 def _count(items: list[JSON]) -> int:
