@@ -117,6 +117,22 @@ def test_of_two_objects_that_are_alike_either_may_get_the_last_of_a_pool() -> No
     assert not explained_for("one", "two", expected=first | other, actual=second | gets_it), "another wish"
 
 
+def test_a_deployment_may_take_another_hash_for_the_same_template() -> None:
+    """As it does while the ReplicaSet of an earlier Deployment of its name is still there."""
+
+    def web(value: str, image: str = "1", label: str = "") -> Snapshot:
+        meta = {"name": f"web-{value}", "labels": {"pod-template-hash": label or value}}
+        return {
+            f"replicasets.apps default/web-{value}": [{"metadata": meta, "spec": {"image": image}}],
+            f"pods default/web-{value}-*": [{"metadata": {"labels": {"pod-template-hash": label or value}}}],
+        }
+
+    assert explained(web("5c57378"), web("b8b4d1e"))
+    assert not explained(web("5c57378"), web("b8b4d1e", image="2")), "another template"
+    assert not explained(web("5c57378"), web("5c57378") | web("b8b4d1e")), "one more is there"
+    assert not explained(web("5c57378", label="x"), web("b8b4d1e", label="x")), "a name that the program has given"
+
+
 def child(owner: str, **data: str) -> list[Any]:
     return [{"metadata": {"ownerReferences": [{"uid": owner, "controller": True}]}, "data": data}]
 

@@ -61,6 +61,8 @@ class AllocatedValues:
         that users ask for in the same way are: of two that came at once, either may get the last of a pool or quota. A
         value that was nowhere before has to be reserved by an object that is named after it.
         """
+        if hashes := _of_templates(expected, actual, differences):
+            yield hashes, permute(expected, hashes)
         groups = self._of_fields(expected, actual, differences)
         if not groups and not alike:
             return
@@ -175,6 +177,23 @@ def _of_names(expected: Snapshot, actual: Snapshot, differences: list[Difference
                     break
         if names and _is_injective(names):
             yield _completed(names)
+
+
+def _of_templates(expected: Snapshot, actual: Snapshot, differences: list[Difference]) -> Permutation:
+    """The exchange of the hashes in the names of the ReplicaSets that Deployments have made. A Deployment takes another
+    hash of the same template if the ReplicaSet of an earlier Deployment still has the name.
+    """
+    hashes: list[Permutation] = [{}, {}]
+    for difference in differences:
+        if difference.subject.startswith("replicasets.apps ") and not difference.path:
+            for state, by_name in zip((expected, actual), hashes, strict=True):
+                for item in state.get(difference.subject, ()):
+                    value = item.get("metadata", {}).get("labels", {}).get("pod-template-hash")
+                    if value and difference.subject.endswith(f"-{value}"):
+                        by_name[difference.subject.removesuffix(value)] = value
+    ours, theirs = hashes
+    words = {ours[name]: theirs[name] for name in ours.keys() & theirs.keys()}
+    return _completed(words) if _is_injective(words) else {}
 
 
 def _place(subject: str, path: str) -> tuple[str, str]:

@@ -64,6 +64,10 @@ def make_snapshot(
         label = starred(label_of(meta.get("namespace", ""), meta.get("name", ""), meta.get("generateName", "")))
         if collection == "secrets" and isinstance(data := document.get("data"), dict):
             document = {**document, "data": {name: _decoded(value) for name, value in data.items()}}
+        if collection == "deployments.apps" and "collisionCount" in document.get("status", {}):
+            # It counts ReplicaSets of earlier Deployments that were not yet gone.
+            document = {**document, "status": {**document["status"]}}
+            del document["status"]["collisionCount"]
         state.setdefault(f"{collection} {stand_ins.text(label)}", []).append(_plain(document, stand_ins))
     for name, attributes in (outside or {}).items():
         state[f"external {name}"] = [_walk(to_plain(attributes), stand_ins, None)]
