@@ -100,6 +100,27 @@ def test_a_mistake_in_the_program_is_told_with_its_line(function: Any, message: 
     assert describe(raised(function)).startswith(message.replace("LINE", str(line)))
 
 
+@pytest.mark.parametrize("in_thread", [False, True])
+@virtual_time
+async def test_a_next_that_finds_nothing_is_a_failure_of_plain_functions_too(in_thread: bool) -> None:
+    calls: list[str] = []
+
+    def find(obj: Widget, ctx: Any) -> None:
+        calls.append(obj.name)
+        next(iter(()))
+
+    async def find_in_loop(obj: Widget, ctx: Any) -> None:
+        find(obj, ctx)
+
+    async with cluster(sp.Controller(Widget, find if in_thread else find_in_loop), control_plane=False) as world:
+        await world.create(widget())
+        await world.settle(failing=True)
+        assert len(calls) > 5
+        (condition, _) = (await world.get(Widget, "a")).status.conditions
+        line = find.__code__.co_firstlineno + 2
+        assert condition.message.endswith(f"raised StopIteration ({HERE}:{line})")
+
+
 def test_all_lines_of_a_message_are_told() -> None:
     problem = RuntimeError(
         "permissions not currently held:\n  {secrets get}\n\n  add controller.needs(Secret, 'get')\n"

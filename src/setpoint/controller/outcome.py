@@ -329,7 +329,8 @@ def _described(problem: BaseException) -> str:
     except Exception as second:  # noqa: BLE001 - the failure is reported all the same
         text = f"its message can't be read, because its __str__ raised {type(second).__name__}"
     text = f"{type(problem).__name__}: {text}" if text else type(problem).__name__
-    place = place_of(problem) if isinstance(problem, BUGS) else ""
+    mistake = problem.__cause__ if isinstance(problem.__cause__, StopIteration) else problem  # of a bare next()
+    place = place_of(mistake) if isinstance(mistake, (*BUGS, StopIteration)) else ""
     return f"{text} ({place})" if place else text
 
 

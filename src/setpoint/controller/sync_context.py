@@ -266,6 +266,8 @@ class FunctionThreads:
                 before, thread.name = thread.name, f"{name} {context.key}"
                 try:
                     return None if given_up else run(function, obj, blocking)
+                except StopIteration as problem:  # which no future takes (PEP 479 does the same in a coroutine)
+                    raise RuntimeError("the function raised StopIteration") from problem
                 finally:
                     self.at_work.discard(get_ident())
                     thread.name = before
