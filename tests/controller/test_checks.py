@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import setpoint as sp
-from setpoint.controller.reconcile_admission import Check
+from setpoint.controller.defaulting_and_validation import Check
 from setpoint.meta import find_condition
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.models.events_v1 import Event

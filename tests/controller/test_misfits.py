@@ -10,7 +10,7 @@ import pytest
 
 import setpoint as sp
 from setpoint.client import Request, TransportError, dynamic
-from setpoint.controller.reconcile_admission import Check
+from setpoint.controller.defaulting_and_validation import Check
 from setpoint.crd import crd_for
 from setpoint.meta import from_wire, resource_of
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition

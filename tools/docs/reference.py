@@ -58,7 +58,7 @@ EVENTS = {
         "controller/run/activity_records.py",
         "reason",
     ): "a reconcile failed, such as `InvalidObject`, `StatusNotServed`; the message is that of the condition",
-    ("controller/reconcile_admission.py", "'ValidationWarning'"): "a check (`Controller.validates`) has warned",
+    ("controller/defaulting_and_validation.py", "'ValidationWarning'"): "a check (`Controller.validates`) has warned",
     ("controller/run/reconciler.py", "'DeletionPaused'"): "the deletion of a paused object waits until it is resumed",
     ("manager/lifecycle.py", "'LeaderElection'"): "a process became the leader, or stopped leading; about the Lease",
 }

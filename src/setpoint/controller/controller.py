@@ -20,7 +20,7 @@ from setpoint.meta import Object, Resource
 from setpoint.meta.names import qualified_name
 
 if TYPE_CHECKING:
-    from setpoint.controller.reconcile_admission import CheckFunction
+    from setpoint.controller.defaulting_and_validation import CheckFunction
 
 K = TypeVar("K", bound=Object)
 
@@ -151,7 +151,7 @@ class Controller(Declaration[K]):
         return self._check(self.validators, function)
 
     def _check(self, functions: list[Callable[..., Any]], function: CheckFunction[K]) -> Self:
-        from setpoint.controller.reconcile_admission import (
+        from setpoint.controller.defaulting_and_validation import (
             accepted,  # loads the schema package, which few controllers need
         )
 

@@ -9,7 +9,7 @@ from tests.cluster.scheduling.pods import events_of, pod
 from tests.cluster.workloads import stateful_set
 
 from setpoint.cluster import NEVER, ContainerBehaviour, PodBehaviour
-from setpoint.cluster.nodes.pod_state_times import Stopwatch
+from setpoint.cluster.nodes.pod_stopwatch import Stopwatch
 from setpoint.models.core_v1 import (
     Container,
     ContainerPort,

@@ -16,7 +16,7 @@ from setpoint.cluster.nodes.config_references import KINDS, NOTHING, ConfigRefer
 from setpoint.cluster.nodes.container_processes import Processes
 from setpoint.cluster.nodes.node_networks import IPV4, host_ips, pod_ips
 from setpoint.cluster.nodes.pod_lifecycle import PodLife
-from setpoint.cluster.nodes.pod_state_times import Stopwatch
+from setpoint.cluster.nodes.pod_stopwatch import Stopwatch
 from setpoint.cluster.scheduling.resource_requests import host_ports, ports_clash
 from setpoint.controller import CacheReader, Context, Controller, Outcome, after, done
 from setpoint.meta import ObjectKey, encode

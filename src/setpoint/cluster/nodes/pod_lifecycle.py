@@ -13,7 +13,7 @@ from setpoint.cluster.nodes.behaviour import ContainerBehaviour, Habits
 from setpoint.cluster.nodes.config_references import NOTHING, Lack
 from setpoint.cluster.nodes.container_processes import Processes
 from setpoint.cluster.nodes.pod_phases import phase_of, set_conditions
-from setpoint.cluster.nodes.pod_state_times import Stopwatch
+from setpoint.cluster.nodes.pod_stopwatch import Stopwatch
 from setpoint.models.core_v1 import Container, ContainerStatus, Pod
 
 Say = Callable[[str, str, str], None]

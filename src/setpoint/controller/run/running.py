@@ -397,7 +397,7 @@ def _functions_of(declaration: Declaration[K], threads: FunctionThreads) -> Func
     reconcile = reconcile_misfit = threads.coroutine_function(declaration.reconcile)
     defaulters, validators = declaration.defaulters, declaration.validators
     if defaulters or validators:
-        from setpoint.controller.reconcile_admission import checked_first  # loads the schema package
+        from setpoint.controller.defaulting_and_validation import checked_first  # loads the schema package
 
         reconcile = checked_first(reconcile, defaulters, validators)
         if finalize is not None:

@@ -1,4 +1,6 @@
-"""Names that alternate, such as blue and green. Two states count as equal if such names have merely swapped places."""
+"""Names that are interchangeable: words that alternate, such as blue and green, and names that external systems make by
+counting. Two states count as equal if they differ only in such names.
+"""
 
 from __future__ import annotations
 
