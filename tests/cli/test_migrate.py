@@ -105,7 +105,7 @@ async def test_a_process_that_died_is_taken_up_where_it_was(tmp_path: Path, caps
             assert first | set(transport.patched) == {f"t{index:04}" for index in range(MANY)}
             assert await stored(client) == ["v2"]
     assert not state.exists()
-    assert capsys.readouterr().err == f"{NAME}: {MANY - 500} objects written, stored versions: v2\n"
+    assert capsys.readouterr().err == f"{NAME}: objects written: {MANY - 500}, stored versions: v2\n"
 
 
 @virtual_time
@@ -124,7 +124,7 @@ async def test_on_a_terminal_there_is_a_bar_and_a_failure_is_one_line(tmp_path: 
     async with server(tmp_path) as (_, _, kubeconfig), Client.from_kubeconfig(kubeconfig) as client:
         await prepare(client, 20)
         shown = await on_a_terminal("crd", "migrate", NAME, "--kubeconfig", str(kubeconfig), home=tmp_path)
-        assert f"{NAME}: 20 objects written, stored versions: v2" in shown
+        assert f"{NAME}: objects written: 20, stored versions: v2" in shown
         assert "━" in shown
         assert "20/20" in shown
         assert not list(tmp_path.rglob("crd-migrate-*"))

@@ -150,7 +150,7 @@ def test_a_recording_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.C
             ("--replay", "nowhere.yaml"),
             "'nowhere.yaml' is neither a token (sp1-…) nor the file of a counter-example: the file does not exist",
         ),
-        (("--replay", "mine.py"), "mine.py: neither a token nor a counter-example: `plan:` is missing"),
+        (("--replay", "mine.py"), "mine.py: it is neither a token nor a counter-example: `plan:` is missing"),
         (("--replay", "sp1-eNod"), "the replay token is cut off or changed"),
         (("--faults", "crsh"), "--faults: there is no fault 'crsh'"),
         (("--budget", "5x"), "--budget '5x': give a duration"),

@@ -26,7 +26,7 @@ async def test_a_pipe_gets_plain_lines_with_everything_that_is_stuck(capsys: pyt
         out, err = capsys.readouterr()
         lines = out.splitlines()
         assert lines[0] == f"process at {session._base_url}: leads, by the lease default/beat"
-        assert lines[1] == "controller beat: running, 0 of 8 workers busy, 0 queued, 1 delayed, 0 errors so far"
+        assert lines[1] == "controller beat: running, 0 of 8 workers busy, 0 queued, 1 delayed, errors so far: 0"
         assert re.fullmatch(r"cache configmaps of beat: 2 objects, last answer \d+ s ago", lines[2])
         assert lines[3] in ("objects: 1 idle, 1 waiting", "objects: 1 waiting, 1 idle")
         later = re.compile(r"ConfigMap default/later: waiting: next in \d+(\.\d+)? s")

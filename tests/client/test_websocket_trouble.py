@@ -177,7 +177,7 @@ async def test_a_message_that_is_too_long_ends_the_connection(monkeypatch: pytes
 @pytest.mark.parametrize("sent", [b"\x83\1a", b"\xff\0", b"\x82\x81mask1", b"\x89\x7e\1\0" + bytes(256)])
 async def test_what_is_not_a_frame_ends_the_connection(sent: bytes) -> None:
     async with talking(frames(sent)) as url, once(url) as client:
-        assert "what it sent is not a WebSocket" in str(await failing(client))
+        assert "its data is not that of a WebSocket" in str(await failing(client))
 
 
 async def test_the_answer_to_another_handshake_is_refused() -> None:

@@ -299,7 +299,7 @@ async def test_an_object_is_read_once_a_version_however_often_the_page_asks(monk
             "current",
             "1 of 2 cpu used, 0 of 4 pods used",
         ),
-        ({"kind": "Job", "status": {"active": 1}}, "in progress", "1 of its pods run"),
+        ({"kind": "Job", "status": {"active": 1}}, "in progress", "pods running: 1"),
         (
             {"apiVersion": "batch/v1", "kind": "Job", "spec": {"completions": 1}, "status": {"failed": 2}},
             "in progress",

@@ -330,7 +330,7 @@ class Data:
         (EncodedTexts, "Thing.spec: EncodedTexts.a has the encoder EncodedStr"),
         (Parsed, "Thing.spec: Parsed.a has the encoder Json"),
         (Moment, "Thing.spec.at: `ge` must be an int or float"),
-        (Changing, "Thing.spec.key: its default is another one each time"),
+        (Changing, "Thing.spec.key: its default differs from object to object"),
         (Excluded, "Thing.spec: Excluded.a has exclude=True"),
         (Strict, "Thing.spec: Strict.at is strict"),
         (StrictField, "Thing.spec: StrictField.color is strict"),

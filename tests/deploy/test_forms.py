@@ -278,7 +278,7 @@ def test_the_command_writes_a_folder_says_so_and_fails_if_something_was_kept(
         (["--image", "a", "--shards-by", "namespace"], "--shards-by namespace needs --shards"),
         (
             ["--image", "a", "--shards", "--shards-by", "namespace", "--watch-namespace", "b"],
-            "can't share out the one namespace of --watch-namespace",
+            "--shards-by namespace and --watch-namespace exclude each other",
         ),
         (["--webhook-tokens", "verify"], "flags about callers of webhooks need --image"),
         (["--image", "a", "--webhook-client-name", "b"], "--webhook-client-name needs --webhook-client-ca"),

@@ -70,7 +70,7 @@ def test_mistakes_are_printed_with_their_places(
     assert run() == 1
     printed = capsys.readouterr()
     assert printed.out.startswith("pots.py:4:5: status-time: the status holds the time of every reconcile")
-    assert printed.err == "1 file checked, 1 found\n"
+    assert printed.err == "1 file checked, mistakes: 1\n"
     assert run("-o", "json") == 1
     (problem,) = json.loads(capsys.readouterr().out)
     assert (problem["rule"], problem["line"], problem["prevents"]) == ("status-time", 4, "quiet")
@@ -88,7 +88,7 @@ def test_mistakes_are_printed_with_their_places(
     [
         (["none.py"], "", "none.py: No such file or directory"),
         (["."], "def", "a.py: not a Python file: invalid syntax"),
-        (["empty"], "", "there is no Python file in what is named"),
+        (["empty"], "", "the named files and folders contain no Python file"),
     ],
 )
 def test_what_can_not_be_read_is_named(

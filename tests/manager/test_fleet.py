@@ -180,7 +180,7 @@ async def test_clusters_come_and_go_and_nothing_stays_of_those_that_have_gone() 
             await advance(1)
             assert await new_world.marked("east") == "1"
             await fleet.disengage("east")
-            with pytest.raises(KeyError, match="there is no cluster 'east' in the fleet; there is: none"):
+            with pytest.raises(KeyError, match="there is no cluster 'east' in the fleet; available: none"):
                 fleet["east"]
             assert running.readyz.answer("cluster-east", {})[0] == 404
             await new_world.mark("east", "a", "2")

@@ -70,7 +70,7 @@ def test_a_change_that_is_never_written_fails_the_test(reconcile: Any, paths: st
         virtual_time(run)(reconcile, settles=settles)
     line = reconcile.__code__.co_firstlineno
     assert (
-        f"lamp: the reconcile of default/a changed {paths} of its object and never wrote that ({HERE}:{line})"
+        f"lamp: the reconcile of default/a changed {paths} of its object and never wrote the change ({HERE}:{line})"
         in str(caught.value)
     )
 

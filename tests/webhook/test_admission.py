@@ -91,7 +91,7 @@ def _when(expression: str) -> Admission[Mykind]:
 @pytest.mark.parametrize(
     ("declare", "says"),
     [
-        (lambda: Admission(Mykind).defaults(_fine, on=("delete",)), "can't default on delete"),
+        (lambda: Admission(Mykind).defaults(_fine, on=("delete",)), "can't set defaults on delete"),
         (lambda: Admission(Mykind).validates(_fine, on="create"), r"on='create' must be a tuple"),
         (lambda: Admission(Mykind).validates(_fine, on=("patch",)), r"_fine on='patch': use some of 'create'"),
         (lambda: Admission(Mykind).validates(_fine, on=()), "on=nothing"),

@@ -116,7 +116,7 @@ class StorageMigration:
         if failures:
             details = "\n  ".join(failures[:10]) + (f"\n  and {len(failures) - 10} more" if len(failures) > 10 else "")
             raise MigrationError(
-                f"{len(failures)} objects of {self.name} can't be written; fix them and run again:\n  {details}"
+                f"{self.name}: objects that can't be written: {len(failures)}; fix them and run again:\n  {details}"
             )
         return total
 

@@ -147,4 +147,4 @@ class Pager:
             has_items = envelope.items is not UNSET
             check_list(self._resource, envelope.api_version, envelope.kind, has_items=has_items)
         except DecodeError as problem:
-            raise WatchBroken(f"not the list that was asked for: {problem}") from None
+            raise WatchBroken(f"the answer is not the requested list: {problem}") from None

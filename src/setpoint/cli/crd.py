@@ -217,7 +217,7 @@ def _print(changes: list[Change]) -> None:
             line.append(f" [{hurt}]", style="dim")
         console.print(line)
     counts = [sum(change.severity == severity for change in changes) for severity in order]
-    console.print(f"{len(changes)} changes: {counts[0]} break, {counts[1]} may break, {counts[2]} are fine")
+    console.print(f"changes: {len(changes)} (breaks: {counts[0]}, may break: {counts[1]}, fine: {counts[2]})")
 
 
 def _hurt(change: Change) -> str:

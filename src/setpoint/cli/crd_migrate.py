@@ -41,7 +41,7 @@ async def migrate(client: Client, name: str, state: Path | None) -> None:
         total = await migration.run()
     file.unlink(missing_ok=True)
     definition = await client.get(CustomResourceDefinition, name)
-    console.print(f"{name}: {total} objects written, stored versions: {', '.join(definition.status.stored_versions)}")
+    console.print(f"{name}: objects written: {total}, stored versions: {', '.join(definition.status.stored_versions)}")
 
 
 def _remembered(file: Path) -> Progress:

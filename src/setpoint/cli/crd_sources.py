@@ -64,8 +64,8 @@ def from_classes(source: str) -> list[Document]:
         definitions = definitions_of(kinds, ANYWHERE)
     if not definitions:
         raise SourceError(
-            f"{source}: no CustomResource class in it; if the classes are in a module of a package, name the module: "
-            "package.module, or package/module.py"
+            f"{source}: it contains no CustomResource class; if the classes are in a module of a package, name the "
+            "module: package.module, or package/module.py"
         )
     return definitions
 
@@ -82,7 +82,7 @@ def only(definitions: Sequence[Document], names: Sequence[str], source: str) -> 
     for name in names:
         if name not in present:
             near = get_close_matches(name, present, 1, 0.3)
-            raise SourceError(f"{source}: no {_KIND} {name}" + (f"; did you mean {near[0]}?" if near else ""))
+            raise SourceError(f"{source}: there is no {_KIND} {name}" + (f"; did you mean {near[0]}?" if near else ""))
     return [definition for definition in definitions if not names or definition["metadata"]["name"] in names]
 
 

@@ -71,7 +71,9 @@ class DeploymentFlags:
         if self.shards_by == "namespace" and not self.shards:
             raise UsageError("--shards-by namespace needs --shards")
         if self.shards_by == "namespace" and self.watch_namespace is not None:
-            raise UsageError("--shards-by namespace can't share out the one namespace of --watch-namespace")
+            raise UsageError(
+                "--shards-by namespace and --watch-namespace exclude each other: one namespace can't be divided"
+            )
 
 
 @Parameter(name="*")

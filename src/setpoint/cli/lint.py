@@ -42,12 +42,12 @@ def lint_command(*paths: Path, output: Annotated[Format, Parameter(name=["--outp
                 place = Location(file, mistake.line, mistake.column)
                 problems.append(Problem(rule, mistake.message, place, details))
         if not files:
-            raise UsageError("there is no Python file in what is named")
+            raise UsageError("the named files and folders contain no Python file")
         if output == "text":
             for item in problems:
                 print(visible(f"{item.location}: {item.rule}: {item.message}"))  # noqa: T201 - a user's terminal
             word = "file" if len(files) == 1 else "files"
-            print(f"{len(files)} {word} checked, {len(problems)} found", file=sys.stderr)  # noqa: T201
+            print(f"{len(files)} {word} checked, mistakes: {len(problems)}", file=sys.stderr)  # noqa: T201
         else:
             about = {name: rule.about for name, rule in RULES.items()}
             sys.stdout.write(document(output, "setpoint lint", about, problems))

@@ -116,7 +116,7 @@ replicas. Give exactly one of --cert-dir, --service and --url.
 app.command(
     "setpoint.cli.lint:lint_command",
     name="lint",
-    help="""Find mistakes in the sources of an operator that need no run to be seen; nothing is imported.
+    help="""Find mistakes in the source code of an operator. The code is neither imported nor run.
 
 A line with the comment "# setpoint: allow RULE" and a reason is left out.
 
@@ -178,7 +178,7 @@ app.command(
 app.command(
     "setpoint.cli.init:update_command",
     name="update",
-    help="""Merge what today's setpoint init would make differently into the project in this folder.
+    help="""Update the project in this folder to the files that setpoint init of this version creates.
 
 Files without changes of yours are replaced, others are merged line by line. Conflicts are marked as git marks them, and
 then the exit status is 1. Everything must be committed before.
@@ -307,17 +307,17 @@ app.command(
 app.command(
     "setpoint.cli.interventions:resume",
     name="resume",
-    help="Go on with an object or a controller that was paused.",
+    help="Resume the reconciles of an object or a controller that was paused.",
 )
 app.command(
     "setpoint.cli.interventions:step_down",
     name="step-down",
-    help="Ask the leader of an election to finish its reconciles and to hand over; it goes on as a standby.",
+    help="Ask the leader of an election to finish its reconciles and to hand over; it continues as a standby.",
 )
 app.command(
     "setpoint.cli.interventions:reconcile",
     name="reconcile",
-    help="Request a reconcile of one object now, before all others and whatever it waits for.",
+    help="Request a reconcile of one object now: before all others, and even if the object waits for its next retry.",
 )
 
 

@@ -100,7 +100,9 @@ def manifests_command(program: Parts) -> Callable[..., None]:
                 if form != "plain" or output is not None:
                     raise UsageError(f"--form {form} needs --image, the image whose entry point is this program")
                 if callers != _ANY_CALLER:
-                    raise UsageError("flags about callers of webhooks need --image; without it, they are flags of run")
+                    raise UsageError(
+                        "flags about callers of webhooks need --image; without --image, give these flags to run"
+                    )
                 text = _outside(
                     command, controllers, admissions, policies, name or given_name, service, deployment.namespace, rbac
                 )
@@ -137,7 +139,9 @@ def manifests_command(program: Parts) -> Callable[..., None]:
             if converters_of(served) and watch_namespace is not None:
                 _warn(command, "definitions have no namespace, so the conversion serves the objects of all namespaces")
             if policies and form == "olm":
-                _warn(command, "a bundle can't contain policies: apply those of manifests without --form yourself")
+                _warn(
+                    command, "a bundle can't contain policies: apply the policies that manifests prints without --form"
+                )
             from setpoint.deploy.plain_yaml import plain
 
             text = plain(operator, monitoring=deployment.monitoring) if output is None or deployment.kubernetes else ""

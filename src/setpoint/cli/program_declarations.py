@@ -65,7 +65,7 @@ def _expanded(values: Iterable[Any], options: Sequence[str]) -> Iterator[Any]:
             operators += 1
             yield from (*_controllers_of(value, options), *value.admissions)
     if options and not operators:
-        raise UsageError(f"--option {options[0]}: the program has no Operator, which is what has options")
+        raise UsageError(f"--option {options[0]}: the program has no Operator, and only an Operator has options")
 
 
 def _controllers_of(operator: Operator[Any], options: Sequence[str]) -> Sequence[Controller[Any]]:

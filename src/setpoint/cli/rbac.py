@@ -96,7 +96,7 @@ def _recorded_grants(command: Sequence[str], requests: Path | None) -> list[Gran
             # The output of the tests must not be mixed with the command's own.
             done = subprocess.run(command, env={**os.environ, VARIABLE: str(path)}, stdout=sys.stderr, check=False)  # noqa: S603 - the user's own
             if done.returncode:
-                raise SourceError(f"{' '.join(command)} ended with {done.returncode}, so nothing is compared")
+                raise SourceError(f"{' '.join(command)} ended with status {done.returncode}, so nothing is compared")
         try:
             records = read(path)
         except msgspec.DecodeError as problem:

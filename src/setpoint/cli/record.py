@@ -52,7 +52,7 @@ def record(
                     _say(f"{out} has {most // 1_000_000} MB, the most that --max-size allows; the recording ends")
                 finally:
                     recorder.close()
-                    _say(f"{recorder.events} changes in {out}")
+                    _say(f"recorded changes in {out}: {recorder.events}")
         except NoMatchError as problem:
             raise UsageError(str(problem)) from None
 

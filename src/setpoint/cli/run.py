@@ -109,7 +109,7 @@ class _Run:
         self._kinds = [*watched_kinds(controllers), *(admission.kind for admission in admissions)]
         self._served: Sequence[Admission[Any] | Converter] = with_conversions(admissions, self._kinds)
         if webhooks.place and not self._served:
-            raise UsageError("there is no admission and no conversion to serve webhooks for")
+            raise UsageError("the program has neither an admission nor a conversion, so there is no webhook to serve")
         self._lease = replicas.leader_election_id or (program_name(controllers, name) if replicas.elects else "")
         self._field_manager = manager_name(controllers, name, self._served)
         admits = bool(admissions) and bool(webhooks.place)

@@ -146,8 +146,8 @@ class ReplicaFlags:
             raise UsageError("--shards-by namespace needs --shards")
         if self.divide_caches and (self.processes == 1 or self.shards):
             raise UsageError(
-                "--divide-caches needs --processes, and excludes --shards, among which keys move: their caches divide "
-                "with --shards-by namespace"
+                "--divide-caches needs --processes, and can't be combined with --shards: the caches of shards are "
+                "divided by --shards-by namespace"
             )
         if self.pause_switch is not None and (problems := dns1123_subdomain(self.pause_switch)):
             raise UsageError(f"--pause-switch: {self.pause_switch!r} is not the name of a ConfigMap: {problems[0]}")

@@ -45,7 +45,7 @@ def serve(
     """
     configure("text", "WARNING")
     if isinstance(plane.nodes, int) and plane.nodes < 0:
-        raise UsageError(f"--nodes: must be a number from 0, or local, not {plane.nodes}")
+        raise UsageError(f"--nodes: must be 0, a greater number or local, not {plane.nodes}")
     if plane.nodes == "local" and sys.platform == "win32":
         raise UsageError("--nodes: local needs process groups, which Windows lacks: name a number of hollow nodes")
     if data_dir is not None and data_dir.exists() and not data_dir.is_dir():

@@ -120,11 +120,11 @@ def lines(look: Look, *, with_address: bool = False) -> Iterator[str]:
         trouble = f"; {run.problem}" if run.problem else ""
         yield (
             f"controller {run.name}: {run.state}, {run.running} of {run.workers} workers busy, "
-            f"{run.ready} queued, {run.delayed} delayed, {run.results.get('error', 0)} errors so far{trouble}"
+            f"{run.ready} queued, {run.delayed} delayed, errors so far: {run.results.get('error', 0)}{trouble}"
         )
         for cache in run.caches:
             age = "no answer yet" if cache.age is None else f"last answer {cache.age:.0f} s ago"
-            yield f"cache {cache.resource} of {run.name}: {cache.objects} objects, {age}" + (
+            yield f"cache {cache.resource} of {run.name}: objects: {cache.objects}, {age}" + (
                 f"; {cache.error}" if cache.error else ""
             )
     counts = ", ".join(f"{number} {state}" for state, number in look.listing.counts.items())
@@ -222,5 +222,5 @@ def _leadership(manager: ManagerSummary) -> str:
             return f"leads, by the lease {manager.election.lease}"
         return f"standby: {manager.election.leader or 'no process'} leads"
     if manager.sharding is not None:
-        return f"{len(manager.sharding.members)} members share the keys of {manager.sharding.group}"
+        return f"member of the group {manager.sharding.group}, members: {len(manager.sharding.members)}"
     return "works without an election"

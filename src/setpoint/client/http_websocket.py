@@ -196,7 +196,7 @@ class HttpSocket(asyncio.Protocol):
                 self._timer = self._loop.call_later(HEARTBEAT, self._ping)
             case CloseConnection():
                 if self._frames.state is ConnectionState.OPEN:  # the other side did not close, its frames are wrong
-                    self._refuse(event.code, f"what it sent is not a WebSocket: {line_of(event.reason or '')}")
+                    self._refuse(event.code, f"its data is not that of a WebSocket: {line_of(event.reason or '')}")
                     return
                 if self._frames.state is ConnectionState.REMOTE_CLOSING:
                     self._write(event.response())

@@ -59,7 +59,7 @@ class StorageMigrations:
             page = await ctx.client.list(metadata_only(resource), limit=1)
             status.resource_version = page.metadata.resource_version
             ctx.set_condition(RUNNING, True, f"{_REASON}InProgress")
-            return after(0.0, "that it runs is written first")
+            return after(0.0, "the condition Running is written first")
         if not await _write_all(metadata_only(resource), ctx):
             return _finish(migration, ctx, FAILED, "migration encountered unhandled error")
         return _finish(migration, ctx, SUCCEEDED, "")

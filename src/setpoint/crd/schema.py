@@ -243,7 +243,9 @@ def _default(item: FieldInfo, walk: _Walk) -> Any:
         return UNSET
     default = to_wire(value)
     if default != to_wire(other):
-        raise walk.error("its default is another one each time, and a definition has one; use X | None = None")
+        raise walk.error(
+            "its default differs from object to object, and a definition has one default; use X | None = None"
+        )
     return default
 
 

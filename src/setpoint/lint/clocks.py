@@ -43,8 +43,8 @@ def status_times(module: Module) -> Iterator[Mistake]:
             ):
                 continue
             if _is_time(module, statement.value, f"{context}.now"):
-                text = "the status holds the time of every reconcile, so it never comes to rest: write a time only "
-                yield at(statement, f"{text}when what it stands for changes, or into a condition")
+                text = "the status contains the time of every reconcile, so it never stops changing: write a time only "
+                yield at(statement, f"{text}when the fact that it dates changes, or into a condition")
 
 
 def _is_time(module: Module, value: ast.expr, now: str) -> bool:

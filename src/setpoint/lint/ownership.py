@@ -25,7 +25,9 @@ def missing_owns(module: Module) -> Iterator[Mistake]:
         for kind, call in _children(module, function):
             if kind.rpartition(".")[2] not in kinds:
                 short = kind.rpartition(".")[2]
-                yield at(call, f"the controller of {name} does not declare .owns({short}): a deleted one stays away")
+                yield at(
+                    call, f"the controller of {name} does not declare .owns({short}): a deleted one is not replaced"
+                )
 
 
 def _declared(module: Module) -> dict[str, set[str] | None]:

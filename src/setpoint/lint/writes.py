@@ -17,10 +17,14 @@ def anonymous_creates(module: Module) -> Iterator[Mistake]:
     for function in module.reconciles:
         for call, text in _context_calls(module, function, "create"):
             if any(isinstance(node, ast.keyword) and node.arg == "generate_name" for node in ast.walk(call)):
-                yield at(call, "a generated name: a reconcile that is repeated creates another object. Derive the name")
+                yield at(
+                    call,
+                    "a generated name: a repeated reconcile creates another object. Derive the name from the owner",
+                )
             elif ".client." in text and call.args and not _is_exempt(call):
                 yield at(
-                    call, f"{text} sets no owner, so the object stays when the owner goes: use ctx.create or ctx.apply"
+                    call,
+                    f"{text} sets no owner, so the object stays when its owner is deleted: use ctx.create or ctx.apply",
                 )
 
 
@@ -36,7 +40,7 @@ def caught_conflicts(module: Module) -> Iterator[Mistake]:
                 continue
             if all(isinstance(statement, ast.Pass | ast.Expr) for statement in node.body):
                 yield at(
-                    node, "a conflict is swallowed: let it go through, and the key is reconciled again with new reads"
+                    node, "a conflict is swallowed: let it be raised, and the key is reconciled again with new reads"
                 )
 
 
@@ -51,7 +55,9 @@ def whole_lists(module: Module) -> Iterator[Mistake]:
                 and not any(keyword.arg in _LIMITS for keyword in call.keywords)
             ):
                 remedy = "declare .reads(Kind) or .watches(Kind, ...) and use ctx.list, which reads the cache"
-                yield at(call, f"{text} requests all objects in each reconcile, and hears of no change: {remedy}")
+                yield at(
+                    call, f"{text} requests all objects in each reconcile, and is not started by changes: {remedy}"
+                )
 
 
 def _nested(statement: ast.stmt) -> Iterator[ast.AST]:

@@ -216,7 +216,7 @@ def _lacking(obj: Mapping[str, Any], status: Mapping[str, Any], conditions: list
             text = (
                 f"{pair.actual_value} of {pair.wanted_value} {name.removesuffix('Replicas')}"
                 if counted
-                else (f"{name}: {pair.wanted_value} wanted, {pair.actual_value} there")
+                else (f"{name}: {pair.wanted_value} wanted, {pair.actual_value} present")
             )
             yield _Why(text)
     for container in conditions:
@@ -242,7 +242,7 @@ def _of_job(obj: Mapping[str, Any], spec: Mapping[str, Any], status: Mapping[str
     """
     active, wanted, done = status.get("active"), spec.get("completions"), status.get("succeeded", 0)
     if isinstance(active, int) and active:
-        yield _Why(f"{ready(obj)}, {active} running" if _group(obj) == "batch" else f"{active} of its pods run")
+        yield _Why(f"{ready(obj)}, {active} running" if _group(obj) == "batch" else f"pods running: {active}")
         return
     is_short = isinstance(wanted, int) and isinstance(done, int) and done < wanted
     if _group(obj) == "batch" and not spec.get("suspend") and (is_short or status.get("failed")):

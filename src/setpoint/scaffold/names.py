@@ -59,8 +59,8 @@ class ProjectName:
     def __post_init__(self) -> None:
         if len(self.name) > _LONGEST or dns1035_label(self.name):
             raise NameProblem(
-                f"the name {self.name!r}: up to {_LONGEST} lower-case letters, digits and hyphens, a letter first, "
-                "such as shop or backup-operator"
+                f"the name {self.name!r}: must be at most {_LONGEST} lower-case letters, digits and hyphens, a letter "
+                "first, such as shop or backup-operator"
             )
         if keyword.iskeyword(self.package) or self.package in sys.stdlib_module_names or self.package in _TAKEN:
             raise NameProblem(
@@ -69,7 +69,9 @@ class ProjectName:
         if self.name in _NOT_TEXT:
             raise NameProblem(f"the name {self.name!r}: YAML reads it as a boolean or as null; try {self._other_name}")
         if dns1123_subdomain(self.group) or "." not in self.group or _NUMBER.fullmatch(self.group):
-            raise NameProblem(f"--group {self.group!r}: a domain name of yours, such as {self.name}.example.com")
+            raise NameProblem(
+                f"--group {self.group!r}: must be a domain name of yours, such as {self.name}.example.com"
+            )
 
     def check_is_free(self) -> None:
         """Raises `NameProblem` if the project's environment already has a package or a module of that name."""

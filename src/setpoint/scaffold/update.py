@@ -61,7 +61,7 @@ class Updated:
             "conflict": self.conflicts,
         }
         lines = [f"{word}: {path}" for word, paths in words.items() for path in sorted(paths)]
-        return lines or [f"nothing to do: the project is as setpoint {self.after} makes it, but for changes of yours"]
+        return lines or [f"nothing to do: apart from your changes, the project is as setpoint {self.after} creates it"]
 
 
 def remember(folder: Path, files: Mapping[str, File], paths: list[str]) -> None:
@@ -100,8 +100,8 @@ def update(folder: Path) -> Updated:
     originals = _stored(folder)
     if not originals.files:
         raise ProjectError(
-            f"{folder / ORIGINALS} is missing: it has the files as setpoint init made them. Take it from the history "
-            "of the project, or make the project anew beside this one and compare"
+            f"{folder / ORIGINALS} is missing: it has the files as setpoint init created them. Take it from the "
+            "history of the project, or create the project again in another folder and compare"
         )
     _check_is_committed(folder)
     result = Updated(originals.setpoint, version("setpoint"))

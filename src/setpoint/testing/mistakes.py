@@ -60,7 +60,7 @@ class Mistakes:
             if context is not None and (paths := _unwritten(obj, before, context)):
                 self._lines[
                     f"{controller.name}: the reconcile of {obj.key} changed {', '.join(paths)} of its object and never "
-                    f"wrote that {place}: write it with ctx.patch or ctx.client.update, set defaults with "
+                    f"wrote the change {place}: write it with ctx.patch or ctx.client.update, set defaults with "
                     "Controller.defaults, or change a copy"
                 ] = None
 

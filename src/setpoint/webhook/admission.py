@@ -161,7 +161,7 @@ class Admission(Generic[K]):
         """
         operations = self._operations(function, on)
         if "delete" in operations:
-            raise AdmissionError(f"{self!r}: {_name(function)} can't default on delete: a delete stores no object")
+            raise AdmissionError(f"{self!r}: {_name(function)} can't set defaults on delete: a delete stores no object")
         self.defaulters.append(self._function(function, operations))
         return self
 

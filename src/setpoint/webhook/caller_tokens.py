@@ -110,7 +110,7 @@ class CallerTokens:
         extra = (status.user.extra if status.user is not None else None) or {}
         groups = extra.get(_GROUPS) or []
         if sum(key in extra for key in _CONFIGURATIONS) != 1 or len(groups) != 1:
-            text = "the token is not bound to a webhook configuration, so it says nothing about an API server"
+            text = "the token is not bound to a webhook configuration, so it does not identify an API server"
             return failed(401, "Unauthorized", text)
         return groups[0]
 

@@ -201,7 +201,7 @@ def alive(pid: int) -> bool:
 
 
 def test_the_command_refuses_fewer_than_no_nodes_in_one_sentence() -> None:
-    with pytest.raises(UsageError, match=r"^--nodes: must be a number from 0, or local, not -1$"):
+    with pytest.raises(UsageError, match=r"^--nodes: must be 0, a greater number or local, not -1$"):
         serve(host="127.0.0.1", port=0, kubeconfig=None, data_dir=None, plane=PlaneFlags(nodes=-1))
 
 

@@ -40,9 +40,9 @@ class ClusterTools:
         self,
         kind: Annotated[str, Field(description="As in kubectl get: pods, deployments.apps, mykinds.example.com.")],
         namespace: Annotated[str, _NAMESPACE] = "",
-        name: Annotated[str, Field(description="The name of one object, which is then answered as a whole.")] = "",
+        name: Annotated[str, Field(description="The name of one object, which is then returned as a whole.")] = "",
         selector: Annotated[str, Field(description="A label selector, such as app=web.")] = "",
-        limit: Annotated[int, Field(ge=1, le=500, description="The number of objects.")] = 50,
+        limit: Annotated[int, Field(ge=1, le=500, description="The maximum number of objects.")] = 50,
         cluster: Annotated[Place, _PLACE] = "kubeconfig",
     ) -> CallToolResult:
         """The objects of a kind, each with the state and the reason that its status gives, its generations, conditions,
@@ -69,7 +69,7 @@ class ClusterTools:
         kind: Annotated[str, Field(description="Only Events about this kind, as in kubectl get.")] = "",
         name: Annotated[str, Field(description="Only Events about objects with this name.")] = "",
         warnings: Annotated[bool, Field(description="Only warnings.")] = False,
-        limit: Annotated[int, Field(ge=1, le=500, description="The number of Events, the latest ones.")] = 50,
+        limit: Annotated[int, Field(ge=1, le=500, description="The maximum number of Events.")] = 50,
         cluster: Annotated[Place, _PLACE] = "kubeconfig",
     ) -> CallToolResult:
         """The latest Events of a cluster, oldest first: time, object, reason, message, count."""

@@ -57,7 +57,7 @@ class OperatorTools:
         self,
         kind: Kind,
         key: Key,
-        limit: Annotated[int, Field(ge=1, le=16, description="The number of reconciles.")] = 16,
+        limit: Annotated[int, Field(ge=1, le=16, description="The maximum number of reconciles.")] = 16,
     ) -> CallToolResult:
         """The last reconciles of an object, oldest first: causes, waits, reads and their freshness, the fields that
         each write changed (never their values), results and errors.
@@ -86,7 +86,7 @@ class OperatorTools:
         states: Annotated[
             list[str], Field(description='Only objects in these states, such as "backing off" or "failed".')
         ] = [],  # noqa: B006 - the default becomes a part of a JSON schema
-        limit: Annotated[int, Field(ge=1, le=200, description="The number of objects for each process.")] = 50,
+        limit: Annotated[int, Field(ge=1, le=200, description="The maximum number of objects for each process.")] = 50,
     ) -> CallToolResult:
         """A running operator at a glance: leadership, failing health checks, controllers with queues, workers, results
         and caches, and the objects that need attention first.

@@ -102,7 +102,9 @@ class ProjectCommands:
         assert process.returncode is not None
         document = _document(stdout.result(), output)
         if document is None:
-            raise ToolError("\n".join(err) or f"{' '.join(words[1:])}: no result; it ended with {process.returncode}")
+            raise ToolError(
+                "\n".join(err) or f"{' '.join(words[1:])}: no result; it ended with status {process.returncode}"
+            )
         return Completed(process.returncode, document, list(err))
 
     def kill(self) -> None:

@@ -55,8 +55,8 @@ class ProjectTools:
             str,
             Field(description="The users' actions, FILE:FUNCTION; empty: made from the first kind's schema."),
         ] = "",
-        seconds: Annotated[int, Field(ge=1, le=1800, description="The limit of the search.")] = 60,
-        runs: Annotated[int, Field(ge=0, description="Another limit instead: a number of runs.")] = 0,
+        seconds: Annotated[int, Field(ge=1, le=1800, description="The time limit of the search, in seconds.")] = 60,
+        runs: Annotated[int, Field(ge=0, description="The number of runs; 0: the time limit counts.")] = 0,
         faults: Annotated[str, Field(description="Only these faults, separated by commas; empty: all.")] = "",
         seed: Annotated[int, Field(ge=0, description="The seed of all random choices.")] = 0,
         replay: Annotated[str, Field(description="Try only this plan: a token or the file of a finding.")] = "",
@@ -104,7 +104,7 @@ class ProjectTools:
         return _findings(done, done.err[-1:])
 
     async def lint(self, files: Files = ["."]) -> CallToolResult:  # noqa: B006
-        """Finds mistakes in an operator's Python sources that need no run to be seen, such as blocking calls in
+        """Finds mistakes in an operator's Python sources without running them, such as blocking calls in
         coroutines, random names of children, or times in the status. Nothing is imported.
         """
         done = await self.commands.run([*SETPOINT, "lint", *map(self._files.checked, files), *_JSON], Findings)

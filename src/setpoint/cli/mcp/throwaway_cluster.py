@@ -33,7 +33,7 @@ class ThrowawayCluster:
     async def server(
         self,
         action: Annotated[
-            Literal["start", "stop"], Field(description="start answers the running cluster if there is one.")
+            Literal["start", "stop"], Field(description="start returns the running cluster if there is one.")
         ] = "start",
         nodes: Annotated[int, Field(ge=0, le=100, description="The number of hollow nodes.")] = 1,
     ) -> CallToolResult:

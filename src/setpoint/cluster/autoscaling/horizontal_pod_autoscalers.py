@@ -53,7 +53,7 @@ class Autoscalers:
     async def _reconcile(self, autoscaler: HorizontalPodAutoscaler, ctx: Context) -> Outcome:
         target = autoscaler.spec.scale_target_ref
         pace = self._paces.setdefault(autoscaler.key, Pace())  # before any request: the object may go meanwhile
-        again = after(PERIOD, "the metrics are looked at from time to time")
+        again = after(PERIOD, "the metrics are read at intervals")
         try:
             resource = await self._resources.find(ctx.client, target.api_version or "v1", target.kind)
             if resource is None:

@@ -86,7 +86,7 @@ class OldSigningRequests:
         if remaining is None:
             return done()
         if remaining > 0:
-            return after(remaining, "the request stays for a while")
+            return after(remaining, "the request is deleted after some time")
         await ctx.delete(request)
         return done()
 

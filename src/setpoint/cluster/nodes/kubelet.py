@@ -183,7 +183,7 @@ class HollowKubelet:
             if wait:
                 return after(wait, "the containers are stopping")
             if encode(pod.status) != before:
-                return after(0.0, "the containers have ended; the pod goes when its status says so")
+                return after(0.0, "the containers have ended; the pod is removed after its status is written")
         if pod.metadata.deletion_grace_period_seconds or not pod.metadata.finalizers:
             await ctx.delete(pod, grace_period_seconds=0)
         return done()

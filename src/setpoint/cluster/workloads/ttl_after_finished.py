@@ -25,6 +25,6 @@ class FinishedJobs:
             return done()
         remaining = ttl - (ctx.now() - min(ends)).total_seconds()
         if remaining > 0:
-            return after(remaining, "the Job has finished and stays for a while")
+            return after(remaining, "the Job has finished, and is deleted after ttlSecondsAfterFinished")
         await ctx.delete(job, propagation="Foreground")
         return done()

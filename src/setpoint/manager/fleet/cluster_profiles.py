@@ -99,7 +99,7 @@ class ClusterProfiles:
         provider = next((provider for provider in providers if provider.name in access), None)
         if provider is None:
             names = " and ".join(sorted(access))
-            raise ConfigError(f"{origin} has the access providers {names}, and {self._path} none of them")
+            raise ConfigError(f"{origin} has the access providers {names}, and {self._path} has none of them")
         cluster = {name: value for name, value in access[provider.name].items() if name in _FROM_PROFILE}
         context = {"cluster": provider.name, "user": provider.name}
         user = {"exec": _plugin(provider, cluster, origin)}

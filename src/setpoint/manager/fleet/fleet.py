@@ -94,7 +94,7 @@ class Fleet:
             return self._clusters[name]
         except KeyError:
             names = ", ".join(sorted(self._clusters)) or "none"
-            raise KeyError(f"there is no cluster {name!r} in the fleet; there is: {names}") from None
+            raise KeyError(f"there is no cluster {name!r} in the fleet; available: {names}") from None
 
     def get(self, name: str) -> FleetCluster | None:
         return self._clusters.get(name)

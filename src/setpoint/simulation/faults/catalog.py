@@ -151,7 +151,7 @@ SWITCHES: Final[dict[str, FaultKind]] = {
     "hash-seed": FaultKind(
         ("hash-seed",),
         "the process has another hash seed: sets come in another order (only where the code makes sets)",
-        "Python draws it anew for every process",
+        "Python chooses a new one for every process",
         "docs.python.org/3/using/cmdline.html#envvar-PYTHONHASHSEED",
     ),
     "resync": FaultKind(

@@ -102,7 +102,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
         """
         text = token.strip()
         if not text.startswith(PREFIX):
-            raise PlanError(f"a replay token begins with {PREFIX!r}; this begins with {text[:12]!r}")
+            raise PlanError(f"a replay token begins with {PREFIX!r}; this one begins with {text[:12]!r}")
         try:
             raw = base64.urlsafe_b64decode(text[len(PREFIX) :] + "=" * (-len(text[len(PREFIX) :]) % 4))
             content = msgspec.json.decode(zlib.decompress(raw))
@@ -134,7 +134,9 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
                 faults.append(fault(entry["kind"], entry["at"], **how))
             return cls(tuple(faults), int(document.get("seed", 0)), int(document.get("stop", 0)))
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
-            raise PlanError(f"not a plan: {problem!r}; it needs `faults:`, each with `kind:` and `at:`") from None
+            raise PlanError(
+                f"it is not a plan: {problem!r}; a plan needs `faults:`, each with `kind:` and `at:`"
+            ) from None
 
     @classmethod
     def load(cls, text: str) -> tuple[Plan, str, str]:
@@ -146,7 +148,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
         try:
             document = parse_yaml(text.encode())[0]
         except ValueError as problem:
-            raise PlanError(f"neither a token nor YAML: {problem}") from None
+            raise PlanError(f"it is neither a token nor YAML: {problem}") from None
         if not isinstance(document, dict) or "plan" not in document:
-            raise PlanError("neither a token nor a counter-example: `plan:` is missing")
+            raise PlanError("it is neither a token nor a counter-example: `plan:` is missing")
         return cls.from_document(document["plan"]), str(document.get("code", "")), str(document.get("scenario", ""))

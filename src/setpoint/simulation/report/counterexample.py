@@ -115,7 +115,7 @@ class Counterexample(AssertionError):
         for other in self.others:
             faults = f" with {', '.join(map(str, other.plan.faults))}" if other.plan.faults else ""
             lines += [f"also found: {other.findings[0]}{faults}; replay: {other.token}"]
-        lines.append(f"found after {self.runs} runs in {self.seconds:.1f} s; replay: {self.token}")
+        lines.append(f"runs until it was found: {self.runs}, in {self.seconds:.1f} s; replay: {self.token}")
         return "\n".join(lines)
 
     def to_document(self) -> dict[str, Any]:

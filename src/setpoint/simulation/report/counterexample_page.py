@@ -99,7 +99,7 @@ def render_page(problem: Counterexample) -> str:
 
 
 def _often(problem: Counterexample) -> str:
-    cost = f"found after {problem.runs} runs in {problem.seconds:.1f} s"
+    cost = f"runs until it was found: {problem.runs}, in {problem.seconds:.1f} s"
     if problem.failure_rate is None:
         return cost
     return f"{problem.failure_rate[0]} of {problem.failure_rate[1]} runs of this plan failed; {cost}"

@@ -90,7 +90,7 @@ class Report:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.runs} runs in {self.seconds:.1f} s ({self.cpu:.1f} s of processor time): "
+            f"runs: {self.runs}, in {self.seconds:.1f} s ({self.cpu:.1f} s of processor time): "
             f"{self.singles} of {self.all_singles} single faults, "
             f"{self.combinations} combinations; seed {self.seed}"
         ]
